@@ -1,0 +1,142 @@
+//! What an element is made of: the layout Rust gave it, and how a value of it is written in CUDA.
+
+use serde::Serialize;
+
+/// A primitive type of the operator language, named as Rust names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "each variant is the Rust type of the same name")]
+pub enum Primitive {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    I128,
+    Isize,
+    U8,
+    U16,
+    U32,
+    U64,
+    U128,
+    Usize,
+    F32,
+    F64,
+}
+
+impl Primitive {
+    /// Every primitive, in the order of their declaration.
+    pub const ALL: [Primitive; 15] = [
+        Primitive::Bool,
+        Primitive::I8,
+        Primitive::I16,
+        Primitive::I32,
+        Primitive::I64,
+        Primitive::I128,
+        Primitive::Isize,
+        Primitive::U8,
+        Primitive::U16,
+        Primitive::U32,
+        Primitive::U64,
+        Primitive::U128,
+        Primitive::Usize,
+        Primitive::F32,
+        Primitive::F64,
+    ];
+
+    /// The name, the same in Rust and in the generated CUDA.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Primitive::Bool => "bool",
+            Primitive::I8 => "i8",
+            Primitive::I16 => "i16",
+            Primitive::I32 => "i32",
+            Primitive::I64 => "i64",
+            Primitive::I128 => "i128",
+            Primitive::Isize => "isize",
+            Primitive::U8 => "u8",
+            Primitive::U16 => "u16",
+            Primitive::U32 => "u32",
+            Primitive::U64 => "u64",
+            Primitive::U128 => "u128",
+            Primitive::Usize => "usize",
+            Primitive::F32 => "f32",
+            Primitive::F64 => "f64",
+        }
+    }
+
+    /// Size in bytes; the alignment is the same. `usize` and `isize` have 64 bits, on both sides.
+    pub const fn size(self) -> usize {
+        match self {
+            Primitive::Bool | Primitive::I8 | Primitive::U8 => 1,
+            Primitive::I16 | Primitive::U16 => 2,
+            Primitive::I32 | Primitive::U32 | Primitive::F32 => 4,
+            Primitive::I64 | Primitive::U64 | Primitive::Isize | Primitive::Usize | Primitive::F64 => 8,
+            Primitive::I128 | Primitive::U128 => 16,
+        }
+    }
+}
+
+/// The layout of a type that a scan can read, combine or write, as Rust laid it out in memory.
+///
+/// Two types with the same name and the same layout are the same type to the generated CUDA.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ElementType {
+    /// The user's own name for it (`Affine`), generic arguments joined by `_` (`Pair_f32`).
+    pub name: String,
+    /// Size in bytes, trailing padding included.
+    pub size: usize,
+    /// Alignment in bytes.
+    pub align: usize,
+    /// What it consists of.
+    pub kind: ElementKind,
+}
+
+/// What an [`ElementType`] consists of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ElementKind {
+    /// A number or a truth value.
+    Primitive(Primitive),
+    /// A struct with its fields in memory order of declaration (`repr(C)`).
+    Struct(Vec<Field>),
+    /// An array of `len` items, one after the other.
+    Array {
+        /// The type of each item.
+        item: Box<ElementType>,
+        /// How many there are.
+        len: usize,
+    },
+}
+
+/// A field of a struct element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Field {
+    /// The field's Rust name; `0`, `1`, … in tuple structs.
+    pub name: String,
+    /// Its distance from the start of the struct, in bytes.
+    pub offset: usize,
+    /// Its type.
+    pub ty: ElementType,
+}
+
+impl ElementType {
+    /// The layout of a primitive.
+    pub fn primitive(primitive: Primitive) -> Self {
+        ElementType {
+            name: primitive.name().to_owned(),
+            size: primitive.size(),
+            align: primitive.size(),
+            kind: ElementKind::Primitive(primitive),
+        }
+    }
+
+    /// The layout of `[item; len]`.
+    pub fn array(item: ElementType, len: usize) -> Self {
+        ElementType {
+            name: format!("{}x{len}", item.name),
+            size: item.size * len,
+            align: item.align,
+            kind: ElementKind::Array { item: Box::new(item), len },
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! An operator as the macro hands it over: CUDA text in pieces, and what only rustc knew, filled in.
+
+use crate::element::ElementType;
+
+/// An operator's CUDA text and types. `#[scan_op]` writes the code that makes one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpSource {
+    /// The user's name for the operator (`Largest`, `compose`).
+    pub name: String,
+    /// Element type that the scan reads.
+    pub input: ElementType,
+    /// Element type that is combined; the same as `input` unless the operator has a `lift`.
+    pub state: ElementType,
+    /// Element type that the scan writes; the same as `state` unless the operator has a `project`.
+    pub output: ElementType,
+    /// The bytes of the identity, evaluated by Rust; `None` where the operator has none in its type.
+    pub identity: Option<Vec<u8>>,
+    /// The operator's own fields where it has parameters known only at run time.
+    pub parameters: Option<ElementType>,
+    /// `combine`, and `lift` and `project` where the operator declares them.
+    pub functions: Vec<FunctionSource>,
+}
+
+/// One function of an operator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionSource {
+    /// `combine`, `lift` or `project`.
+    pub name: String,
+    /// The parameters after `self`, in order: name in CUDA, type.
+    pub parameters: Vec<(String, ElementType)>,
+    /// The type of the result.
+    pub returns: ElementType,
+    /// The statements between the braces.
+    pub body: Vec<Piece>,
+    /// The user's file, as a path that is the same on every machine (see [`source_path`]).
+    pub file: String,
+    /// Parts of the Rust-semantics prelude that the body needs: the names of the numeric methods it calls
+    /// (`max`, `sqrt`) and of the operators it applies (`add`, `shl`, `lt`, `cast`, `index`).
+    pub uses: Vec<&'static str>,
+}
+
+/// A piece of a function's body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Piece {
+    /// CUDA text as it stands.
+    Text(&'static str),
+    /// The CUDA name of a type.
+    Type(ElementType),
+    /// A value that Rust computed, written as a CUDA expression.
+    Constant {
+        /// Its type.
+        ty: ElementType,
+        /// Its bytes, in the host's (little-endian) order.
+        bytes: Vec<u8>,
+    },
+    /// A struct expression. Its fields are written in the order of declaration, which the macro cannot see.
+    Struct {
+        /// The struct.
+        ty: ElementType,
+        /// Rust field name and value, in the order in which the user wrote them.
+        fields: Vec<(&'static str, Vec<Piece>)>,
+        /// Whence the other fields come (`..base`).
+        base: Option<Vec<Piece>>,
+    },
+    /// What follows stands on this line of the user's file. Comes only between statements, at the start of a line.
+    Line(u32),
+}
+
+/// Names the user's source file so that the name is the same on every machine: a path relative to the workspace
+/// as it is, an absolute one cut down to the crate it belongs to.
+///
+/// ```
+/// use scan_codegen::source_path;
+/// assert_eq!(source_path("app/src/main.rs", Some("/home/me/app")), "app/src/main.rs");
+/// assert_eq!(source_path("/home/me/app/src/main.rs", Some("/home/me/app")), "app/src/main.rs");
+/// assert_eq!(source_path(r"C:\me\app\src\main.rs", Some(r"C:\me\app")), "app/src/main.rs");
+/// ```
+pub fn source_path(file: &str, manifest_dir: Option<&str>) -> String {
+    let file = file.replace('\\', "/");
+    let Some(dir) = manifest_dir.map(|dir| dir.replace('\\', "/")) else { return file };
+    match file.strip_prefix(&format!("{}/", dir.trim_end_matches('/'))) {
+        Some(inside) => {
+            let package = dir.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            format!("{package}/{inside}")
+        }
+        None => file,
+    }
+}

@@ -1,0 +1,83 @@
+//! Which types a scan can read, combine and write.
+
+use scan_codegen::{ElementType, Primitive};
+
+/// A plain-data type that lies in memory the same way on the host and on the GPU.
+///
+/// All primitive numbers, `bool` and arrays of elements are elements. Your own structs become elements by
+/// `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`).
+///
+/// # Safety
+///
+/// The implementor vouches that [`layout`](ScanElement::layout) tells the true size, alignment and field offsets of
+/// `Self`, and that every value which a scan's operator can produce on the GPU is a valid `Self`.
+/// `#[scan_element]` sees to both; there is no reason to implement this by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an element that a scan can work on",
+    label = "not a scan element",
+    note = "elements are the primitive numbers, `bool`, arrays of elements, and structs marked `#[scan_element]`"
+)]
+pub unsafe trait ScanElement: Copy + Send + Sync + 'static {
+    /// The layout, as Rust laid the type out in memory.
+    fn layout() -> ElementType;
+}
+
+macro_rules! primitive_elements {
+    ($($ty:ty => $name:ident),* $(,)?) => {$(
+        // SAFETY: the size and alignment of a primitive are those that `Primitive` tells, checked below.
+        unsafe impl ScanElement for $ty {
+            fn layout() -> ElementType {
+                const { assert!(size_of::<$ty>() == Primitive::$name.size()) };
+                const { assert!(align_of::<$ty>() == Primitive::$name.size()) };
+                ElementType::primitive(Primitive::$name)
+            }
+        }
+    )*};
+}
+
+primitive_elements! {
+    bool => Bool,
+    i8 => I8, i16 => I16, i32 => I32, i64 => I64, i128 => I128, isize => Isize,
+    u8 => U8, u16 => U16, u32 => U32, u64 => U64, u128 => U128, usize => Usize,
+    f32 => F32, f64 => F64,
+}
+
+// SAFETY: an array lays its items one after the other, without padding between them.
+unsafe impl<T: ScanElement, const N: usize> ScanElement for [T; N] {
+    fn layout() -> ElementType {
+        ElementType::array(T::layout(), N)
+    }
+}
+
+/// The bytes of an element, padding as zeros.
+pub fn bytes_of<T: ScanElement>(value: &T) -> Vec<u8> {
+    let layout = T::layout();
+    let mut bytes = vec![0; layout.size];
+    copy_fields(&layout, std::ptr::from_ref(value).cast(), &mut bytes);
+    bytes
+}
+
+/// Copies the bytes that carry a value, field by field, so that padding is never read.
+fn copy_fields(layout: &ElementType, from: *const u8, to: &mut [u8]) {
+    use scan_codegen::ElementKind::*;
+    match &layout.kind {
+        Primitive(_) => {
+            // SAFETY: `from` points at a live value of this layout, and `to` has room for its `size` bytes.
+            unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), layout.size) }
+        }
+        Struct(fields) => {
+            for field in fields {
+                // SAFETY: the field lies inside the value.
+                let from = unsafe { from.add(field.offset) };
+                copy_fields(&field.ty, from, &mut to[field.offset..field.offset + field.ty.size]);
+            }
+        }
+        Array { item, len } => {
+            for index in 0..*len {
+                // SAFETY: the item lies inside the value.
+                let from = unsafe { from.add(index * item.size) };
+                copy_fields(item, from, &mut to[index * item.size..(index + 1) * item.size]);
+            }
+        }
+    }
+}

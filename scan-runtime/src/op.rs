@@ -1,0 +1,65 @@
+//! The operator of a scan.
+
+use scan_codegen::OpSource;
+
+use crate::ScanElement;
+
+/// An associative operator, with its identity, that a scan applies.
+///
+/// Write it through the attribute [`#[scan_op]`](macro@crate::scan_op), which derives the CUDA text from the Rust one and
+/// lets you leave out what is usual:
+///
+/// ```
+/// use scan_runtime::{ScanOp, scan_op};
+///
+/// struct Largest;
+///
+/// #[scan_op]
+/// impl ScanOp for Largest {
+///     type Element = f32;                              // Input, State and Output in one
+///     const IDENTITY: f32 = f32::NEG_INFINITY;         // becomes `identity()`
+///     fn combine(a: f32, b: f32) -> f32 { if a > b { a } else { b } } // `&self` may be left out
+/// }
+///
+/// assert_eq!(Largest.combine(1.0, 3.0), 3.0);
+/// ```
+///
+/// # Laws
+///
+/// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
+/// The operator need not be commutative: the machinery always applies it to two adjacent partial results, the earlier one
+/// on the left.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a scan operator",
+    label = "not a scan operator",
+    note = "mark an `impl ScanOp for {Self}`, or a function of two elements, with `#[scan_op]`"
+)]
+pub trait ScanOp: Send + Sync {
+    /// What the scan reads.
+    type Input: ScanElement;
+    /// What is combined.
+    type State: ScanElement;
+    /// What the scan writes.
+    type Output: ScanElement;
+
+    /// The neutral element of [`combine`](ScanOp::combine), if the operator has one in its type.
+    fn identity(&self) -> Option<Self::State>;
+
+    /// Makes a partial result of a single input.
+    fn lift(&self, input: Self::Input) -> Self::State;
+
+    /// Combines two adjacent partial results, `a` the earlier one.
+    fn combine(&self, a: Self::State, b: Self::State) -> Self::State;
+
+    /// Makes an output of a partial result.
+    fn project(&self, state: Self::State) -> Self::Output;
+
+    /// The operator's CUDA text. `#[scan_op]` writes this.
+    fn source(&self) -> OpSource;
+
+    /// The bytes of the operator's own fields, which the kernels are given; empty where it has none.
+    /// `#[scan_op]` writes this where the operator reads `self`.
+    fn parameters(&self) -> Vec<u8> {
+        Vec::new()
+    }
+}
