@@ -5,11 +5,11 @@ extern crate self as scan_runtime;
 mod element;
 mod op;
 
+/// The CUDA driver bindings in whose device slices and streams scans are run.
+pub use cudarc;
 pub use element::ScanElement;
 pub use op::ScanOp;
 pub use scan_macros::{scan_element, scan_op};
-/// The CUDA driver bindings in whose device slices and streams scans are run.
-pub use cudarc;
 
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]
