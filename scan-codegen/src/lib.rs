@@ -1,7 +1,21 @@
 //! Plans and CUDA sources for scans with a user's operator.
 
 mod element;
+mod error;
+mod limits;
 mod operator;
+mod operator_text;
+mod plan;
+mod render;
+mod spec;
+mod strategy;
 
 pub use element::{ElementKind, ElementType, Field, Primitive};
+pub use error::RenderError;
+pub use limits::{Architecture, DeviceLimits};
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
+pub use operator_text::Target;
+pub use plan::{Argument, Launch, MAX_ELEMENT_BYTES, Overrides, Plan, PlanError, Schedule, plan};
+pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
+pub use spec::{ScanKind, ScanSpec};
+pub use strategy::{BlockScan, Carry, Strategy};

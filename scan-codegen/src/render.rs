@@ -1,0 +1,143 @@
+//! The renderer: an operator and a plan in, one CUDA source out.
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use tera::{Context, Tera};
+
+use crate::{
+    error::RenderError,
+    operator::OpSource,
+    operator_text::{OperatorText, Target, operator_text},
+    plan::Plan,
+    spec::ScanKind,
+};
+
+/// A CUDA source, ready for the compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSource {
+    /// The name that compiler messages give to the text: `largest.cu`.
+    pub name: String,
+    /// The CUDA C++ text. It includes no header.
+    pub text: String,
+    /// The options it must be compiled with, besides the architecture.
+    pub options: Vec<&'static str>,
+    prefix: String,
+}
+
+impl KernelSource {
+    /// The name in the compiled module of the kernel with this role ([`Launch::kernel`](crate::Launch::kernel)).
+    pub fn kernel_name(&self, role: &str) -> String {
+        format!("{}_{role}", self.prefix)
+    }
+}
+
+/// The options that give the text its meaning: C++20 for designated initialisers, no contraction of `a * b + c` into one
+/// rounding, 128-bit integers.
+pub const COMPILE_OPTIONS: [&str; 3] = ["--std=c++20", "--fmad=false", "--device-int128"];
+
+/// Writes the kernels of `plan` for `operator`. A pure function: the same arguments give the same bytes on every machine.
+pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderError> {
+    render_for(operator, plan, Target::Cuda)
+}
+
+/// As [`render`], for another target than the GPU's compiler.
+pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
+    let words = operator_text(operator, target)?;
+    let context = Context::from_serialize(&Words::new(&words, plan))?;
+    let mut text = TEMPLATES.render("heading", &context)?;
+    text.push_str(&words.text);
+    for part in ["tile", plan.strategy.block.name(), plan.strategy.carry.name()] {
+        text.push('\n');
+        text.push_str(&TEMPLATES.render(part, &context)?);
+    }
+    let name = format!("{}.cu", words.value);
+    Ok(KernelSource {
+        text: resolve_line_markers(&text, &name),
+        name,
+        options: COMPILE_OPTIONS.to_vec(),
+        prefix: words.value,
+    })
+}
+
+/// What the kernel templates may speak of.
+#[derive(Serialize)]
+struct Words<'a> {
+    op: &'a str,
+    value: &'a str,
+    input: &'a str,
+    state: &'a str,
+    output: &'a str,
+    lifts: bool,
+    projects: bool,
+    exclusive: bool,
+    initial_value: bool,
+    in_place_partials: bool,
+    threads: u32,
+    tile: u32,
+    block_scan: &'a str,
+    description: String,
+    strategy: String,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a OperatorText, plan: &Plan) -> Self {
+        Words {
+            op: &text.operator,
+            value: &text.value,
+            input: &text.input,
+            state: &text.state,
+            output: &text.output,
+            lifts: text.lifts,
+            projects: text.projects,
+            exclusive: plan.spec.kind == ScanKind::Exclusive,
+            initial_value: plan.spec.initial_value,
+            in_place_partials: plan.partials_in_output,
+            threads: plan.threads,
+            tile: plan.tile,
+            block_scan: plan.strategy.block.name(),
+            description: plan.spec.to_string(),
+            strategy: plan.strategy.to_string(),
+        }
+    }
+}
+
+/// The templates, parsed once. A template that does not parse is found by the tests of this crate; it is kept as an error
+/// all the same, because a library must not panic.
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(Templates::parse);
+
+struct Templates(Result<Tera, String>);
+
+impl Templates {
+    fn parse() -> Self {
+        let mut tera = Tera::new();
+        let parts = [
+            ("heading", include_str!("../templates/heading.cu.tera")),
+            ("tile", include_str!("../templates/tile.cu.tera")),
+            ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
+            ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
+        ];
+        Templates(tera.add_raw_templates(parts).map(|()| tera).map_err(|error| error.to_string()))
+    }
+
+    fn render(&self, name: &str, context: &Context) -> Result<String, RenderError> {
+        match &self.0 {
+            Ok(tera) => Ok(tera.render(name, context)?),
+            Err(message) => Err(RenderError::Template(message.clone())),
+        }
+    }
+}
+
+/// Ends each stretch of the user's lines: from the line after a `#line here` on, messages count the lines of this text.
+fn resolve_line_markers(text: &str, name: &str) -> String {
+    let mut resolved = String::with_capacity(text.len());
+    for (index, line) in text.lines().enumerate() {
+        if line.trim() == "#line here" {
+            resolved.push_str(&format!("#line {} \"{name}\"", index + 2));
+        } else {
+            resolved.push_str(line.trim_end());
+        }
+        resolved.push('\n');
+    }
+    resolved
+}
