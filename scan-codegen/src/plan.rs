@@ -281,3 +281,84 @@ impl Workspace {
         offset
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Primitive, limits::DeviceLimits};
+
+    fn operator(bytes: usize) -> OpSource {
+        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
+        OpSource {
+            name: "Op".to_owned(),
+            input: element.clone(),
+            state: element.clone(),
+            output: element,
+            identity: None,
+            parameters: None,
+            functions: Vec::new(),
+        }
+    }
+
+    fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
+        let overrides = Overrides { threads: Some(threads), ..Overrides::default() };
+        plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+    }
+
+    fn launches(len: u64) -> Vec<(&'static str, u32)> {
+        let schedule = plan_with(4, 32).unwrap().schedule(len).unwrap();
+        schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect()
+    }
+
+    #[test]
+    fn a_level_of_totals_is_added_as_soon_as_they_outgrow_a_block() {
+        assert_eq!(launches(0), []);
+        assert_eq!(launches(1), [("scan_block", 1)]);
+        assert_eq!(launches(32), [("scan_block", 1)]);
+        assert_eq!(launches(33), [("scan_sections", 2), ("scan_totals", 1), ("carry_sections", 2)]);
+        assert_eq!(launches(1_024), [("scan_sections", 32), ("scan_totals", 1), ("carry_sections", 32)]);
+        assert_eq!(
+            launches(1_025),
+            [("scan_sections", 33), ("scan_totals", 2), ("scan_totals", 1), ("carry_totals", 2), ("carry_sections", 33)]
+        );
+        assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == "carry_totals").count(), 2);
+    }
+
+    #[test]
+    fn places_in_the_workspace_do_not_overlap() {
+        let schedule = plan_with(12, 32).unwrap().schedule(100_000).unwrap();
+        let mut places: Vec<(u64, u64)> = Vec::new();
+        let mut elements = 100_000_u64;
+        for launch in schedule.launches.iter().filter(|launch| launch.kernel.starts_with("scan_")) {
+            elements = elements.div_ceil(32);
+            // The totals that a kernel leaves are the last place it is given.
+            let place = launch.arguments.iter().rev().find_map(|argument| match argument {
+                Argument::Workspace(offset) => Some(*offset),
+                _ => None,
+            });
+            places.push((place.unwrap(), place.unwrap() + elements * 12));
+        }
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{places:?}");
+        assert!(places.iter().all(|place| place.1 <= schedule.workspace_bytes && place.0 % 256 == 0), "{places:?}");
+    }
+
+    #[test]
+    fn a_large_element_gets_fewer_threads() {
+        let threads = |bytes| {
+            plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &Overrides::default()).unwrap().threads
+        };
+        assert_eq!((threads(4), threads(48), threads(49), threads(256)), (1024, 1024, 512, 128));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_reason() {
+        assert!(matches!(plan_with(0, 32), Err(PlanError::ZeroSized { .. })));
+        assert!(matches!(plan_with(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
+        assert!(matches!(plan_with(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+        let exclusive = plan(&operator(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
+        assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
+        let too_long = plan_with(4, 32).unwrap().schedule(u64::MAX);
+        assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+    }
+}
