@@ -7,7 +7,7 @@
 use std::{error::Error, sync::Arc};
 
 use scan_runtime::{
-    BlockScan, Carry, ScanKind, Scanner, Strategy,
+    BlockScan, Carry, Network, ScanKind, Scanner, Strategy,
     cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags},
     ops,
 };
@@ -18,7 +18,7 @@ use scan_tests::{
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const STRATEGIES: [Strategy; 1] = [Strategy { block: BlockScan::KoggeStone, carry: Carry::Hierarchical }];
+const STRATEGIES: [Strategy; 1] = [Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical }];
 
 const LENGTHS: [usize; 5] = [1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28];
 
@@ -68,7 +68,11 @@ fn measure<Op: TestOperator>(name: &str, scanner: &Scanner, strategy: Strategy, 
     }
     let (copy, scan) = (median(copies), median(scans));
     let bytes = 2.0 * size_of_val(input.as_slice()) as f64;
-    println!("| {name} | {strategy} | {len} | {copy:.2} | {scan:.2} | {:.0} | {:.3} |", bytes / scan * 1e-3, copy / scan);
+    println!(
+        "| {name} | {strategy} | {len} | {copy:.2} | {scan:.2} | {:.0} | {:.3} |",
+        bytes / scan * 1e-3,
+        copy / scan
+    );
     Ok(())
 }
 

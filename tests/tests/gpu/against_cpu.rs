@@ -33,8 +33,11 @@ fn compare<Op: TestOperator>(lengths: &[usize], threads: Option<u32>) -> Outcome
         for &len in lengths {
             let result = bits(&scan.run(&input[..len])?);
             let size = size_of::<Op::Item>();
-            let wrong = result.chunks(size).zip(expected.chunks(size)).position(|(result, expected)| result != expected);
-            ensure(wrong.is_none() && result.len() == len * size, || format!("{way:?}, length {len}: wrong from {wrong:?} on"))?;
+            let wrong =
+                result.chunks(size).zip(expected.chunks(size)).position(|(result, expected)| result != expected);
+            ensure(wrong.is_none() && result.len() == len * size, || {
+                format!("{way:?}, length {len}: wrong from {wrong:?} on")
+            })?;
         }
     }
     Ok(())
@@ -43,7 +46,10 @@ fn compare<Op: TestOperator>(lengths: &[usize], threads: Option<u32>) -> Outcome
 fn lengths<Op: TestOperator>() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let tile = scanner.scan(Op::new()).plan()?.tile as usize;
-    compare::<Op>(&[0, 1, 2, 3, 31, 32, 33, 1_019, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1, 4_101], None)
+    compare::<Op>(
+        &[0, 1, 2, 3, 31, 32, 33, 1_019, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1, 4_101],
+        None,
+    )
 }
 
 /// Small blocks, so that the section totals outgrow a block, and theirs too, at lengths that the sanitizer can bear.
@@ -75,7 +81,8 @@ fn views<Op: TestOperator>() -> Outcome {
             let device_input = stream.clone_htod(&input)?;
             let mut device_output = stream.clone_htod(&poison)?;
             let first = GUARD + offset;
-            scan.on(&stream).run_into(&device_input.slice(offset..), &mut device_output.slice_mut(first..first + len))?;
+            scan.on(&stream)
+                .run_into(&device_input.slice(offset..), &mut device_output.slice_mut(first..first + len))?;
             check_around(&stream, &device_output, first, &expected, &poison, "into")?;
             ensure(bits(&stream.clone_dtoh(&device_input)?) == bits(&input), || "the input changed".to_owned())?;
 

@@ -12,9 +12,10 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("device_index", || {
         let count = device::get_count()? as usize;
         let error = Scanner::cuda(count).err();
-        ensure(matches!(&error, Some(Error::DeviceIndex { index, count: known }) if *index == count && *known == count), || {
-            format!("{error:?}")
-        })
+        ensure(
+            matches!(&error, Some(Error::DeviceIndex { index, count: known }) if *index == count && *known == count),
+            || format!("{error:?}"),
+        )
     });
     trials.add("output_length", || {
         let scanner = Scanner::cuda(0)?;
