@@ -20,4 +20,4 @@ pub use plan::{MAX_ELEMENT_BYTES, Overrides, Plan, PlanError, plan};
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Launch, Schedule};
 pub use spec::{ScanKind, ScanSpec};
-pub use strategy::{BlockScan, Carry, Network, Strategy, Workers};
+pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};

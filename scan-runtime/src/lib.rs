@@ -19,7 +19,7 @@ pub use op::ScanOp;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, Overrides, Plan, PlanError, RenderError,
-    ScanKind, ScanSpec, Strategy, Workers,
+    ScanKind, ScanSpec, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
