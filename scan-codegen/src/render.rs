@@ -172,7 +172,7 @@ impl Templates {
             ("heading", include_str!("../templates/heading.cu.tera")),
             ("machine", include_str!("../templates/machine.cu.tera")),
             ("tile", include_str!("../templates/tile.cu.tera")),
-            ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera")),
+            ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
             ("sequential", include_str!("../templates/block/sequential.cu.tera")),
             ("naive", include_str!("../templates/block/naive.cu.tera")),
             ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
@@ -185,7 +185,7 @@ impl Templates {
             ("message", include_str!("../templates/carry/message.cu.tera")),
             ("chained", include_str!("../templates/carry/chained.cu.tera")),
             ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
-            ("store_with_sum_before", include_str!("../templates/carry/store_with_sum_before.cu.tera")),
+            ("store_with_sum_before", include_str!("../templates/carry/store_with_sum_before.cu.tera").trim_ascii_end()),
             ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
         ];
         Templates(tera.add_raw_templates(parts).map(|()| tera).map_err(|error| error.to_string()))
