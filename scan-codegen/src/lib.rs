@@ -7,6 +7,7 @@ mod operator;
 mod operator_text;
 mod plan;
 mod render;
+mod schedule;
 mod spec;
 mod strategy;
 
@@ -15,7 +16,8 @@ pub use error::RenderError;
 pub use limits::{Architecture, DeviceLimits};
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
 pub use operator_text::Target;
-pub use plan::{Argument, Launch, MAX_ELEMENT_BYTES, Overrides, Plan, PlanError, Schedule, plan};
+pub use plan::{MAX_ELEMENT_BYTES, Overrides, Plan, PlanError, plan};
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
+pub use schedule::{Argument, Launch, Schedule};
 pub use spec::{ScanKind, ScanSpec};
-pub use strategy::{BlockScan, Carry, Strategy};
+pub use strategy::{BlockScan, Carry, Network, Strategy, Workers};

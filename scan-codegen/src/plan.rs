@@ -1,4 +1,4 @@
-//! The planner: from what to scan and what the device grants to the shape of the kernels and the order of launches.
+//! The planner: from what to scan and what the device grants to the shape of the kernels.
 
 use std::fmt;
 
@@ -7,11 +7,17 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     spec::{ScanKind, ScanSpec},
-    strategy::{BlockScan, Carry, Strategy},
+    strategy::{BlockScan, Carry, Network, Strategy},
 };
 
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
+
+/// The algorithm where the caller names none.
+const DEFAULT_STRATEGY: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+
+/// The fewest threads of a block: one warp.
+const LEAST_THREADS: u32 = 32;
 
 /// What the caller wants otherwise than the planner would choose. `None` leaves the choice to the planner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,6 +27,8 @@ pub struct Overrides {
     pub strategy: Option<Strategy>,
     /// Threads of a block: a power of two.
     pub threads: Option<u32>,
+    /// Elements that a thread scans on its own, in a coarsened block scan.
+    pub run: Option<u32>,
 }
 
 /// The shape of the kernels for one scan. [`plan`] makes one; its `Display` tells it in words.
@@ -33,7 +41,9 @@ pub struct Plan {
     pub strategy: Strategy,
     /// Threads of a block.
     pub threads: u32,
-    /// Elements that a block scans.
+    /// Elements that a thread scans on its own; 1 where the block scan is not coarsened.
+    pub run: u32,
+    /// Elements that a block scans at once.
     pub tile: u32,
     /// Bytes of shared memory that a block declares.
     pub shared_bytes: u32,
@@ -42,7 +52,9 @@ pub struct Plan {
     pub partials_in_output: bool,
     /// The most elements that one scan can have under this plan.
     pub max_len: u64,
-    state_bytes: u64,
+    /// Slots of shared memory for the values that the network scans, unused ones among them.
+    pub(crate) network_slots: u32,
+    pub(crate) state_bytes: u64,
 }
 
 /// Why there is no plan.
@@ -71,6 +83,14 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// The algorithm needs an identity, and the operator has none.
+    #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another block scan")]
+    StrategyNeedsIdentity {
+        /// The algorithm.
+        strategy: String,
+        /// The operator.
+        operator: String,
+    },
     /// The requested number of threads cannot be had.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
@@ -80,6 +100,14 @@ pub enum PlanError {
         least: u32,
         /// The most threads of a block, for this element on this device.
         most: u32,
+    },
+    /// The requested number of elements a thread cannot be had.
+    #[error("a thread cannot scan {run} elements on its own here: {why}")]
+    Run {
+        /// What was asked for.
+        run: u32,
+        /// What stands against it.
+        why: String,
     },
     /// The input is longer than this plan can handle.
     #[error(
@@ -100,32 +128,37 @@ pub fn plan(
     limits: &DeviceLimits,
     overrides: &Overrides,
 ) -> Result<Plan, PlanError> {
+    let strategy = overrides.strategy.unwrap_or(DEFAULT_STRATEGY);
     for ty in [&operator.input, &operator.state, &operator.output] {
         check_element(ty)?;
     }
-    if spec.kind == ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none() {
-        return Err(PlanError::NoIdentity { operator: operator.name.clone() });
-    }
-    let strategy = overrides.strategy.unwrap_or(Strategy { block: BlockScan::KoggeStone, carry: Carry::Hierarchical });
+    check_identity(operator, spec, strategy)?;
+
     let state_bytes = operator.state.size as u32;
-
-    // One element a thread, all of them in shared memory.
-    let most = power_of_two_below(limits.threads_per_block.min(limits.shared_bytes_per_block / state_bytes));
-    let least = 32;
-    let threads = overrides.threads.unwrap_or(most);
-    if !(least..=most).contains(&threads) || !threads.is_power_of_two() {
-        return Err(PlanError::Threads { threads, least, most });
+    let run = run_length(strategy.block, state_bytes, overrides.run)?;
+    let shape = |threads| Shape { block: strategy.block, threads, run, state_bytes };
+    let most = most_threads(limits, shape)?;
+    // Where runs make the tile large, fewer threads leave room for more blocks on a multiprocessor.
+    let preferred = if strategy.block.coarsened { most.min(256) } else { most };
+    let threads = overrides.threads.unwrap_or(preferred);
+    if !(LEAST_THREADS..=most).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, least: LEAST_THREADS, most });
     }
-    let tile = threads;
 
+    let shape = shape(threads);
     Ok(Plan {
         spec: spec.clone(),
         strategy,
         threads,
-        tile,
-        shared_bytes: tile * state_bytes,
+        run,
+        tile: shape.tile(),
+        shared_bytes: shape.shared_bytes(),
         partials_in_output: operator.state == operator.output,
-        max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
+        max_len: match strategy.carry {
+            Carry::OneBlock => u64::MAX,
+            Carry::Hierarchical => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
+        },
+        network_slots: shape.network_slots(),
         state_bytes: u64::from(state_bytes),
     })
 }
@@ -138,8 +171,81 @@ fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     }
 }
 
-fn power_of_two_below(limit: u32) -> u32 {
-    limit.checked_ilog2().map_or(0, |log| 1 << log)
+fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
+    if operator.identity.is_some() {
+        return Ok(());
+    }
+    let name = operator.name.clone();
+    if matches!(strategy.block.network, Network::Blelloch { .. }) {
+        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.block.to_string(), operator: name });
+    }
+    if spec.kind == ScanKind::Exclusive && !spec.initial_value {
+        return Err(PlanError::NoIdentity { operator: name });
+    }
+    Ok(())
+}
+
+/// How many elements a thread scans on its own: about 32 bytes of them, and an odd number, so that the runs of
+/// neighbouring threads begin in different memory banks.
+fn run_length(block: BlockScan, state_bytes: u32, wanted: Option<u32>) -> Result<u32, PlanError> {
+    match (block.coarsened, wanted) {
+        (false, None | Some(1)) => Ok(1),
+        (false, Some(run)) => Err(PlanError::Run { run, why: "the block scan is not coarsened".to_owned() }),
+        (true, None) => Ok((32 / state_bytes).clamp(3, 15) | 1),
+        (true, Some(run @ 1..=1024)) => Ok(run),
+        (true, Some(run)) => Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+    }
+}
+
+/// The most threads of a block: a power of two, bounded by the device and by what its shared memory holds.
+fn most_threads(limits: &DeviceLimits, shape: impl Fn(u32) -> Shape) -> Result<u32, PlanError> {
+    let powers = (0..u32::BITS).rev().map(|log| 1 << log);
+    let room = limits.shared_bytes_per_block;
+    powers
+        .filter(|threads| (LEAST_THREADS..=limits.threads_per_block).contains(threads))
+        .find(|&threads| shape(threads).shared_bytes() <= room)
+        .ok_or_else(|| {
+            let Shape { run, state_bytes, .. } = shape(LEAST_THREADS);
+            let why = format!(
+                "{LEAST_THREADS} threads' runs of {state_bytes} bytes an element outgrow {room} bytes of shared memory"
+            );
+            PlanError::Run { run, why }
+        })
+}
+
+/// What a block scan needs of shared memory.
+#[derive(Clone, Copy)]
+struct Shape {
+    block: BlockScan,
+    threads: u32,
+    run: u32,
+    state_bytes: u32,
+}
+
+impl Shape {
+    fn tile(self) -> u32 {
+        if self.block.coarsened { self.threads * self.run } else { self.network_values() }
+    }
+
+    /// How many values the network scans at most.
+    fn network_values(self) -> u32 {
+        if self.block.coarsened { self.threads } else { self.threads * self.block.network.values_per_thread() }
+    }
+
+    fn network_slots(self) -> u32 {
+        let values = self.network_values();
+        if self.block.network.is_padded() { values + values / 32 } else { values }
+    }
+
+    fn shared_bytes(self) -> u32 {
+        let tile = if self.block.coarsened { self.tile() } else { 0 };
+        let own = match self.block.network {
+            Network::HillisSteele => 2 * self.threads,
+            Network::WarpShuffle => self.threads / 32,
+            _ => 0,
+        };
+        (tile + self.network_slots() + own) * self.state_bytes
+    }
 }
 
 impl fmt::Display for Plan {
@@ -147,137 +253,59 @@ impl fmt::Display for Plan {
         writeln!(f, "{}", self.spec)?;
         writeln!(f, "  strategy  {}", self.strategy)?;
         writeln!(f, "  block     {} threads, {} bytes of shared memory", self.threads, self.shared_bytes)?;
-        writeln!(f, "  tile      {} elements", self.tile)?;
+        write!(f, "  tile      {} elements", self.tile)?;
+        if self.strategy.block.coarsened {
+            write!(f, ", {} a thread", self.run)?;
+        }
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
-        write!(f, "  partials  {partials}, {} bytes each", self.state_bytes)
-    }
-}
-
-/// The launches of one scan of a known length, and the workspace they share.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Schedule {
-    /// Bytes of device memory that the launches need beyond input and output. They need not be initialised.
-    pub workspace_bytes: u64,
-    /// The launches, to be made in this order on one stream.
-    pub launches: Vec<Launch>,
-}
-
-/// One kernel launch.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// Which kernel: the role that stands in its name after the operator's.
-    pub kernel: &'static str,
-    /// Blocks of the grid.
-    pub blocks: u32,
-    /// Threads of each block.
-    pub threads: u32,
-    /// The arguments, in order.
-    pub arguments: Vec<Argument>,
-}
-
-/// An argument of a launch, to be filled in by whoever launches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Argument {
-    /// A pointer to the input.
-    Input,
-    /// A pointer to the output.
-    Output,
-    /// A pointer this many bytes into the workspace.
-    Workspace(u64),
-    /// A number of elements, as a 64-bit integer.
-    Length(u64),
-    /// The operator with its parameters, by value. An operator without parameters is one byte, of any value.
-    Operator,
-    /// The initial value, by value.
-    InitialValue,
-}
-
-impl Plan {
-    /// The roles of the kernels that schedules of this plan may launch.
-    pub fn kernels(&self) -> &'static [&'static str] {
         match self.strategy.carry {
-            Carry::Hierarchical => &["scan_block", "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
+            Carry::OneBlock => Ok(()),
+            Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
         }
-    }
-
-    /// The launches that scan `len` elements; none where `len` is zero.
-    pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
-        if len > self.max_len {
-            return Err(PlanError::TooLong { len, max_len: self.max_len });
-        }
-        match self.strategy.carry {
-            Carry::Hierarchical => Ok(self.hierarchical(len)),
-        }
-    }
-
-    fn hierarchical(&self, len: u64) -> Schedule {
-        let mut workspace = Workspace::default();
-        let mut launches = Vec::new();
-        let tile = u64::from(self.tile);
-        let launch = |kernel, elements: u64, arguments| Launch {
-            kernel,
-            blocks: elements.div_ceil(tile) as u32,
-            threads: self.threads,
-            arguments,
-        };
-        let with_init = |mut arguments: Vec<Argument>| {
-            if self.spec.initial_value {
-                arguments.push(Argument::InitialValue);
-            }
-            arguments
-        };
-
-        if (1..=tile).contains(&len) {
-            use Argument::*;
-            launches.push(launch("scan_block", len, with_init(vec![Operator, Input, Output, Length(len)])));
-        } else if len > tile {
-            use Argument::*;
-            // levels[k] is the array of section totals that level k leaves: its place and its length.
-            let mut levels = Vec::new();
-            let mut elements = len;
-            while elements > 1 {
-                elements = elements.div_ceil(tile);
-                levels.push((workspace.reserve(elements * self.state_bytes), elements));
-            }
-            let partials =
-                if self.partials_in_output { Output } else { Workspace(workspace.reserve(len * self.state_bytes)) };
-            let (totals, _) = levels[0];
-            launches.push(launch(
-                "scan_sections",
-                len,
-                vec![Operator, Input, partials, Workspace(totals), Length(len)],
-            ));
-            for pair in levels.windows(2) {
-                let ((totals, count), (above, _)) = (pair[0], pair[1]);
-                let arguments = vec![Operator, Workspace(totals), Workspace(above), Length(count)];
-                launches.push(launch("scan_totals", count, arguments));
-            }
-            // The topmost level fits one block, so nothing stands before any section of it.
-            for pair in levels.windows(2).rev().filter(|pair| pair[0].1 > tile) {
-                let ((totals, count), (above, _)) = (pair[0], pair[1]);
-                let arguments = vec![Operator, Workspace(totals), Workspace(above), Length(count)];
-                launches.push(launch("carry_totals", count, arguments));
-            }
-            let arguments = vec![Operator, partials, Output, Workspace(totals), Length(len)];
-            launches.push(launch("carry_sections", len, with_init(arguments)));
-        }
-        Schedule { workspace_bytes: workspace.bytes, launches }
     }
 }
 
-/// Hands out places in the workspace, each aligned for any element.
-#[derive(Default)]
-struct Workspace {
-    bytes: u64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Primitive;
 
-impl Workspace {
-    const ALIGNMENT: u64 = 256;
+    fn operator(bytes: usize) -> OpSource {
+        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
+        OpSource {
+            name: "Op".to_owned(),
+            input: element.clone(),
+            state: element.clone(),
+            output: element,
+            identity: None,
+            parameters: None,
+            functions: Vec::new(),
+        }
+    }
 
-    fn reserve(&mut self, bytes: u64) -> u64 {
-        let offset = self.bytes;
-        self.bytes = (offset + bytes).next_multiple_of(Self::ALIGNMENT);
-        offset
+    fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
+        let overrides = Overrides { threads: Some(threads), ..Overrides::default() };
+        plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+    }
+
+    #[test]
+    fn a_large_element_gets_fewer_threads() {
+        let threads = |bytes| {
+            plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &Overrides::default())
+                .unwrap()
+                .threads
+        };
+        assert_eq!((threads(4), threads(48), threads(49), threads(256)), (1024, 1024, 512, 128));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_reason() {
+        assert!(matches!(plan_with(0, 32), Err(PlanError::ZeroSized { .. })));
+        assert!(matches!(plan_with(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
+        assert!(matches!(plan_with(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+        let exclusive = plan(&operator(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
+        assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
+        let too_long = plan_with(4, 32).unwrap().schedule(u64::MAX);
+        assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
     }
 }

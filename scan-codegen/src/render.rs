@@ -11,6 +11,7 @@ use crate::{
     operator_text::{OperatorText, Target, operator_text},
     plan::Plan,
     spec::ScanKind,
+    strategy::{BlockScan, Carry, Network, Workers},
 };
 
 /// A CUDA source, ready for the compiler.
@@ -47,7 +48,7 @@ pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<Ke
     let context = Context::from_serialize(&Words::new(&words, plan))?;
     let mut text = TEMPLATES.render("heading", &context)?;
     text.push_str(&words.text);
-    for part in ["tile", plan.strategy.block.name(), plan.strategy.carry.name()] {
+    for part in parts(plan) {
         text.push('\n');
         text.push_str(&TEMPLATES.render(part, &context)?);
     }
@@ -60,9 +61,28 @@ pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<Ke
     })
 }
 
+/// The templates that make up the kernels of a plan, in order.
+fn parts(plan: &Plan) -> Vec<&'static str> {
+    let BlockScan { network, coarsened } = plan.strategy.block;
+    let mut parts = Vec::new();
+    if network == Network::WarpShuffle {
+        parts.push("machine");
+    }
+    parts.extend(["tile", network.name()]);
+    if coarsened {
+        parts.push("coarsened");
+    }
+    parts.push("one_block");
+    if plan.strategy.carry != Carry::OneBlock {
+        parts.push(plan.strategy.carry.name());
+    }
+    parts
+}
+
 /// What the kernel templates may speak of.
 #[derive(Serialize)]
 struct Words<'a> {
+    /// The operator: its type, and the variable that holds it.
     op: &'a str,
     value: &'a str,
     input: &'a str,
@@ -70,18 +90,35 @@ struct Words<'a> {
     output: &'a str,
     lifts: bool,
     projects: bool,
+    /// What is scanned.
     exclusive: bool,
     initial_value: bool,
-    in_place_partials: bool,
+    /// How a block does it.
+    block_scan: &'a str,
+    network: &'a str,
+    coarsened: bool,
+    padded: bool,
+    contiguous: bool,
+    warps: bool,
+    /// Whether the network gives exclusive scans, and whether the tile then holds one.
+    network_exclusive: bool,
+    tile_exclusive: bool,
+    /// Where in a scanned tile the sum stands that output `i` is made of.
+    covered: &'a str,
     threads: u32,
     tile: u32,
-    block_scan: &'a str,
+    run: u32,
+    network_slots: u32,
     description: String,
     strategy: String,
 }
 
 impl<'a> Words<'a> {
     fn new(text: &'a OperatorText, plan: &Plan) -> Self {
+        let BlockScan { network, coarsened } = plan.strategy.block;
+        let exclusive = plan.spec.kind == ScanKind::Exclusive;
+        let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
+        let tile_exclusive = network_exclusive && !coarsened;
         Words {
             op: &text.operator,
             value: &text.value,
@@ -90,12 +127,21 @@ impl<'a> Words<'a> {
             output: &text.output,
             lifts: text.lifts,
             projects: text.projects,
-            exclusive: plan.spec.kind == ScanKind::Exclusive,
+            exclusive,
             initial_value: plan.spec.initial_value,
-            in_place_partials: plan.partials_in_output,
+            block_scan: if coarsened { "coarsened" } else { network.name() },
+            network: network.name(),
+            coarsened,
+            padded: network.is_padded(),
+            contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
+            warps: network == Network::WarpShuffle,
+            network_exclusive,
+            tile_exclusive,
+            covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },
             threads: plan.threads,
             tile: plan.tile,
-            block_scan: plan.strategy.block.name(),
+            run: plan.run,
+            network_slots: plan.network_slots,
             description: plan.spec.to_string(),
             strategy: plan.strategy.to_string(),
         }
@@ -113,8 +159,18 @@ impl Templates {
         let mut tera = Tera::new();
         let parts = [
             ("heading", include_str!("../templates/heading.cu.tera")),
+            ("machine", include_str!("../templates/machine.cu.tera")),
             ("tile", include_str!("../templates/tile.cu.tera")),
+            ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera")),
+            ("sequential", include_str!("../templates/block/sequential.cu.tera")),
+            ("naive", include_str!("../templates/block/naive.cu.tera")),
             ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
+            ("hillis_steele", include_str!("../templates/block/hillis_steele.cu.tera")),
+            ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
+            ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
+            ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
+            ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
+            ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
             ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
         ];
         Templates(tera.add_raw_templates(parts).map(|()| tera).map_err(|error| error.to_string()))

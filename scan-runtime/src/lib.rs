@@ -18,8 +18,8 @@ pub use error::Error;
 pub use op::ScanOp;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Plan, PlanError, RenderError, ScanKind, ScanSpec,
-    Strategy,
+    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, Overrides, Plan, PlanError, RenderError,
+    ScanKind, ScanSpec, Strategy, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};

@@ -64,6 +64,13 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
+    /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
+    /// nothing on the CPU.
+    pub fn run_length(mut self, elements: u32) -> Self {
+        self.overrides.run = Some(elements);
+        self
+    }
+
     fn spec(&self) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
@@ -79,7 +86,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// use scan_runtime::{Scanner, ops};
     ///
     /// let plan = Scanner::cpu().scan(ops::sum::<f32>()).exclusive().plan()?;
-    /// assert_eq!(plan.strategy.to_string(), "Kogge-Stone blocks, hierarchical");
+    /// assert_eq!(plan.strategy.to_string(), "Kogge-Stone in the block; hierarchical");
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan, Error> {

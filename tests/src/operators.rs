@@ -6,13 +6,15 @@ use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
 /// An operator with inputs to test it on.
 ///
 /// Inputs are such that every grouping gives the same bits: integers, and floats whose partial results are exact.
-pub trait TestOperator: ScanOp + Clone {
+pub trait TestOperator: ScanOp<Input = Self::Item, State = Self::Item, Output = Self::Item> + Clone {
+    /// What is read, combined and written.
+    type Item: ScanElement;
     /// The operator.
     fn new() -> Self;
     /// The input at a position.
-    fn input(index: u64) -> Self::Input;
+    fn input(index: u64) -> Self::Item;
     /// An initial value that is not the identity.
-    fn initial_value() -> Self::State;
+    fn initial_value() -> Self::Item;
 }
 
 /// Does something with each of the operators.
@@ -120,6 +122,7 @@ impl ScanOp for Interval {
 }
 
 impl TestOperator for Interval {
+    type Item = Span;
     fn new() -> Self {
         Interval
     }
@@ -136,14 +139,15 @@ impl TestOperator for Interval {
 macro_rules! ready_operators {
     ($($op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
         impl TestOperator for $op {
+            type Item = <Self as ScanOp>::State;
             fn new() -> Self {
                 $new
             }
-            fn input(index: u64) -> Self::Input {
-                let input: fn(u64) -> Self::Input = $input;
+            fn input(index: u64) -> Self::Item {
+                let input: fn(u64) -> Self::Item = $input;
                 input(index)
             }
-            fn initial_value() -> Self::State {
+            fn initial_value() -> Self::Item {
                 $initial
             }
         }
@@ -402,14 +406,15 @@ const fn identity_matrix<const N: usize>() -> Matrix<N> {
 macro_rules! test_operators {
     ($(($($generics:tt)*) $op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
         impl<$($generics)*> TestOperator for $op {
+            type Item = <Self as ScanOp>::State;
             fn new() -> Self {
                 $new
             }
-            fn input(index: u64) -> Self::Input {
-                let input: fn(u64) -> Self::Input = $input;
+            fn input(index: u64) -> Self::Item {
+                let input: fn(u64) -> Self::Item = $input;
                 input(index)
             }
-            fn initial_value() -> Self::State {
+            fn initial_value() -> Self::Item {
                 $initial
             }
         }
@@ -445,7 +450,7 @@ fn shuffled(mut seed: u64) -> [u8; 5] {
 }
 
 /// The inputs of a scan of this length.
-pub fn inputs<Op: TestOperator>(len: usize) -> Vec<Op::Input> {
+pub fn inputs<Op: TestOperator>(len: usize) -> Vec<Op::Item> {
     (0..len as u64).map(Op::input).collect()
 }
 

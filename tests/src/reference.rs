@@ -3,7 +3,12 @@
 use scan_runtime::{ScanKind, ScanOp};
 
 /// Scans by a plain loop over the operator's Rust body.
-pub fn scan<Op: ScanOp>(op: &Op, kind: ScanKind, initial_value: Option<Op::State>, input: &[Op::Input]) -> Vec<Op::Output> {
+pub fn scan<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    input: &[Op::Input],
+) -> Vec<Op::Output> {
     let mut sum = initial_value;
     let mut output = Vec::with_capacity(input.len());
     for &x in input {

@@ -1,13 +1,21 @@
 //! What can only be shown on a GPU. Where there is none, every test here is counted as ignored, and the reason printed;
-//! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead.
+//! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer.
 
-use std::process::ExitCode;
+mod against_cpu;
+mod errors;
+mod large;
+mod sharing;
 
-use libtest_mimic::{Arguments, Trial};
-use scan_runtime::cudarc::driver::{CudaContext, sys};
+use std::{error::Error, process::ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use scan_runtime::Scanner;
+use scan_tests::operators::visit_all;
+
+type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {
-    let unusable = no_gpu();
+    let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
         if std::env::var_os("SCAN_TESTS_REQUIRE_GPU").is_some() {
             eprintln!("error: the GPU tests need a GPU: {reason}");
@@ -15,26 +23,26 @@ fn main() -> ExitCode {
         }
         println!("The GPU tests are skipped: {reason}");
     }
-    let trials = trials().into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
+    let mut trials = Trials(Vec::new());
+    visit_all(&mut trials);
+    errors::add(&mut trials);
+    large::add(&mut trials);
+    sharing::add(&mut trials);
+    let trials = trials.0.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-/// Why the first CUDA device cannot be used, if it cannot.
-fn no_gpu() -> Option<String> {
-    // SAFETY: it opens the library by name and does nothing else.
-    if !unsafe { sys::is_culib_present() } {
-        return Some("there is no CUDA driver".to_owned());
+/// The tests, gathered.
+pub(crate) struct Trials(Vec<Trial>);
+
+impl Trials {
+    /// Adds a test.
+    pub(crate) fn add(&mut self, name: impl Into<String>, test: impl FnOnce() -> Outcome + Send + 'static) {
+        self.0.push(Trial::test(name, || test().map_err(|error| Failed::from(error.to_string()))));
     }
-    CudaContext::new(0).err().map(|error| error.to_string())
 }
 
-fn trials() -> Vec<Trial> {
-    vec![Trial::test("the_device_is_of_an_architecture_we_compile_for", || {
-        let context = CudaContext::new(0)?;
-        let (major, minor) = context.compute_capability()?;
-        if major < 7 || (major, minor) < (7, 5) {
-            return Err(format!("this device is of compute capability {major}.{minor}").into());
-        }
-        Ok(())
-    })]
+/// An error if the condition does not hold.
+pub(crate) fn ensure(condition: bool, what: impl FnOnce() -> String) -> Outcome {
+    if condition { Ok(()) } else { Err(what().into()) }
 }
