@@ -74,14 +74,14 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     chart::draw(&arguments.output, &record, &curves, arguments.alpha)?;
 
     let mut text = report::summary(&record.title, weeks);
-    text += &format!("Scanned on {}.\n\n", scanner.backend());
+    text += &format!("Scanned on {}\n\n", scanner.backend());
     text += &report::table(weeks, &curves);
     text += &format!("\n{}", report::compiled(&scanner.cache_stats()));
     text += &format!(
         "Checked against sequential loops: record high and largest fall are equal bit for bit; mean, variance and\n\
          smoothed curve are equal to within {difference:.0e} of their largest value.\n"
     );
-    text += &format!("Drawn to {}.\n", arguments.output.display());
+    text += &format!("Drawn to {}\n", std::path::absolute(&arguments.output)?.display());
     match io::stdout().write_all(text.as_bytes()) {
         // Whoever reads this has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),

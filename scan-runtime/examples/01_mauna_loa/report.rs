@@ -14,10 +14,8 @@ pub fn summary(title: &str, weeks: &[Week]) -> String {
         (Some(first), Some(last)) => format!("{} to {}", first.date, last.date),
         _ => "empty".to_owned(),
     };
-    format!(
-        "{title}, {span}, {} weeks, of which {missing} are missing (skipped; their place in time is kept).\n",
-        weeks.len()
-    )
+    let count = weeks.len();
+    format!("{title}, {span}\n{count} weeks, {missing} of them missing: skipped, their place in time kept\n")
 }
 
 /// A few rows of the curves: the first and the last observation, and the first one of every decade or so between them.
