@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use scan_runtime::nvrtc::{Location, locate};
+
 use crate::target_dir;
 
 /// The PyPI package that holds NVRTC, in the version whose cubins every machine of ours can load.
@@ -14,9 +16,10 @@ const LIBRARY: &str = "libnvrtc.so.13";
 /// NVRTC opens this one by name alone, which finds it only if it is open already.
 const BUILTINS: &str = "libnvrtc-builtins.so.13.0";
 
-/// Finds NVRTC, or fetches it from PyPI into the target folder, and opens it for this process.
+/// Finds NVRTC where the runtime finds it, or fetches it from PyPI into the target folder, and opens it for this process.
 ///
-/// Once it is open, whoever asks the loader for it by name gets this one. Returns the path of the library.
+/// Once it is open, whoever asks the loader for it by name gets this one, `scan_runtime::nvrtc` too. Returns the path of
+/// the library, or its name where only the loader knows the path.
 pub fn nvrtc() -> Result<PathBuf, String> {
     static OPEN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     OPEN.get_or_init(|| {
@@ -32,11 +35,14 @@ pub fn nvrtc() -> Result<PathBuf, String> {
 }
 
 fn find_or_fetch() -> Result<PathBuf, String> {
+    match locate() {
+        // One of CUDA 12 may not know the newest architectures.
+        Ok(Location::File(file)) if file.file_name().is_some_and(|name| name == LIBRARY) => return Ok(file),
+        Ok(Location::Loader) => return Ok(PathBuf::from(LIBRARY)),
+        Ok(Location::File(_)) | Err(_) => (),
+    }
     let fetched = target_dir()?.join("nvrtc");
     let library = fetched.join(INSIDE).join(LIBRARY);
-    if let Some(installed) = installed() {
-        return Ok(installed);
-    }
     if !library.is_file() {
         fetch(&fetched)?;
     }
@@ -45,14 +51,6 @@ fn find_or_fetch() -> Result<PathBuf, String> {
     } else {
         Err(format!("{PACKAGE} holds no {INSIDE}/{LIBRARY}; delete {} and try again", fetched.display()))
     }
-}
-
-/// An NVRTC that a CUDA toolkit put on this machine.
-fn installed() -> Option<PathBuf> {
-    let home = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os).map(PathBuf::from);
-    home.chain([PathBuf::from("/usr/local/cuda")])
-        .map(|toolkit| toolkit.join("lib64").join(LIBRARY))
-        .find(|library| library.is_file())
 }
 
 /// Installs the package into `folder`, which appears complete or not at all: tests of several processes may come here

@@ -46,10 +46,16 @@ case $what in
 tests) each tests "$@" ;;
 sanitize)
     checker=$(sanitizer)
+    failed=()
     for tool in memcheck racecheck initcheck synccheck; do
         printf '== %s\n' "$tool"
-        "$checker" --tool "$tool" --error-exitcode 1 "$here/tests/gpu" --test-threads 1 --skip large "$@"
+        "$checker" --tool "$tool" --error-exitcode 1 "$here/tests/gpu" --test-threads 1 --skip large "$@" ||
+            failed+=("$tool")
     done
+    if [ ${#failed[@]} -gt 0 ]; then
+        echo "failed under: ${failed[*]}" >&2
+        exit 1
+    fi
     ;;
 bench) each benches --bench "$@" ;;
 example) each examples "$@" ;;
