@@ -28,7 +28,8 @@ pub const CARRIES: [Carry; 5] = [
 
 /// Every strategy: each network, over single elements and over runs, with each way to carry.
 pub fn all() -> impl Iterator<Item = Strategy> {
-    NETWORKS.into_iter().flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)]).flat_map(|block| {
-        CARRIES.into_iter().map(move |carry| Strategy { block, carry })
-    })
+    NETWORKS
+        .into_iter()
+        .flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)])
+        .flat_map(|block| CARRIES.into_iter().map(move |carry| Strategy { block, carry }))
 }
