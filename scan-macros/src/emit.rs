@@ -9,7 +9,7 @@ use syn::{FnArg, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
 pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
-    let Operator { krate, attributes, generics, self_ty, input, state, output, .. } = operator;
+    let Operator { krate, attributes, generics, trait_path, self_ty, input, state, output, .. } = operator;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let declaration = operator.declare.as_ref().map(declaration);
     let identity = match &operator.identity {
@@ -42,7 +42,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         #declaration
         #(#attributes)*
         #[automatically_derived]
-        impl #impl_generics #krate::ScanOp for #self_ty #where_clause {
+        impl #impl_generics #trait_path for #self_ty #where_clause {
             type Input = #input;
             type State = #state;
             type Output = #output;

@@ -13,6 +13,8 @@ pub(crate) struct Operator {
     /// Attributes of the impl block.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) generics: Generics,
+    /// `ScanOp`, by the path that the user wrote.
+    pub(crate) trait_path: Path,
     /// The type that becomes the operator.
     pub(crate) self_ty: Type,
     /// Its name in messages and in CUDA.

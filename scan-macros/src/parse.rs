@@ -41,8 +41,8 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     if let Some((name, _)) = &options.identity {
         errors.at(name, "in an impl, write the identity inside it: `const IDENTITY: T = …;`");
     }
-    match &item.trait_ {
-        Some((path, _)) if path.segments.last().is_some_and(|last| last.ident == "ScanOp") => {}
+    let trait_path = match &item.trait_ {
+        Some((path, _)) if path.segments.last().is_some_and(|last| last.ident == "ScanOp") => path.clone(),
         Some((path, _)) => {
             errors.at(path, "`#[scan_op]` stands on an impl of `ScanOp`");
             return None;
@@ -51,7 +51,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
             errors.at(item.impl_token, "name the trait: `impl ScanOp for …`");
             return None;
         }
-    }
+    };
     for parameter in &item.generics.params {
         if let GenericParam::Lifetime(lifetime) = parameter {
             errors.at(lifetime, "an operator holds values, not borrows: a lifetime has no place in it");
@@ -140,6 +140,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         krate: options.krate,
         attributes: item.attrs,
         generics: item.generics,
+        trait_path,
         self_ty,
         name,
         declare: None,
@@ -189,8 +190,10 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
     };
     let mut signature = item.sig;
     signature.ident = Ident::new("combine", ident.span());
+    let krate = options.krate;
     Some(Operator {
-        krate: options.krate,
+        trait_path: parse_quote!(#krate::ScanOp),
+        krate,
         attributes: Vec::new(),
         generics: Default::default(),
         self_ty: parse_quote!(#ident),

@@ -4,6 +4,7 @@ extern crate self as scan_runtime;
 
 mod element;
 mod op;
+pub mod ops;
 
 /// The CUDA driver bindings in whose device slices and streams scans are run.
 pub use cudarc;

@@ -1,1 +1,1 @@
-//! stub
+//! What crosses the crates. The tests are in `tests/`.
