@@ -140,7 +140,8 @@ impl Suite {
         let mut source = String::new();
         for (index, case) in self.cases.iter().enumerate() {
             let Case { cuda, op, state, input, .. } = case;
-            let (arguments, call) = if case.lifts { (input, "lift(left[i])") } else { (state, "combine(left[i], right[i])") };
+            let (arguments, call) =
+                if case.lifts { (input, "lift(left[i])") } else { (state, "combine(left[i], right[i])") };
             writeln!(
                 source,
                 "namespace case_{index} {{ // {name}\n{cuda}\n\
@@ -159,7 +160,11 @@ impl Suite {
         for (index, case) in self.cases.iter().enumerate() {
             let Case { body, op, state, input, .. } = case;
             let (arguments, call) = if case.lifts { (input, "lift(a)") } else { (state, "combine(a, b)") };
-            let right = if case.lifts { String::new() } else { format!("{arguments} b; __builtin_memcpy(&b, right + i, sizeof(b));") };
+            let right = if case.lifts {
+                String::new()
+            } else {
+                format!("{arguments} b; __builtin_memcpy(&b, right + i, sizeof(b));")
+            };
             writeln!(
                 source,
                 "namespace case_{index} {{ // {name}\n{body}\n[[noreturn]] void panic() {{ throw 0; }}\n\
@@ -282,7 +287,8 @@ fn difference(ty: &ElementType, rust: &[u8], text: &[u8], ulps: u64) -> Option<S
         }
         ElementKind::Struct(fields) => fields.iter().find_map(|field| {
             let range = field.offset..field.offset + field.ty.size;
-            difference(&field.ty, &rust[range.clone()], &text[range], ulps).map(|found| format!(".{} {found}", field.name))
+            difference(&field.ty, &rust[range.clone()], &text[range], ulps)
+                .map(|found| format!(".{} {found}", field.name))
         }),
         ElementKind::Array { item, len } => (0..*len).find_map(|index| {
             let range = index * item.size..(index + 1) * item.size;

@@ -130,7 +130,13 @@ pub(crate) fn cases(suite: &mut Suite) {
     });
     // `if` and `match` as values, with and without statements.
     operator!(suite, i64, |a, b| {
-        let sign = if a < 0 { -1 } else if a == 0 { 0 } else { a & 1 };
+        let sign = if a < 0 {
+            -1
+        } else if a == 0 {
+            0
+        } else {
+            a & 1
+        };
         let step = if b > 10 {
             let t = b % 10;
             t * sign
@@ -296,7 +302,11 @@ pub(crate) fn cases(suite: &mut Suite) {
         c.point.0 = y;
         c.point = Point::<f32>(c.point.0 + x, 0.5);
         c.list[1] = b.list[2].wrapping_add(c.list[0]);
-        c.wide = match c { Mixed { flag: true, wide: 0..=99, .. } => 1, Mixed { small: -3, .. } => 2, Mixed { wide, .. } => wide ^ 3 };
+        c.wide = match c {
+            Mixed { flag: true, wide: 0..=99, .. } => 1,
+            Mixed { small: -3, .. } => 2,
+            Mixed { wide, .. } => wide ^ 3,
+        };
         c
     });
     operator!(suite, Words, |a, b| Words { class: a.class ^ b.class, r#struct: a.r#struct, int: b.int });
@@ -305,8 +315,16 @@ pub(crate) fn cases(suite: &mut Suite) {
         let big: u128 = 0xffff_ffff_ffff_ffff_ffff_ffff_ffff_ff00;
         a & big | b ^ 0x1_0000_0000_0000_0000 | 0xcbf2_9ce4_8422_2325
     });
-    operator!(suite, i128, |a, b| if a < -170141183460469231731687303715884105728 { b } else { a ^ -9223372036854775808 });
-    operator!(suite, u64, |a, b| (a ^ 0xcbf2_9ce4_8422_2325).wrapping_mul(0x0000_0100_0000_01b3) ^ b & !0 ^ (1 << 40) ^ 0b101 ^ 0o17);
+    operator!(suite, i128, |a, b| if a < -170141183460469231731687303715884105728 {
+        b
+    } else {
+        a ^ -9223372036854775808
+    });
+    operator!(suite, u64, |a, b| (a ^ 0xcbf2_9ce4_8422_2325).wrapping_mul(0x0000_0100_0000_01b3)
+        ^ b & !0
+        ^ (1 << 40)
+        ^ 0b101
+        ^ 0o17);
     operator!(suite, i32, |a, b| a & -2147483648 | b & (-1 - 5) ^ 010);
     operator!(suite, i64, |a, b| a.max(-9223372036854775808) ^ b.min(-1));
     operator!(suite, f32, |a, b| a * 0.1 + b * 1e-3 - 16777217.0 + 1_f32 + 2. * 1e10_f32);
