@@ -26,7 +26,7 @@ pub struct OpSource {
 pub struct FunctionSource {
     /// `combine`, `lift` or `project`.
     pub name: String,
-    /// The parameters after `self`, in order: name in CUDA, type.
+    /// The parameters after `self`, in order: name (as in [`Piece::Name`]), type.
     pub parameters: Vec<(String, ElementType)>,
     /// The type of the result.
     pub returns: ElementType,
@@ -44,6 +44,8 @@ pub struct FunctionSource {
 pub enum Piece {
     /// CUDA text as it stands.
     Text(&'static str),
+    /// A local or a field. It keeps its name in CUDA unless C++ needs the word itself (`int`, `register`).
+    Name(&'static str),
     /// The CUDA name of a type.
     Type(ElementType),
     /// A value that Rust computed, written as a CUDA expression.

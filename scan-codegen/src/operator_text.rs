@@ -1,35 +1,332 @@
-//! stub
-use crate::*;
-/// t
+//! An operator's pieces to CUDA text: the prelude that it needs, its elements, and a struct with its functions.
+
+use crate::element::{ElementKind, ElementType, Primitive};
+use crate::error::RenderError;
+use crate::literal::constant;
+use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
+use crate::operator::{FunctionSource, OpSource, Piece};
+use crate::prelude::{Needs, prelude};
+use serde::Serialize;
+use tera::{Context, Tera};
+
+/// Which compiler reads the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// c
+    /// NVRTC.
     Cuda,
-    /// h
+    /// A C++20 compiler of the host: the machine's own words are replaced, and `panic` is left to whoever runs it.
     Host,
 }
-pub(crate) struct OperatorText {
+
+/// An operator as CUDA text, for kernels to be written around.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct OperatorText {
+    /// Prelude, elements and operator. The marker line `#line here` follows each function whose lines are the user's.
     pub text: String,
+    /// The name of the operator's struct.
     pub operator: String,
+    /// A name for a variable of that type.
     pub value: String,
+    /// C++ names of the element types.
     pub input: String,
+    /// What is combined.
     pub state: String,
+    /// What is written.
     pub output: String,
+    /// Whether the struct has a function `lift`.
     pub lifts: bool,
+    /// Whether the struct has a function `project`.
     pub projects: bool,
-    #[allow(dead_code)]
+    /// Whether the struct has a function `identity`.
     pub has_identity: bool,
 }
-pub(crate) fn operator_text(op: &OpSource, _t: Target) -> Result<OperatorText, RenderError> {
+
+#[derive(Serialize)]
+struct Operator {
+    name: String,
+    size: usize,
+    fields: Vec<FieldText>,
+    functions: Vec<FunctionText>,
+    state: String,
+    identity: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FunctionText {
+    name: String,
+    returns: String,
+    parameters: String,
+    body: String,
+}
+
+#[derive(Serialize)]
+struct Element<'a> {
+    name: &'a str,
+    size: usize,
+    align: usize,
+    /// Whether C++ would align it less on its own.
+    aligned: bool,
+    fields: Vec<FieldText>,
+}
+
+#[derive(Serialize)]
+struct FieldText {
+    name: String,
+    ty: String,
+    offset: usize,
+}
+
+const ELEMENT: &str = include_str!("../templates/element.cu.tera");
+const OPERATOR: &str = include_str!("../templates/operator.cu.tera");
+
+/// Writes an operator as CUDA text.
+#[doc(hidden)]
+pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
+    if !op.functions.iter().any(|function| function.name == "combine") {
+        return Err(RenderError::NoText { operator: op.name.clone() });
+    }
+    let mut writer = Writer::default();
+    for function in &op.functions {
+        writer.reserve(&function.body);
+        function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
+    }
+    let (input, state, output) = (writer.ty(&op.input), writer.ty(&op.state), writer.ty(&op.output));
+    let functions = op.functions.iter().map(|function| writer.function(function)).collect::<Result<Vec<_>, _>>()?;
+    let identity = match &op.identity {
+        Some(bytes) => Some(writer.constant(&op.state, bytes)?),
+        None => None,
+    };
+    let fields = match &op.parameters {
+        Some(parameters) => writer.fields(parameters),
+        None => Vec::new(),
+    };
+    let operator = Operator {
+        name: writer.names.fresh(&camel_case(&op.name)),
+        size: op.parameters.as_ref().map_or(1, |parameters| parameters.size),
+        fields,
+        functions,
+        state: state.clone(),
+        identity,
+    };
+
+    let mut tera = Tera::default();
+    tera.add_raw_templates([("element", ELEMENT), ("operator", OPERATOR)])?;
+    let mut context = Context::new();
+    let mut elements = String::new();
+    for (ty, name) in writer.names.structs().to_vec() {
+        let element = Element {
+            name: &name,
+            size: ty.size,
+            align: ty.align,
+            aligned: natural_align(&ty) < ty.align,
+            fields: writer.fields(&ty),
+        };
+        context.insert("element", &element);
+        elements.push('\n');
+        elements.push_str(tera.render("element", &context)?.trim_end());
+        elements.push('\n');
+    }
+    context.insert("operator", &operator);
+    let operator_text = tera.render("operator", &context)?;
+
+    let mut needs = writer.needs;
+    needs.parts.extend(writer.names.parts());
+    let prelude = prelude(needs, target)?;
+    let mut text = String::new();
+    for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {
+        if !part.is_empty() {
+            text.push_str(part);
+            text.push_str("\n\n");
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    let has = |name: &str| op.functions.iter().any(|function| function.name == name);
     Ok(OperatorText {
-        text: String::new(),
-        operator: op.name.clone(),
-        value: op.name.to_lowercase(),
-        input: op.input.name.clone(),
-        state: op.state.name.clone(),
-        output: op.output.name.clone(),
-        lifts: false,
-        projects: false,
-        has_identity: true,
+        text,
+        value: snake_case(&operator.name),
+        operator: operator.name,
+        input,
+        state,
+        output,
+        lifts: has("lift"),
+        projects: has("project"),
+        has_identity: op.identity.is_some(),
     })
+}
+
+/// The alignment that C++ gives a struct of these fields.
+fn natural_align(ty: &ElementType) -> usize {
+    match &ty.kind {
+        ElementKind::Struct(fields) => fields.iter().map(|field| field.ty.align).max().unwrap_or(1),
+        _ => ty.align,
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    names: TypeNames,
+    needs: Needs,
+}
+
+impl Writer {
+    /// The name of a type that the text then needs.
+    fn ty(&mut self, ty: &ElementType) -> String {
+        collect(ty, &mut self.needs.parts);
+        self.names.of(ty)
+    }
+
+    fn fields(&mut self, ty: &ElementType) -> Vec<FieldText> {
+        let ElementKind::Struct(fields) = &ty.kind else { return Vec::new() };
+        let field = |field: &crate::element::Field| FieldText {
+            name: variable(&field.name),
+            ty: self.ty(&field.ty),
+            offset: field.offset,
+        };
+        fields.iter().map(field).collect()
+    }
+
+    fn constant(&mut self, ty: &ElementType, bytes: &[u8]) -> Result<String, RenderError> {
+        self.ty(ty);
+        let value = constant(ty, bytes, &mut self.names)?;
+        if value.contains("::from_bits(") {
+            self.needs.uses.insert("bits");
+        }
+        Ok(value)
+    }
+
+    /// Keeps the names of locals and fields away from the types.
+    fn reserve(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Name(name) => self.names.avoid(variable(name)),
+                Piece::Struct { fields, base, .. } => {
+                    fields.iter().for_each(|(_, value)| self.reserve(value));
+                    base.iter().for_each(|base| self.reserve(base));
+                }
+                Piece::Text(_) | Piece::Type(_) | Piece::Constant { .. } | Piece::Line(_) => {}
+            }
+        }
+    }
+
+    fn function(&mut self, function: &FunctionSource) -> Result<FunctionText, RenderError> {
+        self.needs.uses.extend(function.uses.iter().copied());
+        let parameters: Vec<String> =
+            function.parameters.iter().map(|(name, ty)| format!("{} {}", self.ty(ty), variable(name))).collect();
+        let returns = self.ty(&function.returns);
+        let mut lines = Lines::default();
+        self.pieces(&function.body, &mut lines)?;
+        Ok(FunctionText {
+            name: function.name.clone(),
+            returns,
+            parameters: parameters.join(", "),
+            body: lines.text(&function.file),
+        })
+    }
+
+    fn pieces(&mut self, pieces: &[Piece], lines: &mut Lines) -> Result<(), RenderError> {
+        for piece in pieces {
+            match piece {
+                Piece::Line(number) => lines.mark(*number),
+                piece => {
+                    let text = self.piece(piece)?;
+                    lines.push(&text);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: &Piece) -> Result<String, RenderError> {
+        Ok(match piece {
+            Piece::Text(text) => (*text).to_owned(),
+            Piece::Name(name) => variable(name),
+            Piece::Type(ty) => self.ty(ty),
+            Piece::Constant { ty, bytes } => self.constant(ty, bytes)?,
+            Piece::Struct { ty, fields, base } => self.structure(ty, fields, base.as_deref())?,
+            Piece::Line(_) => String::new(),
+        })
+    }
+
+    fn inline(&mut self, pieces: &[Piece]) -> Result<String, RenderError> {
+        let mut text = String::new();
+        for piece in pieces {
+            text.push_str(&self.piece(piece)?);
+        }
+        Ok(text)
+    }
+
+    /// A struct expression: the fields in the order of declaration, those that are left out from the base.
+    fn structure(
+        &mut self,
+        ty: &ElementType,
+        fields: &[(&'static str, Vec<Piece>)],
+        base: Option<&[Piece]>,
+    ) -> Result<String, RenderError> {
+        let name = self.ty(ty);
+        let ElementKind::Struct(declared) = &ty.kind else { return Ok(format!("{name}{{}}")) };
+        let base = base.map(|base| self.inline(base)).transpose()?;
+        let mut values = Vec::new();
+        for field in declared {
+            let own = variable(&field.name);
+            let value = match (fields.iter().find(|(name, _)| *name == field.name), &base) {
+                (Some((_, value)), _) => {
+                    let value = self.inline(value)?;
+                    // `&`, `|` and `^` of two truth values are an `int` in C++, which does not narrow by itself.
+                    let bits = [" & ", " | ", " ^ "].iter().any(|operator| value.contains(operator));
+                    let truth = matches!(field.ty.kind, ElementKind::Primitive(Primitive::Bool));
+                    if bits && truth { format!("static_cast<bool>({value})") } else { value }
+                }
+                (None, Some(base)) => format!("{base}.{own}"),
+                (None, None) => continue,
+            };
+            values.push(format!(".{own} = {value}"));
+        }
+        Ok(format!("{name}{{{}}}", values.join(", ")))
+    }
+}
+
+/// Text that knows on which line of the user's file each of its lines stands.
+#[derive(Default)]
+struct Lines {
+    done: Vec<(Option<u32>, String)>,
+    mark: Option<u32>,
+    current: String,
+}
+
+impl Lines {
+    fn mark(&mut self, number: u32) {
+        self.mark = Some(number);
+    }
+
+    fn push(&mut self, text: &str) {
+        let mut parts = text.split('\n');
+        self.current.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            self.done.push((self.mark.take(), std::mem::take(&mut self.current)));
+            self.current.push_str(part);
+        }
+    }
+
+    /// The lines, indented, with a `#line` wherever counting on would be wrong.
+    fn text(mut self, file: &str) -> String {
+        if !self.current.is_empty() {
+            self.done.push((self.mark.take(), std::mem::take(&mut self.current)));
+        }
+        let file = file.replace('\\', "\\\\").replace('"', "\\\"");
+        let mut counted: Option<u32> = None;
+        let mut text = Vec::new();
+        for (mark, line) in self.done {
+            if let Some(mark) = mark
+                && counted != Some(mark)
+            {
+                text.push(format!("#line {mark} \"{file}\""));
+                counted = Some(mark);
+            }
+            text.push(if line.is_empty() { line } else { format!("    {line}") });
+            counted = counted.map(|counted| counted + 1);
+        }
+        text.join("\n")
+    }
 }

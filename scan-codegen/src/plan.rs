@@ -7,7 +7,7 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     spec::{ScanKind, ScanSpec},
-    strategy::{BlockScan, Carry, Network, Strategy},
+    strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
 };
 
 /// The most bytes an element can have.
@@ -156,7 +156,9 @@ pub fn plan(
         partials_in_output: operator.state == operator.output,
         max_len: match strategy.carry {
             Carry::OneBlock => u64::MAX,
-            Carry::Hierarchical => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
+            // A multiprocessor has room for one block at least.
+            Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(shape.tile()),
+            _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
         network_slots: shape.network_slots(),
         state_bytes: u64::from(state_bytes),
@@ -248,6 +250,11 @@ impl Shape {
     }
 }
 
+/// Bytes of a message between blocks: words of sixteen bytes, twelve of them payload.
+pub(crate) fn message_bytes(state_bytes: u64) -> u64 {
+    state_bytes.div_ceil(12) * 16
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.spec)?;
@@ -260,6 +267,9 @@ impl fmt::Display for Plan {
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match self.strategy.carry {
             Carry::OneBlock => Ok(()),
+            Carry::Chained(_) | Carry::LookBack => {
+                write!(f, "\n  messages  {} bytes a tile", message_bytes(self.state_bytes))
+            }
             Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
         }
     }

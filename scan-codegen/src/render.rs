@@ -11,7 +11,7 @@ use crate::{
     operator_text::{OperatorText, Target, operator_text},
     plan::Plan,
     spec::ScanKind,
-    strategy::{BlockScan, Carry, Network, Workers},
+    strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
 };
 
 /// A CUDA source, ready for the compiler.
@@ -65,7 +65,8 @@ pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<Ke
 fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened } = plan.strategy.block;
     let mut parts = Vec::new();
-    if network == Network::WarpShuffle {
+    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack);
+    if network == Network::WarpShuffle || single_pass {
         parts.push("machine");
     }
     parts.extend(["tile", network.name()]);
@@ -73,6 +74,9 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         parts.push("coarsened");
     }
     parts.push("one_block");
+    if single_pass {
+        parts.push("message");
+    }
     if plan.strategy.carry != Carry::OneBlock {
         parts.push(plan.strategy.carry.name());
     }
@@ -99,7 +103,11 @@ struct Words<'a> {
     coarsened: bool,
     padded: bool,
     contiguous: bool,
-    warps: bool,
+    /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
+    shuffles: bool,
+    votes: bool,
+    counts: bool,
+    messages: bool,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
     network_exclusive: bool,
     tile_exclusive: bool,
@@ -115,7 +123,7 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn new(text: &'a OperatorText, plan: &Plan) -> Self {
-        let BlockScan { network, coarsened } = plan.strategy.block;
+        let Strategy { block: BlockScan { network, coarsened }, carry } = plan.strategy;
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
@@ -134,7 +142,10 @@ impl<'a> Words<'a> {
             coarsened,
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
-            warps: network == Network::WarpShuffle,
+            shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
+            votes: carry == Carry::LookBack,
+            counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
+            messages: matches!(carry, Carry::LookBack | Carry::Chained(_)),
             network_exclusive,
             tile_exclusive,
             covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },
@@ -161,7 +172,7 @@ impl Templates {
             ("heading", include_str!("../templates/heading.cu.tera")),
             ("machine", include_str!("../templates/machine.cu.tera")),
             ("tile", include_str!("../templates/tile.cu.tera")),
-            ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera")),
+            ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
             ("sequential", include_str!("../templates/block/sequential.cu.tera")),
             ("naive", include_str!("../templates/block/naive.cu.tera")),
             ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
@@ -171,6 +182,10 @@ impl Templates {
             ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
             ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
             ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
+            ("message", include_str!("../templates/carry/message.cu.tera")),
+            ("chained", include_str!("../templates/carry/chained.cu.tera")),
+            ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
+            ("store_with_sum_before", include_str!("../templates/carry/store_with_sum_before.cu.tera").trim_ascii_end()),
             ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
         ];
         Templates(tera.add_raw_templates(parts).map(|()| tera).map_err(|error| error.to_string()))

@@ -1,15 +1,17 @@
 //! The order of launches: from a plan and a length to which kernel runs when, on what.
 
 use crate::{
-    plan::{Plan, PlanError},
-    strategy::Carry,
+    plan::{Plan, PlanError, message_bytes},
+    strategy::{Carry, TileNumbers},
 };
 
 /// The launches of one scan of a known length, and the workspace they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Bytes of device memory that the launches need beyond input and output. They need not be initialised.
+    /// Bytes of device memory that the launches need beyond input and output.
     pub workspace_bytes: u64,
+    /// How many of these bytes, from the first on, must be zero before the first launch. The others need not be initialised.
+    pub zeroed_bytes: u64,
     /// The launches, to be made in this order on one stream.
     pub launches: Vec<Launch>,
 }
@@ -51,6 +53,8 @@ impl Plan {
         match self.strategy.carry {
             Carry::OneBlock => &["scan_block"],
             Carry::Hierarchical => &["scan_block", "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
+            Carry::Chained(_) => &["scan_block", "scan_chained"],
+            Carry::LookBack => &["scan_block", "scan_look_back"],
         }
     }
 
@@ -64,9 +68,13 @@ impl Plan {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
         Ok(match self.strategy.carry {
-            _ if len == 0 => Schedule { workspace_bytes: 0, launches: Vec::new() },
-            Carry::Hierarchical if len > u64::from(self.tile) => self.hierarchical(len),
-            Carry::OneBlock | Carry::Hierarchical => self.one_block(len),
+            _ if len == 0 => Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: Vec::new() },
+            _ if len <= u64::from(self.tile) => self.one_block(len),
+            Carry::OneBlock => self.one_block(len),
+            Carry::Hierarchical => self.hierarchical(len),
+            Carry::Chained(TileNumbers::Counter) => self.single_pass("scan_chained", true, len),
+            Carry::Chained(TileNumbers::BlockIndex) => self.single_pass("scan_chained", false, len),
+            Carry::LookBack => self.single_pass("scan_look_back", true, len),
         })
     }
 
@@ -74,7 +82,7 @@ impl Plan {
         use Argument::*;
         let arguments = self.and_initial_value(vec![Operator, Input, Output, Length(len)]);
         let launch = Launch { kernel: "scan_block", blocks: 1, threads: self.threads, arguments };
-        Schedule { workspace_bytes: 0, launches: vec![launch] }
+        Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: vec![launch] }
     }
 
     fn hierarchical(&self, len: u64) -> Schedule {
@@ -111,7 +119,23 @@ impl Plan {
         launches.extend(lower.map(|pair| of_level("carry_totals", pair)));
         let arguments = self.and_initial_value(vec![Operator, partials, Output, totals, Length(len)]);
         launches.push(launch("carry_sections", len, arguments));
-        Schedule { workspace_bytes: workspace.bytes, launches }
+        Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: 0, launches }
+    }
+
+    /// One kernel whose blocks send each other messages, and take their tiles' numbers from a counter if there is one.
+    fn single_pass(&self, kernel: &'static str, counter: bool, len: u64) -> Schedule {
+        use Argument::*;
+        let blocks = len.div_ceil(u64::from(self.tile));
+        let mut workspace = Reserved::default();
+        let mut arguments = vec![Operator, Input, Output];
+        if counter {
+            arguments.push(Workspace(workspace.reserve(4)));
+        }
+        arguments.push(Workspace(workspace.reserve(blocks * message_bytes(self.state_bytes))));
+        arguments.push(Length(len));
+        let arguments = self.and_initial_value(arguments);
+        let launch = Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments };
+        Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: workspace.bytes, launches: vec![launch] }
     }
 
     fn and_initial_value(&self, mut arguments: Vec<Argument>) -> Vec<Argument> {

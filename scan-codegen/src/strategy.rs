@@ -79,6 +79,20 @@ pub enum Carry {
     /// Three kernels: scan every section, scan the section totals (recursively, once they outgrow a block), combine each
     /// total into the section after it.
     Hierarchical,
+    /// Yan, Long and Zhang 2013: one kernel, each block waits for the sum that its left neighbour passes on.
+    Chained(TileNumbers),
+    /// Merrill and Garland 2016: one kernel, each block looks back over the tiles before its own. Floats may differ from run
+    /// to run in their last bits, because the grouping depends on which sums a block finds ready.
+    LookBack,
+}
+
+/// How blocks that wait for each other share out the tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TileNumbers {
+    /// From a counter, in the order in which blocks begin: a block waits only for blocks that have begun.
+    Counter,
+    /// The block's own index, as the texts introduce it. It needs all blocks on the device at once, which bounds the length.
+    BlockIndex,
 }
 
 impl Network {
@@ -115,6 +129,8 @@ impl Carry {
         match self {
             Carry::OneBlock => "one_block",
             Carry::Hierarchical => "hierarchical",
+            Carry::Chained(_) => "chained",
+            Carry::LookBack => "look_back",
         }
     }
 }
@@ -146,6 +162,9 @@ impl fmt::Display for Carry {
         f.write_str(match self {
             Carry::OneBlock => "one block",
             Carry::Hierarchical => "hierarchical",
+            Carry::Chained(TileNumbers::Counter) => "chained",
+            Carry::Chained(TileNumbers::BlockIndex) => "chained by block index",
+            Carry::LookBack => "look-back",
         })
     }
 }

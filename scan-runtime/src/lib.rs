@@ -19,7 +19,7 @@ pub use op::ScanOp;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, Overrides, Plan, PlanError, RenderError,
-    ScanKind, ScanSpec, Strategy, Workers,
+    ScanKind, ScanSpec, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
@@ -32,8 +32,18 @@ pub use cudarc;
 pub mod __private {
     pub use crate::element::bytes_of;
     pub use scan_codegen::{ElementKind, ElementType, Field, FunctionSource, OpSource, Piece, source_path};
+    pub use std::mem::{align_of, offset_of, size_of};
+    pub use std::option::Option::{self, None, Some};
+    pub use std::string::String;
+    pub use std::vec::Vec;
+    pub use std::{assert, file, option_env, vec};
 
     use crate::ScanElement;
+
+    /// The layout of an element.
+    pub fn layout<T: ScanElement>() -> ElementType {
+        T::layout()
+    }
 
     /// A constant of the user's, evaluated by Rust.
     pub fn constant<T: ScanElement>(value: T) -> Piece {
@@ -43,5 +53,18 @@ pub mod __private {
     /// The type of an element.
     pub fn type_name<T: ScanElement>() -> Piece {
         Piece::Type(T::layout())
+    }
+
+    /// A struct expression.
+    pub fn structure<T: ScanElement>(fields: Vec<(&'static str, Vec<Piece>)>, base: Option<Vec<Piece>>) -> Piece {
+        Piece::Struct { ty: T::layout(), fields, base }
+    }
+
+    /// A constant argument of a generic type, as a part of a C++ name.
+    pub fn const_name(value: impl std::fmt::Display) -> String {
+        value
+            .to_string()
+            .replace('-', "minus_")
+            .replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_', "_")
     }
 }

@@ -27,6 +27,13 @@ impl Kernels {
     ) -> Result<(), Error> {
         let schedule = self.plan.schedule(len)?;
         let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
+        if schedule.zeroed_bytes > 0 {
+            // SAFETY: the workspace has these bytes.
+            unsafe {
+                result::memset_d8_async(workspace.pointer(), 0, schedule.zeroed_bytes as usize, stream.cu_stream())
+            }
+            .map_err(driver_error("clearing the workspace"))?;
+        }
         let mut operator = op.parameters();
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();

@@ -1,0 +1,318 @@
+//! What the operator language has: one small function per rule, each error at the tokens, with what to write instead.
+
+use crate::errors::Errors;
+use crate::operator::{Function, Operator};
+use crate::{methods, parse};
+use quote::ToTokens;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, FnArg, Generics, Lit, Local, Pat, Safety, Stmt, UnOp};
+
+/// Every rule, over every function of the operator.
+pub(crate) fn operator(operator: &Operator, errors: &mut Errors) {
+    for function in &operator.functions {
+        signature(function, errors);
+        Body { errors, generics: &operator.generics }.visit_block(&function.block);
+    }
+}
+
+/// The primitive types, which calls may name (`f32::max(a, b)`).
+pub(crate) const PRIMITIVES: &[&str] =
+    &["bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64"];
+
+fn signature(function: &Function, errors: &mut Errors) {
+    let signature = &function.signature;
+    let name = &signature.ident;
+    if let Some(token) = &signature.asyncness {
+        errors.at(token, "an operator is not `async`: remove the word");
+    }
+    if let Some(token) = &signature.constness {
+        errors.at(token, "the trait's function is not `const`: remove the word");
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        errors.at(token, "an operator is safe code: remove the word");
+    }
+    if let Some(abi) = &signature.abi {
+        errors.at(abi, "an operator has no `extern`: remove it");
+    }
+    if !signature.generics.params.is_empty() {
+        errors.at(&signature.generics, "the trait's function has no generic parameters: put them on the impl");
+    }
+    let expected = if name == "combine" { 2 } else { 1 };
+    let values: Vec<_> = signature.inputs.iter().filter(|input| matches!(input, FnArg::Typed(_))).collect();
+    if values.len() != expected {
+        let instead = match name.to_string().as_str() {
+            "lift" => "`fn lift(x: Input) -> State`",
+            "project" => "`fn project(s: State) -> Output`",
+            _ => "`fn combine(a: T, b: T) -> T`",
+        };
+        if signature.inputs.is_empty() {
+            errors.at(name, format!("takes {expected} values: {instead}"));
+        } else {
+            errors.at(&signature.inputs, format!("takes {expected} values: {instead}"));
+        }
+    }
+    for input in &signature.inputs {
+        match input {
+            FnArg::Receiver(receiver) => {
+                if !matches!(receiver.kind, syn::ReceiverKind::Reference(_, _, None)) {
+                    errors.at(receiver, "an operator is read, never changed: `&self`, or no `self` at all");
+                }
+            }
+            FnArg::Typed(typed) => {
+                if let syn::Type::Reference(reference) = &*typed.ty {
+                    errors.at(reference, "elements are handed over by value: remove the `&`");
+                }
+                pattern(&typed.pat, errors);
+            }
+        }
+    }
+    if matches!(signature.output, syn::ReturnType::Default) {
+        errors.at(name, format!("`{name}` must return a value: add `-> T`"));
+    }
+}
+
+/// Patterns of `let` and of parameters: names, structs, and `_`.
+fn pattern(pat: &Pat, errors: &mut Errors) {
+    match pat {
+        Pat::Ident(ident) => {
+            if let Some(by_ref) = &ident.by_ref {
+                errors.at(by_ref, "there are no references in an operator: remove `ref`, values are copied");
+            }
+            if let Some((_, inner)) = &ident.subpat {
+                pattern(inner, errors);
+            }
+        }
+        Pat::Wild(_) | Pat::Rest(_) | Pat::Lit(_) | Pat::Path(_) | Pat::Range(_) => {}
+        Pat::Type(typed) => pattern(&typed.pat, errors),
+        Pat::Paren(paren) => pattern(&paren.pat, errors),
+        Pat::Guard(guard) => pattern(&guard.pat, errors),
+        Pat::Struct(fields) => fields.fields.iter().for_each(|field| pattern(&field.pat, errors)),
+        Pat::TupleStruct(fields) => fields.elems.iter().for_each(|field| pattern(field, errors)),
+        Pat::Tuple(fields) => fields.elems.iter().for_each(|field| pattern(field, errors)),
+        Pat::Or(cases) => cases.cases.iter().for_each(|case| pattern(case, errors)),
+        Pat::Reference(reference) => errors.at(reference, "there are no references in an operator: remove the `&`"),
+        Pat::Slice(slice) => errors.at(slice, "take the items one by one: `let first = x[0];`"),
+        other => errors.at(other, "outside the operator language: use a name, and compare with `if`"),
+    }
+}
+
+struct Body<'a> {
+    errors: &'a mut Errors,
+    generics: &'a Generics,
+}
+
+impl<'ast> Visit<'ast> for Body<'_> {
+    fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
+        self.errors.at(attribute, "attributes inside an operator are not carried to the GPU: remove it");
+    }
+
+    fn visit_block(&mut self, block: &'ast Block) {
+        for statement in &block.stmts {
+            match statement {
+                Stmt::Item(item) => {
+                    self.errors.at(item, "items cannot stand inside an operator: move it out of the function");
+                }
+                Stmt::Macro(statement) => self.macro_call(&statement.mac),
+                Stmt::Local(local) => self.visit_local(local),
+                Stmt::Expr(expr, _) => self.visit_expr(expr),
+            }
+        }
+    }
+
+    fn visit_local(&mut self, local: &'ast Local) {
+        local.attrs.iter().for_each(|attribute| self.visit_attribute(attribute));
+        pattern(&local.pat, self.errors);
+        let Some(init) = &local.init else { return };
+        if let Some((token, _)) = &init.diverge {
+            self.errors.at(token, "`let … else` is outside the operator language: use `if`");
+        }
+        match (strip_type(&local.pat), &*init.expr) {
+            (Pat::Tuple(_), Expr::Tuple(tuple)) => tuple.elems.iter().for_each(|item| self.visit_expr(item)),
+            (Pat::Tuple(pat), expr) => self.errors.at(
+                expr,
+                format!(
+                    "a tuple can only be taken apart where it is written: `let {} = (…, …);`",
+                    pat.to_token_stream()
+                ),
+            ),
+            (_, expr) => self.visit_expr(expr),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        let message = match expr {
+            Expr::Reference(_) | Expr::RawAddr(_) => "there are no references in an operator: use the value itself",
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => {
+                "there are no references in an operator: remove the `*`"
+            }
+            Expr::Closure(_) => "closures are outside the operator language: write the expression in place",
+            Expr::Unsafe(_) => "`unsafe` is outside the operator language: write it in safe Rust",
+            Expr::Async(_) | Expr::Await(_) => {
+                "`async` is outside the operator language: an operator is a plain computation"
+            }
+            Expr::Try(_) | Expr::TryBlock(_) => "`?` is outside the operator language: an operator always has a value",
+            Expr::Yield(_) => "`yield` is outside the operator language",
+            Expr::Const(_) => "move the constant out of the function, and name it here",
+            Expr::Let(_) => "`if let` is outside the operator language: use `match`, or compare with `==`",
+            Expr::Infer(_) => "`_` is no value here",
+            Expr::Range(_) => "a range stands only in `for … in …`: compare with `<` instead",
+            Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
+                "tuples are outside the operator language: make a struct with `#[scan_element]`, or use two `let`s"
+            }
+            Expr::Verbatim(_) => "outside the operator language",
+            Expr::Lit(literal) => match &literal.lit {
+                Lit::Int(_) | Lit::Float(_) | Lit::Bool(_) | Lit::Byte(_) => return,
+                Lit::Char(_) => "there is no `char` in an operator: use a byte, `b'x'`",
+                _ => "there is no text in an operator: use numbers",
+            },
+            Expr::Macro(call) => return self.macro_call(&call.mac),
+            Expr::Call(call) => return self.call(call),
+            Expr::MethodCall(call) => return self.method_call(call),
+            Expr::Path(path) => {
+                if path.path.is_ident("self") {
+                    "the operator's fields are read one by one: `self.field`"
+                } else {
+                    return;
+                }
+            }
+            Expr::Field(field) if matches!(&*field.base, Expr::Path(path) if path.path.is_ident("self")) => return,
+            Expr::ForLoop(for_loop) => {
+                pattern(&for_loop.pat, self.errors);
+                match crate::lower::range_of(&for_loop.expr) {
+                    Some(range) => {
+                        range.start.iter().chain(range.end.iter()).for_each(|bound| self.visit_expr(bound));
+                        if range.end.is_none() || range.start.is_none() {
+                            self.errors.at(range, "a `for` needs both ends of its range: `0..n`, or write `loop`");
+                        }
+                    }
+                    None => self.errors.at(&for_loop.expr, "a `for` in an operator runs over a range: `for i in 0..n`"),
+                }
+                return self.visit_block(&for_loop.body);
+            }
+            Expr::Match(matching) => {
+                match &*matching.expr {
+                    Expr::Tuple(tuple) => tuple.elems.iter().for_each(|item| self.visit_expr(item)),
+                    scrutinee => self.visit_expr(scrutinee),
+                }
+                for arm in &matching.arms {
+                    arm.attrs.iter().for_each(|attribute| self.visit_attribute(attribute));
+                    pattern(&arm.pat, self.errors);
+                    if let Pat::Guard(guard) = &arm.pat {
+                        self.visit_expr(&guard.guard);
+                    }
+                    self.visit_expr(&arm.body);
+                }
+                return;
+            }
+            Expr::Assign(assign) => {
+                match &*assign.left {
+                    Expr::Infer(_) => {}
+                    Expr::Tuple(tuple) => self.errors.at(tuple, "assign one by one, through a `let` where they swap"),
+                    place => self.visit_expr(place),
+                }
+                return self.visit_expr(&assign.right);
+            }
+            Expr::Binary(binary) if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) => {
+                return visit::visit_expr(self, expr);
+            }
+            _ => return visit::visit_expr(self, expr),
+        };
+        self.errors.at(expr, message);
+    }
+
+    fn visit_type(&mut self, ty: &'ast syn::Type) {
+        match ty {
+            syn::Type::Infer(_) => self.errors.at(ty, "write the type out: the GPU's text needs it"),
+            syn::Type::Reference(_) | syn::Type::Ptr(_) => {
+                self.errors.at(ty, "there are no references in an operator: use the value's type");
+            }
+            _ => visit::visit_type(self, ty),
+        }
+    }
+}
+
+fn strip_type(pat: &Pat) -> &Pat {
+    match pat {
+        Pat::Type(typed) => strip_type(&typed.pat),
+        Pat::Paren(paren) => strip_type(&paren.pat),
+        pat => pat,
+    }
+}
+
+impl Body<'_> {
+    fn macro_call(&mut self, mac: &syn::Macro) {
+        if mac.path.is_ident("assert") || mac.path.is_ident("debug_assert") {
+            match crate::lower::asserted(mac) {
+                Ok(condition) => self.visit_expr(&condition),
+                Err(error) => self.errors.push(error),
+            }
+            return;
+        }
+        let name = mac.path.to_token_stream().to_string().replace(' ', "");
+        let instead = match name.as_str() {
+            "assert_eq" => "`assert!(a == b)`",
+            "assert_ne" => "`assert!(a != b)`",
+            "panic" | "unreachable" | "todo" | "unimplemented" => "`assert!(condition)` before the value",
+            "matches" => "`match x { … => true, _ => false }`",
+            "vec" => "an array, `[a, b]`",
+            _ => "only `assert!` and `debug_assert!`",
+        };
+        self.errors.at(&mac.path, format!("`{name}!` is outside the operator language: write {instead}"));
+    }
+
+    fn method_call(&mut self, call: &ExprMethodCall) {
+        self.visit_expr(&call.receiver);
+        call.args.iter().for_each(|argument| self.visit_expr(argument));
+        let name = call.method.to_string();
+        match methods::find(&name) {
+            None => self.errors.at(&call.method, methods::unknown(&name)),
+            Some((_, arguments)) if arguments != call.args.len() => {
+                self.errors.at(&call.method, format!("`{name}` takes {arguments} {}", plural(arguments)));
+            }
+            Some(_) => {
+                if let Some(turbofish) = &call.turbofish {
+                    self.errors.at(turbofish, "numeric methods have no type arguments: remove them");
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, call: &ExprCall) {
+        call.args.iter().for_each(|argument| self.visit_expr(argument));
+        let Expr::Path(function) = &*call.func else {
+            self.errors.at(&call.func, "outside the operator language: only numeric methods are called");
+            return;
+        };
+        let path = &function.path;
+        let Some(last) = path.segments.last() else { return };
+        let name = last.ident.to_string();
+        let of_type = match path.segments.first() {
+            Some(first) if path.segments.len() == 2 => {
+                let first = first.ident.to_string();
+                PRIMITIVES.contains(&first.as_str())
+                    || self.generics.type_params().any(|parameter| parameter.ident == first)
+            }
+            _ => false,
+        };
+        if of_type && ((name == "from" || name == "from_bits") && call.args.len() == 1) {
+            return;
+        }
+        match parse::method_of_type(path) {
+            Some((_, arguments)) if of_type => {
+                if call.args.len() != arguments + 1 {
+                    self.errors.at(&call.args, format!("`{name}` takes {} values", arguments + 1));
+                }
+            }
+            _ if of_type => self.errors.at(&last.ident, methods::unknown(&name)),
+            _ if name.starts_with(|first: char| first.is_uppercase()) => {}
+            _ => self.errors.at(
+                &function.path,
+                format!("an operator cannot call functions of your own yet: write the body of `{name}` in place"),
+            ),
+        }
+    }
+}
+
+fn plural(arguments: usize) -> &'static str {
+    if arguments == 1 { "argument" } else { "arguments" }
+}

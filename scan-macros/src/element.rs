@@ -1,0 +1,226 @@
+//! `#[scan_element]`: the layout of a struct, told field by field.
+
+use crate::attribute;
+use crate::errors::Errors;
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Fields, GenericParam, Ident, Index, Item, ItemStruct, Member, Meta, Path, Type};
+
+/// The most bytes that an element may have.
+const LARGEST: usize = 256;
+
+pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let krate = attribute::options(options, &["crate"], &mut errors).krate;
+    let output = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Struct(item)) => structure(&krate, item, &mut errors),
+        Ok(Item::Enum(item)) => {
+            errors.at(item.enum_token, "an enum is no element: use a `u8` field and constants for its values");
+            return unchanged(&errors, &item);
+        }
+        Ok(Item::Union(item)) => {
+            errors.at(item.union_token, "a union is no element: use a struct with a field for each part");
+            return unchanged(&errors, &item);
+        }
+        Ok(item) => {
+            errors.at(&item, "`#[scan_element]` stands on a struct");
+            return unchanged(&errors, &item);
+        }
+        Err(error) => {
+            errors.push(error);
+            return unchanged(&errors, &item);
+        }
+    };
+    let errors = errors.to_tokens();
+    quote!(#errors #output)
+}
+
+fn unchanged(errors: &Errors, item: &impl ToTokens) -> TokenStream {
+    let errors = errors.to_tokens();
+    quote!(#errors #item)
+}
+
+fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream {
+    let repr = representation(&item, errors);
+    for parameter in &item.generics.params {
+        if let GenericParam::Lifetime(lifetime) = parameter {
+            errors.at(lifetime, "an element holds values, not borrows: a lifetime has no place in it");
+        }
+    }
+    let fields = match &item.fields {
+        Fields::Unit => {
+            errors.at(&item.ident, "an element needs a field: a scan has nothing to move otherwise");
+            Vec::new()
+        }
+        Fields::Named(fields) if fields.named.is_empty() => {
+            errors.at(&item.ident, "an element needs a field: a scan has nothing to move otherwise");
+            Vec::new()
+        }
+        Fields::Unnamed(fields) if fields.unnamed.is_empty() => {
+            errors.at(&item.ident, "an element needs a field: a scan has nothing to move otherwise");
+            Vec::new()
+        }
+        fields => members(fields),
+    };
+    for (_, ty) in &fields {
+        field_type(ty, errors);
+    }
+    // The impl exists after an error as well, so that nothing else fails for want of it.
+    let sound = errors.is_empty();
+    let implementation = implementation(krate, &item, if sound { &fields } else { &[] }, sound);
+    quote! {
+        #repr
+        #item
+        #implementation
+    }
+}
+
+/// `#[repr(C)]`, unless the user fixed the layout already.
+fn representation(item: &ItemStruct, errors: &mut Errors) -> Option<TokenStream> {
+    let mut fixed = false;
+    for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        let Meta::List(list) = &attribute.meta else { continue };
+        let parsed = list.parse_nested_meta(|meta| {
+            if meta.path.is_ident("packed") {
+                errors.at(&meta.path, "an element cannot be packed: its fields must be aligned on the GPU");
+            }
+            fixed |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<TokenStream>()?;
+            }
+            Ok(())
+        });
+        if let Err(error) = parsed {
+            errors.push(error);
+        }
+    }
+    (!fixed).then(|| quote!(#[repr(C)]))
+}
+
+fn members(fields: &Fields) -> Vec<(Member, &Type)> {
+    let member = |(index, field)| -> (Member, &Type) {
+        let field: &syn::Field = field;
+        match &field.ident {
+            Some(ident) => (Member::Named(ident.clone()), &field.ty),
+            None => (Member::Unnamed(Index::from(index)), &field.ty),
+        }
+    };
+    fields.iter().enumerate().map(member).collect()
+}
+
+/// What can be said of a field's type without knowing it; rustc says the rest.
+fn field_type(ty: &Type, errors: &mut Errors) {
+    match ty {
+        Type::Reference(_) | Type::Ptr(_) => {
+            errors.at(ty, "an element holds values: a reference means nothing on the GPU");
+        }
+        Type::Tuple(_) => errors.at(ty, "a tuple has no fixed layout: make a `#[scan_element]` struct of it"),
+        Type::Slice(_) => errors.at(ty, "an element has a fixed size: use an array, `[f32; 4]`"),
+        Type::FnPtr(_) | Type::TraitObject(_) | Type::ImplTrait(_) => {
+            errors.at(ty, "an element holds plain data: numbers, `bool`, arrays and structs of these");
+        }
+        _ => {}
+    }
+}
+
+fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], sound: bool) -> TokenStream {
+    let private = quote!(#krate::__private);
+    let ident = &item.ident;
+    let mut generics = item.generics.clone();
+    for parameter in &mut generics.params {
+        if let GenericParam::Type(parameter) = parameter {
+            parameter.bounds.push(syn::parse_quote!(#krate::ScanElement));
+        }
+    }
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let name = name(&private, ident, &item.generics);
+    let checks = fields.iter().map(|(_, ty)| {
+        // At the field's own span, so that rustc points at it.
+        quote_spanned!(ty.span()=> let _ = #private::layout::<#ty>;)
+    });
+    let layouts = fields.iter().map(|(member, ty)| {
+        let name = match member {
+            Member::Named(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
+            Member::Unnamed(index) => index.index.to_string(),
+        };
+        quote_spanned! {ty.span()=>
+            #private::Field {
+                name: #private::String::from(#name),
+                offset: #private::offset_of!(Self, #member),
+                ty: #private::layout::<#ty>(),
+            }
+        }
+    });
+    let size = sound.then(|| size_check(&private, item));
+    let inside = (sound && !item.generics.params.is_empty()).then(|| {
+        let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
+        quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message) };)
+    });
+    quote! {
+        #size
+        // SAFETY: the layout is told by `size_of`, `align_of` and `offset_of!`, and every field is an element itself.
+        #[automatically_derived]
+        unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
+            fn layout() -> #private::ElementType {
+                #inside
+                #(#checks)*
+                #private::ElementType {
+                    name: #name,
+                    size: #private::size_of::<Self>(),
+                    align: #private::align_of::<Self>(),
+                    kind: #private::ElementKind::Struct(#private::vec![#(#layouts),*]),
+                }
+            }
+        }
+        // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
+        #[automatically_derived]
+        unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+    }
+}
+
+/// The size is known to rustc alone, and of a struct without parameters it can be checked at once.
+fn size_check(private: &TokenStream, item: &ItemStruct) -> TokenStream {
+    if !item.generics.params.is_empty() {
+        return TokenStream::new();
+    }
+    let ident = &item.ident;
+    let small = format!("`{ident}` has no bytes: an element needs something that a scan can move");
+    let large = format!("`{ident}` is larger than {LARGEST} bytes, the most that an element may have");
+    quote_spanned! {ident.span()=>
+        const _: () = {
+            #private::assert!(#private::size_of::<#ident>() != 0, #small);
+            #private::assert!(#private::size_of::<#ident>() <= #LARGEST, #large);
+        };
+    }
+}
+
+/// `Pair_f32` of `Pair<f32>`.
+fn name(private: &TokenStream, ident: &Ident, generics: &syn::Generics) -> TokenStream {
+    let own = ident.to_string();
+    let own = own.trim_start_matches("r#");
+    let arguments: Vec<TokenStream> = generics
+        .params
+        .iter()
+        .filter_map(|parameter| match parameter {
+            GenericParam::Lifetime(_) => None,
+            GenericParam::Type(parameter) => {
+                let parameter = &parameter.ident;
+                Some(quote!(#private::layout::<#parameter>().name))
+            }
+            GenericParam::Const(parameter) => {
+                let parameter = &parameter.ident;
+                Some(quote!(#private::const_name(#parameter)))
+            }
+        })
+        .collect();
+    if arguments.is_empty() {
+        return quote!(#private::String::from(#own));
+    }
+    quote!({
+        let arguments: #private::Vec<#private::String> = #private::vec![#private::String::from(#own), #(#arguments),*];
+        arguments.join("_")
+    })
+}

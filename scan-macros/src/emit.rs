@@ -1,0 +1,120 @@
+//! The Rust item that comes out: the impl of the trait, the user's bodies untouched, the CUDA text beside them.
+
+use crate::lower::Lowered;
+use crate::operator::{Declare, Function, Operator};
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{FnArg, parse_quote};
+
+/// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
+pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
+    let Operator { krate, attributes, generics, self_ty, input, state, output, .. } = operator;
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let declaration = operator.declare.as_ref().map(declaration);
+    let identity = match &operator.identity {
+        Some((ty, value)) => quote_spanned! {value.span()=>
+            let identity: #ty = #value;
+            #krate::__private::Some(identity)
+        },
+        None => quote!(#krate::__private::None),
+    };
+    let lift = find(operator, "lift").map(function).unwrap_or_else(|| {
+        quote! { fn lift(&self, input: Self::Input) -> Self::State { input } }
+    });
+    let combine = find(operator, "combine").map(function).unwrap_or_else(|| {
+        quote! { fn combine(&self, a: Self::State, _b: Self::State) -> Self::State { a } }
+    });
+    let project = find(operator, "project").map(function).unwrap_or_else(|| {
+        quote! { fn project(&self, state: Self::State) -> Self::Output { state } }
+    });
+    // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
+    let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
+    let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
+    let output = if find(operator, "project").is_some() || same(output, state) { output } else { state };
+    let source = source(operator, lowered);
+    let parameters = operator.reads_self.then(|| {
+        quote! {
+            fn parameters(&self) -> #krate::__private::Vec<u8> { #krate::__private::bytes_of(self) }
+        }
+    });
+    quote! {
+        #declaration
+        #(#attributes)*
+        #[automatically_derived]
+        impl #impl_generics #krate::ScanOp for #self_ty #where_clause {
+            type Input = #input;
+            type State = #state;
+            type Output = #output;
+            fn identity(&self) -> #krate::__private::Option<Self::State> { #identity }
+            #lift
+            #combine
+            #project
+            #source
+            #parameters
+        }
+    }
+}
+
+fn declaration(declare: &Declare) -> TokenStream {
+    let Declare { attributes, visibility, ident } = declare;
+    quote! {
+        #(#attributes)*
+        #[allow(non_camel_case_types)]
+        #[derive(Clone, Copy, Debug, Default)]
+        #visibility struct #ident;
+    }
+}
+
+fn find<'a>(operator: &'a Operator, name: &str) -> Option<&'a Function> {
+    operator.functions.iter().find(|function| function.signature.ident == name)
+}
+
+/// The user's function; its signature gains the `&self` that may be left out.
+fn function(function: &Function) -> TokenStream {
+    let Function { attributes, signature, block } = function;
+    let mut signature = signature.clone();
+    if signature.receiver().is_none() {
+        let receiver: FnArg = parse_quote!(&self);
+        signature.inputs.insert(0, receiver);
+    }
+    quote!(#(#attributes)* #signature #block)
+}
+
+fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
+    let Operator { krate, name, self_ty, .. } = operator;
+    let private = quote!(#krate::__private);
+    let functions = lowered.unwrap_or_default().iter().map(|function| {
+        let Lowered { name, parameters, returns, body, uses } = function;
+        let parameters =
+            parameters.iter().map(|(name, ty)| quote!((#private::String::from(#name), #private::layout::<#ty>())));
+        let body = body.to_tokens(krate);
+        quote! {
+            #private::FunctionSource {
+                name: #private::String::from(#name),
+                parameters: #private::vec![#(#parameters),*],
+                returns: #private::layout::<#returns>(),
+                body: #body,
+                file: #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
+                uses: #private::vec![#(#uses),*],
+            }
+        }
+    });
+    let parameters = match operator.reads_self {
+        true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>())),
+        false => quote!(#private::None),
+    };
+    quote! {
+        fn source(&self) -> #private::OpSource {
+            #private::OpSource {
+                name: #private::String::from(#name),
+                input: #private::layout::<Self::Input>(),
+                state: #private::layout::<Self::State>(),
+                output: #private::layout::<Self::Output>(),
+                identity: #krate::ScanOp::identity(self).map(|identity| #private::bytes_of(&identity)),
+                parameters: #parameters,
+                functions: #private::vec![#(#functions),*],
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Rust statements to CUDA text.
+//!
+//! The text keeps the shape of the user's Rust: the prelude's classes have Rust's names and Rust's meaning, so that most
+//! expressions stand as they were written. What changes: a block's value becomes a `return` or a variable, a shadowing
+//! `let` a new name, an operand that has side effects a variable of its own, because C++ leaves the order of operands open.
+
+mod expression;
+mod literal;
+mod pattern;
+mod purity;
+mod scope;
+mod statement;
+
+use crate::errors::Errors;
+use crate::operator::{Function, Operator};
+use crate::text::{Piece, Text};
+use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
+use scope::Scopes;
+use std::collections::BTreeSet;
+use syn::{Expr, ExprRange, FnArg, ReturnType, Type};
+
+/// A function whose body has become CUDA text.
+pub(crate) struct Lowered {
+    pub(crate) name: String,
+    /// The names in CUDA, and the types, of the parameters after `self`.
+    pub(crate) parameters: Vec<(String, Type)>,
+    pub(crate) returns: Type,
+    pub(crate) body: Text,
+    /// Parts of the prelude that the body needs.
+    pub(crate) uses: BTreeSet<&'static str>,
+}
+
+/// Lowers every function of a checked operator.
+pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> Vec<Lowered> {
+    operator.functions.iter().map(|function| Lowerer::new(errors).function(function)).collect()
+}
+
+/// How C++ ranks an expression; an operand of a lower rank than its operator needs parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Conditional,
+    LogicalOr,
+    LogicalAnd,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Equality,
+    Relational,
+    Shift,
+    Additive,
+    Multiplicative,
+    Unary,
+    Postfix,
+}
+
+/// What is known of an expression's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Typing {
+    /// C++ finds out.
+    Typed,
+    /// An integer literal without a suffix, and its value where it is needed for folding.
+    Integer(Option<i128>),
+    /// A float literal without a suffix.
+    Float,
+    /// No value: control has left.
+    Never,
+}
+
+/// An expression in CUDA text.
+#[derive(Clone, Debug)]
+struct Value {
+    text: Text,
+    rank: Rank,
+    typing: Typing,
+}
+
+impl Value {
+    fn typed(text: impl Into<Text>, rank: Rank) -> Self {
+        Value { text: text.into(), rank, typing: Typing::Typed }
+    }
+
+    fn never() -> Self {
+        Value { text: Text::default(), rank: Rank::Postfix, typing: Typing::Never }
+    }
+
+    /// Stands where something went wrong and an error was noted.
+    fn error() -> Self {
+        Value::typed("", Rank::Postfix)
+    }
+
+    fn is_typed(&self) -> bool {
+        self.typing == Typing::Typed
+    }
+
+    /// The text, in parentheses where the rank is below the one that its place asks for.
+    fn at_least(self, rank: Rank) -> Text {
+        if self.rank < rank { Text::new("(").add(self.text).add(")") } else { self.text }
+    }
+}
+
+/// Where the value of a statement goes.
+#[derive(Clone, Debug)]
+enum Sink {
+    Return,
+    Assign(Text),
+    Discard,
+}
+
+/// A loop that `break` and `continue` can mean.
+struct Loop {
+    label: Option<String>,
+    /// Where the value of `break value` goes.
+    sink: Sink,
+    expected: Option<Type>,
+}
+
+struct Lowerer<'a> {
+    errors: &'a mut Errors,
+    uses: BTreeSet<&'static str>,
+    scopes: Scopes,
+    /// The statements so far.
+    out: Text,
+    depth: usize,
+    loops: Vec<Loop>,
+    /// The type that `return` gives its value.
+    returns: Option<Type>,
+    /// Inside a lambda, what is known of the types that it returns.
+    lambda_returns: Option<Vec<Typing>>,
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(errors: &'a mut Errors) -> Self {
+        Lowerer {
+            errors,
+            uses: BTreeSet::new(),
+            scopes: Scopes::default(),
+            out: Text::default(),
+            depth: 0,
+            loops: Vec::new(),
+            returns: None,
+            lambda_returns: None,
+        }
+    }
+
+    fn function(mut self, function: &Function) -> Lowered {
+        let returns = match &function.signature.output {
+            ReturnType::Type(_, ty) => (**ty).clone(),
+            ReturnType::Default => syn::parse_quote!(()),
+        };
+        self.returns = Some(returns.clone());
+        self.scopes.open();
+        let mut parameters = Vec::new();
+        let mut patterns = Vec::new();
+        for input in &function.signature.inputs {
+            let FnArg::Typed(typed) = input else { continue };
+            let name = match &*typed.pat {
+                syn::Pat::Ident(ident) if ident.subpat.is_none() => {
+                    let name = self.scopes.fresh(&scope::plain(&ident.ident));
+                    self.scopes.bind(&ident.ident, Text::name(&name), ident.mutability.is_some());
+                    name
+                }
+                pattern => {
+                    let name = self.scopes.fresh("value");
+                    patterns.push((pattern, name.clone()));
+                    name
+                }
+            };
+            parameters.push((name, (*typed.ty).clone()));
+        }
+        for (pattern, name) in patterns {
+            self.destructure(pattern, &Text::name(name));
+        }
+        self.block(&function.block, &Sink::Return, Some(&returns));
+        self.scopes.close();
+        Lowered { name: function.signature.ident.to_string(), parameters, returns, body: self.out, uses: self.uses }
+    }
+
+    /// Notes that what follows stands on the line of `span`.
+    fn mark(&mut self, span: Span) {
+        self.out.push(Text::of(Piece::Line(span.start().line)));
+    }
+
+    /// A line of the function's text.
+    fn line(&mut self, text: impl Into<Text>) {
+        self.out.push("  ".repeat(self.depth));
+        self.out.push(text);
+        self.out.push("\n");
+    }
+
+    /// The same without its end, for a block that follows.
+    fn open(&mut self, text: impl Into<Text>) {
+        self.line(text);
+        self.depth += 1;
+    }
+
+    fn close(&mut self, text: &str) {
+        self.depth -= 1;
+        self.line(text);
+    }
+
+    fn type_text(&self, ty: &Type) -> Text {
+        Text::of(Piece::Type(ty.to_token_stream()))
+    }
+
+    fn constant(&self, tokens: TokenStream) -> Text {
+        Text::of(Piece::Constant(tokens))
+    }
+
+    /// Keeps a value in a variable of its own.
+    fn spill(&mut self, name: &str, value: Value) -> Text {
+        let name = self.scopes.fresh(name);
+        self.line(Text::new("const auto ").add(Text::name(&name)).add(" = ").add(value.text).add(";"));
+        Text::name(name)
+    }
+}
+
+/// A range that a `for` runs over.
+pub(crate) struct Range<'a> {
+    pub(crate) start: Option<&'a Expr>,
+    pub(crate) end: Option<&'a Expr>,
+    pub(crate) inclusive: bool,
+    pub(crate) reversed: bool,
+    whole: &'a ExprRange,
+}
+
+impl ToTokens for Range<'_> {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        self.whole.to_tokens(tokens);
+    }
+}
+
+/// The range of `a..b`, `a..=b`, and of these with `.rev()`.
+pub(crate) fn range_of(expr: &Expr) -> Option<Range<'_>> {
+    match expr {
+        Expr::Paren(paren) => range_of(&paren.expr),
+        Expr::Group(group) => range_of(&group.expr),
+        Expr::Range(range) => Some(Range {
+            start: range.start.as_deref(),
+            end: range.end.as_deref(),
+            inclusive: matches!(range.limits, syn::RangeLimits::Closed(_)),
+            reversed: false,
+            whole: range,
+        }),
+        Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => {
+            let range = range_of(&call.receiver)?;
+            Some(Range { reversed: !range.reversed, ..range })
+        }
+        _ => None,
+    }
+}
+
+/// The condition of `assert!(condition, …)`.
+pub(crate) fn asserted(mac: &syn::Macro) -> syn::Result<Expr> {
+    mac.parse_body_with(|input: syn::parse::ParseStream| {
+        let condition: Expr = input.parse()?;
+        input.parse::<TokenStream>()?;
+        Ok(condition)
+    })
+}

@@ -1,0 +1,219 @@
+//! What an expression does beside having a value: decides between an expression of C++ and statements.
+
+use super::asserted;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Block, Expr, Lifetime, Pat, Stmt};
+
+/// Whether the expression becomes a single expression of C++, with no statement before it.
+pub(super) fn is_simple(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(_) | Expr::Path(_) => true,
+        Expr::Paren(inner) => is_simple(&inner.expr),
+        Expr::Group(inner) => is_simple(&inner.expr),
+        Expr::Unary(inner) => is_simple(&inner.expr),
+        Expr::Cast(inner) => is_simple(&inner.expr),
+        Expr::Field(inner) => is_simple(&inner.base),
+        Expr::Binary(binary) => !is_assignment(&binary.op) && is_simple(&binary.left) && is_simple(&binary.right),
+        Expr::Call(call) => call.args.iter().all(is_simple),
+        Expr::MethodCall(call) => is_simple(&call.receiver) && call.args.iter().all(is_simple),
+        Expr::Index(index) => is_simple(&index.expr) && is_simple(&index.index),
+        Expr::Array(array) => array.elems.iter().all(is_simple),
+        Expr::Repeat(repeat) => is_simple(&repeat.expr),
+        Expr::Struct(literal) => {
+            literal.fields.iter().all(|field| is_simple(&field.expr))
+                && literal.rest.as_ref().is_none_or(|rest| matches!(**rest, Expr::Path(_)))
+        }
+        Expr::Block(block) => block.label.is_none() && simple_block(&block.block),
+        Expr::If(branch) => {
+            is_simple(&branch.cond)
+                && simple_block(&branch.then_branch)
+                && branch.else_branch.as_ref().is_some_and(|(_, other)| is_simple(other))
+        }
+        Expr::Match(matching) => {
+            is_place(&matching.expr)
+                && matching.arms.iter().all(|arm| {
+                    let guard = match &arm.pat {
+                        Pat::Guard(guard) => is_simple(&guard.guard),
+                        _ => true,
+                    };
+                    guard && is_simple(&arm.body)
+                })
+        }
+        _ => false,
+    }
+}
+
+fn simple_block(block: &Block) -> bool {
+    matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if is_simple(value))
+}
+
+/// A local, or a field of one: reading it twice is reading it once.
+pub(super) fn is_place(expr: &Expr) -> bool {
+    match expr {
+        Expr::Path(path) => path.path.get_ident().is_some(),
+        Expr::Field(field) => is_place(&field.base),
+        Expr::Paren(inner) => is_place(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Whether the expression changes a variable, or leaves.
+pub(super) fn has_effects(expr: &Expr) -> bool {
+    struct Effects(bool);
+    impl<'ast> Visit<'ast> for Effects {
+        fn visit_expr(&mut self, expr: &'ast Expr) {
+            match expr {
+                Expr::Assign(_) | Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => self.0 = true,
+                Expr::Binary(binary) if is_assignment(&binary.op) => self.0 = true,
+                _ => visit::visit_expr(self, expr),
+            }
+        }
+    }
+    let mut effects = Effects(false);
+    effects.visit_expr(expr);
+    effects.0
+}
+
+/// Whether control can leave the expression: by `return`, or by a `break` or `continue` of a loop around it.
+pub(super) fn can_leave(expr: &Expr) -> bool {
+    #[derive(Default)]
+    struct Leaves {
+        found: bool,
+        loops: Vec<Option<String>>,
+    }
+    impl Leaves {
+        fn jump(&mut self, label: Option<&Lifetime>) {
+            self.found |= match label {
+                None => self.loops.is_empty(),
+                Some(label) => !self.loops.iter().flatten().any(|known| *known == label.ident.to_string()),
+            };
+        }
+    }
+    impl<'ast> Visit<'ast> for Leaves {
+        fn visit_expr(&mut self, expr: &'ast Expr) {
+            let label = match expr {
+                Expr::Return(_) => {
+                    self.found = true;
+                    return;
+                }
+                Expr::Break(leave) => {
+                    self.jump(leave.label.as_ref());
+                    return visit::visit_expr(self, expr);
+                }
+                Expr::Continue(next) => return self.jump(next.label.as_ref()),
+                Expr::Loop(inner) => &inner.label,
+                Expr::While(inner) => &inner.label,
+                Expr::ForLoop(inner) => &inner.label,
+                _ => return visit::visit_expr(self, expr),
+            };
+            self.loops.push(label.as_ref().map(|label| label.name.ident.to_string()));
+            visit::visit_expr(self, expr);
+            self.loops.pop();
+        }
+    }
+    let mut leaves = Leaves::default();
+    leaves.visit_expr(expr);
+    leaves.found
+}
+
+/// Whether control never comes to the end of the expression.
+pub(super) fn diverges(expr: &Expr) -> bool {
+    match expr {
+        Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
+        Expr::Paren(inner) => diverges(&inner.expr),
+        Expr::Block(block) => block.label.is_none() && block_diverges(&block.block),
+        Expr::If(branch) => {
+            block_diverges(&branch.then_branch) && branch.else_branch.as_ref().is_some_and(|(_, other)| diverges(other))
+        }
+        Expr::Match(matching) => !matching.arms.is_empty() && matching.arms.iter().all(|arm| diverges(&arm.body)),
+        Expr::Loop(endless) => !breaks(&endless.body, endless.label.as_ref()),
+        _ => false,
+    }
+}
+
+pub(super) fn block_diverges(block: &Block) -> bool {
+    block.stmts.iter().any(|statement| match statement {
+        Stmt::Expr(expr, _) => diverges(expr),
+        _ => false,
+    })
+}
+
+/// Whether a loop's own body breaks out of it.
+fn breaks(body: &Block, label: Option<&syn::Label>) -> bool {
+    struct Breaks {
+        found: bool,
+        depth: usize,
+        label: Option<String>,
+    }
+    impl<'ast> Visit<'ast> for Breaks {
+        fn visit_expr(&mut self, expr: &'ast Expr) {
+            match expr {
+                Expr::Break(leave) => {
+                    self.found |= match &leave.label {
+                        None => self.depth == 0,
+                        Some(label) => self.label.as_ref().is_some_and(|own| *own == label.ident.to_string()),
+                    };
+                }
+                Expr::Loop(_) | Expr::While(_) | Expr::ForLoop(_) => {
+                    self.depth += 1;
+                    visit::visit_expr(self, expr);
+                    self.depth -= 1;
+                }
+                _ => visit::visit_expr(self, expr),
+            }
+        }
+    }
+    let mut breaks = Breaks { found: false, depth: 0, label: label.map(|label| label.name.ident.to_string()) };
+    breaks.visit_block(body);
+    breaks.found
+}
+
+/// Whether the body uses the name as an index into an array, and never binds it anew: then it is a `usize`.
+pub(super) fn is_index(name: &syn::Ident, body: &Block) -> bool {
+    struct Indexes<'a> {
+        name: &'a syn::Ident,
+        indexes: bool,
+        rebound: bool,
+    }
+    impl<'ast> Visit<'ast> for Indexes<'_> {
+        fn visit_expr_index(&mut self, index: &'ast syn::ExprIndex) {
+            self.indexes |= matches!(&*index.index, Expr::Path(path) if path.path.is_ident(self.name));
+            visit::visit_expr_index(self, index);
+        }
+        fn visit_pat_ident(&mut self, pat: &'ast syn::PatIdent) {
+            self.rebound |= pat.ident == *self.name;
+            visit::visit_pat_ident(self, pat);
+        }
+        fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+            if let Ok(condition) = asserted(mac) {
+                self.visit_condition(&condition);
+            }
+        }
+    }
+    impl Indexes<'_> {
+        fn visit_condition(&mut self, condition: &Expr) {
+            let mut inner = Indexes { name: self.name, indexes: false, rebound: false };
+            inner.visit_expr(condition);
+            self.indexes |= inner.indexes;
+        }
+    }
+    let mut indexes = Indexes { name, indexes: false, rebound: false };
+    indexes.visit_block(body);
+    indexes.indexes && !indexes.rebound
+}
+
+pub(super) fn is_assignment(op: &BinOp) -> bool {
+    matches!(
+        op,
+        BinOp::AddAssign(_)
+            | BinOp::SubAssign(_)
+            | BinOp::MulAssign(_)
+            | BinOp::DivAssign(_)
+            | BinOp::RemAssign(_)
+            | BinOp::BitXorAssign(_)
+            | BinOp::BitAndAssign(_)
+            | BinOp::BitOrAssign(_)
+            | BinOp::ShlAssign(_)
+            | BinOp::ShrAssign(_)
+    )
+}

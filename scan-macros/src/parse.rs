@@ -1,0 +1,253 @@
+//! The item: an impl block or a function, to an [`Operator`].
+
+use crate::attribute::Options;
+use crate::errors::Errors;
+use crate::methods;
+use crate::operator::{Declare, Function, Operator};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::visit::{self, Visit};
+use syn::visit_mut::{self, VisitMut};
+use syn::{Expr, GenericParam, Ident, ImplItem, Item, ItemFn, ItemImpl, Path, Type, parse_quote};
+
+/// The outline of the operator, or `None` where the item has none.
+pub(crate) fn operator(options: Options, item: TokenStream, errors: &mut Errors) -> Option<Operator> {
+    match syn::parse2::<Item>(item) {
+        Ok(Item::Impl(item)) => impl_form(options, item, errors),
+        Ok(Item::Fn(item)) => function_form(options, item, errors),
+        Ok(item) => {
+            errors.at(
+                first_token(&item),
+                "`#[scan_op]` stands on an `impl ScanOp for …` block, or on a function of two elements",
+            );
+            None
+        }
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    }
+}
+
+fn first_token(item: &impl ToTokens) -> TokenStream {
+    item.to_token_stream()
+        .into_iter()
+        .find(|token| !matches!(token, proc_macro2::TokenTree::Punct(_)))
+        .into_iter()
+        .collect()
+}
+
+fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Option<Operator> {
+    if let Some((name, _)) = &options.identity {
+        errors.at(name, "in an impl, write the identity inside it: `const IDENTITY: T = …;`");
+    }
+    match &item.trait_ {
+        Some((path, _)) if path.segments.last().is_some_and(|last| last.ident == "ScanOp") => {}
+        Some((path, _)) => {
+            errors.at(path, "`#[scan_op]` stands on an impl of `ScanOp`");
+            return None;
+        }
+        None => {
+            errors.at(item.impl_token, "name the trait: `impl ScanOp for …`");
+            return None;
+        }
+    }
+    for parameter in &item.generics.params {
+        if let GenericParam::Lifetime(lifetime) = parameter {
+            errors.at(lifetime, "an operator holds values, not borrows: a lifetime has no place in it");
+        }
+    }
+    ElementIsState.visit_item_impl_mut(&mut item);
+
+    let name = type_name(&item.self_ty, errors)?;
+    let mut types: [Option<Type>; 4] = [None, None, None, None];
+    let mut type_names: [Option<Ident>; 4] = [None, None, None, None];
+    let mut identity = None;
+    let mut functions: Vec<Function> = Vec::new();
+    for item in item.items {
+        match item {
+            ImplItem::Type(item) => {
+                match ["Element", "Input", "State", "Output"].iter().position(|name| item.ident == name) {
+                    Some(index) => {
+                        types[index] = Some(item.ty);
+                        type_names[index] = Some(item.ident);
+                    }
+                    None => errors.at(
+                        &item.ident,
+                        format!(
+                            "no type `{}` in `ScanOp`: there are `Element`, or `Input`, `State` and `Output`",
+                            item.ident
+                        ),
+                    ),
+                }
+            }
+            ImplItem::Const(item) if item.ident == "IDENTITY" => identity = Some((item.ty, item.expr)),
+            ImplItem::Const(item) => errors.at(
+                &item.ident,
+                "only `IDENTITY` belongs here: move other constants to an `impl` block of the type, or out of it",
+            ),
+            ImplItem::Fn(item) => {
+                let ident = item.sig.ident.clone();
+                if ident == "identity" {
+                    errors.at(&ident, "write the identity as a constant: `const IDENTITY: T = …;`");
+                } else if !["combine", "lift", "project"].iter().any(|name| ident == name) {
+                    errors.at(
+                        &ident,
+                        format!("no function `{ident}` in `ScanOp`: there are `combine`, and `lift` and `project` where needed"),
+                    );
+                } else if functions.iter().any(|function| function.signature.ident == ident) {
+                    errors.at(&ident, format!("`{ident}` is here twice"));
+                } else {
+                    functions.push(Function { attributes: item.attrs, signature: item.sig, block: item.block });
+                }
+            }
+            other => errors.at(other, "outside an operator: there are types, `IDENTITY`, and functions"),
+        }
+    }
+
+    let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
+    let [element, input, state, output] = types;
+    let [_, input_name, _, output_name] = type_names;
+    let self_ty = *item.self_ty;
+    let Some(state) = state.or_else(|| element.clone()) else {
+        errors.at(&self_ty, "what does the scan combine? Add `type Element = …;`");
+        return None;
+    };
+    let input = input.or_else(|| element.clone()).unwrap_or_else(|| state.clone());
+    let output = output.or(element).unwrap_or_else(|| state.clone());
+    let same = |a: &Type, b: &Type| a.to_token_stream().to_string() == b.to_token_stream().to_string();
+    if !same(&input, &state) && !has("lift") {
+        errors.at(input_name.to_token_stream(), missing("Input", "State", "lift", &input, &state));
+    }
+    if !same(&output, &state) && !has("project") {
+        errors.at(output_name.to_token_stream(), missing("State", "Output", "project", &state, &output));
+    }
+    if identity.is_none() {
+        errors.at(
+            &self_ty,
+            format!(
+                "`{name}` has no identity: add `const IDENTITY: {} = …;`, the value that changes nothing when combined",
+                quote!(#state)
+            ),
+        );
+    }
+    if !has("combine") {
+        errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
+    }
+    let mut reads_self = ReadsSelf(false);
+    functions.iter().for_each(|function| reads_self.visit_block(&function.block));
+    Some(Operator {
+        krate: options.krate,
+        attributes: item.attrs,
+        generics: item.generics,
+        self_ty,
+        name,
+        declare: None,
+        input,
+        state,
+        output,
+        identity,
+        functions,
+        reads_self: reads_self.0,
+    })
+}
+
+fn missing(from: &str, to: &str, function: &str, from_ty: &Type, to_ty: &Type) -> String {
+    format!(
+        "`{from}` and `{to}` differ, so the operator needs `fn {function}(x: {}) -> {}`",
+        from_ty.to_token_stream(),
+        to_ty.to_token_stream()
+    )
+}
+
+fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<Operator> {
+    let ident = item.sig.ident.clone();
+    if !item.sig.generics.params.is_empty() {
+        errors.at(
+            &item.sig.generics,
+            "a generic operator is written as an impl: `struct Op<T>(PhantomData<T>);` and `#[scan_op] impl<T> ScanOp for Op<T>`",
+        );
+        return None;
+    }
+    let syn::ReturnType::Type(_, state) = &item.sig.output else {
+        errors.at(&ident, format!("an operator makes one element of two: `fn {ident}(a: T, b: T) -> T`"));
+        return None;
+    };
+    let state = (**state).clone();
+    let identity = match options.identity {
+        Some((_, identity)) => Some((state.clone(), identity)),
+        None => {
+            errors.at(
+                &ident,
+                format!(
+                    "`{ident}` has no identity: write `#[scan_op(identity = …)]` with the `{}` that changes nothing when combined",
+                    quote!(#state)
+                ),
+            );
+            None
+        }
+    };
+    let mut signature = item.sig;
+    signature.ident = Ident::new("combine", ident.span());
+    Some(Operator {
+        krate: options.krate,
+        attributes: Vec::new(),
+        generics: Default::default(),
+        self_ty: parse_quote!(#ident),
+        name: ident.to_string(),
+        declare: Some(Declare { attributes: item.attrs, visibility: item.vis, ident }),
+        input: state.clone(),
+        output: state.clone(),
+        state,
+        identity,
+        functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
+        reads_self: false,
+    })
+}
+
+fn type_name(ty: &Type, errors: &mut Errors) -> Option<String> {
+    match ty {
+        Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
+        _ => {
+            errors.at(ty, "implement `ScanOp` for a struct of your own");
+            None
+        }
+    }
+}
+
+/// `Self::Element` is the user's word; the trait has `State`, which is the same type.
+struct ElementIsState;
+
+impl VisitMut for ElementIsState {
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        let mut segments = path.segments.iter_mut();
+        if let (Some(first), Some(second)) = (segments.next(), segments.next())
+            && first.ident == "Self"
+            && second.ident == "Element"
+        {
+            second.ident = Ident::new("State", second.ident.span());
+        }
+        visit_mut::visit_path_mut(self, path);
+    }
+}
+
+struct ReadsSelf(bool);
+
+impl<'ast> Visit<'ast> for ReadsSelf {
+    fn visit_expr(&mut self, expr: &'ast Expr) {
+        if let Expr::Path(path) = expr
+            && path.path.is_ident("self")
+        {
+            self.0 = true;
+        }
+        visit::visit_expr(self, expr);
+    }
+}
+
+/// Whether a path calls a numeric method by its type (`f32::max`); the method's name and number of arguments.
+pub(crate) fn method_of_type(path: &Path) -> Option<(&'static str, usize)> {
+    if path.segments.len() < 2 {
+        return None;
+    }
+    methods::find(&path.segments.last()?.ident.to_string())
+}

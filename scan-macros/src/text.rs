@@ -1,0 +1,104 @@
+//! CUDA text in pieces, as it is made: the counterpart of the runtime's `Piece`, with Rust tokens where it has values.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::Path;
+
+/// A piece of CUDA text.
+#[derive(Clone, Debug)]
+pub(crate) enum Piece {
+    /// Text as it stands.
+    Text(String),
+    /// A local or a field, which may have to dodge a word of C++.
+    Name(String),
+    /// A Rust type.
+    Type(TokenStream),
+    /// A Rust expression, evaluated by Rust.
+    Constant(TokenStream),
+    /// A struct expression.
+    Struct { ty: TokenStream, fields: Vec<(String, Text)>, base: Option<Text> },
+    /// The user's line of what follows.
+    Line(usize),
+}
+
+/// CUDA text in pieces.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Text {
+    pub(crate) pieces: Vec<Piece>,
+}
+
+impl Text {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Text { pieces: vec![Piece::Text(text.into())] }
+    }
+
+    pub(crate) fn name(name: impl Into<String>) -> Self {
+        Text { pieces: vec![Piece::Name(name.into())] }
+    }
+
+    pub(crate) fn of(piece: Piece) -> Self {
+        Text { pieces: vec![piece] }
+    }
+
+    pub(crate) fn add(mut self, text: impl Into<Text>) -> Self {
+        self.push(text);
+        self
+    }
+
+    pub(crate) fn push(&mut self, text: impl Into<Text>) {
+        for piece in text.into().pieces {
+            match (self.pieces.last_mut(), piece) {
+                (Some(Piece::Text(last)), Piece::Text(next)) => last.push_str(&next),
+                (_, piece) => self.pieces.push(piece),
+            }
+        }
+    }
+
+    /// The Rust expression of the pieces.
+    pub(crate) fn to_tokens(&self, krate: &Path) -> TokenStream {
+        let pieces = self.pieces.iter().map(|piece| piece.to_tokens(krate));
+        quote!(#krate::__private::vec![#(#pieces),*])
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Text::new(text)
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Text::new(text)
+    }
+}
+
+impl Piece {
+    fn to_tokens(&self, krate: &Path) -> TokenStream {
+        let piece = quote!(#krate::__private::Piece);
+        match self {
+            Piece::Text(text) => quote!(#piece::Text(#text)),
+            Piece::Name(name) => quote!(#piece::Name(#name)),
+            Piece::Type(ty) => quote!(#krate::__private::type_name::<#ty>()),
+            Piece::Constant(value) => quote!(#krate::__private::constant(#value)),
+            Piece::Struct { ty, fields, base } => {
+                let fields = fields.iter().map(|(name, value)| {
+                    let value = value.to_tokens(krate);
+                    quote!((#name, #value))
+                });
+                let base = match base {
+                    Some(base) => {
+                        let base = base.to_tokens(krate);
+                        quote!(#krate::__private::Some(#base))
+                    }
+                    None => quote!(#krate::__private::None),
+                };
+                quote!(#krate::__private::structure::<#ty>(#krate::__private::vec![#(#fields),*], #base))
+            }
+            Piece::Line(line) => {
+                let line = u32::try_from(*line).unwrap_or(u32::MAX);
+                quote!(#piece::Line(#line))
+            }
+        }
+    }
+}
