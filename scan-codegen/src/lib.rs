@@ -13,6 +13,7 @@ mod render;
 mod schedule;
 mod spec;
 mod strategy;
+mod templates;
 
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::RenderError;

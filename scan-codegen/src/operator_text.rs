@@ -6,6 +6,7 @@ use crate::literal::constant;
 use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
 use crate::operator::{FunctionSource, OpSource, Piece};
 use crate::prelude::{Needs, prelude};
+use crate::templates::KERNEL_NAMES;
 use serde::Serialize;
 use tera::{Context, Tera};
 
@@ -87,6 +88,7 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
         return Err(RenderError::NoText { operator: op.name.clone() });
     }
     let mut writer = Writer::default();
+    KERNEL_NAMES.iter().for_each(|name| writer.names.avoid((*name).to_owned()));
     for function in &op.functions {
         writer.reserve(&function.body);
         function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
@@ -145,7 +147,7 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     let has = |name: &str| op.functions.iter().any(|function| function.name == name);
     Ok(OperatorText {
         text,
-        value: snake_case(&operator.name),
+        value: value_name(&operator.name),
         operator: operator.name,
         input,
         state,
@@ -154,6 +156,12 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
         projects: has("project"),
         has_identity: op.identity.is_some(),
     })
+}
+
+/// The name of a variable that holds the operator: its own, in snake case, unless the kernels use that for something else.
+fn value_name(operator: &str) -> String {
+    let name = snake_case(operator);
+    if KERNEL_NAMES.contains(name.as_str()) { format!("{name}_op") } else { name }
 }
 
 /// The alignment that C++ gives a struct of these fields.

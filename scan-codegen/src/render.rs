@@ -1,9 +1,7 @@
 //! The renderer: an operator and a plan in, one CUDA source out.
 
-use std::sync::LazyLock;
-
 use serde::Serialize;
-use tera::{Context, Tera};
+use tera::Context;
 
 use crate::{
     error::RenderError,
@@ -12,6 +10,7 @@ use crate::{
     plan::Plan,
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
+    templates::render_part,
 };
 
 /// A CUDA source, ready for the compiler.
@@ -46,11 +45,11 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
     let words = operator_text(operator, target)?;
     let context = Context::from_serialize(&Words::new(&words, plan))?;
-    let mut text = TEMPLATES.render("heading", &context)?;
+    let mut text = render_part("heading", &context)?;
     text.push_str(&words.text);
     for part in parts(plan) {
         text.push('\n');
-        text.push_str(&TEMPLATES.render(part, &context)?);
+        text.push_str(&render_part(part, &context)?);
     }
     let name = format!("{}.cu", words.value);
     Ok(KernelSource {
@@ -155,46 +154,6 @@ impl<'a> Words<'a> {
             network_slots: plan.network_slots,
             description: plan.spec.to_string(),
             strategy: plan.strategy.to_string(),
-        }
-    }
-}
-
-/// The templates, parsed once. A template that does not parse is found by the tests of this crate; it is kept as an error
-/// all the same, because a library must not panic.
-static TEMPLATES: LazyLock<Templates> = LazyLock::new(Templates::parse);
-
-struct Templates(Result<Tera, String>);
-
-impl Templates {
-    fn parse() -> Self {
-        let mut tera = Tera::new();
-        let parts = [
-            ("heading", include_str!("../templates/heading.cu.tera")),
-            ("machine", include_str!("../templates/machine.cu.tera")),
-            ("tile", include_str!("../templates/tile.cu.tera")),
-            ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
-            ("sequential", include_str!("../templates/block/sequential.cu.tera")),
-            ("naive", include_str!("../templates/block/naive.cu.tera")),
-            ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
-            ("hillis_steele", include_str!("../templates/block/hillis_steele.cu.tera")),
-            ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
-            ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
-            ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
-            ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
-            ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
-            ("message", include_str!("../templates/carry/message.cu.tera")),
-            ("chained", include_str!("../templates/carry/chained.cu.tera")),
-            ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
-            ("store_with_sum_before", include_str!("../templates/carry/store_with_sum_before.cu.tera").trim_ascii_end()),
-            ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
-        ];
-        Templates(tera.add_raw_templates(parts).map(|()| tera).map_err(|error| error.to_string()))
-    }
-
-    fn render(&self, name: &str, context: &Context) -> Result<String, RenderError> {
-        match &self.0 {
-            Ok(tera) => Ok(tera.render(name, context)?),
-            Err(message) => Err(RenderError::Template(message.clone())),
         }
     }
 }

@@ -9,6 +9,7 @@ mod element;
 mod error;
 pub mod nvrtc;
 mod op;
+pub mod ops;
 mod scan;
 mod scanner;
 

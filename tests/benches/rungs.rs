@@ -7,7 +7,7 @@
 use std::{error::Error, sync::Arc};
 
 use scan_runtime::{
-    BlockScan, Carry, Network, ScanKind, Scanner, Strategy,
+    BlockScan, Carry, Network, ScanKind, Scanner, Strategy, TileNumbers, Workers,
     cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags},
     ops,
 };
@@ -18,7 +18,25 @@ use scan_tests::{
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const STRATEGIES: [Strategy; 1] = [Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical }];
+/// The story that the texts tell: from one thread to a single pass.
+const STRATEGIES: [Strategy; 10] = {
+    const BRENT_KUNG: Network = Network::BrentKung { workers: Workers::Contiguous, padded: true };
+    const fn rung(block: BlockScan, carry: Carry) -> Strategy {
+        Strategy { block, carry }
+    }
+    [
+        rung(BlockScan::of(Network::Sequential), Carry::Hierarchical),
+        rung(BlockScan::of(Network::Naive), Carry::Hierarchical),
+        rung(BlockScan::of(Network::KoggeStone), Carry::Hierarchical),
+        rung(BlockScan::of(Network::HillisSteele), Carry::Hierarchical),
+        rung(BlockScan::of(BRENT_KUNG), Carry::Hierarchical),
+        rung(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical),
+        rung(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical),
+        rung(BlockScan::coarsened(Network::WarpShuffle), Carry::Hierarchical),
+        rung(BlockScan::coarsened(Network::WarpShuffle), Carry::Chained(TileNumbers::Counter)),
+        rung(BlockScan::coarsened(Network::WarpShuffle), Carry::LookBack),
+    ]
+};
 
 const LENGTHS: [usize; 5] = [1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28];
 

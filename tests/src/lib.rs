@@ -3,6 +3,7 @@
 mod nvrtc;
 pub mod operators;
 pub mod reference;
+pub mod strategies;
 mod target;
 
 pub use nvrtc::nvrtc;

@@ -32,7 +32,7 @@ impl Visitor for Compile {
                 match nvrtc::compile(&source, &operator, architecture) {
                     Ok(compiled) if compiled.log.is_empty() => self.compiled += 1,
                     Ok(compiled) => self.failures.push(format!("{name}, {way:?}, {architecture}:\n{}", compiled.log)),
-                    Err(error) => self.failures.push(format!("{name}, {way:?}: {error}\n{}", source.text)),
+                    Err(error) => self.failures.push(format!("{name}, {way:?}: {error}")),
                 }
             }
         }

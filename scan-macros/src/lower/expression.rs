@@ -286,12 +286,12 @@ impl Lowerer<'_> {
         let path = &function.path;
         let exprs: Vec<&Expr> = call.args.iter().collect();
         let Some(last) = path.segments.last().map(|last| last.ident.to_string()) else { return Value::error() };
-        let owner = owner(path);
         if last.starts_with(|first: char| first.is_uppercase()) {
             let names = (0..exprs.len()).map(|index| index.to_string()).collect();
             let ty = struct_type(path, expected);
             return self.structure_of(ty, names, &exprs, None);
         }
+        let owner = owner(path);
         let mut values = self.operands(&exprs).into_iter();
         let Some(first) = values.next() else { return Value::error() };
         match last.as_str() {

@@ -1,5 +1,7 @@
 //! Every operator, every way to scan: the GPU's bits are the plain loop's.
 
+use std::sync::Arc;
+
 use scan_runtime::{ScanElement, Scanner, cudarc::driver::CudaStream};
 use scan_tests::{
     configure,
@@ -102,7 +104,7 @@ fn views<Op: TestOperator>() -> Outcome {
 }
 
 fn check_around<T: ScanElement>(
-    stream: &CudaStream,
+    stream: &Arc<CudaStream>,
     buffer: &scan_runtime::cudarc::driver::CudaSlice<T>,
     first: usize,
     expected: &[T],

@@ -3,6 +3,7 @@
 
 mod against_cpu;
 mod errors;
+mod ladder;
 mod large;
 mod sharing;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let mut trials = Trials(Vec::new());
     visit_all(&mut trials);
     errors::add(&mut trials);
+    ladder::add(&mut trials);
     large::add(&mut trials);
     sharing::add(&mut trials);
     let trials = trials.0.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();

@@ -1,0 +1,283 @@
+//! Ready operators, for every type that has them.
+//!
+//! Each is a struct and a function that makes one, so that the type is found where it is used:
+//! `scanner.scan(ops::sum()).run(&x)`.
+//!
+//! ```
+//! use scan_runtime::{ScanOp, ops};
+//!
+//! assert_eq!(ops::sum().combine(2_u8, 255), 1); // integers wrap, in debug builds as well
+//! assert_eq!(ops::max().combine(1.5, -2.0), 1.5);
+//! assert!(ops::any().combine(false, true));
+//! ```
+
+use crate::{ScanElement, ScanOp, scan_op};
+use std::marker::PhantomData;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A type with arithmetic: every integer, `f32` and `f64`.
+///
+/// The methods are named for what they are on integers; on floats they are plain `+` and `*`.
+pub trait Number: ScanElement + PartialOrd + sealed::Sealed {
+    /// The identity of addition. `0.0` for floats, where it changes no value but the sign of `-0.0`.
+    const ZERO: Self;
+    /// The identity of multiplication.
+    const ONE: Self;
+    /// Nothing is smaller.
+    const LOWEST: Self;
+    /// Nothing is larger.
+    const HIGHEST: Self;
+    /// The sum. Integers wrap around at their ends.
+    fn wrapping_add(self, other: Self) -> Self;
+    /// The product. Integers wrap around at their ends.
+    fn wrapping_mul(self, other: Self) -> Self;
+}
+
+/// A type with bitwise operations: every integer, and `bool`.
+pub trait Bits:
+    ScanElement
+    + std::ops::BitAnd<Output = Self>
+    + std::ops::BitOr<Output = Self>
+    + std::ops::BitXor<Output = Self>
+    + sealed::Sealed
+{
+    /// No bit is set.
+    const NONE: Self;
+    /// Every bit is set.
+    const ALL: Self;
+}
+
+macro_rules! integers {
+    ($($ty:ident)*) => {$(
+        impl sealed::Sealed for $ty {}
+        impl Number for $ty {
+            const ZERO: $ty = 0;
+            const ONE: $ty = 1;
+            const LOWEST: $ty = $ty::MIN;
+            const HIGHEST: $ty = $ty::MAX;
+            fn wrapping_add(self, other: $ty) -> $ty {
+                <$ty>::wrapping_add(self, other)
+            }
+            fn wrapping_mul(self, other: $ty) -> $ty {
+                <$ty>::wrapping_mul(self, other)
+            }
+        }
+        impl Bits for $ty {
+            const NONE: $ty = 0;
+            const ALL: $ty = !0;
+        }
+    )*};
+}
+
+macro_rules! floats {
+    ($($ty:ident)*) => {$(
+        impl sealed::Sealed for $ty {}
+        impl Number for $ty {
+            const ZERO: $ty = 0.0;
+            const ONE: $ty = 1.0;
+            const LOWEST: $ty = $ty::NEG_INFINITY;
+            const HIGHEST: $ty = $ty::INFINITY;
+            fn wrapping_add(self, other: $ty) -> $ty {
+                self + other
+            }
+            fn wrapping_mul(self, other: $ty) -> $ty {
+                self * other
+            }
+        }
+    )*};
+}
+
+integers! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize }
+floats! { f32 f64 }
+
+impl sealed::Sealed for bool {}
+impl Bits for bool {
+    const NONE: bool = false;
+    const ALL: bool = true;
+}
+
+macro_rules! operator {
+    ($(#[$doc:meta])* $name:ident, $make:ident, $bound:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name<T>(PhantomData<T>);
+
+        #[doc = concat!("The operator [`", stringify!($name), "`].")]
+        pub fn $make<T: $bound>() -> $name<T> {
+            $name(PhantomData)
+        }
+    };
+}
+
+operator! {
+    /// `a + b`. Integers wrap around at their ends, in debug builds as well.
+    ///
+    /// Sums of floats depend on how they are grouped, as they do everywhere.
+    Sum, sum, Number
+}
+
+#[scan_op(crate = crate)]
+impl<T: Number> ScanOp for Sum<T> {
+    type Element = T;
+    const IDENTITY: T = T::ZERO;
+    fn combine(a: T, b: T) -> T {
+        a.wrapping_add(b)
+    }
+}
+
+operator! {
+    /// `a * b`. Integers wrap around at their ends, in debug builds as well.
+    Product, product, Number
+}
+
+#[scan_op(crate = crate)]
+impl<T: Number> ScanOp for Product<T> {
+    type Element = T;
+    const IDENTITY: T = T::ONE;
+    fn combine(a: T, b: T) -> T {
+        a.wrapping_mul(b)
+    }
+}
+
+operator! {
+    /// The larger of two values; of equal ones (`0.0` and `-0.0`) the earlier.
+    ///
+    /// Once a float is NaN, so is every result after it: with that the result is the same, bit for bit, however the scan
+    /// groups the values. If NaNs are to be passed over, write an operator of `a.max(b)` with the identity `f32::NAN`.
+    Max, max, Number
+}
+
+#[scan_op(crate = crate)]
+impl<T: Number> ScanOp for Max<T> {
+    type Element = T;
+    const IDENTITY: T = T::LOWEST;
+    #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
+    fn combine(a: T, b: T) -> T {
+        // A NaN on the left is not `>=` anything, and differs from itself.
+        if a >= b || a != a { a } else { b }
+    }
+}
+
+operator! {
+    /// The smaller of two values; of equal ones (`0.0` and `-0.0`) the earlier.
+    ///
+    /// NaNs are kept, as [`Max`] keeps them.
+    Min, min, Number
+}
+
+#[scan_op(crate = crate)]
+impl<T: Number> ScanOp for Min<T> {
+    type Element = T;
+    const IDENTITY: T = T::HIGHEST;
+    #[allow(clippy::eq_op, reason = "only NaN differs from itself")]
+    fn combine(a: T, b: T) -> T {
+        // A NaN on the left is not `<=` anything, and differs from itself.
+        if a <= b || a != a { a } else { b }
+    }
+}
+
+operator! {
+    /// `a & b`.
+    BitAnd, bit_and, Bits
+}
+
+#[scan_op(crate = crate)]
+impl<T: Bits> ScanOp for BitAnd<T> {
+    type Element = T;
+    const IDENTITY: T = T::ALL;
+    fn combine(a: T, b: T) -> T {
+        a & b
+    }
+}
+
+operator! {
+    /// `a | b`.
+    BitOr, bit_or, Bits
+}
+
+#[scan_op(crate = crate)]
+impl<T: Bits> ScanOp for BitOr<T> {
+    type Element = T;
+    const IDENTITY: T = T::NONE;
+    fn combine(a: T, b: T) -> T {
+        a | b
+    }
+}
+
+operator! {
+    /// `a ^ b`.
+    BitXor, bit_xor, Bits
+}
+
+#[scan_op(crate = crate)]
+impl<T: Bits> ScanOp for BitXor<T> {
+    type Element = T;
+    const IDENTITY: T = T::NONE;
+    fn combine(a: T, b: T) -> T {
+        a ^ b
+    }
+}
+
+/// Whether all so far are true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct All;
+
+/// The operator [`All`].
+pub fn all() -> All {
+    All
+}
+
+#[scan_op(crate = crate)]
+impl ScanOp for All {
+    type Element = bool;
+    const IDENTITY: bool = true;
+    fn combine(a: bool, b: bool) -> bool {
+        a && b
+    }
+}
+
+/// Whether any so far is true.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Any;
+
+/// The operator [`Any`].
+pub fn any() -> Any {
+    Any
+}
+
+#[scan_op(crate = crate)]
+impl ScanOp for Any {
+    type Element = bool;
+    const IDENTITY: bool = false;
+    fn combine(a: bool, b: bool) -> bool {
+        a || b
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_nan_stays() {
+        let (one, other) = (f32::from_bits(0x7fc0_0001), f32::from_bits(0x7fc0_0002));
+        assert_eq!(max().combine(one, other).to_bits(), one.to_bits());
+        assert_eq!(max().combine(1.0, other).to_bits(), other.to_bits());
+        assert_eq!(min().combine(other, 1.0).to_bits(), other.to_bits());
+        assert_eq!(max().combine(max::<f32>().identity().unwrap(), one).to_bits(), one.to_bits());
+        assert_eq!(max().combine(-0.0_f32, 0.0).to_bits(), (-0.0_f32).to_bits());
+    }
+
+    #[test]
+    fn identities_change_nothing() {
+        let op = sum::<f32>();
+        let zero = op.identity().unwrap();
+        assert_eq!(op.combine(zero, 2.5), 2.5);
+        assert_eq!(op.combine(0.0, zero).to_bits(), 0.0_f32.to_bits());
+        assert_eq!(bit_and::<bool>().identity(), Some(true));
+        assert_eq!(min::<i8>().identity(), Some(127));
+    }
+}
