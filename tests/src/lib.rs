@@ -47,3 +47,8 @@ pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value)
         ScanKind::Exclusive => scan.exclusive(),
     }
 }
+
+/// The code in the README is tested like an example in the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
