@@ -1,5 +1,6 @@
 //! What the tests of several crates share.
 
+pub mod emulator;
 mod nvrtc;
 pub mod operators;
 pub mod reference;
