@@ -31,7 +31,7 @@ const PRELUDE: &str = include_str!("host.hpp");
 /// Floats as the GPU rounds them, with no contraction; bytes may be read through any type.
 const FLAGS: [&str; 9] = [
     "-std=c++20",
-    "-O1",
+    "-Og",
     "-ffp-contract=off",
     "-fno-strict-aliasing",
     "-fvisibility=hidden",
@@ -84,6 +84,10 @@ impl Module {
     ///
     /// That of the first source that fails.
     pub fn compile(sources: &[&KernelSource]) -> Result<Vec<Arc<Module>>, EmulatorError> {
+        let digests: Vec<_> = sources.iter().map(|source| digest([source.name.as_bytes(), source.text.as_bytes()])).collect();
+        if let Some(modules) = digests.iter().map(|digest| lock(&SEEN).get(digest).cloned()).collect() {
+            return Ok(modules);
+        }
         let units = sources.iter().map(|source| Unit::new(source)).collect::<Result<Vec<_>, _>>()?;
         let directory = cache_directory()?;
         let mut missing: Vec<&Unit> = units.iter().filter(|unit| !unit.is_loaded() && !unit.is_stored(&directory)).collect();
@@ -91,7 +95,9 @@ impl Module {
         missing.sort_by(|a, b| (&a.translation.operator, &a.id).cmp(&(&b.translation.operator, &b.id)));
         missing.dedup_by(|a, b| a.id == b.id);
         compile_missing(&missing, &directory)?;
-        units.iter().map(|unit| unit.load(&directory)).collect()
+        let modules = units.iter().map(|unit| unit.load(&directory)).collect::<Result<Vec<_>, _>>()?;
+        lock(&SEEN).extend(digests.into_iter().zip(modules.iter().cloned()));
+        Ok(modules)
     }
 }
 
@@ -103,6 +109,8 @@ struct Unit {
     translation: Translation,
 }
 
+/// Modules by the text of their source, and by what has been made of it.
+static SEEN: LazyLock<Mutex<HashMap<blake3::Hash, Arc<Module>>>> = LazyLock::new(Mutex::default);
 static LOADED: LazyLock<Mutex<HashMap<String, Arc<Module>>>> = LazyLock::new(Mutex::default);
 static LIBRARIES: LazyLock<Mutex<HashMap<PathBuf, Arc<Library>>>> = LazyLock::new(Mutex::default);
 
@@ -110,18 +118,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A name for texts, made of their content.
+fn digest<const N: usize>(parts: [&[u8]; N]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize()
+}
+
 impl Unit {
     fn new(source: &KernelSource) -> Result<Self, EmulatorError> {
         let translation = translate(&source.text)
             .map_err(|unsupported| EmulatorError::Unsupported { source_name: source.name.clone(), unsupported })?;
-        let mut hasher = blake3::Hasher::new();
         let adapters = adapters("", &translation);
-        let includes = translation.includes.join("\n");
-        for part in [PRELUDE, &FLAGS.join(" "), &compiler(), &source.name, &includes, &translation.operator, &translation.body, &adapters] {
-            hasher.update(&(part.len() as u64).to_le_bytes());
-            hasher.update(part.as_bytes());
-        }
-        let id = format!("unit_{}", &hasher.finalize().to_hex()[..24]);
+        let (flags, compiler, includes) = (FLAGS.join(" "), compiler(), translation.includes.join("\n"));
+        let parts = [PRELUDE, &flags, &compiler, &source.name, &includes, &translation.operator, &translation.body, &adapters];
+        let id = format!("unit_{}", &digest(parts.map(str::as_bytes)).to_hex()[..24]);
         Ok(Unit { name: source.name.clone(), id, translation })
     }
 

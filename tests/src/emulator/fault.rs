@@ -117,8 +117,25 @@ pub enum FaultKind {
         /// Which one.
         index: u64,
     },
+    /// An output is not what the scan by definition gives.
+    WrongOutput {
+        /// Which one.
+        index: u64,
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// The kernel, or the operator, gave up: an integer division by zero, say.
     Trap,
+}
+
+impl Fault {
+    /// A fault that shows only when all is done, so that no line can be named.
+    pub(super) fn at_end(kind: FaultKind, source_name: &str, kernel: &str) -> Self {
+        let place = Place { line: 0, block: 0, thread: 0 };
+        Fault { kind, place, source_name: source_name.to_owned(), kernel: kernel.to_owned() }
+    }
 }
 
 impl fmt::Display for Access {
@@ -179,6 +196,9 @@ impl fmt::Display for FaultKind {
                 write!(f, "the operator is applied to what is not two adjacent partial results: {left} and {right}")
             }
             FaultKind::NotWritten { index } => write!(f, "output[{index}] is never written"),
+            FaultKind::WrongOutput { index, expected, found } => {
+                write!(f, "output[{index}] is {found}, and should be {expected}")
+            }
             FaultKind::Trap => f.write_str("the kernel gave up (a trap: a division by zero, or an overflow of one)"),
         }
     }
@@ -186,7 +206,8 @@ impl fmt::Display for FaultKind {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n  in {} ({}, {})", self.kind, self.kernel, self.source_name, self.place)
+        write!(f, "{}\n  in {} ({}", self.kind, self.kernel, self.source_name)?;
+        if self.place.line > 0 { write!(f, ", {})", self.place) } else { f.write_str(")") }
     }
 }
 

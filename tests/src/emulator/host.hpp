@@ -200,6 +200,11 @@ struct Reference {
   operator U() const {
     return read().value;
   }
+  template <class U>
+    requires(!is_value<Plain> && std::is_same_v<U, Value<Plain>>)
+  operator U() const {
+    return U(read());
+  }
   const Reference& operator=(const Plain& plain) const {
     write(plain);
     return *this;

@@ -386,7 +386,7 @@ impl Machine {
         Rc::new(Knowledge::of(who, now, block.warps[thread / WARP].time, block.barrier_time, known))
     }
 
-    /// An atomic load.
+    /// An atomic load, which may see an older value than the last.
     pub(super) fn load(
         &mut self,
         buffer: u32,
@@ -394,18 +394,29 @@ impl Machine {
         acquire: bool,
         to: &mut [u8],
     ) -> Result<(), FaultKind> {
-        self.count_access(buffer, request)?;
-        self.log_banks(buffer, request);
-        let release = self.with_buffer(buffer, |buffer, view| {
-            let start = buffer.access(request, view)?;
-            to.copy_from_slice(&buffer.bytes[start..start + to.len()]);
-            Ok(buffer.release(start))
-        })?;
+        let mut random = self.random.clone();
+        let release = self.load_with(buffer, request, to, Some(&mut random))?;
+        self.random = random;
         if let Some(release) = release {
             let thread = self.current();
             learn(if acquire { &mut thread.known } else { &mut thread.glimpsed }, &release);
         }
         Ok(())
+    }
+
+    fn load_with(
+        &mut self,
+        buffer: u32,
+        request: &Request,
+        to: &mut [u8],
+        random: Option<&mut Random>,
+    ) -> Result<Option<Rc<Knowledge>>, FaultKind> {
+        self.count_access(buffer, request)?;
+        self.log_banks(buffer, request);
+        self.with_buffer(buffer, |buffer, view| {
+            let start = buffer.access(request, view)?;
+            Ok(buffer.load_atomic(start, to, view, random))
+        })
     }
 
     /// An atomic store.
@@ -417,34 +428,52 @@ impl Machine {
         from: &[u8],
     ) -> Result<(), FaultKind> {
         let passed_on = if release { Some(self.knowledge()) } else { self.current().fenced.clone() };
-        self.write(buffer, request, from, None)?;
-        let start = request.offset as usize;
-        self.with_buffer(buffer, |buffer, _| buffer.set_release(start, passed_on));
+        self.store_with(buffer, request, from, passed_on)
+    }
+
+    fn store_with(
+        &mut self,
+        buffer: u32,
+        request: &Request,
+        from: &[u8],
+        passed_on: Option<Rc<Knowledge>>,
+    ) -> Result<(), FaultKind> {
+        self.count_access(buffer, request)?;
+        self.log_banks(buffer, request);
+        let changed = self.with_buffer(buffer, |buffer, view| {
+            let start = buffer.access(request, view)?;
+            buffer.store_atomic(start, from, view, passed_on);
+            let bytes = &mut buffer.bytes[start..start + from.len()];
+            let changed = *bytes != *from;
+            bytes.copy_from_slice(from);
+            buffer.set_origin(start, 0, 0);
+            Ok(changed)
+        })?;
+        self.progress += u64::from(changed);
+        self.now += 1; // this thread's next store is a later one
         Ok(())
     }
 
-    /// An atomic addition, relaxed; gives back what was there.
+    /// An atomic addition, relaxed; gives back what was there, which is always the last value.
     pub(super) fn add(&mut self, buffer: u32, request: &Request, value: &mut [u8]) -> Result<(), FaultKind> {
         let mut old = vec![0; value.len()];
-        self.load(buffer, &Request { access: Access::Read, ..*request }, false, &mut old)?;
-        let mut carry = 0_u16;
-        let sum: Vec<u8> = old
-            .iter()
-            .zip(value.iter())
-            .map(|(&a, &b)| {
-                let digit = u16::from(a) + u16::from(b) + carry;
-                carry = digit >> 8;
-                digit as u8
-            })
-            .collect();
-        let start = request.offset as usize;
         // A read-modify-write goes on with what the store before it passed on.
-        let mut passed_on = self.with_buffer(buffer, |buffer, _| buffer.release(start));
-        if let Some(fenced) = self.current().fenced.clone() {
+        let mut passed_on = self.load_with(buffer, &Request { access: Access::Read, ..*request }, &mut old, None)?;
+        let thread = self.current();
+        if let Some(release) = &passed_on {
+            learn(&mut thread.glimpsed, release);
+        }
+        if let Some(fenced) = thread.fenced.clone() {
             learn(&mut passed_on, &fenced);
         }
-        self.write(buffer, request, &sum, None)?;
-        self.with_buffer(buffer, |buffer, _| buffer.set_release(start, passed_on));
+        let mut carry = 0_u16;
+        let digits = old.iter().zip(value.iter()).map(|(&a, &b)| {
+            let digit = u16::from(a) + u16::from(b) + carry;
+            carry = digit >> 8;
+            digit as u8
+        });
+        let sum: Vec<u8> = digits.collect();
+        self.store_with(buffer, request, &sum, passed_on)?;
         value.copy_from_slice(&old);
         Ok(())
     }

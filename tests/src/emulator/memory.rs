@@ -5,6 +5,8 @@ use std::{collections::HashMap, rc::Rc};
 use super::{
     fault::{Access, FaultKind, Place, Spot},
     order::{Knowledge, Who},
+    random::Random,
+    weak::History,
 };
 
 /// Nobody: no thread of a grid has this number.
@@ -50,8 +52,8 @@ pub(super) struct Buffer {
     cells: Vec<Cell>,
     /// Readers of a cell besides the last: thread, time, line.
     readers: HashMap<usize, Vec<(u32, u32, u32)>>,
-    /// What an acquiring read of the word at this offset learns.
-    releases: HashMap<usize, Rc<Knowledge>>,
+    /// The atomic stores to the words at these offsets.
+    histories: HashMap<usize, History>,
 }
 
 /// The thread that accesses memory, and all that decides what is ordered before it.
@@ -90,7 +92,7 @@ impl View<'_> {
     }
 
     /// Whether what `thread` did at `time` is before all that this thread does now.
-    fn is_after(&self, thread: u32, time: u32) -> bool {
+    pub(super) fn is_after(&self, thread: u32, time: u32) -> bool {
         if thread == self.who.thread || time <= self.launch_time {
             return true;
         }
@@ -123,15 +125,15 @@ impl Buffer {
 
     fn new(name: String, bytes: Vec<u8>, initial: Cell) -> Self {
         let (address, read_only, grain) = (0, false, 0);
-        let (cells, readers, releases) = Default::default();
-        Buffer { name, bytes, address, read_only, initial, grain, cells, readers, releases }
+        let (cells, readers, histories) = Default::default();
+        Buffer { name, bytes, address, read_only, initial, grain, cells, readers, histories }
     }
 
     /// Forgets all that was written.
     pub(super) fn reset(&mut self) {
         self.cells.fill(self.initial);
         self.readers.clear();
-        self.releases.clear();
+        self.histories.clear();
     }
 
     pub(super) fn spot(&self, request: &Request) -> Spot {
@@ -255,14 +257,41 @@ impl Buffer {
         (cell.depth, cell.event) = (depth, event);
     }
 
-    pub(super) fn release(&self, start: usize) -> Option<Rc<Knowledge>> {
-        self.releases.get(&start).cloned()
+    /// The value that an atomic load sees, and what acquiring it teaches. The last value where `random` is `None`.
+    pub(super) fn load_atomic(
+        &mut self,
+        start: usize,
+        to: &mut [u8],
+        view: &View<'_>,
+        random: Option<&mut Random>,
+    ) -> Option<Rc<Knowledge>> {
+        let bytes = &self.bytes[start..start + to.len()];
+        to.copy_from_slice(bytes);
+        let history = self.histories.get_mut(&start).filter(|history| history.is_current(bytes))?;
+        let store = match random {
+            Some(random) => history.load(view, random)?,
+            None => history.last()?,
+        };
+        to.copy_from_slice(&store.bytes);
+        store.release
     }
 
-    pub(super) fn set_release(&mut self, start: usize, release: Option<Rc<Knowledge>>) {
-        match release {
-            Some(release) => drop(self.releases.insert(start, release)),
-            None => drop(self.releases.remove(&start)),
+    /// Notes an atomic store of `bytes`, which have not been written yet.
+    pub(super) fn store_atomic(
+        &mut self,
+        start: usize,
+        bytes: &[u8],
+        view: &View<'_>,
+        release: Option<Rc<Knowledge>>,
+    ) {
+        let before = &self.bytes[start..start + bytes.len()];
+        match self.histories.get_mut(&start).filter(|history| history.is_current(before)) {
+            Some(history) => history.store(bytes, release, view),
+            None => {
+                let mut history = History::new(before);
+                history.store(bytes, release, view);
+                self.histories.insert(start, history);
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 //!
 //! - an access outside of a buffer, or misaligned; a read of what nothing has written
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
+//! - values that are told by relaxed accesses in an order which the hardware need not keep
 //! - a barrier or warp instruction that not all threads reach
 //! - a deadlock: all threads wait, perhaps for a block that finds no room to start
 //! - an output that is never written
@@ -27,6 +28,7 @@ mod random;
 mod schedule;
 mod trace;
 mod translate;
+mod weak;
 
 use std::{ffi::c_void, rc::Rc};
 
@@ -205,8 +207,7 @@ impl Emulator {
         let output = &mut machine.memory[buffers.output as usize - 1];
         if let Some(index) = output.first_unwritten(memory.output_element) {
             let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
-            let (kind, place) = (FaultKind::NotWritten { index }, Place { line: 0, block: 0, thread: 0 });
-            return Err(Box::new(Fault { kind, place, source_name: module.name.clone(), kernel }).into());
+            return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
         Ok(Run { output: std::mem::take(&mut output.bytes), counters, trace: machine.trace.take() })
     }

@@ -5,7 +5,8 @@ use std::{fmt::Debug, sync::Arc};
 use scan_codegen::{DeviceLimits, KernelSource, Overrides, Plan, ScanKind, ScanSpec, Target, plan, render_for};
 use scan_runtime::{__private::bytes_of, ScanOp};
 
-use super::{Counters, Emulator, EmulatorError, Memory, Module, Trace};
+use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, Memory, Module, Trace};
+use crate::reference;
 
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
 /// operator's prelude, whose machine part is written for the host.
@@ -104,6 +105,54 @@ impl<Op: ScanOp> Program<Op> {
             ..Memory::default()
         };
         self.run_in(emulator, input, memory)
+    }
+
+    /// As [`run`](Program::run), and compares the output bit for bit with that of the plain loop over the operator's Rust
+    /// body.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Program::run), and [`FaultKind::WrongOutput`].
+    pub fn verify(&self, emulator: &Emulator, input: &[Op::Input]) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        self.compare(self.run(emulator, input)?, input)
+    }
+
+    /// As [`verify`](Program::verify), in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_in_place<T: Debug>(&self, emulator: &Emulator, input: &[T]) -> Result<Emulated<T>, EmulatorError>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+    {
+        self.compare(self.run_in_place(emulator, input)?, input)
+    }
+
+    fn compare(
+        &self,
+        emulated: Emulated<Op::Output>,
+        input: &[Op::Input],
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let expected = reference::scan(&self.op, self.plan.spec.kind, self.initial_value, input);
+        let pairs = emulated.output.iter().zip(&expected).enumerate();
+        for (index, (found, expected)) in pairs {
+            if bytes_of(found) != bytes_of(expected) {
+                let kind = FaultKind::WrongOutput {
+                    index: index as u64,
+                    expected: format!("{expected:?}"),
+                    found: format!("{found:?}"),
+                };
+                return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
+            }
+        }
+        Ok(emulated)
     }
 
     fn run_in(

@@ -120,6 +120,7 @@ impl Translator<'_> {
             "__shared__" => return self.rewrite_shared(position, close),
             "threadIdx" | "blockIdx" | "blockDim" | "gridDim" => return self.rewrite_index(position),
             "__builtin_memcpy" | "memcpy" => self.replace(position, "::emulator::copy_bytes"),
+            "identity" | "lift" if matches!(self.before(position), ".") => self.rewrite_made(position)?,
             "combine" if matches!(self.before(position), "." | "->") => self.rewrite_combine(position)?,
             "*" => self.rewrite_dereference(position)?,
             "->" => self.rewrite_member(position)?,
@@ -170,6 +171,19 @@ impl Translator<'_> {
         self.remove(position + 1);
         self.remove(position + 2);
         Ok(position + 3)
+    }
+
+    /// `op.identity()` and `op.lift(x)`, which make partial results.
+    fn rewrite_made(&mut self, position: usize) -> Result<(), Unsupported> {
+        let operator = position - 2;
+        if !self.is_word(operator) || matches!(self.before(operator), "." | "->" | "::") || self.text(position + 1) != "(" {
+            return Err(self.unsupported(position, "expected `operator.identity()` or `operator.lift(input)`"));
+        }
+        let close = self.partner[position + 1];
+        let made = format!("::emulator::Value<{}>({}", self.state, self.current(operator));
+        self.replace(operator, made);
+        self.replace(close, "))");
+        Ok(())
     }
 
     /// `op.combine(a, b)`
