@@ -134,6 +134,10 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
 
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
+    let has_fields = |ty: &ElementType| matches!(&ty.kind, ElementKind::Struct(fields) if fields.len() > 1);
+    if !operator.fields.is_empty() || writer.names.structs().iter().any(|(ty, _)| has_fields(ty)) {
+        needs.uses.insert("offset_of");
+    }
     let prelude = prelude(needs, target)?;
     let mut text = String::new();
     for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {

@@ -7,10 +7,15 @@ use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, FnArg, Generics, Lit, Local, Pat, Safety, Stmt, UnOp};
 
-/// Every rule, over every function of the operator.
-pub(crate) fn operator(operator: &Operator, errors: &mut Errors) {
-    for function in &operator.functions {
+/// Every rule, over every function of the operator. A function whose signature is not the trait's is taken out, so that
+/// rustc does not say the same once more.
+pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
+    operator.functions.retain(|function| {
+        let before = errors.count();
         signature(function, errors);
+        errors.count() == before
+    });
+    for function in &operator.functions {
         Body { errors, generics: &operator.generics }.visit_block(&function.block);
     }
 }
@@ -122,6 +127,12 @@ impl<'ast> Visit<'ast> for Body<'_> {
     fn visit_local(&mut self, local: &'ast Local) {
         local.attrs.iter().for_each(|attribute| self.visit_attribute(attribute));
         pattern(&local.pat, self.errors);
+        if let Pat::Type(typed) = &local.pat {
+            match (&*typed.ty, strip_type(&local.pat)) {
+                (syn::Type::Tuple(types), Pat::Tuple(_)) => types.elems.iter().for_each(|ty| self.visit_type(ty)),
+                (ty, _) => self.visit_type(ty),
+            }
+        }
         let Some(init) = &local.init else { return };
         if let Some((token, _)) = &init.diverge {
             self.errors.at(token, "`let … else` is outside the operator language: use `if`");
@@ -255,7 +266,13 @@ impl Body<'_> {
             "panic" | "unreachable" | "todo" | "unimplemented" => "`assert!(condition)` before the value",
             "matches" => "`match x { … => true, _ => false }`",
             "vec" => "an array, `[a, b]`",
-            _ => "only `assert!` and `debug_assert!`",
+            _ => {
+                let message = format!(
+                    "`{name}!` is outside the operator language: the only macros are `assert!` and `debug_assert!`"
+                );
+                self.errors.at(&mac.path, message);
+                return;
+            }
         };
         self.errors.at(&mac.path, format!("`{name}!` is outside the operator language: write {instead}"));
     }
@@ -315,4 +332,70 @@ impl Body<'_> {
 
 fn plural(arguments: usize) -> &'static str {
     if arguments == 1 { "argument" } else { "arguments" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute;
+    use quote::quote;
+
+    fn messages(item: proc_macro2::TokenStream) -> Vec<String> {
+        let mut errors = Errors::default();
+        let options = attribute::options(quote!(), &[], &mut errors);
+        if let Some(mut parsed) = parse::operator(options, item, &mut errors) {
+            operator(&mut parsed, &mut errors);
+        }
+        errors.messages()
+    }
+
+    fn body(body: proc_macro2::TokenStream) -> Vec<String> {
+        messages(quote! {
+            impl<T: Number> ScanOp for Op<T> {
+                type Element = T;
+                const IDENTITY: T = T::ZERO;
+                fn combine(a: T, b: T) -> T { #body }
+            }
+        })
+    }
+
+    #[test]
+    fn what_the_language_has_is_no_error() {
+        let fine = body(quote! {
+            let (x, y): (T, u32) = (a, 3);
+            let P { p, .. } = x;
+            assert!(p < b, "{}", b);
+            for i in (0..y).rev() { if i == 3 { continue; } }
+            let z = f32::max(T::from(p), 2.0) as u8;
+            match (z, y) { (0..=3, n) if n > 1 => a, _ => module::Tuple(b).0 }
+        });
+        assert_eq!(fine, Vec::<String>::new());
+    }
+
+    #[test]
+    fn all_errors_come_at_once() {
+        let errors = body(quote! {
+            let r = &a;
+            let s = a.sqr();
+            helper(b)?
+        });
+        assert_eq!(errors.len(), 3, "{errors:?}");
+    }
+
+    #[test]
+    fn every_part_that_is_missing_is_named() {
+        let errors = messages(quote! {
+            impl ScanOp for Op { type Input = u8; type State = u32; }
+        });
+        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert!(errors[0].contains("fn lift(x: u8) -> u32"));
+        assert!(errors[1].contains("const IDENTITY: u32"));
+        assert!(errors[2].contains("fn combine(a: u32, b: u32) -> u32"));
+    }
+
+    #[test]
+    fn a_method_of_the_wrong_arity() {
+        assert_eq!(body(quote!(a.clamp(b))), ["`clamp` takes 2 arguments"]);
+        assert_eq!(body(quote!(f32::max(a))), ["`max` takes 2 values"]);
+    }
 }

@@ -66,6 +66,10 @@ fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream
     for (_, ty) in &fields {
         field_type(ty, errors);
     }
+    if item.generics.lifetimes().next().is_some() {
+        // An impl for it would only bring rustc's own errors about the lifetime.
+        return quote!(#repr #item);
+    }
     // The impl exists after an error as well, so that nothing else fails for want of it.
     let sound = errors.is_empty();
     let implementation = implementation(krate, &item, if sound { &fields } else { &[] }, sound);

@@ -9,7 +9,7 @@ use syn::{FnArg, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
 pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
-    let Operator { krate, attributes, generics, self_ty, input, state, output, .. } = operator;
+    let Operator { krate, attributes, generics, trait_path, self_ty, input, state, output, .. } = operator;
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let declaration = operator.declare.as_ref().map(declaration);
     let identity = match &operator.identity {
@@ -34,15 +34,16 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let output = if find(operator, "project").is_some() || same(output, state) { output } else { state };
     let source = source(operator, lowered);
     let parameters = operator.reads_self.then(|| {
+        let bytes = quote_spanned!(self_ty.span()=> #krate::__private::bytes_of(self));
         quote! {
-            fn parameters(&self) -> #krate::__private::Vec<u8> { #krate::__private::bytes_of(self) }
+            fn parameters(&self) -> #krate::__private::Vec<u8> { #bytes }
         }
     });
     quote! {
         #declaration
         #(#attributes)*
         #[automatically_derived]
-        impl #impl_generics #krate::ScanOp for #self_ty #where_clause {
+        impl #impl_generics #trait_path for #self_ty #where_clause {
             type Input = #input;
             type State = #state;
             type Output = #output;
@@ -85,14 +86,18 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, self_ty, .. } = operator;
     let private = quote!(#krate::__private);
     let functions = lowered.unwrap_or_default().iter().map(|function| {
-        let Lowered { name, parameters, returns, body, uses } = function;
-        let parameters =
-            parameters.iter().map(|(name, ty)| quote!((#private::String::from(#name), #private::layout::<#ty>())));
+        let Lowered { name, parameters, body, uses } = function;
+        // The trait says which types these are; rustc has compared them with those that the user wrote.
+        let (takes, returns) = match name.as_str() {
+            "lift" => (quote!(Self::Input), quote!(Self::State)),
+            "project" => (quote!(Self::State), quote!(Self::Output)),
+            _ => (quote!(Self::State), quote!(Self::State)),
+        };
         let body = body.to_tokens(krate);
         quote! {
             #private::FunctionSource {
                 name: #private::String::from(#name),
-                parameters: #private::vec![#(#parameters),*],
+                parameters: #private::vec![#((#private::String::from(#parameters), #private::layout::<#takes>())),*],
                 returns: #private::layout::<#returns>(),
                 body: #body,
                 file: #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),

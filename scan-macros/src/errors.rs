@@ -21,6 +21,10 @@ impl Errors {
         self.found.push(error);
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.found.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

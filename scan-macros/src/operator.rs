@@ -13,6 +13,8 @@ pub(crate) struct Operator {
     /// Attributes of the impl block.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) generics: Generics,
+    /// `ScanOp`, by the path that the user wrote.
+    pub(crate) trait_path: Path,
     /// The type that becomes the operator.
     pub(crate) self_ty: Type,
     /// Its name in messages and in CUDA.
@@ -47,12 +49,12 @@ pub(crate) struct Function {
 pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options = attribute::options(options, &["identity", "crate"], &mut errors);
-    let Some(operator) = parse::operator(options, item.clone(), &mut errors) else {
+    let Some(mut operator) = parse::operator(options, item.clone(), &mut errors) else {
         // Not even the outline of an operator: the item stays as it is, so that its names still exist.
         let errors = errors.to_tokens();
         return quote!(#errors #item);
     };
-    check::operator(&operator, &mut errors);
+    check::operator(&mut operator, &mut errors);
     let lowered = if errors.is_empty() { lower::operator(&operator, &mut errors) } else { Vec::new() };
     let sound = errors.is_empty();
     let item = emit::operator(&operator, sound.then_some(lowered.as_slice()));

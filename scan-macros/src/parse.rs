@@ -41,8 +41,8 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     if let Some((name, _)) = &options.identity {
         errors.at(name, "in an impl, write the identity inside it: `const IDENTITY: T = …;`");
     }
-    match &item.trait_ {
-        Some((path, _)) if path.segments.last().is_some_and(|last| last.ident == "ScanOp") => {}
+    let trait_path = match &item.trait_ {
+        Some((path, _)) if path.segments.last().is_some_and(|last| last.ident == "ScanOp") => path.clone(),
         Some((path, _)) => {
             errors.at(path, "`#[scan_op]` stands on an impl of `ScanOp`");
             return None;
@@ -51,7 +51,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
             errors.at(item.impl_token, "name the trait: `impl ScanOp for …`");
             return None;
         }
-    }
+    };
     for parameter in &item.generics.params {
         if let GenericParam::Lifetime(lifetime) = parameter {
             errors.at(lifetime, "an operator holds values, not borrows: a lifetime has no place in it");
@@ -105,16 +105,20 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         }
     }
 
-    let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
     let [element, input, state, output] = types;
     let [_, input_name, _, output_name] = type_names;
     let self_ty = *item.self_ty;
-    let Some(state) = state.or_else(|| element.clone()) else {
-        errors.at(&self_ty, "what does the scan combine? Add `type Element = …;`");
-        return None;
-    };
-    let input = input.or_else(|| element.clone()).unwrap_or_else(|| state.clone());
-    let output = output.or(element).unwrap_or_else(|| state.clone());
+    let typed = state.is_some() || element.is_some();
+    if !typed {
+        errors.at(&self_ty, format!("what does `{name}` combine? Add `type Element = …;`"));
+        // Any type will do from here on.
+        identity = None;
+        functions.clear();
+    }
+    let state = state.or_else(|| element.clone()).unwrap_or_else(|| parse_quote!(bool));
+    let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
+    let [input, output] =
+        [input, output].map(|ty| ty.or_else(|| element.clone()).filter(|_| typed).unwrap_or_else(|| state.clone()));
     let same = |a: &Type, b: &Type| a.to_token_stream().to_string() == b.to_token_stream().to_string();
     if !same(&input, &state) && !has("lift") {
         errors.at(input_name.to_token_stream(), missing("Input", "State", "lift", &input, &state));
@@ -122,7 +126,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     if !same(&output, &state) && !has("project") {
         errors.at(output_name.to_token_stream(), missing("State", "Output", "project", &state, &output));
     }
-    if identity.is_none() {
+    if identity.is_none() && typed {
         errors.at(
             &self_ty,
             format!(
@@ -131,7 +135,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
             ),
         );
     }
-    if !has("combine") {
+    if !has("combine") && typed {
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
     }
     let mut reads_self = ReadsSelf(false);
@@ -140,6 +144,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         krate: options.krate,
         attributes: item.attrs,
         generics: item.generics,
+        trait_path,
         self_ty,
         name,
         declare: None,
@@ -189,8 +194,10 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
     };
     let mut signature = item.sig;
     signature.ident = Ident::new("combine", ident.span());
+    let krate = options.krate;
     Some(Operator {
-        krate: options.krate,
+        trait_path: parse_quote!(#krate::ScanOp),
+        krate,
         attributes: Vec::new(),
         generics: Default::default(),
         self_ty: parse_quote!(#ident),

@@ -1,5 +1,7 @@
 //! The CUDA text of telling operators, reviewed like source.
 
+#![allow(clippy::unwrap_used, reason = "every function here is a part of a test")]
+
 use scan_codegen::{Target, operator_text};
 use scan_runtime::{ScanOp, scan_element, scan_op};
 
@@ -134,6 +136,7 @@ struct Matrix<T, const N: usize> {
 
 struct Product;
 
+#[allow(clippy::needless_range_loop, reason = "an operator loops over indices")]
 #[scan_op]
 impl ScanOp for Product {
     type Element = Matrix<u32, 2>;

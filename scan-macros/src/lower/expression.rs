@@ -115,7 +115,7 @@ impl Lowerer<'_> {
     fn unary(&mut self, unary: &ExprUnary) -> Value {
         let value = self.expr(&unary.expr, None);
         match (&unary.op, value.typing) {
-            (UnOp::Neg(_), Typing::Integer(Some(known))) => self.folded(known.checked_neg(), unary),
+            (UnOp::Neg(_), Typing::Integer(Some(known))) => self.folded(Some(known.wrapping_neg()), unary),
             (UnOp::Not(_), Typing::Integer(Some(known))) => self.folded(Some(!known), unary),
             (_, Typing::Integer(None)) | (UnOp::Not(_), Typing::Float) => {
                 self.errors.at(unary, NEEDS_SUFFIX);
@@ -192,13 +192,13 @@ impl Lowerer<'_> {
     fn fold_binary(&mut self, op: &BinOp, left: &Value, right: &Value, whole: &ExprBinary) -> Value {
         let value = match (left.typing, right.typing) {
             (Typing::Integer(Some(a)), Typing::Integer(Some(b))) => match op {
-                BinOp::Add(_) => a.checked_add(b),
-                BinOp::Sub(_) => a.checked_sub(b),
-                BinOp::Mul(_) => a.checked_mul(b),
+                BinOp::Add(_) => Some(a.wrapping_add(b)),
+                BinOp::Sub(_) => Some(a.wrapping_sub(b)),
+                BinOp::Mul(_) => Some(a.wrapping_mul(b)),
                 BinOp::BitAnd(_) => Some(a & b),
                 BinOp::BitOr(_) => Some(a | b),
                 BinOp::BitXor(_) => Some(a ^ b),
-                BinOp::Shl(_) => u32::try_from(b).ok().filter(|count| *count < 64).map(|count| a.wrapping_shl(count)),
+                BinOp::Shl(_) => u32::try_from(b).ok().filter(|count| *count < 128).map(|count| a.wrapping_shl(count)),
                 _ => None,
             },
             _ => None,

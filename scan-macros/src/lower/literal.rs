@@ -32,8 +32,9 @@ impl Lowerer<'_> {
             let tail = if suffix == "f32" { "f" } else { "" };
             return self.suffixed(suffix, format!("{digits}.0{tail}"), literal.span());
         }
-        // Literals past i128::MAX can only be u128; their bits are the same.
-        let Ok(value) = digits.parse::<i128>().or_else(|_| digits.parse::<u128>().map(|value| value as i128)) else {
+        // A literal past i128::MAX can only be a u128; the bits are the same.
+        let small = digits.parse::<i128>().ok();
+        let Some(value) = small.or_else(|| digits.parse::<u128>().ok().map(|value| value as i128)) else {
             self.errors.at(literal, "this literal is too large for any integer type");
             return Value::error();
         };
@@ -41,7 +42,7 @@ impl Lowerer<'_> {
         let spelled = spelled.strip_suffix(suffix).unwrap_or(&spelled).replace('_', "");
         let hexadecimal = spelled.starts_with("0x") || spelled.starts_with("0b");
         let digits = if hexadecimal { Some(spelled) } else { None };
-        let text = self.integer_digits(value, digits);
+        let text = if small.is_some() { self.integer_digits(value, digits) } else { self.wide_digits(value) };
         if suffix.is_empty() {
             Value {
                 text: text.into(),
@@ -69,6 +70,11 @@ impl Lowerer<'_> {
             self.uses.insert("literal_u64");
             return format!("{digits}ull");
         }
+        self.wide_digits(value)
+    }
+
+    fn wide_digits(&mut self, value: i128) -> String {
+        self.uses.insert("literal");
         self.uses.insert("literal_128");
         let (high, low) = ((value >> 64) as u64, value as u64);
         format!("(static_cast<__int128>({high:#x}ull) << 64 | {low:#x}ull)")

@@ -10,6 +10,8 @@ mod pattern;
 mod purity;
 mod scope;
 mod statement;
+#[cfg(test)]
+mod tests;
 
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
@@ -23,9 +25,8 @@ use syn::{Expr, ExprRange, FnArg, ReturnType, Type};
 /// A function whose body has become CUDA text.
 pub(crate) struct Lowered {
     pub(crate) name: String,
-    /// The names in CUDA, and the types, of the parameters after `self`.
-    pub(crate) parameters: Vec<(String, Type)>,
-    pub(crate) returns: Type,
+    /// The names of the parameters after `self`.
+    pub(crate) parameters: Vec<String>,
     pub(crate) body: Text,
     /// Parts of the prelude that the body needs.
     pub(crate) uses: BTreeSet<&'static str>,
@@ -166,14 +167,14 @@ impl<'a> Lowerer<'a> {
                     name
                 }
             };
-            parameters.push((name, (*typed.ty).clone()));
+            parameters.push(name);
         }
         for (pattern, name) in patterns {
             self.destructure(pattern, &Text::name(name));
         }
         self.block(&function.block, &Sink::Return, Some(&returns));
         self.scopes.close();
-        Lowered { name: function.signature.ident.to_string(), parameters, returns, body: self.out, uses: self.uses }
+        Lowered { name: function.signature.ident.to_string(), parameters, body: self.out, uses: self.uses }
     }
 
     /// Notes that what follows stands on the line of `span`.

@@ -28,7 +28,7 @@ impl Lowerer<'_> {
         match condition {
             Some(condition) if !rest.is_empty() => {
                 let other = self.arms_value(rest, subject, expected);
-                ternary(condition, value, other)
+                ternary(condition.at_least(Rank::LogicalOr), value, other)
             }
             _ => value,
         }
@@ -44,10 +44,10 @@ impl Lowerer<'_> {
             let condition = self.arm_condition(arm, &subject).filter(|_| index < last);
             let irrefutable = condition.is_none();
             match (condition, first) {
-                (Some(condition), true) => self.open(Text::new("if (").add(condition).add(") {")),
+                (Some(condition), true) => self.open(Text::new("if (").add(condition.text).add(") {")),
                 (Some(condition), false) => {
                     self.depth -= 1;
-                    self.open(Text::new("} else if (").add(condition).add(") {"));
+                    self.open(Text::new("} else if (").add(condition.text).add(") {"));
                 }
                 (None, true) => self.open("{"),
                 (None, false) => {
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
     }
 
     /// The condition of an arm, `None` where it always holds. Binds the arm's names, for the guard and the body.
-    fn arm_condition(&mut self, arm: &Arm, subject: &[Text]) -> Option<Text> {
+    fn arm_condition(&mut self, arm: &Arm, subject: &[Text]) -> Option<Value> {
         let (pat, guard) = match &arm.pat {
             Pat::Guard(guarded) => (&*guarded.pat, Some(&*guarded.guard)),
             pat => (pat, None),
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
                 for (pat, place) in tuple.elems.iter().zip(subject) {
                     conditions.extend(self.condition(pat, place, &mut bound));
                 }
-                join(conditions, " && ")
+                join(conditions, " && ", Rank::LogicalAnd)
             }
             (pat, [place]) => self.condition(pat, place, &mut bound),
             (Pat::Wild(_), _) => None,
@@ -125,11 +125,8 @@ impl Lowerer<'_> {
             if !purity::is_simple(guard) {
                 self.errors.at(guard, "a guard in an operator is a plain expression: move statements into the arm");
             }
-            let guard = self.expr(guard, None).at_least(Rank::BitOr);
-            condition = Some(match condition {
-                Some(condition) => condition.add(" && ").add(guard),
-                None => guard,
-            });
+            let guard = self.expr(guard, None);
+            condition = join(condition.into_iter().chain([guard]).collect(), " && ", Rank::LogicalAnd);
         }
         condition
     }
@@ -153,7 +150,7 @@ impl Lowerer<'_> {
     }
 
     /// When the value at `place` fits the pattern; `None` where it always does.
-    fn condition<'p>(&mut self, pat: &'p Pat, place: &Text, bound: &mut Vec<Bound<'p>>) -> Option<Text> {
+    fn condition<'p>(&mut self, pat: &'p Pat, place: &Text, bound: &mut Vec<Bound<'p>>) -> Option<Value> {
         match pat {
             Pat::Wild(_) | Pat::Rest(_) => None,
             Pat::Paren(paren) => self.condition(&paren.pat, place, bound),
@@ -169,8 +166,8 @@ impl Lowerer<'_> {
                 inner
             }
             Pat::Lit(literal) => match &literal.lit {
-                syn::Lit::Bool(value) if value.value => Some(place.clone()),
-                syn::Lit::Bool(_) => Some(Text::new("!").add(place.clone())),
+                syn::Lit::Bool(value) if value.value => Some(Value::typed(place.clone(), Rank::Postfix)),
+                syn::Lit::Bool(_) => Some(Value::typed(Text::new("!").add(place.clone()), Rank::Unary)),
                 literal => {
                     let value = self.literal(literal).text;
                     Some(self.equals(place, value))
@@ -185,7 +182,7 @@ impl Lowerer<'_> {
                 if let Some(start) = &range.start {
                     let start = self.expr(start, None).at_least(Rank::Shift);
                     self.uses.insert("ge");
-                    conditions.push(place.clone().add(" >= ").add(start));
+                    conditions.push(Value::typed(place.clone().add(" >= ").add(start), Rank::Relational));
                 }
                 if let Some(end) = &range.end {
                     let end = self.expr(end, None).at_least(Rank::Shift);
@@ -194,9 +191,9 @@ impl Lowerer<'_> {
                         RangeLimits::Closed(_) => (" <= ", "le"),
                     };
                     self.uses.insert(used);
-                    conditions.push(place.clone().add(operator).add(end));
+                    conditions.push(Value::typed(place.clone().add(operator).add(end), Rank::Relational));
                 }
-                join(conditions, " && ")
+                join(conditions, " && ", Rank::LogicalAnd)
             }
             Pat::Or(or) => {
                 let mut cases = Vec::new();
@@ -208,7 +205,7 @@ impl Lowerer<'_> {
                     }
                     cases.push(condition?);
                 }
-                Some(Text::new("(").add(join(cases, " || ")?).add(")"))
+                join(cases, " || ", Rank::LogicalOr)
             }
             Pat::Struct(fields) => {
                 let mut conditions = Vec::new();
@@ -216,7 +213,7 @@ impl Lowerer<'_> {
                     let part = place.clone().add(".").add(Text::name(field_name(&field.member)));
                     conditions.extend(self.condition(&field.pat, &part, bound));
                 }
-                join(conditions, " && ")
+                join(conditions, " && ", Rank::LogicalAnd)
             }
             Pat::TupleStruct(fields) => {
                 let mut conditions = Vec::new();
@@ -228,7 +225,7 @@ impl Lowerer<'_> {
                     let part = place.clone().add(".").add(Text::name(format!("_{index}")));
                     conditions.extend(self.condition(pat, &part, bound));
                 }
-                join(conditions, " && ")
+                join(conditions, " && ", Rank::LogicalAnd)
             }
             other => {
                 self.errors
@@ -238,14 +235,17 @@ impl Lowerer<'_> {
         }
     }
 
-    fn equals(&mut self, place: &Text, value: Text) -> Text {
+    fn equals(&mut self, place: &Text, value: Text) -> Value {
         self.uses.insert("eq");
-        place.clone().add(" == ").add(value)
+        Value::typed(place.clone().add(" == ").add(value), Rank::Equality)
     }
 }
 
-fn join(conditions: Vec<Text>, between: &str) -> Option<Text> {
-    conditions.into_iter().reduce(|all, next| all.add(between).add(next))
+/// The conditions one beside the other; an `||` inside an `&&` in parentheses.
+fn join(conditions: Vec<Value>, between: &str, rank: Rank) -> Option<Value> {
+    let within = if rank == Rank::LogicalAnd { Rank::BitOr } else { rank };
+    let within = |value: Value| if value.rank == rank { value.text } else { value.at_least(within) };
+    conditions.into_iter().reduce(|all, next| Value::typed(within(all).add(between).add(within(next)), rank))
 }
 
 /// Whether Rust's style takes the name for a constant: `MODULUS`, and not `x` or `n`.

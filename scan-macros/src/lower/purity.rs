@@ -53,6 +53,7 @@ pub(super) fn is_place(expr: &Expr) -> bool {
         Expr::Path(path) => path.path.get_ident().is_some(),
         Expr::Field(field) => is_place(&field.base),
         Expr::Paren(inner) => is_place(&inner.expr),
+        Expr::Group(inner) => is_place(&inner.expr),
         _ => false,
     }
 }
@@ -85,7 +86,7 @@ pub(super) fn can_leave(expr: &Expr) -> bool {
         fn jump(&mut self, label: Option<&Lifetime>) {
             self.found |= match label {
                 None => self.loops.is_empty(),
-                Some(label) => !self.loops.iter().flatten().any(|known| *known == label.ident.to_string()),
+                Some(label) => !self.loops.iter().flatten().any(|known| label.ident == known.as_str()),
             };
         }
     }
@@ -121,6 +122,7 @@ pub(super) fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
         Expr::Paren(inner) => diverges(&inner.expr),
+        Expr::Group(inner) => diverges(&inner.expr),
         Expr::Block(block) => block.label.is_none() && block_diverges(&block.block),
         Expr::If(branch) => {
             block_diverges(&branch.then_branch) && branch.else_branch.as_ref().is_some_and(|(_, other)| diverges(other))
@@ -151,7 +153,7 @@ fn breaks(body: &Block, label: Option<&syn::Label>) -> bool {
                 Expr::Break(leave) => {
                     self.found |= match &leave.label {
                         None => self.depth == 0,
-                        Some(label) => self.label.as_ref().is_some_and(|own| *own == label.ident.to_string()),
+                        Some(label) => self.label.as_ref().is_some_and(|own| label.ident == own.as_str()),
                     };
                 }
                 Expr::Loop(_) | Expr::While(_) | Expr::ForLoop(_) => {

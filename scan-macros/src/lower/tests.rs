@@ -1,0 +1,167 @@
+//! Bodies and what they become. Rust types and constants stand in `‹›`.
+
+use super::*;
+use crate::operator::Function;
+use crate::text::Text;
+use quote::quote;
+
+fn shown(text: &Text) -> String {
+    let mut all = String::new();
+    for piece in &text.pieces {
+        match piece {
+            Piece::Text(text) => all.push_str(text),
+            Piece::Name(name) => all.push_str(name),
+            Piece::Type(tokens) | Piece::Constant(tokens) => {
+                all.push_str(&format!("‹{}›", tokens.to_string().replace(' ', "")));
+            }
+            Piece::Struct { ty, fields, base } => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(name, value)| format!("{name}: {}", shown(value))).collect();
+                let base = base.as_ref().map(|base| format!(", ..{}", shown(base))).unwrap_or_default();
+                all.push_str(&format!("‹{ty}›{{{}{base}}}", fields.join(", ")));
+            }
+            Piece::Line(_) => {}
+        }
+    }
+    all
+}
+
+fn function(body: TokenStream) -> Function {
+    let item: syn::ItemFn = syn::parse2(quote!(fn combine(a: i32, b: i32) -> i32 { #body })).unwrap();
+    Function { attributes: Vec::new(), signature: item.sig, block: *item.block }
+}
+
+/// The text of a body that has no errors.
+fn text(body: TokenStream) -> String {
+    let mut errors = Errors::default();
+    let lowered = Lowerer::new(&mut errors).function(&function(body));
+    assert!(errors.is_empty(), "{:?}", errors.messages());
+    shown(&lowered.body)
+}
+
+fn errors(body: TokenStream) -> Vec<String> {
+    let mut errors = Errors::default();
+    Lowerer::new(&mut errors).function(&function(body));
+    errors.messages()
+}
+
+#[test]
+fn an_expression_stands_as_it_was_written() {
+    assert_eq!(text(quote!(a + b * 2)), "return a + b * 2;\n");
+    assert_eq!(text(quote!(a.max(b).abs())), "return a.max(b).abs();\n");
+    assert_eq!(text(quote!(a as f32 as u8)), "return as<‹u8›>(as<‹f32›>(a));\n");
+}
+
+#[test]
+fn parentheses_follow_the_rules_of_cpp() {
+    assert_eq!(text(quote!(a & b == b)), "return (a & b) == b;\n");
+    assert_eq!(text(quote!((a & b) == b)), "return (a & b) == b;\n");
+    assert_eq!(text(quote!(a - (b - a))), "return a - (b - a);\n");
+    assert_eq!(text(quote!(a.wrapping_add(b).wrapping_mul(b))), "return (a + b) * b;\n");
+    assert_eq!(text(quote!(-(-a))), "return -(-a);\n");
+    assert_eq!(text(quote!(a - -1)), "return a - -1;\n");
+}
+
+#[test]
+fn shadowing_takes_a_new_name() {
+    assert_eq!(text(quote!(let a = a + 1; let a = a * b; a)), "auto a_1 = a + 1;\nauto a_2 = a_1 * b;\nreturn a_2;\n");
+}
+
+#[test]
+fn blocks_are_flattened_and_end_their_names() {
+    assert_eq!(
+        text(quote!(let x = { let b = a * 2; b + 1 }; x + b)),
+        "auto b_1 = a * 2;\nauto x = b_1 + 1;\nreturn x + b;\n"
+    );
+}
+
+#[test]
+fn operands_with_effects_are_evaluated_from_the_left() {
+    assert_eq!(
+        text(quote!(let mut x = a; x + { x = b; x })),
+        "auto x = a;\nconst auto operand = x;\nx = b;\nreturn operand + x;\n"
+    );
+}
+
+#[test]
+fn the_right_side_of_and_runs_only_where_it_must() {
+    assert_eq!(
+        text(quote!(let mut x = a; if a > b && { x = b; x > 3 } { x } else { a })),
+        "auto x = a;\nbool both = a > b;\nif (both) {\n  x = b;\n  both = x > 3;\n}\nif (both) {\n  return x;\n} else {\n  return a;\n}\n"
+    );
+}
+
+#[test]
+fn a_value_with_statements_is_a_variable_or_a_lambda() {
+    assert_eq!(
+        text(quote!(let x: i32 = if a > b { let c = a; c } else { b }; x)),
+        "‹i32› x;\nif (a > b) {\n  auto c = a;\n  x = c;\n} else {\n  x = b;\n}\nreturn x;\n"
+    );
+    assert_eq!(
+        text(quote!(let x = if a > b { let c = a; c } else { b }; x)),
+        "const auto value = [&] {\n  if (a > b) {\n    auto c = a;\n    return c;\n  } else {\n    return b;\n  }\n}();\nauto x = value;\nreturn x;\n"
+    );
+}
+
+#[test]
+fn an_arm_that_leaves_comes_first() {
+    assert_eq!(
+        text(quote!(let x = if a > b { return a } else { b }; x)),
+        "if (a > b) {\n  return a;\n}\nauto x = b;\nreturn x;\n"
+    );
+}
+
+#[test]
+fn a_match_is_a_chain() {
+    assert_eq!(
+        text(quote!(match a {
+            0 | 1 => b,
+            n @ 2..=9 if n > b => n,
+            LIMIT => 3,
+            _ => a,
+        })),
+        "if (a == 0 || a == 1) {\n  return b;\n} else if (a >= 2 && a <= 9 && a > b) {\n  return a;\n} else if (a == ‹LIMIT›) {\n  return 3;\n} else {\n  return a;\n}\n"
+    );
+}
+
+#[test]
+fn names_that_are_no_locals_are_constants() {
+    assert_eq!(text(quote!(a + Self::P * LIMIT)), "return a + ‹Self::P› * ‹LIMIT›;\n");
+}
+
+#[test]
+fn literals_of_unknown_type_are_folded_where_every_type_agrees() {
+    assert_eq!(text(quote!(a & !0)), "return a & -1;\n");
+    assert_eq!(
+        text(quote!(a + (1 << 40))),
+        "return a + 1099511627776ll;
+"
+    );
+    assert_eq!(errors(quote!(a + 7 / 2)).len(), 1);
+    assert_eq!(errors(quote!(a + (1 << b))).len(), 1);
+}
+
+#[test]
+fn an_unknown_type_is_asked_for() {
+    assert!(errors(quote!(let n = 0; a + n))[0].contains("give it a suffix"));
+    assert!(errors(quote!(for i in 0..4 { } a))[0].contains("0..4_u32"));
+    assert!(text(quote!(let t = [a, b]; for i in 0..2 { t[i]; } a)).contains("range(‹usize›(0), 2)"));
+}
+
+#[test]
+fn every_let_has_its_line() {
+    let mut errors = Errors::default();
+    let item: syn::ItemFn = syn::parse_str("fn combine(a: i32, b: i32) -> i32 {\n  let c = a;\n\n  c + b\n}").unwrap();
+    let function = Function { attributes: Vec::new(), signature: item.sig, block: *item.block };
+    let lowered = Lowerer::new(&mut errors).function(&function);
+    let lines: Vec<usize> = lowered
+        .body
+        .pieces
+        .iter()
+        .filter_map(|piece| match piece {
+            Piece::Line(line) => Some(*line),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lines, [2, 4]);
+}

@@ -1,0 +1,48 @@
+use scan_runtime::scan_element;
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Words<'a> {
+    text: &'a str,
+    pair: (u8, u8),
+    call: fn(u8) -> u8,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Letters {
+    letter: char,
+    count: u32,
+    list: std::ops::Range<u8>,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+enum Kind {
+    First,
+    Second,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+union Either {
+    a: u32,
+    b: f32,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Nothing;
+
+#[scan_element]
+#[repr(C, packed)]
+#[derive(Clone, Copy)]
+struct Packed {
+    a: u8,
+    b: u32,
+}
+
+fn main() {
+    let _ = Nothing;
+    let _ = Packed { a: 1, b: 2 };
+}
