@@ -26,6 +26,7 @@
 //! Block::<u64, 33>::layout();
 //! ```
 
+pub mod emulator;
 mod nvrtc;
 pub mod operators;
 pub mod reference;
