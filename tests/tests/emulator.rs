@@ -99,9 +99,8 @@ fn edges(tile: u64) -> Vec<u64> {
 }
 
 fn interval(kind: ScanKind, with_initial_value: bool) {
-    let programs: Vec<_> = strategies::all()
-        .map(|strategy| program::<Interval>(strategy, (kind, with_initial_value), THREADS))
-        .collect();
+    let programs: Vec<_> =
+        strategies::all().map(|strategy| program::<Interval>(strategy, (kind, with_initial_value), THREADS)).collect();
     climb_all(&programs, edges, |emulator| emulator.check(adjacent));
 }
 

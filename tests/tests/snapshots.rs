@@ -66,7 +66,8 @@ fn coarsened_over_a_padded_tree() {
 fn every_carry() {
     for carry in CARRIES {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry };
-        let scan = Scanner::cpu().scan(MixedSum).init(MixedSum::initial_value()).strategy(strategy);
+        let scanner = Scanner::cpu();
+        let scan = scanner.scan(MixedSum).init(MixedSum::initial_value()).strategy(strategy);
         let source = scan.cuda_source().unwrap().text;
         let from = source.find("// ---- One block").unwrap();
         insta::assert_snapshot!(format!("carry_{}", slug(carry)), &source[from..]);

@@ -201,7 +201,8 @@ impl Emulator {
     pub fn check<T: Copy + Debug + 'static>(self, fits: impl Fn(&T, &T) -> bool + 'static) -> Self {
         self.check_operands(move |left, right| {
             // SAFETY: the bytes are those of two values of the operator's state type.
-            let (left, right) = unsafe { (left.as_ptr().cast::<T>().read_unaligned(), right.as_ptr().cast::<T>().read_unaligned()) };
+            let (left, right) =
+                unsafe { (left.as_ptr().cast::<T>().read_unaligned(), right.as_ptr().cast::<T>().read_unaligned()) };
             (!fits(&left, &right)).then(|| (format!("{left:?}"), format!("{right:?}")))
         })
     }
