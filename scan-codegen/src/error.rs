@@ -1,12 +1,12 @@
 //! What can go wrong on the way from an operator to its text.
 
 /// Why an operator could not be written as CUDA.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
     /// A template of this crate failed.
-    #[error("a template of the generated CUDA failed")]
-    Template(#[from] tera::Error),
+    #[error("a template of the generated CUDA failed: {0}")]
+    Template(String),
     /// The operator's source has no `combine`.
     #[error("the operator `{operator}` has no CUDA text")]
     NoText {
@@ -23,4 +23,16 @@ pub enum RenderError {
         /// How many there must be.
         expected: usize,
     },
+}
+
+impl From<tera::Error> for RenderError {
+    fn from(error: tera::Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = std::error::Error::source(&error);
+        while let Some(cause) = source {
+            message.push_str(&format!(": {cause}"));
+            source = cause.source();
+        }
+        RenderError::Template(message)
+    }
 }

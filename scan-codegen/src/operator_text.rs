@@ -6,6 +6,7 @@ use crate::literal::constant;
 use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
 use crate::operator::{FunctionSource, OpSource, Piece};
 use crate::prelude::{Needs, prelude};
+use crate::templates::KERNEL_NAMES;
 use serde::Serialize;
 use tera::{Context, Tera};
 
@@ -74,7 +75,6 @@ struct Element<'a> {
 struct FieldText {
     name: String,
     ty: String,
-    offset: usize,
 }
 
 const ELEMENT: &str = include_str!("../templates/element.cu.tera");
@@ -87,6 +87,7 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
         return Err(RenderError::NoText { operator: op.name.clone() });
     }
     let mut writer = Writer::default();
+    KERNEL_NAMES.iter().for_each(|name| writer.names.avoid((*name).to_owned()));
     for function in &op.functions {
         writer.reserve(&function.body);
         function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
@@ -132,10 +133,6 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
 
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
-    let has_fields = |ty: &ElementType| matches!(&ty.kind, ElementKind::Struct(fields) if fields.len() > 1);
-    if !operator.fields.is_empty() || writer.names.structs().iter().any(|(ty, _)| has_fields(ty)) {
-        needs.uses.insert("offset_of");
-    }
     let prelude = prelude(needs, target)?;
     let mut text = String::new();
     for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {
@@ -149,7 +146,7 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     let has = |name: &str| op.functions.iter().any(|function| function.name == name);
     Ok(OperatorText {
         text,
-        value: snake_case(&operator.name),
+        value: value_name(&operator.name),
         operator: operator.name,
         input,
         state,
@@ -158,6 +155,12 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
         projects: has("project"),
         has_identity: op.identity.is_some(),
     })
+}
+
+/// The name of a variable that holds the operator: its own, in snake case, unless the kernels use that for something else.
+fn value_name(operator: &str) -> String {
+    let name = snake_case(operator);
+    if KERNEL_NAMES.contains(name.as_str()) { format!("{name}_op") } else { name }
 }
 
 /// The alignment that C++ gives a struct of these fields.
@@ -186,7 +189,6 @@ impl Writer {
         let field = |field: &crate::element::Field| FieldText {
             name: variable(&field.name),
             ty: self.ty(&field.ty),
-            offset: field.offset,
         };
         fields.iter().map(field).collect()
     }

@@ -1,5 +1,6 @@
 //! Which types a scan can read, combine and write.
 
+use cudarc::driver::DeviceRepr;
 use scan_codegen::{ElementType, Primitive};
 
 /// A plain-data type that lies in memory the same way on the host and on the GPU.
@@ -17,7 +18,7 @@ use scan_codegen::{ElementType, Primitive};
     label = "not a scan element",
     note = "elements are the primitive numbers, `bool`, arrays of elements, and structs marked `#[scan_element]`"
 )]
-pub unsafe trait ScanElement: Copy + Send + Sync + 'static {
+pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The layout, as Rust laid the type out in memory.
     fn layout() -> ElementType;
 }

@@ -34,7 +34,7 @@ use crate::ScanElement;
     label = "not a scan operator",
     note = "mark an `impl ScanOp for {Self}`, or a function of two elements, with `#[scan_op]`"
 )]
-pub trait ScanOp: Send + Sync {
+pub trait ScanOp: Send + Sync + 'static {
     /// What the scan reads.
     type Input: ScanElement;
     /// What is combined.

@@ -1,0 +1,321 @@
+//! The planner: from what to scan and what the device grants to the shape of the kernels.
+
+use std::fmt;
+
+use crate::{
+    element::ElementType,
+    limits::DeviceLimits,
+    operator::OpSource,
+    spec::{ScanKind, ScanSpec},
+    strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
+};
+
+/// The most bytes an element can have.
+pub const MAX_ELEMENT_BYTES: usize = 256;
+
+/// The algorithm where the caller names none.
+const DEFAULT_STRATEGY: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+
+/// The fewest threads of a block: one warp.
+const LEAST_THREADS: u32 = 32;
+
+/// What the caller wants otherwise than the planner would choose. `None` leaves the choice to the planner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Overrides {
+    /// The algorithm.
+    pub strategy: Option<Strategy>,
+    /// Threads of a block: a power of two.
+    pub threads: Option<u32>,
+    /// Elements that a thread scans on its own, in a coarsened block scan.
+    pub run: Option<u32>,
+}
+
+/// The shape of the kernels for one scan. [`plan`] makes one; its `Display` tells it in words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Plan {
+    /// What is scanned.
+    pub spec: ScanSpec,
+    /// The algorithm.
+    pub strategy: Strategy,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Elements that a thread scans on its own; 1 where the block scan is not coarsened.
+    pub run: u32,
+    /// Elements that a block scans at once.
+    pub tile: u32,
+    /// Bytes of shared memory that a block declares.
+    pub shared_bytes: u32,
+    /// Whether partial results fit into the output buffer until the last kernel completes them there: they do where the
+    /// output is of the type that is combined. Elsewhere they lie in the workspace.
+    pub partials_in_output: bool,
+    /// The most elements that one scan can have under this plan.
+    pub max_len: u64,
+    /// Slots of shared memory for the values that the network scans, unused ones among them.
+    pub(crate) network_slots: u32,
+    pub(crate) state_bytes: u64,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// An element has no bytes, so there is nothing to scan.
+    #[error("element type `{name}` is zero-sized: give it at least one field")]
+    ZeroSized {
+        /// The element type.
+        name: String,
+    },
+    /// An element has more bytes than the kernels handle.
+    #[error(
+        "element type `{name}` has {size} bytes; the kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or keys of it instead"
+    )]
+    TooLarge {
+        /// The element type.
+        name: String,
+        /// Its size in bytes.
+        size: usize,
+    },
+    /// An exclusive scan needs something to put first.
+    #[error("operator `{operator}` has no identity, so an exclusive scan needs an initial value: add `.init(value)`")]
+    NoIdentity {
+        /// The operator.
+        operator: String,
+    },
+    /// The algorithm needs an identity, and the operator has none.
+    #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another block scan")]
+    StrategyNeedsIdentity {
+        /// The algorithm.
+        strategy: String,
+        /// The operator.
+        operator: String,
+    },
+    /// The requested number of threads cannot be had.
+    #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
+    Threads {
+        /// What was asked for.
+        threads: u32,
+        /// The fewest threads of a block.
+        least: u32,
+        /// The most threads of a block, for this element on this device.
+        most: u32,
+    },
+    /// The requested number of elements a thread cannot be had.
+    #[error("a thread cannot scan {run} elements on its own here: {why}")]
+    Run {
+        /// What was asked for.
+        run: u32,
+        /// What stands against it.
+        why: String,
+    },
+    /// The input is longer than this plan can handle.
+    #[error(
+        "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the last result as initial value"
+    )]
+    TooLong {
+        /// The length asked for.
+        len: u64,
+        /// The most elements.
+        max_len: u64,
+    },
+}
+
+/// Chooses the kernels' shape. A pure function: the same arguments give the same plan on every machine.
+pub fn plan(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+) -> Result<Plan, PlanError> {
+    let strategy = overrides.strategy.unwrap_or(DEFAULT_STRATEGY);
+    for ty in [&operator.input, &operator.state, &operator.output] {
+        check_element(ty)?;
+    }
+    check_identity(operator, spec, strategy)?;
+
+    let state_bytes = operator.state.size as u32;
+    let run = run_length(strategy.block, state_bytes, overrides.run)?;
+    let shape = |threads| Shape { block: strategy.block, threads, run, state_bytes };
+    let most = most_threads(limits, shape)?;
+    // Where runs make the tile large, fewer threads leave room for more blocks on a multiprocessor.
+    let preferred = if strategy.block.coarsened { most.min(256) } else { most };
+    let threads = overrides.threads.unwrap_or(preferred);
+    if !(LEAST_THREADS..=most).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, least: LEAST_THREADS, most });
+    }
+
+    let shape = shape(threads);
+    Ok(Plan {
+        spec: spec.clone(),
+        strategy,
+        threads,
+        run,
+        tile: shape.tile(),
+        shared_bytes: shape.shared_bytes(),
+        partials_in_output: operator.state == operator.output,
+        max_len: match strategy.carry {
+            Carry::OneBlock => u64::MAX,
+            // A multiprocessor has room for one block at least.
+            Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(shape.tile()),
+            _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
+        },
+        network_slots: shape.network_slots(),
+        state_bytes: u64::from(state_bytes),
+    })
+}
+
+fn check_element(ty: &ElementType) -> Result<(), PlanError> {
+    match ty.size {
+        0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
+        1..=MAX_ELEMENT_BYTES => Ok(()),
+        size => Err(PlanError::TooLarge { name: ty.name.clone(), size }),
+    }
+}
+
+fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
+    if operator.identity.is_some() {
+        return Ok(());
+    }
+    let name = operator.name.clone();
+    if matches!(strategy.block.network, Network::Blelloch { .. }) {
+        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.block.to_string(), operator: name });
+    }
+    if spec.kind == ScanKind::Exclusive && !spec.initial_value {
+        return Err(PlanError::NoIdentity { operator: name });
+    }
+    Ok(())
+}
+
+/// How many elements a thread scans on its own: about 32 bytes of them, and an odd number, so that the runs of
+/// neighbouring threads begin in different memory banks.
+fn run_length(block: BlockScan, state_bytes: u32, wanted: Option<u32>) -> Result<u32, PlanError> {
+    match (block.coarsened, wanted) {
+        (false, None | Some(1)) => Ok(1),
+        (false, Some(run)) => Err(PlanError::Run { run, why: "the block scan is not coarsened".to_owned() }),
+        (true, None) => Ok((32 / state_bytes).clamp(3, 15) | 1),
+        (true, Some(run @ 1..=1024)) => Ok(run),
+        (true, Some(run)) => Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+    }
+}
+
+/// The most threads of a block: a power of two, bounded by the device and by what its shared memory holds.
+fn most_threads(limits: &DeviceLimits, shape: impl Fn(u32) -> Shape) -> Result<u32, PlanError> {
+    let powers = (0..u32::BITS).rev().map(|log| 1 << log);
+    let room = limits.shared_bytes_per_block;
+    powers
+        .filter(|threads| (LEAST_THREADS..=limits.threads_per_block).contains(threads))
+        .find(|&threads| shape(threads).shared_bytes() <= room)
+        .ok_or_else(|| {
+            let Shape { run, state_bytes, .. } = shape(LEAST_THREADS);
+            let why = format!(
+                "{LEAST_THREADS} threads' runs of {state_bytes} bytes an element outgrow {room} bytes of shared memory"
+            );
+            PlanError::Run { run, why }
+        })
+}
+
+/// What a block scan needs of shared memory.
+#[derive(Clone, Copy)]
+struct Shape {
+    block: BlockScan,
+    threads: u32,
+    run: u32,
+    state_bytes: u32,
+}
+
+impl Shape {
+    fn tile(self) -> u32 {
+        if self.block.coarsened { self.threads * self.run } else { self.network_values() }
+    }
+
+    /// How many values the network scans at most.
+    fn network_values(self) -> u32 {
+        if self.block.coarsened { self.threads } else { self.threads * self.block.network.values_per_thread() }
+    }
+
+    fn network_slots(self) -> u32 {
+        let values = self.network_values();
+        if self.block.network.is_padded() { values + values / 32 } else { values }
+    }
+
+    fn shared_bytes(self) -> u32 {
+        let tile = if self.block.coarsened { self.tile() } else { 0 };
+        let own = match self.block.network {
+            Network::HillisSteele => 2 * self.threads,
+            Network::WarpShuffle => self.threads / 32,
+            _ => 0,
+        };
+        (tile + self.network_slots() + own) * self.state_bytes
+    }
+}
+
+/// Bytes of a message between blocks: words of sixteen bytes, twelve of them payload.
+pub(crate) fn message_bytes(state_bytes: u64) -> u64 {
+    state_bytes.div_ceil(12) * 16
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.spec)?;
+        writeln!(f, "  strategy  {}", self.strategy)?;
+        writeln!(f, "  block     {} threads, {} bytes of shared memory", self.threads, self.shared_bytes)?;
+        write!(f, "  tile      {} elements", self.tile)?;
+        if self.strategy.block.coarsened {
+            write!(f, ", {} a thread", self.run)?;
+        }
+        let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
+        match self.strategy.carry {
+            Carry::OneBlock => Ok(()),
+            Carry::Chained(_) | Carry::LookBack => {
+                write!(f, "\n  messages  {} bytes a tile", message_bytes(self.state_bytes))
+            }
+            Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::Primitive;
+
+    fn operator(bytes: usize) -> OpSource {
+        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
+        OpSource {
+            name: "Op".to_owned(),
+            input: element.clone(),
+            state: element.clone(),
+            output: element,
+            identity: None,
+            parameters: None,
+            functions: Vec::new(),
+        }
+    }
+
+    fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
+        let overrides = Overrides { threads: Some(threads), ..Overrides::default() };
+        plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+    }
+
+    #[test]
+    fn a_large_element_gets_fewer_threads() {
+        let threads = |bytes| {
+            plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &Overrides::default())
+                .unwrap()
+                .threads
+        };
+        assert_eq!((threads(4), threads(48), threads(49), threads(256)), (1024, 1024, 512, 128));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_reason() {
+        assert!(matches!(plan_with(0, 32), Err(PlanError::ZeroSized { .. })));
+        assert!(matches!(plan_with(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
+        assert!(matches!(plan_with(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+        let exclusive = plan(&operator(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
+        assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
+        let too_long = plan_with(4, 32).unwrap().schedule(u64::MAX);
+        assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+    }
+}

@@ -1,0 +1,173 @@
+//! The renderer: an operator and a plan in, one CUDA source out.
+
+use serde::Serialize;
+use tera::Context;
+
+use crate::{
+    error::RenderError,
+    operator::OpSource,
+    operator_text::{OperatorText, Target, operator_text},
+    plan::Plan,
+    spec::ScanKind,
+    strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
+    templates::render_part,
+};
+
+/// A CUDA source, ready for the compiler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSource {
+    /// The name that compiler messages give to the text: `largest.cu`.
+    pub name: String,
+    /// The CUDA C++ text. It includes no header.
+    pub text: String,
+    /// The options it must be compiled with, besides the architecture.
+    pub options: Vec<&'static str>,
+    prefix: String,
+}
+
+impl KernelSource {
+    /// The name in the compiled module of the kernel with this role ([`Launch::kernel`](crate::Launch::kernel)).
+    pub fn kernel_name(&self, role: &str) -> String {
+        format!("{}_{role}", self.prefix)
+    }
+}
+
+/// The options that give the text its meaning: C++20 for designated initialisers, no contraction of `a * b + c` into one
+/// rounding, 128-bit integers.
+pub const COMPILE_OPTIONS: [&str; 3] = ["--std=c++20", "--fmad=false", "--device-int128"];
+
+/// Writes the kernels of `plan` for `operator`. A pure function: the same arguments give the same bytes on every machine.
+pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderError> {
+    render_for(operator, plan, Target::Cuda)
+}
+
+/// As [`render`], for another target than the GPU's compiler.
+pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
+    let words = operator_text(operator, target)?;
+    let context = Context::from_serialize(&Words::new(&words, plan))?;
+    let mut text = render_part("heading", &context)?;
+    text.push_str(&words.text);
+    for part in parts(plan) {
+        text.push('\n');
+        text.push_str(&render_part(part, &context)?);
+    }
+    let name = format!("{}.cu", words.value);
+    Ok(KernelSource {
+        text: resolve_line_markers(&text, &name),
+        name,
+        options: COMPILE_OPTIONS.to_vec(),
+        prefix: words.value,
+    })
+}
+
+/// The templates that make up the kernels of a plan, in order.
+fn parts(plan: &Plan) -> Vec<&'static str> {
+    let BlockScan { network, coarsened } = plan.strategy.block;
+    let mut parts = Vec::new();
+    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack);
+    if network == Network::WarpShuffle || single_pass {
+        parts.push("machine");
+    }
+    parts.extend(["tile", network.name()]);
+    if coarsened {
+        parts.push("coarsened");
+    }
+    parts.push("one_block");
+    if single_pass {
+        parts.push("message");
+    }
+    if plan.strategy.carry != Carry::OneBlock {
+        parts.push(plan.strategy.carry.name());
+    }
+    parts
+}
+
+/// What the kernel templates may speak of.
+#[derive(Serialize)]
+struct Words<'a> {
+    /// The operator: its type, and the variable that holds it.
+    op: &'a str,
+    value: &'a str,
+    input: &'a str,
+    state: &'a str,
+    output: &'a str,
+    lifts: bool,
+    projects: bool,
+    /// What is scanned.
+    exclusive: bool,
+    initial_value: bool,
+    /// How a block does it.
+    block_scan: &'a str,
+    network: &'a str,
+    coarsened: bool,
+    padded: bool,
+    contiguous: bool,
+    /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
+    shuffles: bool,
+    votes: bool,
+    counts: bool,
+    messages: bool,
+    /// Whether the network gives exclusive scans, and whether the tile then holds one.
+    network_exclusive: bool,
+    tile_exclusive: bool,
+    /// Where in a scanned tile the sum stands that output `i` is made of.
+    covered: &'a str,
+    threads: u32,
+    tile: u32,
+    run: u32,
+    network_slots: u32,
+    description: String,
+    strategy: String,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a OperatorText, plan: &Plan) -> Self {
+        let Strategy { block: BlockScan { network, coarsened }, carry } = plan.strategy;
+        let exclusive = plan.spec.kind == ScanKind::Exclusive;
+        let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
+        let tile_exclusive = network_exclusive && !coarsened;
+        Words {
+            op: &text.operator,
+            value: &text.value,
+            input: &text.input,
+            state: &text.state,
+            output: &text.output,
+            lifts: text.lifts,
+            projects: text.projects,
+            exclusive,
+            initial_value: plan.spec.initial_value,
+            block_scan: if coarsened { "coarsened" } else { network.name() },
+            network: network.name(),
+            coarsened,
+            padded: network.is_padded(),
+            contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
+            shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
+            votes: carry == Carry::LookBack,
+            counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
+            messages: matches!(carry, Carry::LookBack | Carry::Chained(_)),
+            network_exclusive,
+            tile_exclusive,
+            covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },
+            threads: plan.threads,
+            tile: plan.tile,
+            run: plan.run,
+            network_slots: plan.network_slots,
+            description: plan.spec.to_string(),
+            strategy: plan.strategy.to_string(),
+        }
+    }
+}
+
+/// Ends each stretch of the user's lines: from the line after a `#line here` on, messages count the lines of this text.
+fn resolve_line_markers(text: &str, name: &str) -> String {
+    let mut resolved = String::with_capacity(text.len());
+    for (index, line) in text.lines().enumerate() {
+        if line.trim() == "#line here" {
+            resolved.push_str(&format!("#line {} \"{name}\"", index + 2));
+        } else {
+            resolved.push_str(line.trim_end());
+        }
+        resolved.push('\n');
+    }
+    resolved
+}

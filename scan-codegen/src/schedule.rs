@@ -1,0 +1,231 @@
+//! The order of launches: from a plan and a length to which kernel runs when, on what.
+
+use crate::{
+    plan::{Plan, PlanError, message_bytes},
+    strategy::{Carry, TileNumbers},
+};
+
+/// The launches of one scan of a known length, and the workspace they share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Bytes of device memory that the launches need beyond input and output.
+    pub workspace_bytes: u64,
+    /// How many of these bytes, from the first on, must be zero before the first launch. The others need not be initialised.
+    pub zeroed_bytes: u64,
+    /// The launches, to be made in this order on one stream.
+    pub launches: Vec<Launch>,
+}
+
+/// One kernel launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// Which kernel: the role that stands in its name after the operator's.
+    pub kernel: &'static str,
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of each block.
+    pub threads: u32,
+    /// The arguments, in order.
+    pub arguments: Vec<Argument>,
+}
+
+/// An argument of a launch, to be filled in by whoever launches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Argument {
+    /// A pointer to the input.
+    Input,
+    /// A pointer to the output.
+    Output,
+    /// A pointer this many bytes into the workspace.
+    Workspace(u64),
+    /// A number of elements, as a 64-bit integer.
+    Length(u64),
+    /// The operator with its parameters, by value. An operator without parameters is one byte, of any value.
+    Operator,
+    /// The initial value, by value.
+    InitialValue,
+}
+
+impl Plan {
+    /// The roles of the kernels that schedules of this plan may launch.
+    pub fn kernels(&self) -> &'static [&'static str] {
+        match self.strategy.carry {
+            Carry::OneBlock => &["scan_block"],
+            Carry::Hierarchical => &["scan_block", "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
+            Carry::Chained(_) => &["scan_block", "scan_chained"],
+            Carry::LookBack => &["scan_block", "scan_look_back"],
+        }
+    }
+
+    /// The launches that scan `len` elements; none where `len` is zero.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
+    pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
+        if len > self.max_len {
+            return Err(PlanError::TooLong { len, max_len: self.max_len });
+        }
+        Ok(match self.strategy.carry {
+            _ if len == 0 => Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: Vec::new() },
+            _ if len <= u64::from(self.tile) => self.one_block(len),
+            Carry::OneBlock => self.one_block(len),
+            Carry::Hierarchical => self.hierarchical(len),
+            Carry::Chained(TileNumbers::Counter) => self.single_pass("scan_chained", true, len),
+            Carry::Chained(TileNumbers::BlockIndex) => self.single_pass("scan_chained", false, len),
+            Carry::LookBack => self.single_pass("scan_look_back", true, len),
+        })
+    }
+
+    fn one_block(&self, len: u64) -> Schedule {
+        use Argument::*;
+        let arguments = self.and_initial_value(vec![Operator, Input, Output, Length(len)]);
+        let launch = Launch { kernel: "scan_block", blocks: 1, threads: self.threads, arguments };
+        Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: vec![launch] }
+    }
+
+    fn hierarchical(&self, len: u64) -> Schedule {
+        use Argument::*;
+        let tile = u64::from(self.tile);
+        let mut workspace = Reserved::default();
+        // levels[k] is the array of section totals that level k leaves: its place, and how many there are.
+        let mut levels = Vec::new();
+        let mut elements = len;
+        while elements > 1 {
+            elements = elements.div_ceil(tile);
+            levels.push((workspace.reserve(elements * self.state_bytes), elements));
+        }
+        let partials = match self.partials_in_output {
+            true => Output,
+            false => Workspace(workspace.reserve(len * self.state_bytes)),
+        };
+        let launch = |kernel, elements: u64, arguments| Launch {
+            kernel,
+            blocks: elements.div_ceil(tile) as u32,
+            threads: self.threads,
+            arguments,
+        };
+        let of_level = |kernel, pair: &[(u64, u64)]| {
+            let ((totals, count), (above, _)) = (pair[0], pair[1]);
+            launch(kernel, count, vec![Operator, Workspace(totals), Workspace(above), Length(count)])
+        };
+
+        let totals = Workspace(levels[0].0);
+        let mut launches = vec![launch("scan_sections", len, vec![Operator, Input, partials, totals, Length(len)])];
+        launches.extend(levels.windows(2).map(|pair| of_level("scan_totals", pair)));
+        // The topmost level fits one block, so nothing stands before any section of it.
+        let lower = levels.windows(2).rev().filter(|pair| pair[0].1 > tile);
+        launches.extend(lower.map(|pair| of_level("carry_totals", pair)));
+        let arguments = self.and_initial_value(vec![Operator, partials, Output, totals, Length(len)]);
+        launches.push(launch("carry_sections", len, arguments));
+        Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: 0, launches }
+    }
+
+    /// One kernel whose blocks send each other messages, and take their tiles' numbers from a counter if there is one.
+    fn single_pass(&self, kernel: &'static str, counter: bool, len: u64) -> Schedule {
+        use Argument::*;
+        let blocks = len.div_ceil(u64::from(self.tile));
+        let mut workspace = Reserved::default();
+        let mut arguments = vec![Operator, Input, Output];
+        if counter {
+            arguments.push(Workspace(workspace.reserve(4)));
+        }
+        arguments.push(Workspace(workspace.reserve(blocks * message_bytes(self.state_bytes))));
+        arguments.push(Length(len));
+        let arguments = self.and_initial_value(arguments);
+        let launch = Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments };
+        Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: workspace.bytes, launches: vec![launch] }
+    }
+
+    fn and_initial_value(&self, mut arguments: Vec<Argument>) -> Vec<Argument> {
+        if self.spec.initial_value {
+            arguments.push(Argument::InitialValue);
+        }
+        arguments
+    }
+}
+
+/// Hands out places in the workspace, each aligned for any element.
+#[derive(Default)]
+struct Reserved {
+    bytes: u64,
+}
+
+impl Reserved {
+    const ALIGNMENT: u64 = 256;
+
+    fn reserve(&mut self, bytes: u64) -> u64 {
+        let offset = self.bytes;
+        self.bytes = (offset + bytes).next_multiple_of(Self::ALIGNMENT);
+        offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DeviceLimits, ElementType, OpSource, Overrides, Primitive, ScanSpec, plan};
+
+    fn operator(bytes: usize) -> OpSource {
+        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
+        OpSource {
+            name: "Op".to_owned(),
+            input: element.clone(),
+            state: element.clone(),
+            output: element,
+            identity: None,
+            parameters: None,
+            functions: Vec::new(),
+        }
+    }
+
+    fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
+        let overrides = Overrides { threads: Some(threads), ..Overrides::default() };
+        plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+    }
+
+    fn launches(len: u64) -> Vec<(&'static str, u32)> {
+        let schedule = plan_with(4, 32).unwrap().schedule(len).unwrap();
+        schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect()
+    }
+
+    #[test]
+    fn a_level_of_totals_is_added_as_soon_as_they_outgrow_a_block() {
+        assert_eq!(launches(0), []);
+        assert_eq!(launches(1), [("scan_block", 1)]);
+        assert_eq!(launches(32), [("scan_block", 1)]);
+        assert_eq!(launches(33), [("scan_sections", 2), ("scan_totals", 1), ("carry_sections", 2)]);
+        assert_eq!(launches(1_024), [("scan_sections", 32), ("scan_totals", 1), ("carry_sections", 32)]);
+        assert_eq!(
+            launches(1_025),
+            [
+                ("scan_sections", 33),
+                ("scan_totals", 2),
+                ("scan_totals", 1),
+                ("carry_totals", 2),
+                ("carry_sections", 33)
+            ]
+        );
+        assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == "carry_totals").count(), 2);
+    }
+
+    #[test]
+    fn places_in_the_workspace_do_not_overlap() {
+        let schedule = plan_with(12, 32).unwrap().schedule(100_000).unwrap();
+        let mut places: Vec<(u64, u64)> = Vec::new();
+        let mut elements = 100_000_u64;
+        for launch in schedule.launches.iter().filter(|launch| launch.kernel.starts_with("scan_")) {
+            elements = elements.div_ceil(32);
+            // The totals that a kernel leaves are the last place it is given.
+            let place = launch.arguments.iter().rev().find_map(|argument| match argument {
+                Argument::Workspace(offset) => Some(*offset),
+                _ => None,
+            });
+            places.push((place.unwrap(), place.unwrap() + elements * 12));
+        }
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{places:?}");
+        assert!(places.iter().all(|place| place.1 <= schedule.workspace_bytes && place.0 % 256 == 0), "{places:?}");
+    }
+}

@@ -1,0 +1,51 @@
+//! What to scan: the choices of the caller that decide which kernels are needed.
+
+use std::fmt;
+
+/// Whether position `i` of the output includes element `i` of the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ScanKind {
+    /// `y[i] = x[0] ∘ … ∘ x[i]`
+    #[default]
+    Inclusive,
+    /// `y[i] = x[0] ∘ … ∘ x[i - 1]`; `y[0]` is the initial value, or else the identity.
+    Exclusive,
+}
+
+/// What to scan, and how the output is to look. Values (the initial one, the length) are no part of it: they reach the
+/// kernels as arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ScanSpec {
+    /// Inclusive or exclusive.
+    pub kind: ScanKind,
+    /// Whether an initial value stands before the first element.
+    pub initial_value: bool,
+}
+
+impl ScanSpec {
+    /// An inclusive scan without an initial value.
+    pub fn inclusive() -> Self {
+        ScanSpec { kind: ScanKind::Inclusive, initial_value: false }
+    }
+
+    /// An exclusive scan without an initial value.
+    pub fn exclusive() -> Self {
+        ScanSpec { kind: ScanKind::Exclusive, initial_value: false }
+    }
+
+    /// The same scan with an initial value before the first element.
+    pub fn with_initial_value(self) -> Self {
+        ScanSpec { initial_value: true, ..self }
+    }
+}
+
+impl fmt::Display for ScanSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            ScanKind::Inclusive => "inclusive scan",
+            ScanKind::Exclusive => "exclusive scan",
+        })?;
+        if self.initial_value { f.write_str(" with an initial value") } else { Ok(()) }
+    }
+}

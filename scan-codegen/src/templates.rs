@@ -1,0 +1,71 @@
+//! The templates of the kernels.
+
+use std::{collections::BTreeSet, sync::LazyLock};
+
+use tera::{Context, Tera};
+
+use crate::error::RenderError;
+
+/// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
+const PARTS: [(&str, &str); 18] = [
+    ("heading", include_str!("../templates/heading.cu.tera")),
+    ("machine", include_str!("../templates/machine.cu.tera")),
+    ("tile", include_str!("../templates/tile.cu.tera")),
+    ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
+    ("sequential", include_str!("../templates/block/sequential.cu.tera")),
+    ("naive", include_str!("../templates/block/naive.cu.tera")),
+    ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
+    ("hillis_steele", include_str!("../templates/block/hillis_steele.cu.tera")),
+    ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
+    ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
+    ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
+    ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
+    ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
+    ("message", include_str!("../templates/carry/message.cu.tera")),
+    ("chained", include_str!("../templates/carry/chained.cu.tera")),
+    ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
+    ("store_with_sum_before", include_str!("../templates/carry/store_with_sum_before.cu.tera").trim_ascii_end()),
+    ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
+];
+
+/// The templates, parsed once. A template that does not parse is found by the tests of this crate; it is kept as an error
+/// all the same, because a library must not panic.
+static TEMPLATES: LazyLock<Result<Tera, RenderError>> = LazyLock::new(|| {
+    let mut tera = Tera::new();
+    tera.add_raw_templates(PARTS)?;
+    Ok(tera)
+});
+
+/// Writes one part.
+pub(crate) fn render_part(name: &str, context: &Context) -> Result<String, RenderError> {
+    match &*TEMPLATES {
+        Ok(tera) => Ok(tera.render(name, context)?),
+        Err(error) => Err(error.clone()),
+    }
+}
+
+/// Every identifier that the kernels use themselves, so that the user's names can keep out of their way.
+pub(crate) static KERNEL_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let is_part_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let code = PARTS.iter().flat_map(|(_, text)| text.lines()).map(|line| line.split("//").next().unwrap_or_default());
+    let words = code.flat_map(|line| line.split(move |c| !is_part_of_name(c)));
+    words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).collect()
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_templates_parse() {
+        assert!(TEMPLATES.is_ok(), "{:?}", TEMPLATES.as_ref().err());
+    }
+
+    #[test]
+    fn kernel_names_are_those_of_the_code() {
+        for name in ["tile", "sum", "before", "Message", "kogge_stone", "Padded", "threadIdx"] {
+            assert!(KERNEL_NAMES.contains(name), "{name}");
+        }
+        assert!(!KERNEL_NAMES.contains("neighbouring"), "a word of a comment");
+    }
+}

@@ -1,0 +1,84 @@
+//! Launches: a plan's schedule with its arguments filled in.
+
+use std::{ffi::c_void, sync::Arc};
+
+use cudarc::driver::{CudaStream, result, sys};
+use scan_codegen::Argument;
+
+use super::{DeviceMemory, driver_error, modules::Kernels};
+use crate::{Error, ScanOp, element::bytes_of};
+
+impl Kernels {
+    /// Enqueues the scan of `len` elements. Neither copies nor synchronises.
+    ///
+    /// # Safety
+    ///
+    /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
+    /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
+    /// types are the same; otherwise they do not overlap.
+    pub(crate) unsafe fn enqueue<Op: ScanOp>(
+        &self,
+        stream: &Arc<CudaStream>,
+        op: &Op,
+        initial_value: Option<&Op::State>,
+        input: sys::CUdeviceptr,
+        output: sys::CUdeviceptr,
+        len: u64,
+    ) -> Result<(), Error> {
+        let schedule = self.plan.schedule(len)?;
+        let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
+        if schedule.zeroed_bytes > 0 {
+            // SAFETY: the workspace has these bytes.
+            unsafe {
+                result::memset_d8_async(workspace.pointer(), 0, schedule.zeroed_bytes as usize, stream.cu_stream())
+            }
+            .map_err(driver_error("clearing the workspace"))?;
+        }
+        let mut operator = op.parameters();
+        operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
+        let initial_value = initial_value.map(bytes_of).unwrap_or_default();
+
+        for launch in &schedule.launches {
+            let mut scalars: Vec<u64> = launch
+                .arguments
+                .iter()
+                .map(|argument| match *argument {
+                    Argument::Input => input,
+                    Argument::Output => output,
+                    Argument::Workspace(offset) => workspace.pointer() + offset,
+                    Argument::Length(len) => len,
+                    _ => 0,
+                })
+                .collect();
+            let mut pointers: Vec<*mut c_void> = launch
+                .arguments
+                .iter()
+                .zip(&mut scalars)
+                .map(|(argument, scalar)| match argument {
+                    Argument::Operator => operator.as_ptr().cast_mut().cast(),
+                    Argument::InitialValue => initial_value.as_ptr().cast_mut().cast(),
+                    _ => std::ptr::from_mut(scalar).cast(),
+                })
+                .collect();
+            let function = self.function(launch.kernel).ok_or_else(|| Error::Driver {
+                call: "finding a kernel",
+                code: "not in the module".to_owned(),
+                message: format!("the plan launches `{}`, which it does not list", launch.kernel),
+            })?;
+            // SAFETY: the arguments are those that the plan lists for this kernel, and the driver copies them during the
+            // call; the caller vouches for the buffers; the workspace is freed in the order of the stream.
+            unsafe {
+                result::launch_kernel(
+                    function.cu_function(),
+                    (launch.blocks, 1, 1),
+                    (launch.threads, 1, 1),
+                    0,
+                    stream.cu_stream(),
+                    &mut pointers,
+                )
+            }
+            .map_err(driver_error("launching a kernel"))?;
+        }
+        Ok(())
+    }
+}

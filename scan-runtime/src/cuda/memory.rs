@@ -1,0 +1,67 @@
+//! Device memory that lives as long as a stream needs it.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, result, sys};
+
+use super::driver_error;
+use crate::Error;
+
+/// Bytes of device memory, allocated and freed in the order of a stream, without synchronising the host where the device
+/// has memory pools.
+#[derive(Debug)]
+pub(crate) struct DeviceMemory {
+    pointer: sys::CUdeviceptr,
+    stream: Arc<CudaStream>,
+}
+
+impl DeviceMemory {
+    /// Allocates uninitialised memory. Zero bytes are a null pointer.
+    pub(crate) fn new(stream: &Arc<CudaStream>, bytes: u64) -> Result<Self, Error> {
+        let context = stream.context();
+        context.bind_to_thread().map_err(driver_error("binding the context"))?;
+        let pointer = match usize::try_from(bytes) {
+            Ok(0) => Ok(0),
+            // SAFETY: the stream is alive and its context is bound.
+            Ok(size) if context.has_async_alloc() => unsafe { result::malloc_async(stream.cu_stream(), size) },
+            // SAFETY: the context is bound.
+            Ok(size) => unsafe { result::malloc_sync(size) },
+            Err(_) => Err(result::DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
+        };
+        let pointer = pointer.map_err(|error| out_of_memory_or(stream, bytes, error))?;
+        Ok(DeviceMemory { pointer, stream: stream.clone() })
+    }
+
+    pub(crate) fn pointer(&self) -> sys::CUdeviceptr {
+        self.pointer
+    }
+}
+
+/// The error of an allocation, with the figures that tell why.
+pub(crate) fn out_of_memory_or(stream: &CudaStream, requested: u64, error: result::DriverError) -> Error {
+    if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        let (free, total) = stream.context().mem_get_info().unwrap_or((0, 0));
+        return Error::OutOfDeviceMemory { requested, free: free as u64, total: total as u64 };
+    }
+    driver_error("allocating device memory")(error)
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        if self.pointer == 0 {
+            return;
+        }
+        let context = self.stream.context();
+        // An error here cannot be returned; the context keeps it and reports it at the next call.
+        context.record_err(context.bind_to_thread());
+        // SAFETY: the memory was allocated on this stream, in the same way, and is freed once. Work that uses it was
+        // enqueued on the same stream before; the synchronous way waits for all work.
+        context.record_err(unsafe {
+            if context.has_async_alloc() {
+                result::free_async(self.pointer, self.stream.cu_stream())
+            } else {
+                result::free_sync(self.pointer)
+            }
+        });
+    }
+}

@@ -1,0 +1,163 @@
+//! Compiled kernels: each distinct source is compiled once a process and loaded once a device.
+
+use std::{
+    any::TypeId,
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use cudarc::{
+    driver::{CudaContext, CudaFunction, CudaModule},
+    nvrtc::Ptx,
+};
+use scan_codegen::{Architecture, KernelSource, Overrides, Plan, ScanSpec};
+
+use super::{CudaDevice, driver_error};
+use crate::{Error, ScanOp, nvrtc};
+
+/// What the process's module cache has done so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Requests for kernels that were there already, compiled for the same architecture.
+    pub hits: u64,
+    /// Requests that had to compile.
+    pub misses: u64,
+    /// Wall time spent in the compiler, summed over all compilations.
+    pub compile_time: Duration,
+    /// Every module that was compiled, in the order in which the compilations ended.
+    pub modules: Vec<CompiledModule>,
+}
+
+/// A module that the compiler made in this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompiledModule {
+    /// The operator, and what is scanned in which way: `Largest: inclusive scan, Kogge-Stone blocks, hierarchical`.
+    pub name: String,
+    /// What it was compiled for.
+    pub architecture: Architecture,
+    /// Wall time in the compiler. The first compilation of a process includes loading NVRTC.
+    pub compile_time: Duration,
+    /// Bytes of machine code.
+    pub cubin_bytes: usize,
+}
+
+type Slot<T> = Arc<Mutex<Option<Arc<T>>>>;
+
+/// The cubins of this process, by the hash of everything that goes into one.
+#[derive(Default)]
+struct Cubins {
+    slots: HashMap<blake3::Hash, Slot<Vec<u8>>>,
+    stats: CacheStats,
+}
+
+static CUBINS: LazyLock<Mutex<Cubins>> = LazyLock::new(Mutex::default);
+
+/// What the process's module cache has done so far.
+pub(crate) fn cache_stats() -> CacheStats {
+    lock(&CUBINS).stats.clone()
+}
+
+/// A panic while a lock was held leaves each of these values whole: they change by single insertions.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn cubin(
+    source: &KernelSource,
+    operator: &str,
+    plan: &Plan,
+    architecture: Architecture,
+) -> Result<Arc<Vec<u8>>, Error> {
+    let mut hasher = blake3::Hasher::new();
+    for part in [source.text.as_str(), &source.options.join("\0"), &architecture.to_string()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    let slot = lock(&CUBINS).slots.entry(hasher.finalize()).or_default().clone();
+
+    // Whoever comes first compiles and holds the slot; the others wait here for the result.
+    let mut slot = lock(&slot);
+    if let Some(cubin) = &*slot {
+        lock(&CUBINS).stats.hits += 1;
+        return Ok(cubin.clone());
+    }
+    let start = Instant::now();
+    let cubin = Arc::new(nvrtc::compile(source, operator, architecture)?.cubin);
+    let compile_time = start.elapsed();
+    let stats = &mut lock(&CUBINS).stats;
+    stats.misses += 1;
+    stats.compile_time += compile_time;
+    stats.modules.push(CompiledModule {
+        name: format!("{operator}: {}, {}", plan.spec, plan.strategy),
+        architecture,
+        compile_time,
+        cubin_bytes: cubin.len(),
+    });
+    *slot = Some(cubin.clone());
+    Ok(cubin)
+}
+
+/// What makes two scans share their kernels on a device. The identity is part of the kernels' text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct KernelsKey {
+    operator: TypeId,
+    identity: Option<Vec<u8>>,
+    spec: ScanSpec,
+    overrides: Overrides,
+}
+
+/// A plan and its kernels, loaded into a device.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    pub(crate) plan: Plan,
+    functions: HashMap<&'static str, CudaFunction>,
+}
+
+impl Kernels {
+    pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
+        self.functions.get(role)
+    }
+
+    fn load(context: &Arc<CudaContext>, plan: Plan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
+        let module: Arc<CudaModule> =
+            context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+        let load = |role| {
+            let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
+            Ok((role, function))
+        };
+        let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
+        Ok(Kernels { plan, functions })
+    }
+}
+
+impl CudaDevice {
+    /// The kernels for scanning with `op`, compiled and loaded if they are not there yet.
+    pub(crate) fn kernels<Op: ScanOp>(
+        &self,
+        op: &Op,
+        spec: &ScanSpec,
+        overrides: &Overrides,
+    ) -> Result<Arc<Kernels>, Error> {
+        let key = KernelsKey {
+            operator: TypeId::of::<Op>(),
+            identity: op.identity().as_ref().map(crate::element::bytes_of),
+            spec: spec.clone(),
+            overrides: *overrides,
+        };
+        let slot = lock(&self.kernels).entry(key).or_default().clone();
+        let mut slot = lock(&slot);
+        if let Some(kernels) = &*slot {
+            lock(&CUBINS).stats.hits += 1;
+            return Ok(kernels.clone());
+        }
+        let operator = op.source();
+        let plan = scan_codegen::plan(&operator, spec, &self.limits, overrides)?;
+        let source = scan_codegen::render(&operator, &plan)?;
+        let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture)?;
+        let kernels = Arc::new(Kernels::load(&self.context, plan, &source, &cubin)?);
+        *slot = Some(kernels.clone());
+        Ok(kernels)
+    }
+}

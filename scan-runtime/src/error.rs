@@ -1,0 +1,137 @@
+//! Everything that can go wrong, each with what to do about it.
+
+use std::path::PathBuf;
+
+use scan_codegen::{PlanError, RenderError};
+
+/// Why a scan, or a scanner, could not be had.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The machine has no CUDA driver.
+    #[error("no CUDA driver: the loader finds no {library}; install NVIDIA's driver, or use `Scanner::cpu()`")]
+    NoDriver {
+        /// The library that was looked for.
+        library: String,
+    },
+    /// There is a driver, but no device that it can use.
+    #[error("no CUDA device: {reason}; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use `Scanner::cpu()`")]
+    NoDevice {
+        /// What the driver said.
+        reason: String,
+    },
+    /// A device was asked for by a number that no device has.
+    #[error("there is no CUDA device {index}: this machine has {count}, numbered from 0")]
+    DeviceIndex {
+        /// The number asked for.
+        index: usize,
+        /// How many devices there are.
+        count: usize,
+    },
+    /// The environment variable that chooses the device says something else.
+    #[error("{variable} is `{value}`; set it to `cpu` or to the number of a CUDA device", variable = crate::DEVICE_VARIABLE)]
+    DeviceVariable {
+        /// What it is set to.
+        value: String,
+    },
+    /// The runtime compiler library cannot be found.
+    #[error(
+        "no NVRTC (CUDA's run-time compiler) found; install it with `{NVRTC_INSTALL}`, or set {env} to its path; searched: {places}",
+        env = crate::nvrtc::LIBRARY_VARIABLE,
+        places = list(searched)
+    )]
+    NoNvrtc {
+        /// Every place that was looked into.
+        searched: Vec<PathBuf>,
+    },
+    /// NVRTC rejected a kernel.
+    #[error("NVRTC could not compile the kernels of operator `{operator}` for {architecture}:\n{log}")]
+    Compile {
+        /// The operator.
+        operator: String,
+        /// What it was compiled for.
+        architecture: String,
+        /// NVRTC's messages. Where they speak of the operator's body, they name the Rust file and line.
+        log: String,
+    },
+    /// NVRTC itself failed.
+    #[error("NVRTC failed in {call}: {message}")]
+    Nvrtc {
+        /// The function that failed.
+        call: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// There are no kernels for what was asked.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The kernels' text could not be written.
+    #[error(transparent)]
+    Render(#[from] RenderError),
+    /// The output that the caller brought is not as long as the input.
+    #[error("the output has {output} elements and the input {input}: a scan writes one output for every input")]
+    OutputLength {
+        /// Elements of the input.
+        input: usize,
+        /// Elements of the output.
+        output: usize,
+    },
+    /// A stream or a buffer belongs to another device, or another context, than the scanner.
+    #[error("the {what} belongs to another CUDA context than the scanner's; make both with `scanner.context()`")]
+    ForeignContext {
+        /// `stream`, `buffer`, `input` or `output`.
+        what: &'static str,
+    },
+    /// Something that only a CUDA scanner can do was asked of a CPU scanner.
+    #[error("device buffers need a CUDA scanner, and this one runs on the {backend}; make one with `Scanner::cuda(0)`")]
+    NotCuda {
+        /// What the scanner runs on.
+        backend: String,
+    },
+    /// The device has not enough free memory.
+    #[error(
+        "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the last result as initial value"
+    )]
+    OutOfDeviceMemory {
+        /// Bytes that were asked for.
+        requested: u64,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that the device has.
+        total: u64,
+    },
+    /// The host has not enough memory.
+    #[error(
+        "out of host memory: {bytes} bytes were needed for the output; scan into a buffer of your own with `run_into`, or in place"
+    )]
+    OutOfHostMemory {
+        /// Bytes that were asked for.
+        bytes: usize,
+    },
+    /// The operator panicked while it ran on the CPU.
+    #[error("operator `{operator}` panicked: {message}")]
+    OperatorPanicked {
+        /// The operator.
+        operator: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// The driver reported an error.
+    #[error("the CUDA driver failed in {call}: {message} ({code})")]
+    Driver {
+        /// What was being done.
+        call: &'static str,
+        /// The driver's name for the error.
+        code: String,
+        /// The driver's description of it.
+        message: String,
+    },
+}
+
+/// The one command that installs NVRTC where Python is.
+pub(crate) const NVRTC_INSTALL: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
+
+fn list(paths: &[PathBuf]) -> String {
+    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,338 @@
+//! A scan about to be run: its options, and the ways to run it on host and device memory.
+
+use std::{any::TypeId, sync::Arc};
+
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
+use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec, Strategy};
+
+use crate::{
+    Error, ScanOp, Scanner,
+    cpu::{self, Buffers},
+    cuda::{CudaDevice, DeviceMemory, driver_error, out_of_memory_or},
+    scanner::Engine,
+};
+
+/// A scan with an operator on a scanner, made by [`Scanner::scan`]. Options are set by chaining; then it is run, as often
+/// as you like.
+///
+/// With input `x` of length `n` and operator `∘`, the output `y` also has length `n`, and
+///
+/// | | `y[i]` | `y[0]` |
+/// |---|---|---|
+/// | inclusive | `x[0] ∘ … ∘ x[i]` | `x[0]` |
+/// | inclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i]` | `v ∘ x[0]` |
+/// | exclusive | `x[0] ∘ … ∘ x[i-1]` | the identity |
+/// | exclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i-1]` | `v` |
+#[derive(Clone)]
+#[must_use = "a scan does nothing until it is run"]
+pub struct Scan<'s, Op: ScanOp> {
+    pub(crate) scanner: &'s Scanner,
+    pub(crate) op: Op,
+    pub(crate) kind: ScanKind,
+    pub(crate) initial_value: Option<Op::State>,
+    pub(crate) overrides: Overrides,
+}
+
+impl<'s, Op: ScanOp> Scan<'s, Op> {
+    /// Output `i` includes input `i`. This is the default.
+    pub fn inclusive(mut self) -> Self {
+        self.kind = ScanKind::Inclusive;
+        self
+    }
+
+    /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
+    pub fn exclusive(mut self) -> Self {
+        self.kind = ScanKind::Exclusive;
+        self
+    }
+
+    /// Puts a value before the first element. It enters every output once, from the left.
+    pub fn init(mut self, value: Op::State) -> Self {
+        self.initial_value = Some(value);
+        self
+    }
+
+    /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.overrides.strategy = Some(strategy);
+        self
+    }
+
+    /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.overrides.threads = Some(threads);
+        self
+    }
+
+    /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
+    /// nothing on the CPU.
+    pub fn run_length(mut self, elements: u32) -> Self {
+        self.overrides.run = Some(elements);
+        self
+    }
+
+    fn spec(&self) -> ScanSpec {
+        let spec = match self.kind {
+            ScanKind::Inclusive => ScanSpec::inclusive(),
+            ScanKind::Exclusive => ScanSpec::exclusive(),
+        };
+        if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
+    }
+
+    /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
+    /// where there is none.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let plan = Scanner::cpu().scan(ops::sum::<f32>()).exclusive().plan()?;
+    /// assert_eq!(plan.strategy.to_string(), "Kogge-Stone in the block; hierarchical");
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn plan(&self) -> Result<Plan, Error> {
+        Ok(scan_codegen::plan(&self.op.source(), &self.spec(), &self.scanner.limits(), &self.overrides)?)
+    }
+
+    /// The CUDA source that would run on the GPU, on a machine without one too. The same operator, options and device
+    /// limits give the same bytes everywhere, so it can be kept as a snapshot in your tests.
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        Ok(scan_codegen::render(&self.op.source(), &self.plan()?)?)
+    }
+
+    /// Scans a slice into a new vector.
+    ///
+    /// # Errors
+    ///
+    /// Whatever can go wrong is in [`Error`]; the input is never touched.
+    pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
+        let mut output = Vec::new();
+        let bytes = std::mem::size_of_val(input);
+        output.try_reserve_exact(input.len()).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        unsafe { self.run_to(input, output.as_mut_ptr())? };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(input.len()) };
+        Ok(output)
+    }
+
+    /// Scans a slice into another one of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
+    /// is unspecified.
+    pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        if input.len() != output.len() {
+            return Err(Error::OutputLength { input: input.len(), output: output.len() });
+        }
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { self.run_to(input, output.as_mut_ptr()) }
+    }
+
+    /// Scans a slice in place.
+    ///
+    /// # Errors
+    ///
+    /// Whatever can go wrong is in [`Error`]. After [`Error::OperatorPanicked`] on the CPU the content is unspecified;
+    /// otherwise an error leaves the buffer as it was.
+    pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: crate::ScanElement,
+    {
+        match &self.scanner.engine {
+            Engine::Cpu { .. } => {
+                self.check()?;
+                cpu::scan(&self.op, self.kind, self.initial_value, &Buffers::in_place(buffer))
+            }
+            Engine::Cuda(device) => {
+                let pointer = buffer.as_mut_ptr();
+                // SAFETY: the transfers in and out of the buffer are in the order of one stream, and are done on return.
+                unsafe { self.run_through(device, pointer.cast_const(), pointer, buffer.len()) }
+            }
+        }
+    }
+
+    /// Prepares to scan device memory on a stream of yours.
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
+        DeviceScan { scan: self, stream }
+    }
+
+    /// What the planner refuses on the GPU is refused on the CPU as well.
+    fn check(&self) -> Result<(), PlanError> {
+        let operator = self.op.source();
+        scan_codegen::plan(&operator, &self.spec(), &self.scanner.limits(), &self.overrides).map(|_| ())
+    }
+
+    /// # Safety
+    ///
+    /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
+    unsafe fn run_to(&self, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
+        match &self.scanner.engine {
+            Engine::Cpu { .. } => {
+                self.check()?;
+                // SAFETY: the caller vouches for the output.
+                let buffers = unsafe { Buffers::apart(input, output) };
+                cpu::scan(&self.op, self.kind, self.initial_value, &buffers)
+            }
+            // SAFETY: the caller vouches for the output.
+            Engine::Cuda(device) => unsafe { self.run_through(device, input.as_ptr(), output, input.len()) },
+        }
+    }
+
+    /// Copies to the device, scans there, copies back, and waits for it.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads and `output` for writes of `len` elements.
+    unsafe fn run_through(
+        &self,
+        device: &CudaDevice,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Result<(), Error> {
+        let kernels = device.kernels(&self.op, &self.spec(), &self.overrides)?;
+        if len == 0 {
+            return Ok(());
+        }
+        let stream = &device.stream;
+        let (input_bytes, output_bytes) = (len * size_of::<Op::Input>(), len * size_of::<Op::Output>());
+        let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
+        // The same buffer serves for both where the types are the same: every strategy works in place.
+        let apart = (TypeId::of::<Op::Input>() != TypeId::of::<Op::Output>())
+            .then(|| DeviceMemory::new(stream, output_bytes as u64));
+        let device_output = apart.transpose()?;
+        let output_pointer = device_output.as_ref().unwrap_or(&device_input).pointer();
+
+        let enqueued = (|| {
+            // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
+            // memory has the bytes that are copied.
+            unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), input.cast(), input_bytes, stream.cu_stream()) }
+                .result()
+                .map_err(driver_error("copying to the device"))?;
+            // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same.
+            unsafe {
+                kernels.enqueue(
+                    stream,
+                    &self.op,
+                    self.initial_value.as_ref(),
+                    device_input.pointer(),
+                    output_pointer,
+                    len as u64,
+                )?;
+            }
+            // SAFETY: as above.
+            unsafe { sys::cuMemcpyDtoHAsync_v2(output.cast(), output_pointer, output_bytes, stream.cu_stream()) }
+                .result()
+                .map_err(driver_error("copying from the device"))
+        })();
+        // Wait even after an error: a transfer may be under way.
+        let finished = stream.synchronize().map_err(driver_error("scanning"));
+        enqueued.and(finished)
+    }
+}
+
+/// A scan of device memory on a stream, made by [`Scan::on`].
+///
+/// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
+/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`.
+#[must_use = "a scan does nothing until it is run"]
+pub struct DeviceScan<'a, 's, Op: ScanOp> {
+    scan: &'a Scan<'s, Op>,
+    stream: &'a Arc<CudaStream>,
+}
+
+impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
+    /// Scans a device slice or view into a new slice.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
+    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        self.device()?;
+        let len = input.len();
+        // A slice of no bytes cannot be allocated, so there is always room for one element.
+        // SAFETY: nothing reads the output before the scan has written it; the spare element is cut off by `len`.
+        let mut output = unsafe { self.stream.alloc::<Op::Output>(len.max(1)) }
+            .map_err(|error| out_of_memory_or(self.stream, (len * size_of::<Op::Output>()) as u64, error))?;
+        if len == 0 {
+            return self.stream.null().map_err(driver_error("allocating device memory"));
+        }
+        self.run_into(input, &mut output)?;
+        Ok(output)
+    }
+
+    /// Scans a device slice or view into another of the same length.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceScan::run), and [`Error::OutputLength`] if the lengths differ.
+    pub fn run_into(
+        &self,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let device = self.device()?;
+        if input.len() != output.len() {
+            return Err(Error::OutputLength { input: input.len(), output: output.len() });
+        }
+        self.check_context(device, "input", input.stream())?;
+        self.check_context(device, "output", output.stream())?;
+        let len = input.len();
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (input, _reading) = input.device_ptr(self.stream);
+        let (output, _writing) = output.device_ptr_mut(self.stream);
+        // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do not overlap.
+        unsafe { self.enqueue(device, input, output, len) }
+    }
+
+    /// Scans a device slice or view in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceScan::run).
+    pub fn run_in_place<T>(&self, buffer: &mut impl DevicePtrMut<T>) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: crate::ScanElement,
+    {
+        let device = self.device()?;
+        self.check_context(device, "buffer", buffer.stream())?;
+        let len = buffer.len();
+        let (pointer, _writing) = buffer.device_ptr_mut(self.stream);
+        // SAFETY: the buffer is exclusively borrowed, and input and output have the same type.
+        unsafe { self.enqueue(device, pointer, pointer, len) }
+    }
+
+    fn device(&self) -> Result<&CudaDevice, Error> {
+        let scanner = self.scan.scanner;
+        let Engine::Cuda(device) = &scanner.engine else {
+            return Err(Error::NotCuda { backend: scanner.backend().to_string() });
+        };
+        self.check_context(device, "stream", self.stream)?;
+        Ok(device)
+    }
+
+    fn check_context(&self, device: &CudaDevice, what: &'static str, stream: &CudaStream) -> Result<(), Error> {
+        if stream.context() == &device.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue).
+    unsafe fn enqueue(
+        &self,
+        device: &CudaDevice,
+        input: sys::CUdeviceptr,
+        output: sys::CUdeviceptr,
+        len: usize,
+    ) -> Result<(), Error> {
+        let scan = self.scan;
+        device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+        let kernels = device.kernels(&scan.op, &scan.spec(), &scan.overrides)?;
+        // SAFETY: the caller vouches for the buffers.
+        unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), input, output, len as u64) }
+    }
+}

@@ -1,0 +1,157 @@
+//! The one entry: a scanner, bound to a device or to the CPU.
+
+use std::{env, fmt, sync::Arc};
+
+use cudarc::driver::CudaContext;
+use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanKind};
+
+use crate::{
+    Error, Scan, ScanOp,
+    cuda::{self, CacheStats, CudaDevice},
+    nvrtc,
+};
+
+/// The environment variable that chooses what [`Scanner::new`] takes: `cpu`, or the number of a CUDA device.
+pub const DEVICE_VARIABLE: &str = "SCAN_DEVICE";
+
+/// Runs scans on one CUDA device, or on the CPU. Cheap to clone, and shared freely between threads.
+///
+/// ```
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::new()?;
+/// println!("scanning on {}", scanner.backend());
+/// assert_eq!(scanner.scan(ops::sum()).run(&[1, 2, 3, 4])?, [1, 3, 6, 10]);
+/// assert_eq!(scanner.scan(ops::max()).exclusive().init(2.5).run(&[1.0, 3.0, 2.0])?, [2.5, 2.5, 3.0]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Scanner {
+    pub(crate) engine: Engine,
+}
+
+/// What a scanner runs on, with what it needs for that.
+#[derive(Clone, Debug)]
+pub(crate) enum Engine {
+    Cuda(Arc<CudaDevice>),
+    Cpu { reason: Option<Arc<Error>> },
+}
+
+/// What a scanner runs on, and why. `Display` tells it in one line.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Backend {
+    /// A CUDA device.
+    Cuda {
+        /// Its number.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What kernels are compiled for.
+        architecture: Architecture,
+    },
+    /// The CPU.
+    Cpu {
+        /// How many threads share a scan.
+        threads: usize,
+        /// Why no CUDA device was taken; `None` where the CPU was asked for.
+        reason: Option<Arc<Error>>,
+    },
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Backend::Cuda { index, name, architecture } => write!(f, "CUDA device {index}: {name} ({architecture})"),
+            Backend::Cpu { threads, reason } => {
+                write!(f, "CPU, {threads} thread{}", if *threads == 1 { "" } else { "s" })?;
+                match reason.as_deref() {
+                    None => Ok(()),
+                    // The full message says what to do; one line has room for what is the case.
+                    Some(Error::NoDriver { library }) => write!(f, " (no CUDA driver: {library} not found)"),
+                    Some(Error::NoDevice { reason }) => write!(f, " (no CUDA device: {reason})"),
+                    Some(Error::NoNvrtc { .. }) => {
+                        write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", crate::error::NVRTC_INSTALL)
+                    }
+                    Some(other) => write!(f, " ({other})"),
+                }
+            }
+        }
+    }
+}
+
+impl Scanner {
+    /// Takes CUDA device 0 if it is usable (a driver, a device, NVRTC), else the CPU; [`backend`](Scanner::backend) says
+    /// which and why. The environment variable `SCAN_DEVICE` overrides the choice: `cpu`, or the number of a device.
+    ///
+    /// # Errors
+    ///
+    /// Only if `SCAN_DEVICE` is set: to something else than `cpu` or a number, or to a device that cannot be used.
+    pub fn new() -> Result<Self, Error> {
+        match env::var(DEVICE_VARIABLE) {
+            Ok(value) if value == "cpu" => Ok(Scanner::cpu()),
+            Ok(value) => match value.parse() {
+                Ok(index) => Scanner::cuda(index),
+                Err(_) => Err(Error::DeviceVariable { value }),
+            },
+            Err(_) => Ok(Scanner::cuda(0)
+                .unwrap_or_else(|error| Scanner { engine: Engine::Cpu { reason: Some(Arc::new(error)) } })),
+        }
+    }
+
+    /// Takes the CUDA device with this number.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoDriver`], [`Error::NoDevice`], [`Error::DeviceIndex`], [`Error::NoNvrtc`], or [`Error::Driver`] if the
+    /// device cannot be opened.
+    pub fn cuda(index: usize) -> Result<Self, Error> {
+        let device = CudaDevice::open(index)?;
+        nvrtc::locate()?;
+        Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
+    }
+
+    /// Takes the CPU, all cores of it (rayon's global thread pool).
+    pub fn cpu() -> Self {
+        Scanner { engine: Engine::Cpu { reason: None } }
+    }
+
+    /// What this scanner runs on, and why.
+    pub fn backend(&self) -> Backend {
+        match &self.engine {
+            Engine::Cuda(device) => Backend::Cuda {
+                index: device.context.ordinal(),
+                name: device.name.clone(),
+                architecture: device.limits.architecture,
+            },
+            Engine::Cpu { reason } => Backend::Cpu { threads: rayon::current_num_threads(), reason: reason.clone() },
+        }
+    }
+
+    /// The CUDA context in which the scanner works: the device's primary one. `None` on the CPU. Streams and buffers made
+    /// from it can be handed to [`Scan::on`].
+    pub fn context(&self) -> Option<&Arc<CudaContext>> {
+        match &self.engine {
+            Engine::Cuda(device) => Some(&device.context),
+            Engine::Cpu { .. } => None,
+        }
+    }
+
+    /// The limits that plans are made for: the device's, or [`DeviceLimits::BASELINE`] on the CPU.
+    pub fn limits(&self) -> DeviceLimits {
+        match &self.engine {
+            Engine::Cuda(device) => device.limits,
+            Engine::Cpu { .. } => DeviceLimits::BASELINE,
+        }
+    }
+
+    /// A scan with this operator: inclusive, until told otherwise.
+    pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<'_, Op> {
+        Scan { scanner: self, op, kind: ScanKind::Inclusive, initial_value: None, overrides: Overrides::default() }
+    }
+
+    /// What the process's cache of compiled kernels, which all scanners share, has done so far.
+    pub fn cache_stats(&self) -> CacheStats {
+        cuda::cache_stats()
+    }
+}

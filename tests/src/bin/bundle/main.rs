@@ -1,0 +1,139 @@
+//! `cargo run -p scan-tests --bin bundle`: release builds of the GPU tests, the examples and the benches, with a script
+//! that runs them, in `bundle/`. For a machine that has a GPU and no Rust.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use serde_json::Value;
+
+/// The script that runs the bundle's programs over there.
+const RUN: &str = include_str!("run.sh");
+/// The integration tests that need a GPU.
+const TESTS: [&str; 1] = ["gpu"];
+/// Programs for these kinds of target are taken along, each kind in a folder of its own.
+const FOLDERS: [(&str, &str); 3] = [("test", "tests"), ("example", "examples"), ("bench", "benches")];
+/// The bundle must pass through the narrow doors that lead to such machines.
+const LIMIT: u64 = 60 << 20;
+
+fn main() -> ExitCode {
+    match bundle() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bundle() -> Result<(), String> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
+        return Err("bundles are for x86_64 Linux with glibc, and are made on such a machine".to_owned());
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests lie outside a workspace")?;
+    let folder = workspace.join("bundle");
+    let programs = build(workspace, &benches(workspace)?)?;
+
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
+    }
+    let mut total = write_script(&folder.join("run.sh"))?;
+    for program in &programs {
+        let to = folder.join(program.folder).join(&program.name);
+        let size = copy(&program.path, &to)?;
+        total += size;
+        println!("{:>6.1} MiB  {}/{}", mebibytes(size), program.folder, program.name);
+    }
+    println!("{:>6.1} MiB  in all, in {}", mebibytes(total), folder.display());
+    if total > LIMIT {
+        return Err(format!("the bundle must stay under {:.0} MiB", mebibytes(LIMIT)));
+    }
+    println!("Copy the folder to a machine with an NVIDIA driver and NVRTC; `./run.sh help` there says what it runs.");
+    Ok(())
+}
+
+struct Program {
+    folder: &'static str,
+    name: String,
+    path: PathBuf,
+}
+
+/// The names of the workspace's bench targets. Asked for one by one: `--benches` would build the libraries' unit tests
+/// as well.
+fn benches(workspace: &Path) -> Result<Vec<String>, String> {
+    let output = cargo(workspace, &["metadata", "--format-version=1", "--no-deps"])?;
+    let metadata: Value = serde_json::from_slice(&output).map_err(|error| format!("cargo metadata: {error}"))?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let targets = packages.flat_map(|package| package["targets"].as_array().into_iter().flatten());
+    Ok(targets.filter(|target| kind(target) == Some("bench")).filter_map(name).collect())
+}
+
+/// Builds everything in one go and finds the programs in what Cargo reports.
+fn build(workspace: &Path, benches: &[String]) -> Result<Vec<Program>, String> {
+    let mut arguments = vec!["build", "--workspace", "--profile=bundle", "--message-format=json-render-diagnostics"];
+    arguments.push("--examples");
+    for test in TESTS {
+        arguments.extend(["--test", test]);
+    }
+    for bench in benches {
+        arguments.extend(["--bench", bench]);
+    }
+    let output = cargo(workspace, &arguments)?;
+    let mut programs = Vec::new();
+    for line in output.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"{")) {
+        let message: Value = serde_json::from_slice(line).map_err(|error| format!("cargo build: {error}"))?;
+        let target = &message["target"];
+        let folder = FOLDERS.iter().find(|(of, _)| kind(target) == Some(of)).map(|(_, folder)| *folder);
+        if let (Some(folder), Some(name), Some(path)) = (folder, name(target), message["executable"].as_str()) {
+            programs.push(Program { folder, name, path: PathBuf::from(path) });
+        }
+    }
+    programs.sort_by(|a, b| (a.folder, &a.name).cmp(&(b.folder, &b.name)));
+    Ok(programs)
+}
+
+fn kind(target: &Value) -> Option<&str> {
+    target["kind"][0].as_str()
+}
+
+fn name(target: &Value) -> Option<String> {
+    target["name"].as_str().map(str::to_owned)
+}
+
+/// Runs Cargo, its messages passed on to the user, and returns what it wrote.
+fn cargo(workspace: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(arguments)
+        .current_dir(workspace)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo does not start: {error}"))?;
+    if output.status.success() { Ok(output.stdout) } else { Err(format!("cargo {} failed", arguments[0])) }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<u64, String> {
+    create_parent(to)?;
+    fs::copy(from, to).map_err(|error| format!("cannot copy {} to {}: {error}", from.display(), to.display()))
+}
+
+fn write_script(to: &Path) -> Result<u64, String> {
+    create_parent(to)?;
+    fs::write(to, RUN).map_err(|error| format!("cannot write {}: {error}", to.display()))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(to, fs::Permissions::from_mode(0o755))
+            .map_err(|error| format!("cannot make {} executable: {error}", to.display()))?;
+    }
+    Ok(RUN.len() as u64)
+}
+
+fn create_parent(of: &Path) -> Result<(), String> {
+    let parent = of.parent().ok_or_else(|| format!("{} has no folder", of.display()))?;
+    fs::create_dir_all(parent).map_err(|error| format!("cannot create {}: {error}", parent.display()))
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}

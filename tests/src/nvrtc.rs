@@ -1,0 +1,130 @@
+//! The compiler that every generated kernel is put through. It needs no GPU, only the library.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use scan_runtime::nvrtc::{Location, locate};
+
+use crate::target_dir;
+
+/// The PyPI package that holds NVRTC, in the version whose cubins every machine of ours can load.
+const PACKAGE: &str = "nvidia-cuda-nvrtc==13.0.*";
+/// Where the package keeps its libraries.
+const INSIDE: &str = "nvidia/cu13/lib";
+const LIBRARY: &str = "libnvrtc.so.13";
+/// NVRTC opens this one by name alone, which finds it only if it is open already.
+const BUILTINS: &str = "libnvrtc-builtins.so.13.0";
+
+/// Finds NVRTC where the runtime finds it, or fetches it from PyPI into the target folder, and opens it for this process.
+///
+/// Once it is open, whoever asks the loader for it by name gets this one, `scan_runtime::nvrtc` too. Returns the path of
+/// the library, or its name where only the loader knows the path.
+pub fn nvrtc() -> Result<PathBuf, String> {
+    static OPEN: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    OPEN.get_or_init(|| {
+        let library = find_or_fetch()?;
+        let builtins = library.with_file_name(BUILTINS);
+        if builtins.is_file() {
+            open_for_good(&builtins)?;
+        }
+        open_for_good(&library)?;
+        Ok(library)
+    })
+    .clone()
+}
+
+fn find_or_fetch() -> Result<PathBuf, String> {
+    match locate() {
+        // One of CUDA 12 may not know the newest architectures.
+        Ok(Location::File(file)) if file.file_name().is_some_and(|name| name == LIBRARY) => return Ok(file),
+        Ok(Location::Loader) => return Ok(PathBuf::from(LIBRARY)),
+        Ok(Location::File(_)) | Err(_) => (),
+    }
+    let fetched = target_dir()?.join("nvrtc");
+    let library = fetched.join(INSIDE).join(LIBRARY);
+    if !library.is_file() {
+        fetch(&fetched)?;
+    }
+    if library.is_file() {
+        Ok(library)
+    } else {
+        Err(format!("{PACKAGE} holds no {INSIDE}/{LIBRARY}; delete {} and try again", fetched.display()))
+    }
+}
+
+/// Installs the package into `folder`, which appears complete or not at all: tests of several processes may come here
+/// at once, and one of them may be stopped halfway.
+fn fetch(folder: &Path) -> Result<(), String> {
+    let partial = folder.with_extension(format!("partial-{}", std::process::id()));
+    let how = format!("python3 -m pip install --target {} '{PACKAGE}'", folder.display());
+    let installed = Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
+        .args(["--only-binary=:all:", "--target"])
+        .arg(&partial)
+        .arg(PACKAGE)
+        .output();
+    let outcome = match installed {
+        Ok(output) if output.status.success() => publish(&partial, folder),
+        Ok(output) => Err(format!(
+            "NVRTC is on neither this machine nor was it fetched. This command should work, and did not:\n\
+             {how}\n{}\n\
+             It needs pip (Debian: apt install python3-pip) and a way to pypi.org. Where there is none, run it on \
+             another machine and copy the folder.",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
+        Err(error) => Err(format!(
+            "NVRTC is not on this machine, and python3 did not start to fetch it ({error}). \
+             Install Python 3 with pip, or NVRTC itself."
+        )),
+    };
+    // Left over where something failed, or where another process was faster.
+    let _ = std::fs::remove_dir_all(&partial);
+    outcome
+}
+
+fn publish(partial: &Path, folder: &Path) -> Result<(), String> {
+    match std::fs::rename(partial, folder) {
+        Ok(()) => Ok(()),
+        Err(_) if folder.join(INSIDE).join(LIBRARY).is_file() => Ok(()),
+        Err(error) => Err(format!("cannot move NVRTC to {}: {error}", folder.display())),
+    }
+}
+
+/// Opens a library and keeps it open until the process ends, its symbols visible to libraries opened later.
+fn open_for_good(library: &Path) -> Result<(), String> {
+    #[cfg(unix)]
+    // SAFETY: the initialisers of NVRTC and of its builtins touch nothing of ours.
+    let opened = unsafe {
+        use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+        Library::open(Some(library), RTLD_NOW | RTLD_GLOBAL).map(std::mem::forget)
+    };
+    #[cfg(not(unix))]
+    // SAFETY: as above.
+    let opened = unsafe { libloading::Library::new(library).map(std::mem::forget) };
+    opened.map_err(|error| format!("{} does not open: {error}", library.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use scan_runtime::cudarc::nvrtc::sys;
+    use std::ptr::null;
+
+    #[test]
+    fn nvrtc_compiles_for_the_oldest_and_the_newest_architecture() {
+        super::nvrtc().unwrap();
+        let source = c"extern \"C\" __global__ void twice(float* x) { x[threadIdx.x] *= 2.0f; }";
+        for architecture in [c"-arch=sm_75", c"-arch=sm_120"] {
+            let mut program = std::ptr::null_mut();
+            let mut size = 0;
+            // SAFETY: NVRTC is open, the texts end in a zero byte and outlive the calls, the counts are theirs.
+            unsafe {
+                sys::nvrtcCreateProgram(&mut program, source.as_ptr(), null(), 0, null(), null()).result().unwrap();
+                sys::nvrtcCompileProgram(program, 1, &architecture.as_ptr()).result().unwrap();
+                sys::nvrtcGetCUBINSize(program, &mut size).result().unwrap();
+                sys::nvrtcDestroyProgram(&mut program).result().unwrap();
+            }
+            assert!(size > 0, "{architecture:?} gave no cubin");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The whole ladder, for the tests that climb it.
+
+use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+
+/// Every network, in the order in which the texts introduce them.
+pub const NETWORKS: [Network; 11] = [
+    Network::Sequential,
+    Network::Naive,
+    Network::KoggeStone,
+    Network::HillisSteele,
+    Network::BrentKung { workers: Workers::Scattered, padded: false },
+    Network::BrentKung { workers: Workers::Scattered, padded: true },
+    Network::BrentKung { workers: Workers::Contiguous, padded: false },
+    Network::BrentKung { workers: Workers::Contiguous, padded: true },
+    Network::Blelloch { padded: false },
+    Network::Blelloch { padded: true },
+    Network::WarpShuffle,
+];
+
+/// Every way to carry between tiles.
+pub const CARRIES: [Carry; 5] = [
+    Carry::OneBlock,
+    Carry::Hierarchical,
+    Carry::Chained(TileNumbers::BlockIndex),
+    Carry::Chained(TileNumbers::Counter),
+    Carry::LookBack,
+];
+
+/// Every strategy: each network, over single elements and over runs, with each way to carry.
+pub fn all() -> impl Iterator<Item = Strategy> {
+    NETWORKS
+        .into_iter()
+        .flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)])
+        .flat_map(|block| CARRIES.into_iter().map(move |carry| Strategy { block, carry }))
+}

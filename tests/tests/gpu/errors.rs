@@ -1,0 +1,53 @@
+//! Bad input on a device gets an error that says what is wrong, and nothing happens.
+
+use scan_runtime::{
+    Error, Scanner,
+    cudarc::driver::{CudaContext, CudaSlice, result::device},
+    ops,
+};
+
+use crate::{Trials, ensure};
+
+pub(crate) fn add(trials: &mut Trials) {
+    trials.add("device_index", || {
+        let count = device::get_count()? as usize;
+        let error = Scanner::cuda(count).err();
+        ensure(
+            matches!(&error, Some(Error::DeviceIndex { index, count: known }) if *index == count && *known == count),
+            || format!("{error:?}"),
+        )
+    });
+    trials.add("output_length", || {
+        let scanner = Scanner::cuda(0)?;
+        let stream = scanner.context().ok_or("no context")?.default_stream();
+        let input = stream.clone_htod(&[1, 2, 3])?;
+        let mut output = stream.clone_htod(&[7, 7])?;
+        let error = scanner.scan(ops::sum::<i32>()).on(&stream).run_into(&input, &mut output).err();
+        ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 2 })), || format!("{error:?}"))?;
+        ensure(stream.clone_dtoh(&output)? == [7, 7], || "the output was touched".to_owned())
+    });
+    trials.add("foreign_context", || {
+        let scanner = Scanner::cuda(0)?;
+        let other = CudaContext::new_non_primary(0, 0)?;
+        let stream = other.default_stream();
+        let mut buffer = stream.clone_htod(&[1, 2, 3])?;
+        let error = scanner.scan(ops::sum::<i32>()).on(&stream).run_in_place(&mut buffer).err();
+        ensure(matches!(error, Some(Error::ForeignContext { what: "stream" })), || format!("{error:?}"))?;
+        let own = scanner.context().ok_or("no context")?.default_stream();
+        let error = scanner.scan(ops::sum::<i32>()).on(&own).run_in_place(&mut buffer).err();
+        ensure(matches!(error, Some(Error::ForeignContext { what: "buffer" })), || format!("{error:?}"))
+    });
+    trials.add("large_out_of_memory", || {
+        let scanner = Scanner::cuda(0)?;
+        let context = scanner.context().ok_or("no context")?;
+        let stream = context.new_stream()?;
+        let (free, _) = context.mem_get_info()?;
+        // SAFETY: the memory is never read: the output, as large, does not fit beside it.
+        let input: CudaSlice<u8> = unsafe { stream.alloc(free / 5 * 3)? };
+        let error = scanner.scan(ops::sum::<u8>()).on(&stream).run(&input).err();
+        ensure(matches!(error, Some(Error::OutOfDeviceMemory { .. })), || format!("{error:?}"))?;
+        drop(input);
+        let result = scanner.scan(ops::sum()).run(&[1_u8, 2, 3])?;
+        ensure(result == [1, 3, 6], || "the scanner is unusable afterwards".to_owned())
+    });
+}

@@ -1,0 +1,81 @@
+//! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
+
+use scan_runtime::{Architecture, Error, ScanOp, Scanner, nvrtc, scan_element, scan_op};
+use scan_tests::{
+    configure,
+    operators::{TestOperator, Visitor, visit_all},
+    reference::WAYS,
+};
+
+const fn sm(major: u32, minor: u32) -> Architecture {
+    Architecture { major, minor }
+}
+
+const ARCHITECTURES: [Architecture; 7] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9), sm(9, 0), sm(10, 0), sm(12, 0)];
+
+/// Compiles each operator's kernels: all four ways for one architecture, the ways in turn for the others.
+struct Compile {
+    failures: Vec<String>,
+    compiled: usize,
+}
+
+impl Visitor for Compile {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        let scanner = Scanner::cpu();
+        let operator = Op::new().source().name;
+        for (index, architecture) in ARCHITECTURES.into_iter().enumerate() {
+            for (number, way) in WAYS.into_iter().enumerate() {
+                if architecture != sm(9, 0) && number != index % WAYS.len() {
+                    continue;
+                }
+                let source = configure::<Op>(&scanner, way).cuda_source().unwrap();
+                match nvrtc::compile(&source, &operator, architecture) {
+                    Ok(compiled) if compiled.log.is_empty() => self.compiled += 1,
+                    Ok(compiled) => self.failures.push(format!("{name}, {way:?}, {architecture}:\n{}", compiled.log)),
+                    Err(error) => self.failures.push(format!("{name}, {way:?}: {error}")),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_kernel_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let mut compile = Compile { failures: Vec::new(), compiled: 0 };
+    visit_all(&mut compile);
+    assert!(compile.failures.is_empty(), "{} failures:\n{}", compile.failures.len(), compile.failures.join("\n\n"));
+    assert!(compile.compiled >= 300, "{} compiled", compile.compiled);
+}
+
+#[scan_element]
+#[derive(Clone, Copy, PartialEq)]
+struct Pair {
+    a: f32,
+    b: f32,
+}
+
+/// An operator that is good Rust, and of which the macro cannot know that CUDA lacks a part.
+struct Compared;
+
+#[scan_op]
+impl ScanOp for Compared {
+    type Element = Pair;
+    const IDENTITY: Pair = Pair { a: 0.0, b: 0.0 };
+    fn combine(x: Pair, y: Pair) -> Pair {
+        if x == y { x } else { y } // `==` of structs is derived by Rust alone
+    }
+}
+
+const LINE_OF_COMPARISON: u32 = line!() - 4;
+
+#[test]
+fn a_rejected_kernel_names_the_rust_line() {
+    scan_tests::nvrtc().unwrap();
+    let source = Scanner::cpu().scan(Compared).cuda_source().unwrap();
+    let error = nvrtc::compile(&source, "Compared", sm(9, 0)).unwrap_err();
+    let Error::Compile { operator, architecture, log } = &error else { panic!("{error}") };
+    assert_eq!((operator.as_str(), architecture.as_str()), ("Compared", "sm_90"));
+    assert!(log.contains(&format!("tests/nvrtc.rs({LINE_OF_COMPARISON})")), "{log}");
+    assert!(error.to_string().contains("NVRTC could not compile the kernels of operator `Compared`"), "{error}");
+}
