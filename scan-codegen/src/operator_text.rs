@@ -186,10 +186,7 @@ impl Writer {
 
     fn fields(&mut self, ty: &ElementType) -> Vec<FieldText> {
         let ElementKind::Struct(fields) = &ty.kind else { return Vec::new() };
-        let field = |field: &crate::element::Field| FieldText {
-            name: variable(&field.name),
-            ty: self.ty(&field.ty),
-        };
+        let field = |field: &crate::element::Field| FieldText { name: variable(&field.name), ty: self.ty(&field.ty) };
         fields.iter().map(field).collect()
     }
 

@@ -42,7 +42,6 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     quote! {
         #declaration
         #(#attributes)*
-        #[automatically_derived]
         impl #impl_generics #trait_path for #self_ty #where_clause {
             type Input = #input;
             type State = #state;
@@ -86,7 +85,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, self_ty, .. } = operator;
     let private = quote!(#krate::__private);
     let functions = lowered.unwrap_or_default().iter().map(|function| {
-        let Lowered { name, parameters, body, uses } = function;
+        let Lowered { name, parameters, body, uses, .. } = function;
         // The trait says which types these are; rustc has compared them with those that the user wrote.
         let (takes, returns) = match name.as_str() {
             "lift" => (quote!(Self::Input), quote!(Self::State)),
@@ -109,8 +108,12 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>())),
         false => quote!(#private::None),
     };
+    // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
+    let bindings = lowered.unwrap_or_default().iter().flat_map(|function| &function.bindings);
     quote! {
+        #[allow(unused_variables, clippy::all)]
         fn source(&self) -> #private::OpSource {
+            #(let #bindings = ();)*
             #private::OpSource {
                 name: #private::String::from(#name),
                 input: #private::layout::<Self::Input>(),
