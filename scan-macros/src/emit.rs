@@ -94,18 +94,17 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         };
         let body = body.to_tokens(krate);
         quote! {
-            #private::FunctionSource {
-                name: #private::String::from(#name),
-                parameters: #private::vec![#((#private::String::from(#parameters), #private::layout::<#takes>())),*],
-                returns: #private::layout::<#returns>(),
+            #private::Function {
+                name: #name,
+                parameters: &[#((#parameters, #private::layout::<#takes>)),*],
+                returns: #private::layout::<#returns>,
                 body: #body,
-                file: #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
-                uses: #private::vec![#(#uses),*],
+                uses: &[#(#uses),*],
             }
         }
     });
     let parameters = match operator.reads_self {
-        true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>())),
+        true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>)),
         false => quote!(#private::None),
     };
     // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
@@ -114,15 +113,13 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         #[allow(unused_variables, clippy::all)]
         fn source(&self) -> #private::OpSource {
             #(let #bindings = ();)*
-            #private::OpSource {
-                name: #private::String::from(#name),
-                input: #private::layout::<Self::Input>(),
-                state: #private::layout::<Self::State>(),
-                output: #private::layout::<Self::Output>(),
-                identity: #krate::ScanOp::identity(self).map(|identity| #private::bytes_of(&identity)),
-                parameters: #parameters,
-                functions: #private::vec![#(#functions),*],
-            }
+            #private::operator(
+                self,
+                #name,
+                #parameters,
+                const { &[#(#functions),*] },
+                #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
+            )
         }
     }
 }
