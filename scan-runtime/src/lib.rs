@@ -62,42 +62,5 @@ pub use cudarc;
 
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]
-pub mod __private {
-    pub use crate::element::bytes_of;
-    pub use scan_codegen::{ElementKind, ElementType, Field, FunctionSource, OpSource, Piece, source_path};
-    pub use std::mem::{align_of, offset_of, size_of};
-    pub use std::option::Option::{self, None, Some};
-    pub use std::string::String;
-    pub use std::vec::Vec;
-    pub use std::{assert, file, option_env, vec};
-
-    use crate::ScanElement;
-
-    /// The layout of an element.
-    pub fn layout<T: ScanElement>() -> ElementType {
-        T::layout()
-    }
-
-    /// A constant of the user's, evaluated by Rust.
-    pub fn constant<T: ScanElement>(value: T) -> Piece {
-        Piece::Constant { ty: T::layout(), bytes: bytes_of(&value) }
-    }
-
-    /// The type of an element.
-    pub fn type_name<T: ScanElement>() -> Piece {
-        Piece::Type(T::layout())
-    }
-
-    /// A struct expression.
-    pub fn structure<T: ScanElement>(fields: Vec<(&'static str, Vec<Piece>)>, base: Option<Vec<Piece>>) -> Piece {
-        Piece::Struct { ty: T::layout(), fields, base }
-    }
-
-    /// A constant argument of a generic type, as a part of a C++ name.
-    pub fn const_name(value: impl std::fmt::Display) -> String {
-        value
-            .to_string()
-            .replace('-', "minus_")
-            .replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_', "_")
-    }
-}
+#[path = "private.rs"]
+pub mod __private;
