@@ -58,7 +58,12 @@ fn padding_takes_conflicts_away() {
     };
     let tree = |padded| Network::BrentKung { workers: Workers::Contiguous, padded };
     assert_eq!(conflicts(Network::KoggeStone), 0);
-    assert!(conflicts(tree(false)) > 10 * conflicts(tree(true)), "{} {}", conflicts(tree(false)), conflicts(tree(true)));
+    assert!(
+        conflicts(tree(false)) > 10 * conflicts(tree(true)),
+        "{} {}",
+        conflicts(tree(false)),
+        conflicts(tree(true))
+    );
 }
 
 #[test]

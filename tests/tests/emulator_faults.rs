@@ -73,7 +73,8 @@ fn assert_faults(program: &Program<Interval>, is_expected: impl Fn(&FaultKind) -
 #[test]
 fn nothing_is_found_where_nothing_is_planted() {
     let chained = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
-    for program in [hierarchical(), program(Carry::Hierarchical, ScanKind::Exclusive, true), by_flags(FENCED), chained] {
+    for program in [hierarchical(), program(Carry::Hierarchical, ScanKind::Exclusive, true), by_flags(FENCED), chained]
+    {
         for seed in 0..6 {
             let emulator = emulator(seed).interrupt_once_in(8).resident_blocks(1 + seed as usize);
             program.verify(&emulator, &input(LENGTH)).unwrap();
@@ -118,7 +119,8 @@ fn a_read_of_what_nothing_has_written() {
 
 #[test]
 fn a_use_of_a_variable_that_was_given_no_value() {
-    let program = plant(hierarchical(), "    if (adds) {\n      x[i] = sum;", "    if (i < count) {\n      x[i] = sum;");
+    let program =
+        plant(hierarchical(), "    if (adds) {\n      x[i] = sum;", "    if (i < count) {\n      x[i] = sum;");
     assert_faults(&program, |kind| *kind == FaultKind::Uninitialised { spot: None });
 }
 
@@ -160,7 +162,9 @@ fn the_operator_applied_to_padding() {
 fn the_initial_value_applied_per_tile() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
     let from = "sum_before = interval.combine(initial_value, totals[blockIdx.x - 1]);";
-    assert_faults(&plant(program, from, "sum_before = initial_value;"), |kind| matches!(kind, FaultKind::Operands { .. }));
+    assert_faults(&plant(program, from, "sum_before = initial_value;"), |kind| {
+        matches!(kind, FaultKind::Operands { .. })
+    });
 }
 
 #[test]
@@ -170,11 +174,13 @@ fn an_exclusive_shift_at_the_edge_of_a_tile() {
     let forgotten = plant(program(), first, "output[start + i] = i == 0 ? interval.identity()");
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
     // The shift reaches over the edge into the tile before, which another block writes.
-    let edge = "for (unsigned i = threadIdx.x + 1; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
+    let edge =
+        "for (unsigned i = threadIdx.x + 1; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
     let over = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
-    assert_faults(&plant(program(), edge, over), |kind| {
-        matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared tile" && spot.index == i64::from(0_u32.wrapping_sub(1)))
-    });
+    assert_faults(
+        &plant(program(), edge, over),
+        |kind| matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared tile" && spot.index == i64::from(0_u32.wrapping_sub(1))),
+    );
 }
 
 #[test]
@@ -190,7 +196,10 @@ fn an_output_that_is_never_written() {
     let to = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    if (start + i != 77) output[i] =";
     let mut one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false);
     one_block.source.text = one_block.source.text.replace("output + start,", "output + start, start,");
-    one_block.source.text = one_block.source.text.replace("Span* output, unsigned elements", "Span* output, size_t start, unsigned elements");
+    one_block.source.text = one_block
+        .source
+        .text
+        .replace("Span* output, unsigned elements", "Span* output, size_t start, unsigned elements");
     let program = plant(one_block, from, to);
     assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
 }
@@ -198,7 +207,8 @@ fn an_output_that_is_never_written() {
 #[test]
 fn a_barrier_that_not_all_threads_reach() {
     let after = "    __syncthreads(); // this step has been read\n";
-    let divergent = plant(hierarchical(), after, &format!("{after}    if (i < 16) {{\n      __syncthreads();\n    }}\n"));
+    let divergent =
+        plant(hierarchical(), after, &format!("{after}    if (i < 16) {{\n      __syncthreads();\n    }}\n"));
     assert_faults(&divergent, |kind| matches!(kind, FaultKind::Barrier { returned: false, .. }));
     let returned = plant(hierarchical(), after, &format!("{after}    if (i == 5) {{\n      return x[0];\n    }}\n"));
     assert_faults(&returned, |kind| matches!(kind, FaultKind::Barrier { returned: true, .. }));
@@ -230,7 +240,8 @@ fn tiles_numbered_by_block_index_with_one_block_at_a_time() {
     let program = program(Carry::Chained(TileNumbers::BlockIndex), ScanKind::Inclusive, false);
     let line = line_of(&program, "load_relaxed(&from->packets[k])");
     for seed in 0..6 {
-        let Err(EmulatorError::Fault(fault)) = program.verify(&emulator(seed).resident_blocks(1), &input(LENGTH)) else {
+        let Err(EmulatorError::Fault(fault)) = program.verify(&emulator(seed).resident_blocks(1), &input(LENGTH))
+        else {
             panic!("seed {seed}")
         };
         assert!(matches!(fault.kind, FaultKind::Deadlock { blocks_not_started: 1.. }), "{fault}");
@@ -318,7 +329,9 @@ fn a_flag_published_before_its_value() {
         let program = by_flags(protocol);
         for (kind, _, text) in faults(&program) {
             let found = match &kind {
-                FaultKind::Race { spot, .. } | FaultKind::Uninitialised { spot: Some(spot) } => spot.buffer.starts_with("workspace"),
+                FaultKind::Race { spot, .. } | FaultKind::Uninitialised { spot: Some(spot) } => {
+                    spot.buffer.starts_with("workspace")
+                }
                 FaultKind::Operands { .. } => true, // the zeros that stood there before
                 _ => false,
             };
@@ -338,7 +351,9 @@ fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
         let protocol = (&*tell.replace("FENCE", tell_fence), &*take.replace("FENCE", take_fence));
         let mut program = by_flags(protocol);
         let text = &program.source.text;
-        let text = text.replace("slots[number].word", "slot->word").replace("  Span value;\n", "  unsigned long long word[3];\n");
+        let text = text
+            .replace("slots[number].word", "slot->word")
+            .replace("  Span value;\n", "  unsigned long long word[3];\n");
         program.source.text = text.replace("    so_far = before->value;\n", "");
         let found = (0..10).find_map(|seed| program.verify(&emulator(seed), &input(LENGTH)).err());
         if (tell_fence, take_fence) == ("fence();", "fence();") {
@@ -365,7 +380,10 @@ fn text_that_is_not_known_is_refused() {
         ("bool any_before = false;", "bool any_before = false; atomicAdd(output, 1);"),
         ("bool any_before = false;", "bool any_before = false; asm volatile(\"\");"),
         ("bool any_before = false;", "bool any_before = false; static int calls;"),
-        ("__shared__ Span sum_before;\n  bool", "extern __shared__ Span more[];\n  __shared__ Span sum_before;\n  bool"),
+        (
+            "__shared__ Span sum_before;\n  bool",
+            "extern __shared__ Span more[];\n  __shared__ Span sum_before;\n  bool",
+        ),
     ] {
         let program = plant(hierarchical(), from, to);
         let result = program.run(&emulator(0), &input(10));

@@ -84,13 +84,15 @@ impl Module {
     ///
     /// That of the first source that fails.
     pub fn compile(sources: &[&KernelSource]) -> Result<Vec<Arc<Module>>, EmulatorError> {
-        let digests: Vec<_> = sources.iter().map(|source| digest([source.name.as_bytes(), source.text.as_bytes()])).collect();
+        let digests: Vec<_> =
+            sources.iter().map(|source| digest([source.name.as_bytes(), source.text.as_bytes()])).collect();
         if let Some(modules) = digests.iter().map(|digest| lock(&SEEN).get(digest).cloned()).collect() {
             return Ok(modules);
         }
         let units = sources.iter().map(|source| Unit::new(source)).collect::<Result<Vec<_>, _>>()?;
         let directory = cache_directory()?;
-        let mut missing: Vec<&Unit> = units.iter().filter(|unit| !unit.is_loaded() && !unit.is_stored(&directory)).collect();
+        let mut missing: Vec<&Unit> =
+            units.iter().filter(|unit| !unit.is_loaded() && !unit.is_stored(&directory)).collect();
         // Sources with one operator share its text, and what the compiler makes of it.
         missing.sort_by(|a, b| (&a.translation.operator, &a.id).cmp(&(&b.translation.operator, &b.id)));
         missing.dedup_by(|a, b| a.id == b.id);
@@ -134,7 +136,8 @@ impl Unit {
             .map_err(|unsupported| EmulatorError::Unsupported { source_name: source.name.clone(), unsupported })?;
         let adapters = adapters("", &translation);
         let (flags, compiler, includes) = (FLAGS.join(" "), compiler(), translation.includes.join("\n"));
-        let parts = [PRELUDE, &flags, &compiler, &source.name, &includes, &translation.operator, &translation.body, &adapters];
+        let parts =
+            [PRELUDE, &flags, &compiler, &source.name, &includes, &translation.operator, &translation.body, &adapters];
         let id = format!("unit_{}", &digest(parts.map(str::as_bytes)).to_hex()[..24]);
         Ok(Unit { name: source.name.clone(), id, translation })
     }
@@ -176,9 +179,13 @@ impl Unit {
             .map(|(index, signature)| {
                 // SAFETY: the symbols are those that `adapters` wrote, with these types.
                 let (entry, shape) = unsafe {
-                    let entry = library.get::<unsafe extern "C" fn(*const *const c_void)>(format!("{}_{index}", self.id));
+                    let entry =
+                        library.get::<unsafe extern "C" fn(*const *const c_void)>(format!("{}_{index}", self.id));
                     let shape = library.get::<*const u32>(format!("{}_{index}_shape", self.id));
-                    (*entry.map_err(|error| failed("reading", &error))?, *shape.map_err(|error| failed("reading", &error))?)
+                    (
+                        *entry.map_err(|error| failed("reading", &error))?,
+                        *shape.map_err(|error| failed("reading", &error))?,
+                    )
                 };
                 // SAFETY: the bound comes first, then a size a parameter.
                 let (bound, parameters) = unsafe {
@@ -262,7 +269,8 @@ fn compile_missing(units: &[&Unit], directory: &Path) -> Result<(), EmulatorErro
         let helpers: Vec<_> = (1..workers.min(batches.len())).map(|_| scope.spawn(work)).collect();
         let mut result = work();
         for helper in helpers {
-            let done = helper.join().unwrap_or_else(|_| Err(EmulatorError::Compiler { message: "a thread died".to_owned() }));
+            let done =
+                helper.join().unwrap_or_else(|_| Err(EmulatorError::Compiler { message: "a thread died".to_owned() }));
             result = result.and(done);
         }
         result
@@ -300,9 +308,12 @@ fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError>
     let own = format!("{name}.{}.{:?}", std::process::id(), thread::current().id()).replace(['(', ')'], "");
     let (source, object) = (directory.join(format!("{own}.cpp")), directory.join(format!("{own}.so")));
     fs::write(&source, &text).map_err(failed)?;
-    let output = Command::new(compiler()).args(FLAGS).arg(&source).arg("-o").arg(&object).output().map_err(|error| {
-        EmulatorError::Compiler { message: format!("the C++ compiler `{}` (set CXX to name another): {error}", compiler()) }
-    })?;
+    let output =
+        Command::new(compiler()).args(FLAGS).arg(&source).arg("-o").arg(&object).output().map_err(|error| {
+            EmulatorError::Compiler {
+                message: format!("the C++ compiler `{}` (set CXX to name another): {error}", compiler()),
+            }
+        })?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         return Err(EmulatorError::Compiler { message: format!("{message}\n(compiled from {})", source.display()) });

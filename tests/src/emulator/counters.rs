@@ -117,7 +117,8 @@ fn cycles(banks: Banks, accesses: &[(u32, u32, u32, BankAccess)]) -> (u64, u64) 
     let widest = accesses.iter().map(|access| access.3.size).max().unwrap_or(0);
     // A thread reads up to 16 bytes in one instruction, if the alignment of the type allows.
     let align = accesses[0].3.align.max(1);
-    let width = [16, 8, 4].into_iter().find(|&width| align.is_multiple_of(width) && widest.is_multiple_of(width)).unwrap_or(4);
+    let width =
+        [16, 8, 4].into_iter().find(|&width| align.is_multiple_of(width) && widest.is_multiple_of(width)).unwrap_or(4);
     let words = (width / 4) as usize;
     for part in 0..widest.div_ceil(width) {
         // Where each thread takes several words, fewer threads are served together, one such group after the other.

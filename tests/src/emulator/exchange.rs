@@ -16,12 +16,16 @@ pub(super) const BALLOT: u32 = 5;
 /// Each place is valid for reading and writing as many bytes as its size says.
 pub(super) unsafe fn execute(lanes: &[(u32, u32, u32, *mut u8)]) {
     // SAFETY: the caller vouches for the places.
-    let values: Vec<&mut [u8]> =
-        lanes.iter().filter(|lane| lane.2 > 0).map(|lane| unsafe { std::slice::from_raw_parts_mut(lane.3, lane.2 as usize) }).collect();
+    let values: Vec<&mut [u8]> = lanes
+        .iter()
+        .filter(|lane| lane.2 > 0)
+        .map(|lane| unsafe { std::slice::from_raw_parts_mut(lane.3, lane.2 as usize) })
+        .collect();
     let brought: Vec<Vec<u8>> = values.iter().map(|value| value.to_vec()).collect();
-    let mask = brought.iter().enumerate().fold(0_u32, |mask, (lane, value)| {
-        if value.iter().any(|&byte| byte != 0) { mask | 1 << lane } else { mask }
-    });
+    let mask = brought
+        .iter()
+        .enumerate()
+        .fold(0_u32, |mask, (lane, value)| if value.iter().any(|&byte| byte != 0) { mask | 1 << lane } else { mask });
     for (lane, value) in values.into_iter().enumerate() {
         let (what, argument, _, _) = lanes[lane];
         let argument = argument as usize;

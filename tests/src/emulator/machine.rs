@@ -247,7 +247,9 @@ impl Machine {
     fn with_buffer<R>(&mut self, buffer: u32, action: impl FnOnce(&mut Buffer, &View<'_>) -> R) -> R {
         let index = self.blocks[self.slot].as_ref().map_or(0, |block| block.index);
         let who = self.number(index, self.thread);
-        let Some(block) = self.blocks[self.slot].as_mut() else { unreachable!("a thread executes outside of any block") };
+        let Some(block) = self.blocks[self.slot].as_mut() else {
+            unreachable!("a thread executes outside of any block")
+        };
         let view = View {
             who,
             now: self.now,
@@ -605,7 +607,9 @@ impl Machine {
         join(threads);
         let brought: Vec<Exchange> = threads.iter_mut().filter_map(|thread| thread.exchange.take()).collect();
         // SAFETY: each value lies on the stack of a lane that waits here, with the size that it told.
-        unsafe { super::exchange::execute(&brought.iter().map(|e| (e.what, e.argument, e.size, e.value)).collect::<Vec<_>>()) };
+        unsafe {
+            super::exchange::execute(&brought.iter().map(|e| (e.what, e.argument, e.size, e.value)).collect::<Vec<_>>())
+        };
         threads.iter_mut().for_each(|thread| thread.state = State::Ready);
         let first = self.woken.len();
         self.woken.extend(lanes.map(|thread| (slot, thread)));
@@ -662,7 +666,9 @@ impl Machine {
                     (State::Barrier, Some(missing)) => {
                         block.absent(missing, |missing, returned| FaultKind::Barrier { missing, returned })
                     }
-                    (_, Some(missing)) => block.absent(missing, |missing, returned| FaultKind::Warp { missing, returned }),
+                    (_, Some(missing)) => {
+                        block.absent(missing, |missing, returned| FaultKind::Warp { missing, returned })
+                    }
                     _ => FaultKind::Deadlock { blocks_not_started },
                 };
                 found = found.or(Some((kind, block.place(thread))));

@@ -246,9 +246,8 @@ impl Buffer {
     /// The origin of the value at this offset: its depth if the same block made it in this launch, and its event.
     pub(super) fn origin(&self, start: usize, view: &View<'_>) -> (u32, u32) {
         let cell = &self.cells[start / self.grain];
-        let made_here = cell.writer < HOST
-            && cell.write_time > view.launch_time
-            && cell.writer / view.threads == view.who.block;
+        let made_here =
+            cell.writer < HOST && cell.write_time > view.launch_time && cell.writer / view.threads == view.who.block;
         (if made_here { cell.depth } else { 0 }, cell.event)
     }
 
@@ -277,13 +276,7 @@ impl Buffer {
     }
 
     /// Notes an atomic store of `bytes`, which have not been written yet.
-    pub(super) fn store_atomic(
-        &mut self,
-        start: usize,
-        bytes: &[u8],
-        view: &View<'_>,
-        release: Option<Rc<Knowledge>>,
-    ) {
+    pub(super) fn store_atomic(&mut self, start: usize, bytes: &[u8], view: &View<'_>, release: Option<Rc<Knowledge>>) {
         let before = &self.bytes[start..start + bytes.len()];
         match self.histories.get_mut(&start).filter(|history| history.is_current(before)) {
             Some(history) => history.store(bytes, release, view),

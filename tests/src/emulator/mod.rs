@@ -127,15 +127,7 @@ pub struct Emulator {
 impl Emulator {
     /// An emulator whose choices are drawn from this seed.
     pub fn new(seed: u64) -> Self {
-        Emulator {
-            seed,
-            resident_blocks: 4,
-            interrupt: 0,
-            limit: 200_000_000,
-            banks: None,
-            trace: false,
-            check: None,
-        }
+        Emulator { seed, resident_blocks: 4, interrupt: 0, limit: 200_000_000, banks: None, trace: false, check: None }
     }
 
     /// How many blocks are alive at once; 4 unless told otherwise. With 1, a block ends before the next one starts.
@@ -323,9 +315,12 @@ fn argument_values(
             Argument::Operator => memory.operator.to_vec(),
             Argument::InitialValue => memory.initial_value.to_vec(),
             pointer => {
-                let buffer = buffers.of(pointer).ok_or(format!("argument {position} ({pointer:?}) is not known here"))?;
+                let buffer =
+                    buffers.of(pointer).ok_or(format!("argument {position} ({pointer:?}) is not known here"))?;
                 if size != 0 {
-                    return Err(format!("argument {position} is a pointer, where the kernel takes {size} bytes by value"));
+                    return Err(format!(
+                        "argument {position} is a pointer, where the kernel takes {size} bytes by value"
+                    ));
                 }
                 let handle = Handle { buffer, offset: 0 };
                 values.push(vec![u128::from(handle.buffer)]);
@@ -334,7 +329,10 @@ fn argument_values(
         };
         if bytes.len() != size as usize {
             let taken = if size == 0 { "a pointer".to_owned() } else { format!("{size}") };
-            return Err(format!("argument {position} ({argument:?}) has {} bytes, where the kernel takes {taken}", bytes.len()));
+            return Err(format!(
+                "argument {position} ({argument:?}) has {} bytes, where the kernel takes {taken}",
+                bytes.len()
+            ));
         }
         let mut value = vec![0_u128; bytes.len().div_ceil(16)];
         for (word, chunk) in value.iter_mut().zip(bytes.chunks(16)) {

@@ -90,8 +90,7 @@ impl Knowledge {
 
     /// Whether this says nothing that `other` does not say. Cheap, and allowed to be wrong towards "no".
     fn is_part_of(&self, other: &Knowledge) -> bool {
-        self.known.len() <= other.known.len()
-            && self.known.iter().all(|&(whose, time)| other.time_of(whose) >= time)
+        self.known.len() <= other.known.len() && self.known.iter().all(|&(whose, time)| other.time_of(whose) >= time)
     }
 }
 

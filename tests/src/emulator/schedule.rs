@@ -131,9 +131,8 @@ impl Scheduler {
 
     /// Threads that wait for a change look again, unless they have looked often enough with nothing changing.
     fn resume_paused(&mut self) {
-        let hopeless = machine(|machine| {
-            self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, ROUNDS))
-        });
+        let hopeless =
+            machine(|machine| self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, ROUNDS)));
         if hopeless && self.ready.is_empty() {
             return;
         }

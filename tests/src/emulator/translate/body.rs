@@ -39,7 +39,8 @@ impl Translator<'_> {
     /// Makes the state type at this position one that carries its past.
     pub(super) fn rewrite_state(&mut self, position: usize) {
         let named = self.is_word(position) && self.text(position) == self.state;
-        let measured = self.before(position) == "(" && position >= 2 && matches!(self.text(position - 2), "sizeof" | "alignof");
+        let measured =
+            self.before(position) == "(" && position >= 2 && matches!(self.text(position - 2), "sizeof" | "alignof");
         // What is a template of the state, as `Words<State>`, is made of its bytes.
         let part = self.before(position) == "<" && self.text(position + 1) == ">";
         if named && !measured && !part && !matches!(self.before(position), "." | "->" | "::") {
@@ -179,7 +180,10 @@ impl Translator<'_> {
     /// `op.identity()` and `op.lift(x)`, which make partial results.
     fn rewrite_made(&mut self, position: usize) -> Result<(), Unsupported> {
         let operator = position - 2;
-        if !self.is_word(operator) || matches!(self.before(operator), "." | "->" | "::") || self.text(position + 1) != "(" {
+        if !self.is_word(operator)
+            || matches!(self.before(operator), "." | "->" | "::")
+            || self.text(position + 1) != "("
+        {
             return Err(self.unsupported(position, "expected `operator.identity()` or `operator.lift(input)`"));
         }
         let close = self.partner[position + 1];
@@ -227,16 +231,13 @@ impl Translator<'_> {
     /// `p->name`
     fn rewrite_member(&mut self, position: usize) -> Result<(), Unsupported> {
         let pointer = position - 1;
-        let plain = self.is_word(pointer) && self.is_word(position + 1) && !matches!(self.before(pointer), "." | "->" | "::");
+        let plain =
+            self.is_word(pointer) && self.is_word(position + 1) && !matches!(self.before(pointer), "." | "->" | "::");
         if !plain || self.text(position + 2) == "(" {
             return Err(self.unsupported(position, "expected `pointer->member`"));
         }
-        let member = format!(
-            "EMULATOR_FIELD({}, {}, {})",
-            self.current(pointer),
-            self.text(position + 1),
-            self.line(position)
-        );
+        let member =
+            format!("EMULATOR_FIELD({}, {}, {})", self.current(pointer), self.text(position + 1), self.line(position));
         self.replace(pointer, member);
         self.remove(position);
         self.remove(position + 1);
@@ -287,7 +288,8 @@ impl Translator<'_> {
             align = self.join(position + 2, bracket);
             position = bracket + 1;
         }
-        let Some(name) = (position + 1..=end).find(|&at| matches!(self.text(at), "[" | ";")).map(|after| after - 1) else {
+        let Some(name) = (position + 1..=end).find(|&at| matches!(self.text(at), "[" | ";")).map(|after| after - 1)
+        else {
             return Err(self.unsupported(start, "expected `__shared__ type name[length];`"));
         };
         if !self.is_word(name) || name == position || (position..name).any(|at| self.text(at) == "*") {
@@ -331,7 +333,9 @@ impl Translator<'_> {
             if self.text(position) != name || matches!(self.before(position), "." | "->") {
                 continue;
             }
-            if self.before(position) == "sizeof" || (self.before(position) == "(" && self.text(position - 2) == "sizeof") {
+            if self.before(position) == "sizeof"
+                || (self.before(position) == "(" && self.text(position - 2) == "sizeof")
+            {
                 return Err(self.unsupported(position - 1, "the size of a shared variable"));
             }
             if scalar {

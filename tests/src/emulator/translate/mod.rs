@@ -115,7 +115,15 @@ impl<'a> Translator<'a> {
         let is_solid = |token: &Token<'_>| !matches!(token.kind, Kind::Blank | Kind::Directive);
         let solid: Vec<usize> = (0..tokens.len()).filter(|&index| is_solid(&tokens[index])).collect();
         let gone = vec![false; solid.len()];
-        let mut translator = Translator { tokens, partner: vec![usize::MAX; solid.len()], solid, gone, state: "", types: HashSet::new(), shared: 0 };
+        let mut translator = Translator {
+            tokens,
+            partner: vec![usize::MAX; solid.len()],
+            solid,
+            gone,
+            state: "",
+            types: HashSet::new(),
+            shared: 0,
+        };
         translator.match_brackets()?;
         translator.find_types();
         Ok(translator)
@@ -280,7 +288,8 @@ impl<'a> Translator<'a> {
                 continue;
             }
             let Some(end) = self.outermost(position).find(|&at| matches!(self.text(at), "{" | ";")) else { break };
-            let declares_type = matches!(self.text(self.after_template(position)), "struct" | "union" | "enum" | "class");
+            let declares_type =
+                matches!(self.text(self.after_template(position)), "struct" | "union" | "enum" | "class");
             if self.text(end) == "{" && !declares_type && self.before(end) != "=" {
                 kernels.extend(self.rewrite_function(position, end)?);
                 position = self.partner[end] + 1;
@@ -336,7 +345,11 @@ impl<'a> Translator<'a> {
         while position < open {
             position = self.rewrite_pointer(position)?.unwrap_or(position + 1);
         }
-        (start..open).filter(|&at| self.text(at) == "__restrict__").collect::<Vec<_>>().into_iter().for_each(|at| self.remove(at));
+        (start..open)
+            .filter(|&at| self.text(at) == "__restrict__")
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|at| self.remove(at));
         self.rewrite_body(open, self.partner[open])?;
         let is_kernel = (start..open).any(|at| self.text(at) == "__global__");
         if is_kernel { self.kernel_signature(start, open).map(Some) } else { Ok(None) }

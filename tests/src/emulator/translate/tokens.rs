@@ -117,7 +117,8 @@ impl Token<'_> {
 
     /// Leaves of a blank only what separates.
     pub(super) fn remove_comment(&mut self) {
-        self.replacement = Some(if self.text.contains('\n') || self.text.starts_with("//") { "\n" } else { " " }.to_owned());
+        self.replacement =
+            Some(if self.text.contains('\n') || self.text.starts_with("//") { "\n" } else { " " }.to_owned());
     }
 
     pub(super) fn replace(&mut self, text: impl Into<String>) {
