@@ -8,7 +8,7 @@ use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
 /// Inputs are such that every grouping gives the same bits: integers, and floats whose partial results are exact.
 pub trait TestOperator: ScanOp<Input = Self::Item, State = Self::Item, Output = Self::Item> + Clone {
     /// What is read, combined and written.
-    type Item: ScanElement;
+    type Item: ScanElement + std::fmt::Debug;
     /// The operator.
     fn new() -> Self;
     /// The input at a position.

@@ -161,8 +161,10 @@ fn the_operator_applied_to_padding() {
 #[test]
 fn the_initial_value_applied_per_tile() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
-    let from = "blockIdx.x > 0 ? interval.combine(initial_value, totals[blockIdx.x - 1]) : initial_value;";
-    assert_faults(&plant(program, from, "initial_value;"), |kind| matches!(kind, FaultKind::Operands { .. }));
+    let from = "sum_before = interval.combine(initial_value, totals[blockIdx.x - 1]);";
+    assert_faults(&plant(program, from, "sum_before = initial_value;"), |kind| {
+        matches!(kind, FaultKind::Operands { .. })
+    });
 }
 
 #[test]
@@ -224,8 +226,7 @@ fn a_shuffle_that_not_all_lanes_reach() {
 #[test]
 fn a_message_taken_before_it_is_whole() {
     let program = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
-    let from = "message.words[k].tag != NOTHING && message.words[k].tag == message.words[0].tag;";
-    let program = plant(program, from, "message.words[0].tag != NOTHING;");
+    let program = plant(program, "packet.tag != NOTHING && packet.tag == tag;", "tag != NOTHING;");
     // Whether the halves are taken apart is a matter of luck; some seed shows it.
     let found = (0..40).any(|seed| {
         matches!(program.verify(&emulator(seed), &input(LENGTH)), Err(EmulatorError::Fault(fault))
@@ -237,7 +238,7 @@ fn a_message_taken_before_it_is_whole() {
 #[test]
 fn tiles_numbered_by_block_index_with_one_block_at_a_time() {
     let program = program(Carry::Chained(TileNumbers::BlockIndex), ScanKind::Inclusive, false);
-    let line = line_of(&program, "load_relaxed(&from->words[k])");
+    let line = line_of(&program, "load_relaxed(&from->packets[k])");
     for seed in 0..6 {
         let Err(EmulatorError::Fault(fault)) = program.verify(&emulator(seed).resident_blocks(1), &input(LENGTH))
         else {
@@ -375,11 +376,14 @@ fn an_endless_loop() {
 #[test]
 fn text_that_is_not_known_is_refused() {
     for (from, to) in [
-        ("const Span* before = nullptr;", "const Span* before = nullptr; auto first = tile[0];"),
-        ("const Span* before = nullptr;", "const Span* before = nullptr; atomicAdd(output, 1);"),
-        ("const Span* before = nullptr;", "const Span* before = nullptr; asm volatile(\"\");"),
-        ("const Span* before = nullptr;", "const Span* before = nullptr; static int calls;"),
-        ("__shared__ Span tile[TILE];\n  Span carried;", "extern __shared__ Span tile[];\n  Span carried;"),
+        ("bool any_before = false;", "bool any_before = false; auto first = tile[0];"),
+        ("bool any_before = false;", "bool any_before = false; atomicAdd(output, 1);"),
+        ("bool any_before = false;", "bool any_before = false; asm volatile(\"\");"),
+        ("bool any_before = false;", "bool any_before = false; static int calls;"),
+        (
+            "__shared__ Span sum_before;\n  bool",
+            "extern __shared__ Span more[];\n  __shared__ Span sum_before;\n  bool",
+        ),
     ] {
         let program = plant(hierarchical(), from, to);
         let result = program.run(&emulator(0), &input(10));

@@ -80,6 +80,16 @@ template <class T>
 struct StoredAs<Value<T>> {
   using type = T;
 };
+template <class T, std::size_t N>
+struct StoredAs<T[N]> {
+  using type = typename StoredAs<T>::type[N];
+};
+template <class T>
+struct Pointer;
+template <class T>
+struct StoredAs<Pointer<T>> {
+  using type = T*;
+};
 template <class T>
 using Stored = typename StoredAs<std::remove_const_t<T>>::type;
 
@@ -274,9 +284,16 @@ auto field(const Pointer<T>& pointer, M std::remove_const_t<T>::* member, std::u
 #define EMULATOR_FIELD(pointer, name, line)                                                                             \
   ::emulator::field(pointer, &std::remove_cvref_t<decltype(pointer)>::Pointee::name, line)
 
+// `sizeof` of a variable, and of what a pointer points at, as on the GPU.
+#define EMULATOR_SIZE(variable) sizeof(::emulator::Stored<std::remove_cvref_t<decltype(variable)>>)
+#define EMULATOR_POINTEE_SIZE(pointer) sizeof(::emulator::Stored<typename std::remove_cvref_t<decltype(pointer)>::Pointee>)
+
 // memcpy. A variable that is set byte by byte is set.
 template <class To, class From>
-void copy_bytes(To* to, const From* from, std::size_t bytes) {
+void copy_bytes(To* to, const From* from, std::size_t bytes, std::uint32_t line = __builtin_LINE()) {
+  if ((is_value<To> && bytes > sizeof(Stored<To>)) || (is_value<From> && bytes > sizeof(Stored<From>))) {
+    host->trap(line);
+  }
   std::memcpy((void*)to, (const void*)from, bytes);
   if constexpr (is_value<To>) {
     to->origin = Origin{0, 0};
@@ -285,7 +302,7 @@ void copy_bytes(To* to, const From* from, std::size_t bytes) {
 template <class To, class From>
 void copy_bytes(To* to, const Pointer<From>& from, std::size_t bytes, std::uint32_t line = __builtin_LINE()) {
   if (from.buffer == 0) {
-    copy_bytes(to, from.local(), bytes);
+    copy_bytes(to, from.local(), bytes, line);
   } else {
     host->read(from.buffer, from.offset, bytes, 1, line, to, nullptr);
   }
@@ -293,7 +310,7 @@ void copy_bytes(To* to, const Pointer<From>& from, std::size_t bytes, std::uint3
 template <class To, class From>
 void copy_bytes(const Pointer<To>& to, const From* from, std::size_t bytes, std::uint32_t line = __builtin_LINE()) {
   if (to.buffer == 0) {
-    copy_bytes(to.local(), from, bytes);
+    copy_bytes(to.local(), from, bytes, line);
   } else {
     host->write(to.buffer, to.offset, bytes, 1, line, from, nullptr);
   }

@@ -87,26 +87,6 @@ impl<Op: ScanOp> Program<Op> {
         self.run_in(emulator, input, Memory::default())
     }
 
-    /// As [`run`](Program::run), with both buffers beginning so many elements beyond an aligned address.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Program::run).
-    pub fn run_at_offset(
-        &self,
-        emulator: &Emulator,
-        input: &[Op::Input],
-        elements: (usize, usize),
-    ) -> Result<Emulated<Op::Output>, EmulatorError> {
-        let memory = Memory {
-            output_bytes: Some(input.len() * size_of::<Op::Output>()),
-            input_offset: elements.0 * size_of::<Op::Input>(),
-            output_offset: elements.1 * size_of::<Op::Output>(),
-            ..Memory::default()
-        };
-        self.run_in(emulator, input, memory)
-    }
-
     /// As [`run`](Program::run), and compares the output bit for bit with that of the plain loop over the operator's Rust
     /// body.
     ///
@@ -130,6 +110,29 @@ impl<Op: ScanOp> Program<Op> {
         Op: ScanOp<Input = T, Output = T>,
     {
         self.compare(self.run_in_place(emulator, input)?, input)
+    }
+
+    /// As [`verify`](Program::verify), with both buffers beginning so many elements beyond an aligned address.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_at_offset(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        elements: (usize, usize),
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let memory = Memory {
+            output_bytes: Some(input.len() * size_of::<Op::Output>()),
+            input_offset: elements.0 * size_of::<Op::Input>(),
+            output_offset: elements.1 * size_of::<Op::Output>(),
+            ..Memory::default()
+        };
+        self.compare(self.run_in(emulator, input, memory)?, input)
     }
 
     fn compare(

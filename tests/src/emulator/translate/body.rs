@@ -41,7 +41,9 @@ impl Translator<'_> {
         let named = self.is_word(position) && self.text(position) == self.state;
         let measured =
             self.before(position) == "(" && position >= 2 && matches!(self.text(position - 2), "sizeof" | "alignof");
-        if named && !measured && !matches!(self.before(position), "." | "->" | "::") {
+        // What is a template of the state, as `Words<State>`, is made of its bytes.
+        let part = self.before(position) == "<" && self.text(position + 1) == ">";
+        if named && !measured && !part && !matches!(self.before(position), "." | "->" | "::") {
             self.replace(position, format!("::emulator::Value<{}>", self.state));
         }
     }
@@ -125,6 +127,7 @@ impl Translator<'_> {
             "combine" if matches!(self.before(position), "." | "->") => self.rewrite_combine(position)?,
             "*" => self.rewrite_dereference(position)?,
             "->" => self.rewrite_member(position)?,
+            "sizeof" => return self.rewrite_size(position),
             "__restrict__" => self.remove(position),
             "[" => self.rewrite_array_type(position),
             "reinterpret_cast" | "static_cast" if self.text(position + 1) == "<" => {
@@ -206,6 +209,23 @@ impl Translator<'_> {
         self.remove(position);
         self.remove(position + 1);
         Ok(())
+    }
+
+    /// `sizeof(variable)` and `sizeof(*pointer)`; a type's size is what it is.
+    fn rewrite_size(&mut self, position: usize) -> Result<usize, Unsupported> {
+        if self.text(position + 1) != "(" {
+            return Err(self.unsupported(position, "expected `sizeof(…)`"));
+        }
+        let close = self.partner[position + 1];
+        let points = self.text(position + 2) == "*";
+        let name = if points { position + 3 } else { position + 2 };
+        if self.is_word(name) && name + 1 == close && !self.types.contains(self.text(name)) {
+            self.replace(position, if points { "EMULATOR_POINTEE_SIZE" } else { "EMULATOR_SIZE" });
+            if points {
+                self.remove(position + 2);
+            }
+        }
+        Ok(close + 1)
     }
 
     /// `p->name`

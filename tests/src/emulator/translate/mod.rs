@@ -8,6 +8,7 @@
 //! | the operator's state type | `Value<…>`, which carries its past: how many applications deep it is |
 //! | `T*` in declarations and casts | `Pointer<T>`, which reads and writes through the emulator |
 //! | `*p`, `p->name` | `p[0]`, and a call, because those can tell their line |
+//! | `sizeof(variable)` | the size that it has on the GPU |
 //! | `__shared__ T name[N];` | a pointer to an array that the emulator keeps for the block |
 //! | `op.combine(a, b)` | `apply(op, line, a, b)` |
 //! | `threadIdx.x` and its like | a call |
@@ -17,6 +18,8 @@
 
 mod body;
 mod tokens;
+
+use std::collections::HashSet;
 
 use tokens::{Kind, Token, join, tokenize};
 
@@ -100,6 +103,8 @@ struct Translator<'a> {
     gone: Vec<bool>,
     /// The operator's state type.
     state: &'a str,
+    /// The names of types: what follows `struct`, `class`, `typename` and their like.
+    types: HashSet<&'a str>,
     /// Shared arrays found so far.
     shared: u32,
 }
@@ -110,9 +115,17 @@ impl<'a> Translator<'a> {
         let is_solid = |token: &Token<'_>| !matches!(token.kind, Kind::Blank | Kind::Directive);
         let solid: Vec<usize> = (0..tokens.len()).filter(|&index| is_solid(&tokens[index])).collect();
         let gone = vec![false; solid.len()];
-        let mut translator =
-            Translator { tokens, partner: vec![usize::MAX; solid.len()], solid, gone, state: "", shared: 0 };
+        let mut translator = Translator {
+            tokens,
+            partner: vec![usize::MAX; solid.len()],
+            solid,
+            gone,
+            state: "",
+            types: HashSet::new(),
+            shared: 0,
+        };
         translator.match_brackets()?;
+        translator.find_types();
         Ok(translator)
     }
 
@@ -141,6 +154,19 @@ impl<'a> Translator<'a> {
             Some((position, _)) => Err(self.unsupported(position, "a bracket that none closes")),
             None => Ok(()),
         }
+    }
+
+    fn find_types(&mut self) {
+        for position in 0..self.solid.len() {
+            if matches!(self.text(position), "struct" | "class" | "union" | "enum" | "typename" | "using") {
+                let name = match self.text(position + 1) {
+                    "alignas" => self.partner[position + 2] + 1,
+                    _ => position + 1,
+                };
+                self.types.insert(self.text(name));
+            }
+        }
+        self.types.extend(["unsigned", "signed", "long", "short", "int", "char", "float", "double", "bool", "size_t"]);
     }
 
     fn token(&self, position: usize) -> Option<&Token<'a>> {
