@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use scan_runtime::ScanOp;
 
-use crate::emulator::{EventNumber, Trace, What};
+use crate::emulator::{EventNumber, Spot, Trace, What};
 
 /// The positions of the input that a partial result covers, first and last; `None` for the empty partial.
 pub type Interval = Option<(u64, u64)>;
@@ -36,15 +36,15 @@ pub struct Move {
 /// What happens at once: no application of a step needs the result of another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// How many barriers the block had met at before.
-    pub phase: u32,
+    /// The launch, counted from 0, and how many barriers the block had met at before.
+    pub phase: (u32, u32),
     /// The applications, by column.
     pub applications: Vec<Application>,
     /// The values that only move.
     pub moves: Vec<Move>,
 }
 
-/// A run of one block, as a network: a column a position, a row a step.
+/// A run as a network: a column a position, a row a step.
 #[derive(Clone, Debug)]
 pub struct NetworkTrace {
     /// How many columns.
@@ -54,7 +54,6 @@ pub struct NetworkTrace {
     /// What each output covers.
     pub outputs: Vec<Interval>,
     trace: Trace,
-    events: Vec<Origin>,
 }
 
 /// What is known of an event's value.
@@ -62,8 +61,9 @@ pub struct NetworkTrace {
 struct Origin {
     covers: Interval,
     column: Option<u64>,
-    /// The phase of the application that it comes from, and how many of that phase came before it.
-    level: (u32, u32),
+    /// The stretch between two barriers of the application that it comes from (launch, block, stretch), and how many
+    /// applications of that stretch stand before it.
+    level: ((u32, u32, u32), u32),
 }
 
 fn join(left: Interval, right: Interval) -> Interval {
@@ -74,76 +74,76 @@ fn join(left: Interval, right: Interval) -> Interval {
 }
 
 impl NetworkTrace {
-    /// Reads the network off the trace of a run with one launch of one block. `slot_to_position` tells which position a slot
-    /// of the shared array `tile` stands for (they differ where the array is padded).
-    pub fn new(trace: Trace, length: u64, slot_to_position: impl Fn(u64) -> u64) -> Self {
-        let in_tile = |buffer: &str| buffer.starts_with("shared tile");
-        let position = |index: i64| slot_to_position(index.unsigned_abs());
+    /// Reads the network off a trace of a scan of `length` elements.
+    ///
+    /// Where they fit one tile, a column is a place in shared memory, as in the pictures of the texts, and
+    /// `slot_to_position` tells which position a slot of the tile stands for (they differ where the array is padded). Of
+    /// several tiles, a column is the last position that a partial result covers.
+    pub fn new(trace: Trace, length: u64, slot_to_position: Option<&dyn Fn(u64) -> u64>) -> Self {
+        let place = |spot: &Spot| match slot_to_position {
+            Some(position) if spot.buffer.starts_with("shared tile") => Some(position(spot.index.unsigned_abs())),
+            _ => None,
+        };
         // Where an application's result is first written to is its column.
         let mut column_of: BTreeMap<EventNumber, u64> = BTreeMap::new();
         for event in &trace.events {
             if let What::Write { spot, value } = &event.what
-                && in_tile(&spot.buffer)
+                && let Some(column) = place(spot)
             {
-                column_of.entry(*value).or_insert_with(|| position(spot.index));
+                column_of.entry(*value).or_insert(column);
             }
         }
         let mut events: Vec<Origin> = Vec::with_capacity(trace.events.len());
-        let mut rows: BTreeMap<(u32, u32), Step> = BTreeMap::new();
+        let mut rows: BTreeMap<((u32, u32), u32), Step> = BTreeMap::new();
         let mut outputs = vec![None; length as usize];
         for (number, event) in (1..).zip(&trace.events) {
             let of = |number: EventNumber| match number {
                 0 => Origin::default(),
                 number => events[number as usize - 1],
             };
+            let phase = (event.launch, event.phase);
+            let stretch = (event.launch, event.place.block, event.phase);
             let origin = match &event.what {
                 What::Read { spot, .. } if spot.buffer == "input" => {
                     let index = spot.index.unsigned_abs();
-                    Origin { covers: Some((index, index)), column: Some(index), level: (0, 0) }
+                    Origin { covers: Some((index, index)), column: Some(index), ..Origin::default() }
                 }
-                What::Read { spot, written } => {
-                    let column = if in_tile(&spot.buffer) { Some(position(spot.index)) } else { of(*written).column };
-                    Origin { column, ..of(*written) }
-                }
+                What::Read { spot, written } => Origin { column: place(spot).or(of(*written).column), ..of(*written) },
                 What::Apply { left, right } => {
                     let (left, right) = (of(*left), of(*right));
-                    let after = |operand: Origin| {
-                        if operand.level.0 == event.phase { operand.level.1 } else { 0 }
-                    };
-                    let level = (event.phase, 1 + after(left).max(after(right)));
+                    let after = |operand: Origin| if operand.level.0 == stretch { operand.level.1 } else { 0 };
+                    let depth = 1 + after(left).max(after(right));
                     let result = join(left.covers, right.covers);
                     let last = result.map_or(0, |(_, last)| last);
                     let column = column_of.get(&number).copied().unwrap_or(last);
-                    let step = rows.entry(level).or_insert_with(|| Step { phase: event.phase, ..Step::default() });
-                    step.applications.push(Application {
+                    rows.entry((phase, depth)).or_default().applications.push(Application {
                         operands: [left.column, right.column],
                         column,
                         covered: [left.covers, right.covers],
                         result,
                         event: number,
                     });
-                    Origin { covers: result, column: Some(column), level }
+                    Origin { covers: result, column: Some(column), level: (stretch, depth) }
                 }
                 What::Write { spot, value } => {
-                    let value_origin = of(*value);
+                    let origin = of(*value);
                     if spot.buffer == "output" {
-                        outputs[spot.index.unsigned_abs() as usize] = value_origin.covers;
+                        outputs[spot.index.unsigned_abs() as usize] = origin.covers;
                     }
-                    let applied = trace.event(*value).is_some_and(|event| matches!(event.what, What::Apply { .. }));
-                    let to = in_tile(&spot.buffer).then(|| position(spot.index));
-                    if let (Some(to), false) = (to, applied)
-                        && value_origin.column != Some(to)
-                        // A result that goes by way of a register to where it belongs has its own column already.
-                        && column_of.get(value) == Some(&to)
+                    let to = place(spot);
+                    if let Some(to) = to
+                        && origin.column != Some(to)
                     {
-                        let step = rows.entry((event.phase, 1)).or_default();
-                        step.phase = event.phase;
-                        step.moves.push(Move { from: value_origin.column, to, event: *value });
+                        let moves = &mut rows.entry((phase, 1)).or_default().moves;
+                        moves.push(Move { from: origin.column, to, event: *value });
                     }
-                    Origin { column: to.or(value_origin.column), ..value_origin }
+                    Origin { column: to.or(origin.column), ..origin }
                 }
             };
             events.push(origin);
+        }
+        for (&(phase, _), step) in &mut rows {
+            step.phase = phase;
         }
         let mut steps: Vec<Step> = rows.into_values().collect();
         for step in &mut steps {
@@ -152,22 +152,17 @@ impl NetworkTrace {
         }
         let widest = steps.iter().flat_map(|step| step.applications.iter().map(|one| one.column + 1));
         let columns = widest.max().unwrap_or(0).max(length);
-        NetworkTrace { columns, steps, outputs, trace, events }
+        NetworkTrace { columns, steps, outputs, trace }
     }
 
     /// What stands in each column after each step, the input first: by the operator's Rust body, along the trace. Columns
     /// that have no value yet are `None`.
-    pub fn values<Op: ScanOp>(
-        &self,
-        op: &Op,
-        input: &[Op::Input],
-        initial_value: Option<Op::State>,
-    ) -> Vec<Vec<Option<Op::State>>> {
-        let mut of_event: Vec<Option<Op::State>> = Vec::with_capacity(self.events.len());
+    pub fn values<Op: ScanOp>(&self, op: &Op, input: &[Op::Input]) -> Vec<Vec<Option<Op::State>>> {
+        let mut of_event: Vec<Option<Op::State>> = Vec::with_capacity(self.trace.events.len());
         for event in &self.trace.events {
-            // What comes from no event is the identity, or else the initial value.
+            // What comes from no event is the identity.
             let value = |number: EventNumber| match number {
-                0 => initial_value.or_else(|| op.identity()),
+                0 => op.identity(),
                 number => of_event[number as usize - 1],
             };
             let value = match &event.what {
