@@ -53,7 +53,10 @@ fn every_network_takes_what_its_formula_says() {
             }
             let large = program::<ops::Sum<i32>>(strategy, WAYS[2 * (index % 2)], 1024, run);
             for length in [64, 128, 256, 512, 777, 1024] {
-                compare(&large, length, 1);
+                // The naive network at 1,024 is half a million applications.
+                if length <= 256 || network != Network::Naive || block.coarsened {
+                    compare(&large, length, 1);
+                }
             }
         }
     }
@@ -140,11 +143,11 @@ fn of_lines(program: &Program<ops::Sum<i32>>, banks: Banks, lines: &[&str]) -> B
     sum
 }
 
-const UP: &str = "x[i] = sum.combine(x[i - stride], x[i]);";
+const UP: &str = "x[i] = sum_op.combine(x[i - stride], x[i]);";
 const READ_LEFT: &str = "const i32 first_half = x[i - stride];";
 const READ_RIGHT: &str = "const i32 before = x[i];";
 const WRITE_LEFT: &str = "x[i - stride] = before;";
-const WRITE_RIGHT: &str = "x[i] = sum.combine(before, first_half);";
+const WRITE_RIGHT: &str = "x[i] = sum_op.combine(before, first_half);";
 
 /// The accesses that the texts count: on the way up two reads and a write, on the way down the same. (Blelloch's way down
 /// has a fourth access, the write of the left child, which they leave out.)
@@ -196,10 +199,11 @@ fn the_unpadded_trees_conflicts_are_those_of_the_formula() {
     }
 }
 
-/// On the 32 banks of today, one pad word in 32: no conflict is left up to 64 leaves, and few beyond.
+/// On the 32 banks of today, one pad word in 32: no conflict is left up to 1,024 leaves. Of 2,048, nodes 1,024 places apart
+/// are in one bank again: two at a time on five levels, in each of the six accesses.
 #[test]
 fn one_pad_word_in_32_takes_the_conflicts_of_today_away() {
-    for (leaves, left) in [(64, 0), (128, 0), (512, 0), (1024, 0), (2048, 36)] {
+    for (leaves, left) in [(64, 0), (128, 0), (512, 0), (1024, 0), (2048, 5 * 6)] {
         let program = tree(Network::Blelloch { padded: true }, ScanKind::Exclusive, leaves, 32);
         let counted = of_lines(&program, Banks::TODAY, &COUNTED);
         assert_eq!(counted.cycles - counted.without_conflicts, left, "{leaves} leaves");

@@ -8,11 +8,11 @@
 mod counts;
 mod network;
 mod picture;
+mod readme;
 mod steps;
-mod table;
 
 pub use counts::{Counts, parallel_steps};
 pub use network::{Application, Interval, Move, NetworkTrace, Step};
-pub use picture::picture;
+pub use picture::{picture, title};
+pub use readme::{counts_table, network_picture};
 pub use steps::steps;
-pub use table::{COUNTS_LENGTH, counts_table};

@@ -1,5 +1,6 @@
 //! The picture of a network, as the texts draw it: a column a position, a row a step, a dot where the operator is applied.
 
+use scan_runtime::BlockScan;
 use svg::{
     Document,
     node::element::{Circle, Definitions, Group, Line, Rectangle, Style, Text, Title},
@@ -30,6 +31,12 @@ fn text(content: impl Into<String>, x: f64, y: f64, size: u32, anchor: &str) -> 
 
 fn line(class: &str, from: (f64, f64), to: (f64, f64)) -> Line {
     Line::new().set("class", class).set("x1", from.0).set("y1", from.1).set("x2", to.0).set("y2", to.1)
+}
+
+/// What stands above the picture of a block scan over `length` values.
+pub fn title(block: BlockScan, length: u64, network: &NetworkTrace) -> String {
+    let steps = network.steps.iter().filter(|step| !step.applications.is_empty()).count();
+    format!("{block}, n = {length}: {} applications in {steps} steps", network.applications())
 }
 
 /// Draws a network as SVG.

@@ -14,7 +14,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, Workers, ops};
 use scan_tests::{
     emulator::{Emulator, Program},
-    explain::{Counts, NetworkTrace, picture, steps},
+    explain::{Counts, NetworkTrace, picture, steps, title},
     operators::{TestOperator, Visitor, mixed, visit_all},
 };
 
@@ -180,14 +180,8 @@ where
         if length == 0 || network.columns > MOST_COLUMNS {
             return Err(format!("a picture has 1 to {MOST_COLUMNS} columns, not {}", network.columns).into());
         }
-        fs::write(path, picture(&network, &title(arguments, &network)))?;
+        fs::write(path, picture(&network, &title(arguments.strategy().block, length, &network)))?;
         println!("\ndrawn into {}", path.display());
     }
     Ok(())
-}
-
-fn title(arguments: &Arguments, network: &NetworkTrace) -> String {
-    let steps = network.steps.iter().filter(|step| !step.applications.is_empty()).count();
-    let (block, length) = (arguments.strategy().block, arguments.length);
-    format!("{block}, n = {length}: {} applications in {steps} steps", network.applications())
 }

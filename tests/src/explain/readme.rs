@@ -1,15 +1,19 @@
-//! The table of counts in the README.
+//! What the README shows: the table of counts, and two networks.
 
 use std::fmt::Write;
 
 use scan_codegen::{Count, Overrides};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 
-use super::counts::{Counts, parallel_steps};
+use super::{
+    counts::{Counts, parallel_steps},
+    network::NetworkTrace,
+    picture::{picture, title},
+};
 use crate::emulator::{Banks, Emulator, EmulatorError, Program};
 
 /// The length that the table is about.
-pub const COUNTS_LENGTH: u32 = 1024;
+const COUNTS_LENGTH: u32 = 1024;
 
 const BRENT_KUNG: Network = Network::BrentKung { workers: Workers::Contiguous, padded: false };
 
@@ -29,8 +33,8 @@ const RUNGS: [(&str, BlockScan, Carry, u32); 15] = [
     ("Blelloch, exclusive", BlockScan::of(Network::Blelloch { padded: false }), Carry::OneBlock, 512),
     ("Blelloch, exclusive, padded", BlockScan::of(Network::Blelloch { padded: true }), Carry::OneBlock, 512),
     ("warp shuffles", BlockScan::of(Network::WarpShuffle), Carry::OneBlock, 1024),
-    ("coarsened over Kogge-Stone", BlockScan::coarsened(Network::KoggeStone), Carry::OneBlock, 128),
-    ("coarsened over warp shuffles", BlockScan::coarsened(Network::WarpShuffle), Carry::OneBlock, 128),
+    ("9 a thread, then Kogge-Stone", BlockScan::coarsened(Network::KoggeStone), Carry::OneBlock, 128),
+    ("9 a thread, then warp shuffles", BlockScan::coarsened(Network::WarpShuffle), Carry::OneBlock, 128),
     ("Kogge-Stone, 4 tiles in one block", BlockScan::of(Network::KoggeStone), Carry::OneBlock, 256),
     ("Kogge-Stone, 4 tiles hierarchical", BlockScan::of(Network::KoggeStone), Carry::Hierarchical, 256),
     ("Kogge-Stone, 4 tiles chained", BlockScan::of(Network::KoggeStone), Carry::Chained(TileNumbers::Counter), 256),
@@ -54,7 +58,6 @@ pub fn counts_table() -> Result<String, EmulatorError> {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block, carry });
         overrides.threads = Some(threads);
-        overrides.run = block.coarsened.then_some(n / threads);
         let exclusive = matches!(block.network, Network::Blelloch { .. });
         let kind = if exclusive { ScanKind::Exclusive } else { ScanKind::Inclusive };
         let program = Program::new(ops::sum::<u32>(), kind, None, &overrides)?;
@@ -81,4 +84,21 @@ pub fn counts_table() -> Result<String, EmulatorError> {
         );
     }
     Ok(table)
+}
+
+/// The picture of an unpadded network over 16 values, as `explain` draws it.
+///
+/// # Errors
+///
+/// What is wrong with the kernels.
+pub fn network_picture(network: Network) -> Result<String, EmulatorError> {
+    let mut overrides = Overrides::default();
+    let block = BlockScan::of(network);
+    overrides.strategy = Some(Strategy { block, carry: Carry::OneBlock });
+    overrides.threads = Some(32);
+    let program = Program::new(ops::sum::<u32>(), ScanKind::Inclusive, None, &overrides)?;
+    let input: Vec<u32> = (0..16).collect();
+    let run = program.verify(&Emulator::new(1).trace(), &input)?;
+    let network = NetworkTrace::new(run.trace.unwrap_or_default(), 16, Some(&|slot| slot));
+    Ok(picture(&network, &title(block, 16, &network)))
 }
