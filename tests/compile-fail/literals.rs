@@ -29,12 +29,10 @@ impl ScanOp for Untyped {
             }
             _ => a,
         };
-        'outer: loop {
-            loop {
-                break 'outer;
-            }
-        }
-        n + half + bit + list[0] + chosen + early
+        let block = 'block: {
+            break 'block a;
+        };
+        n + half + bit + list[0] + chosen + early + block
     }
 }
 
