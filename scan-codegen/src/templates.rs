@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 18] = [
+const PARTS: [(&str, &str); 17] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("tile", include_str!("../templates/tile.cu.tera")),
@@ -24,7 +24,6 @@ const PARTS: [(&str, &str); 18] = [
     ("message", include_str!("../templates/carry/message.cu.tera")),
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
-    ("store_with_sum_before", include_str!("../templates/carry/store_with_sum_before.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
 ];
 

@@ -1,4 +1,36 @@
 //! Scans (prefix sums) with your own associative operator, on the GPU and on the CPU.
+//!
+//! ```
+//! use scan_runtime::{ScanOp, Scanner, scan_op};
+//!
+//! struct Largest;
+//!
+//! #[scan_op]
+//! impl ScanOp for Largest {
+//!     type Element = f32;
+//!     const IDENTITY: f32 = f32::NEG_INFINITY;
+//!     fn combine(a: f32, b: f32) -> f32 {
+//!         if a > b { a } else { b }
+//!     }
+//! }
+//!
+//! let scanner = Scanner::new()?; // a CUDA device where one is usable, else the CPU
+//! assert_eq!(scanner.scan(Largest).run(&[1.0, 3.0, 2.0])?, [1.0, 3.0, 3.0]);
+//! # Ok::<(), scan_runtime::Error>(())
+//! ```
+//!
+//! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. What it works on are
+//!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
+//!   [`ops`] has the usual ones.
+//! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
+//!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
+//! - What will run on the GPU can be asked for first, on a machine without one too: [`Scan::plan`], [`Scan::cuda_source`].
+//! - Integers give the same bits on every device, and so do floats whose partial results are exact. Where floats are
+//!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
+//!   [`Carry::LookBack`], which the planner prefers, also groups by timing. Choose another carry for floats that are the
+//!   same in every run.
+//!
+//! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
 
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;

@@ -26,6 +26,7 @@
 //! Block::<u64, 33>::layout();
 //! ```
 
+pub mod emulator;
 mod nvrtc;
 pub mod operators;
 pub mod reference;
@@ -47,3 +48,8 @@ pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value)
         ScanKind::Exclusive => scan.exclusive(),
     }
 }
+
+/// The code in the README is tested like an example in the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -187,7 +187,7 @@ fn font(size: u32, colour: RGBColor) -> TextStyle<'static> {
 fn steps<'a>(years: &'a [f64], values: &'a [f64]) -> impl Iterator<Item = (f64, f64)> + 'a {
     let held = years.iter().skip(1).zip(values).map(|(year, value)| (*year, *value));
     let taken = years.iter().zip(values).map(|(year, value)| (*year, *value));
-    let last = taken.clone().last();
+    let last = taken.clone().next_back();
     taken.zip(held).flat_map(|(taken, held)| [taken, held]).chain(last)
 }
 

@@ -1,0 +1,338 @@
+//! Generated sources as machine code: translated, compiled by the system's C++ compiler, and loaded.
+//!
+//! What has been compiled is kept in the target directory under a name made of its content, so a second test run compiles
+//! nothing. Several sources share one call of the compiler, because reading the C++ headers takes longer than a source.
+
+use std::{
+    collections::HashMap,
+    env,
+    ffi::c_void,
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::{
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use libloading::Library;
+use scan_codegen::KernelSource;
+
+use super::{
+    EmulatorError,
+    callbacks::{HOST, Host},
+    translate::{Translation, translate},
+};
+
+const PRELUDE: &str = include_str!("host.hpp");
+
+/// Floats as the GPU rounds them, with no contraction; bytes may be read through any type.
+const FLAGS: [&str; 9] = [
+    "-std=c++20",
+    "-Og",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fvisibility=hidden",
+    "-shared",
+    "-fPIC",
+    "-w",
+    "-pipe",
+];
+
+/// Sources in one call of the compiler.
+const BATCH: usize = 24;
+
+/// The kernels of one generated source, ready to be executed.
+#[derive(Debug)]
+pub struct Module {
+    /// The name of the source.
+    pub name: String,
+    kernels: Vec<Kernel>,
+    /// Keeps the code loaded.
+    _library: Arc<Library>,
+}
+
+/// A kernel of a [`Module`].
+#[derive(Clone, Debug)]
+pub(super) struct Kernel {
+    pub(super) name: String,
+    /// Runs one thread: the arguments are pointers to the values, or to the [`Handle`](super::callbacks::Handle)s.
+    pub(super) entry: unsafe extern "C" fn(*const *const c_void),
+    /// The most threads of a block that the kernel allows, if it says so.
+    pub(super) bound: u32,
+    /// The sizes of the parameters in bytes; 0 for a pointer.
+    pub(super) parameters: Vec<u32>,
+}
+
+impl Module {
+    /// Translates and compiles a source, unless that has been done before.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::Unsupported`] where the text cannot be translated, [`EmulatorError::Compiler`] where the C++
+    /// compiler is missing or refuses the result.
+    pub fn new(source: &KernelSource) -> Result<Arc<Module>, EmulatorError> {
+        let modules = Module::compile(&[source])?;
+        modules.into_iter().next().ok_or_else(|| EmulatorError::Compiler { message: "no module".to_owned() })
+    }
+
+    /// As [`new`](Module::new) for many sources at once, on all cores: much faster than one by one.
+    ///
+    /// # Errors
+    ///
+    /// That of the first source that fails.
+    pub fn compile(sources: &[&KernelSource]) -> Result<Vec<Arc<Module>>, EmulatorError> {
+        let digests: Vec<_> =
+            sources.iter().map(|source| digest([source.name.as_bytes(), source.text.as_bytes()])).collect();
+        if let Some(modules) = digests.iter().map(|digest| lock(&SEEN).get(digest).cloned()).collect() {
+            return Ok(modules);
+        }
+        let units = sources.iter().map(|source| Unit::new(source)).collect::<Result<Vec<_>, _>>()?;
+        let directory = cache_directory()?;
+        let mut missing: Vec<&Unit> =
+            units.iter().filter(|unit| !unit.is_loaded() && !unit.is_stored(&directory)).collect();
+        // Sources with one operator share its text, and what the compiler makes of it.
+        missing.sort_by(|a, b| (&a.translation.operator, &a.id).cmp(&(&b.translation.operator, &b.id)));
+        missing.dedup_by(|a, b| a.id == b.id);
+        compile_missing(&missing, &directory)?;
+        let modules = units.iter().map(|unit| unit.load(&directory)).collect::<Result<Vec<_>, _>>()?;
+        lock(&SEEN).extend(digests.into_iter().zip(modules.iter().cloned()));
+        Ok(modules)
+    }
+}
+
+/// A translated source.
+struct Unit {
+    name: String,
+    /// Names the source by its content, and that of the prelude and the flags.
+    id: String,
+    translation: Translation,
+}
+
+/// Modules by the text of their source, and by what has been made of it.
+static SEEN: LazyLock<Mutex<HashMap<blake3::Hash, Arc<Module>>>> = LazyLock::new(Mutex::default);
+static LOADED: LazyLock<Mutex<HashMap<String, Arc<Module>>>> = LazyLock::new(Mutex::default);
+static LIBRARIES: LazyLock<Mutex<HashMap<PathBuf, Arc<Library>>>> = LazyLock::new(Mutex::default);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A name for texts, made of their content.
+fn digest<const N: usize>(parts: [&[u8]; N]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    hasher.finalize()
+}
+
+impl Unit {
+    fn new(source: &KernelSource) -> Result<Self, EmulatorError> {
+        let translation = translate(&source.text)
+            .map_err(|unsupported| EmulatorError::Unsupported { source_name: source.name.clone(), unsupported })?;
+        let adapters = adapters("", &translation);
+        let (flags, compiler, includes) = (FLAGS.join(" "), compiler(), translation.includes.join("\n"));
+        let parts =
+            [PRELUDE, &flags, &compiler, &source.name, &includes, &translation.operator, &translation.body, &adapters];
+        let id = format!("unit_{}", &digest(parts.map(str::as_bytes)).to_hex()[..24]);
+        Ok(Unit { name: source.name.clone(), id, translation })
+    }
+
+    fn is_loaded(&self) -> bool {
+        lock(&LOADED).contains_key(&self.id)
+    }
+
+    /// Where the name of the library that holds this unit is kept.
+    fn index(&self, directory: &Path) -> PathBuf {
+        directory.join(format!("{}.txt", self.id))
+    }
+
+    fn is_stored(&self, directory: &Path) -> bool {
+        fs::read_to_string(self.index(directory)).is_ok_and(|library| directory.join(library).exists())
+    }
+
+    /// The text, to stand in the namespace of its operator.
+    fn text(&self) -> String {
+        let Unit { name, id, translation } = self;
+        let Translation { body, first_line, .. } = translation;
+        format!("namespace {id} {{\n#line {first_line} \"{name}\"\n{body}\n{}}}\n", adapters(id, translation))
+    }
+
+    fn load(&self, directory: &Path) -> Result<Arc<Module>, EmulatorError> {
+        if let Some(module) = lock(&LOADED).get(&self.id) {
+            return Ok(module.clone());
+        }
+        let failed = |what: &str, error: &dyn std::fmt::Display| EmulatorError::Compiler {
+            message: format!("{what} the compiled `{}`: {error}", self.name),
+        };
+        let library = fs::read_to_string(self.index(directory)).map_err(|error| failed("finding", &error))?;
+        let library = open(&directory.join(library)).map_err(|error| failed("loading", &error))?;
+        let kernels = self
+            .translation
+            .kernels
+            .iter()
+            .enumerate()
+            .map(|(index, signature)| {
+                // SAFETY: the symbols are those that `adapters` wrote, with these types.
+                let (entry, shape) = unsafe {
+                    let entry =
+                        library.get::<unsafe extern "C" fn(*const *const c_void)>(format!("{}_{index}", self.id));
+                    let shape = library.get::<*const u32>(format!("{}_{index}_shape", self.id));
+                    (
+                        *entry.map_err(|error| failed("reading", &error))?,
+                        *shape.map_err(|error| failed("reading", &error))?,
+                    )
+                };
+                // SAFETY: the bound comes first, then a size a parameter.
+                let (bound, parameters) = unsafe {
+                    let sizes = std::slice::from_raw_parts(shape.add(1), signature.parameters.len());
+                    (shape.read(), sizes.to_vec())
+                };
+                Ok(Kernel { name: signature.name.clone(), entry, bound, parameters })
+            })
+            .collect::<Result<Vec<_>, EmulatorError>>()?;
+        let module = Arc::new(Module { name: self.name.clone(), kernels, _library: library });
+        lock(&LOADED).insert(self.id.clone(), module.clone());
+        Ok(module)
+    }
+}
+
+impl Module {
+    pub(super) fn kernel(&self, name: &str) -> Option<&Kernel> {
+        self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+}
+
+/// The functions through which the kernels are called: all of one type, so that one kind of pointer calls any.
+fn adapters(id: &str, translation: &Translation) -> String {
+    let mut text = String::new();
+    for (index, kernel) in translation.kernels.iter().enumerate() {
+        let arguments: Vec<String> = kernel
+            .parameters
+            .iter()
+            .enumerate()
+            .map(|(position, ty)| format!("::emulator::Argument<{ty}>::get(arguments[{position}])"))
+            .collect();
+        let mut shape = vec![if kernel.bound.is_empty() { "0".to_owned() } else { kernel.bound.clone() }];
+        shape.extend(kernel.parameters.iter().map(|ty| format!("::emulator::Argument<{ty}>::SIZE")));
+        text.push_str(&format!(
+            "extern \"C\" __attribute__((visibility(\"default\"))) void {id}_{index}(const void* const* arguments) {{\n  \
+             {}({});\n}}\n\
+             extern \"C\" {{\n__attribute__((visibility(\"default\"))) extern const std::uint32_t {id}_{index}_shape[];\n\
+             const std::uint32_t {id}_{index}_shape[] = {{{}}};\n}}\n",
+            kernel.name,
+            arguments.join(", "),
+            shape.join(", ")
+        ));
+    }
+    text
+}
+
+/// Opens a library once, and connects it with the emulator.
+fn open(path: &Path) -> Result<Arc<Library>, libloading::Error> {
+    let mut libraries = lock(&LIBRARIES);
+    if let Some(library) = libraries.get(path) {
+        return Ok(library.clone());
+    }
+    // SAFETY: the library is one of ours; loading it runs nothing.
+    let library = Arc::new(unsafe { Library::new(path)? });
+    // SAFETY: the prelude defines the function with this type.
+    unsafe {
+        let connect = library.get::<unsafe extern "C" fn(*const Host)>("emulator_connect")?;
+        connect(&HOST);
+    }
+    libraries.insert(path.to_owned(), library.clone());
+    Ok(library)
+}
+
+fn compiler() -> String {
+    env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
+}
+
+/// Compiles the units in batches, as many at a time as there are cores.
+fn compile_missing(units: &[&Unit], directory: &Path) -> Result<(), EmulatorError> {
+    let workers = thread::available_parallelism().map_or(1, |cores| cores.get());
+    let size = units.len().div_ceil(workers).clamp(1, BATCH);
+    let batches: Vec<&[&Unit]> = units.chunks(size).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            compile_batch(batch, directory)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let helpers: Vec<_> = (1..workers.min(batches.len())).map(|_| scope.spawn(work)).collect();
+        let mut result = work();
+        for helper in helpers {
+            let done =
+                helper.join().unwrap_or_else(|_| Err(EmulatorError::Compiler { message: "a thread died".to_owned() }));
+            result = result.and(done);
+        }
+        result
+    })
+}
+
+fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError> {
+    let failed = |error: io::Error| EmulatorError::Compiler { message: format!("{}: {error}", directory.display()) };
+    let mut text = String::new();
+    let mut includes: Vec<&String> = batch.iter().flat_map(|unit| &unit.translation.includes).collect();
+    includes.sort();
+    includes.dedup();
+    for include in includes {
+        text.push_str(include);
+        text.push('\n');
+    }
+    text.push_str(PRELUDE);
+    for (index, units) in batch.chunk_by(|a, b| a.translation.operator == b.translation.operator).enumerate() {
+        let operator = &units[0].translation.operator;
+        text.push_str(&format!("namespace operator_{index} {{\nusing namespace ::emulator::machine;\n{operator}\n"));
+        // The operator's prelude leaves it to its user what a panic does.
+        if operator.contains("void panic();") {
+            text.push_str("void panic() { ::emulator::give_up(); }\n");
+        }
+        units.iter().for_each(|unit| text.push_str(&unit.text()));
+        text.push_str("}\n");
+    }
+    text.push_str(
+        "const ::emulator::Host* ::emulator::host;\n\
+         extern \"C\" __attribute__((visibility(\"default\"))) void emulator_connect(const ::emulator::Host* host) {\n  \
+         ::emulator::host = host;\n}\n",
+    );
+    let name = blake3::hash(text.as_bytes()).to_hex()[..24].to_owned();
+    // Another process may be at the same: each writes under a name of its own, and renames what is whole.
+    let own = format!("{name}.{}.{:?}", std::process::id(), thread::current().id()).replace(['(', ')'], "");
+    let (source, object) = (directory.join(format!("{own}.cpp")), directory.join(format!("{own}.so")));
+    fs::write(&source, &text).map_err(failed)?;
+    let output =
+        Command::new(compiler()).args(FLAGS).arg(&source).arg("-o").arg(&object).output().map_err(|error| {
+            EmulatorError::Compiler {
+                message: format!("the C++ compiler `{}` (set CXX to name another): {error}", compiler()),
+            }
+        })?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(EmulatorError::Compiler { message: format!("{message}\n(compiled from {})", source.display()) });
+    }
+    let library = format!("{name}.so");
+    fs::rename(&object, directory.join(&library)).map_err(failed)?;
+    fs::rename(&source, directory.join(format!("{name}.cpp"))).map_err(failed)?;
+    for unit in batch {
+        let temporary = directory.join(format!("{own}.txt"));
+        fs::write(&temporary, &library).map_err(failed)?;
+        fs::rename(&temporary, unit.index(directory)).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// A folder in Cargo's target folder.
+fn cache_directory() -> Result<PathBuf, EmulatorError> {
+    let directory = crate::target_dir().map_err(|message| EmulatorError::Compiler { message })?.join("emulator");
+    fs::create_dir_all(&directory)
+        .map_err(|error| EmulatorError::Compiler { message: format!("{}: {error}", directory.display()) })?;
+    Ok(directory)
+}

@@ -1,0 +1,453 @@
+// The host prelude: what generated kernels are compiled against where there is no GPU.
+//
+// Every access to global and shared memory, every barrier and every machine instruction becomes a call of the emulator
+// through the table `host`. A kernel's own arithmetic, and the operator's, is compiled as it stands.
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#define __device__
+#define __forceinline__ inline
+#define __syncthreads() ::emulator::host->barrier(__LINE__)
+#define __trap() ::emulator::host->trap(__LINE__)
+
+namespace emulator {
+
+// What is known of a value's past. Mirrored by `Origin` in Rust.
+struct Origin {
+  std::uint32_t depth; // the longest chain of operator applications that led to the value
+  std::uint32_t event; // the event of the trace that brought it forth; 0 where there is none
+};
+
+inline constexpr std::uint32_t NEVER_SET = 0xffffffff; // the depth of a variable that has been given no value
+
+enum Atomic : std::uint32_t { LOAD_RELAXED, LOAD_ACQUIRE, STORE_RELAXED, STORE_RELEASE, ADD };
+enum Exchange : std::uint32_t { SYNC, SHUFFLE, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR, BALLOT };
+
+// The emulator's side. Mirrored by `Host` in Rust.
+struct Host {
+  std::uint32_t (*thread_index)();
+  std::uint32_t (*block_index)();
+  std::uint32_t (*block_size)();
+  std::uint32_t (*grid_size)();
+  void (*read)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t align, std::uint32_t line,
+               void* to, Origin* origin);
+  void (*write)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t align, std::uint32_t line,
+                const void* from, const Origin* origin);
+  void (*atomic)(std::uint32_t what, std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line,
+                 void* value);
+  void (*fence)(std::uint32_t line);
+  void (*pause)(std::uint32_t line);
+  void (*barrier)(std::uint32_t line);
+  void (*exchange)(std::uint32_t what, std::uint32_t argument, std::uint32_t size, std::uint32_t line, void* value);
+  void (*apply)(std::uint32_t line, std::uint32_t size, const void* left, const void* right, const Origin* left_origin,
+                const Origin* right_origin, Origin* origin);
+  std::uint32_t (*shared)(std::uint32_t declaration, const char* name, std::uint64_t bytes, std::uint32_t align,
+                          std::uint32_t line);
+  std::uint64_t (*address)(std::uint32_t buffer, std::int64_t offset);
+  void (*trap)(std::uint32_t line);
+};
+
+extern const Host* host;
+
+// A partial result in a register, with its past. It stands wherever the kernel says the operator's state type.
+template <class T>
+struct Value {
+  T value;
+  Origin origin;
+
+  Value() : origin{NEVER_SET, 0} {}
+  Value(const T& value) : value(value), origin{0, 0} {}
+  operator const T&() const { return value; }
+};
+
+template <class T>
+inline constexpr bool is_value = false;
+template <class T>
+inline constexpr bool is_value<Value<T>> = true;
+
+// What lies in memory where the kernel says T.
+template <class T>
+struct StoredAs {
+  using type = T;
+};
+template <class T>
+struct StoredAs<Value<T>> {
+  using type = T;
+};
+template <class T, std::size_t N>
+struct StoredAs<T[N]> {
+  using type = typename StoredAs<T>::type[N];
+};
+template <class T>
+struct Pointer;
+template <class T>
+struct StoredAs<Pointer<T>> {
+  using type = T*;
+};
+template <class T>
+using Stored = typename StoredAs<std::remove_const_t<T>>::type;
+
+template <class T>
+struct Reference;
+
+// An index, with the line on which it stands. What is computed from it stands there too.
+struct Index {
+  std::int64_t value;
+  std::uint32_t line;
+  template <class I, std::enable_if_t<std::is_integral_v<I> || std::is_enum_v<I>, int> = 0>
+  Index(I value, std::uint32_t line = __builtin_LINE()) : value((std::int64_t)value), line(line) {}
+  template <class U>
+  Index(const Reference<U>& value, std::uint32_t line = __builtin_LINE())
+      : value((std::int64_t)(std::remove_const_t<U>)value), line(line) {}
+  friend Index operator+(const Index& i, const Index& j) { return Index(i.value + j.value, i.line); }
+  friend Index operator-(const Index& i, const Index& j) { return Index(i.value - j.value, i.line); }
+  friend Index operator*(const Index& i, const Index& j) { return Index(i.value * j.value, i.line); }
+  friend Index operator/(const Index& i, const Index& j) { return Index(i.value / j.value, i.line); }
+  friend Index operator%(const Index& i, const Index& j) { return Index(i.value % j.value, i.line); }
+};
+
+// A pointer into a buffer that the emulator knows, or (buffer 0) to a variable of the thread's own.
+template <class T>
+struct Pointer {
+  std::uint32_t buffer;
+  std::int64_t offset; // in bytes; the address where the buffer is 0
+
+  Pointer() : buffer(0), offset(0) {}
+  Pointer(std::nullptr_t) : buffer(0), offset(0) {}
+  Pointer(std::uint32_t buffer, std::int64_t offset) : buffer(buffer), offset(offset) {}
+  Pointer(T* local) : buffer(0), offset((std::int64_t)(std::intptr_t)local) {}
+  template <class U>
+    requires std::is_same_v<const U, T>
+  Pointer(const Pointer<U>& other) : buffer(other.buffer), offset(other.offset) {}
+  template <class U>
+    requires(!std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+  explicit Pointer(const Pointer<U>& other) : Pointer(other.buffer, other.offset) {
+    if constexpr (is_value<U>) {
+      if (buffer == 0 && offset != 0) {
+        other.local()->origin = Origin{0, 0}; // its bytes can now be set one by one
+      }
+    }
+  }
+  template <class U>
+    requires(!std::is_same_v<std::remove_const_t<U>, std::remove_const_t<T>>)
+  explicit Pointer(U* local) : buffer(0), offset((std::int64_t)(std::intptr_t)local) {
+    if constexpr (is_value<U>) {
+      local->origin = Origin{0, 0}; // as above
+    }
+  }
+
+  void check(std::uint32_t line) const {
+    if (offset == 0) {
+      host->trap(line); // a null pointer
+    }
+  }
+  using Pointee = std::remove_const_t<T>;
+  T* local() const { return (T*)(std::intptr_t)offset; }
+  static constexpr std::int64_t SIZE = sizeof(Stored<T>);
+
+  Reference<T> operator[](Index i) const;
+  Pointer at(std::int64_t i) const { return Pointer(buffer, offset + i * (buffer == 0 ? (std::int64_t)sizeof(T) : SIZE)); }
+  explicit operator bool() const { return buffer != 0 || offset != 0; }
+  explicit operator std::uint64_t() const { return buffer == 0 ? (std::uint64_t)offset : host->address(buffer, offset); }
+  Pointer& operator+=(std::int64_t i) { return *this = at(i); }
+  Pointer& operator-=(std::int64_t i) { return *this = at(-i); }
+  Pointer& operator++() { return *this = at(1); }
+  Pointer& operator--() { return *this = at(-1); }
+  friend Pointer operator+(const Pointer& p, std::int64_t i) { return p.at(i); }
+  friend Pointer operator+(std::int64_t i, const Pointer& p) { return p.at(i); }
+  friend Pointer operator-(const Pointer& p, std::int64_t i) { return p.at(-i); }
+  friend std::int64_t operator-(const Pointer& p, const Pointer& q) {
+    return (p.offset - q.offset) / (p.buffer == 0 ? (std::int64_t)sizeof(T) : SIZE);
+  }
+  friend bool operator==(const Pointer& p, const Pointer& q) { return p.buffer == q.buffer && p.offset == q.offset; }
+  friend bool operator<(const Pointer& p, const Pointer& q) { return p.offset < q.offset; }
+};
+
+// What a pointer points at: reading and writing it are the calls that the emulator watches.
+template <class T>
+struct Reference {
+  Pointer<T> pointer;
+  std::uint32_t line;
+
+  using Plain = std::remove_const_t<T>;
+
+  Reference(Pointer<T> pointer, std::uint32_t line) : pointer(pointer), line(line) {}
+
+  Plain read() const {
+    if (pointer.buffer == 0) {
+      pointer.check(line);
+      return *pointer.local();
+    }
+    Plain plain;
+    if constexpr (is_value<Plain>) {
+      host->read(pointer.buffer, pointer.offset, sizeof(plain.value), alignof(Stored<T>), line, &plain.value, &plain.origin);
+    } else {
+      host->read(pointer.buffer, pointer.offset, sizeof(plain), alignof(Stored<T>), line, &plain, nullptr);
+    }
+    return plain;
+  }
+  void write(const Plain& plain) const {
+    static_assert(!std::is_const_v<T>, "a write through a pointer to const");
+    if (pointer.buffer == 0) {
+      pointer.check(line);
+      *pointer.local() = plain;
+    } else if constexpr (is_value<Plain>) {
+      host->write(pointer.buffer, pointer.offset, sizeof(plain.value), alignof(Stored<T>), line, &plain.value, &plain.origin);
+    } else {
+      host->write(pointer.buffer, pointer.offset, sizeof(plain), alignof(Stored<T>), line, &plain, nullptr);
+    }
+  }
+
+  operator Plain() const { return read(); }
+  template <class U>
+    requires(is_value<Plain> && std::is_same_v<U, Stored<T>>)
+  operator U() const {
+    return read().value;
+  }
+  template <class U>
+    requires(!is_value<Plain> && std::is_same_v<U, Value<Plain>>)
+  operator U() const {
+    return U(read());
+  }
+  const Reference& operator=(const Plain& plain) const {
+    write(plain);
+    return *this;
+  }
+  const Reference& operator=(const Reference& other) const {
+    write(other.read());
+    return *this;
+  }
+  template <class U>
+  const Reference& operator=(const Reference<U>& other) const {
+    write(other.read());
+    return *this;
+  }
+  template <class U>
+  const Reference& operator+=(const U& other) const {
+    write((Plain)(read() + other));
+    return *this;
+  }
+  template <class U>
+  const Reference& operator|=(const U& other) const {
+    write((Plain)(read() | other));
+    return *this;
+  }
+  template <class U>
+  const Reference& operator&=(const U& other) const {
+    write((Plain)(read() & other));
+    return *this;
+  }
+  Pointer<T> operator&() const { return pointer; }
+};
+
+template <class T>
+Reference<T> Pointer<T>::operator[](Index i) const {
+  return Reference<T>(at(i.value), i.line);
+}
+
+// A shared array of arrays.
+template <class T, std::size_t N>
+struct Rows {
+  Pointer<T> first;
+  Pointer<T> operator[](std::size_t i) const { return first.at((std::int64_t)(i * N)); }
+};
+
+template <class T>
+Pointer<T> shared(std::uint32_t declaration, const char* name, std::size_t length, std::size_t align, std::uint32_t line) {
+  if (align < alignof(Stored<T>)) {
+    align = alignof(Stored<T>);
+  }
+  return Pointer<T>(host->shared(declaration, name, length * sizeof(Stored<T>), (std::uint32_t)align, line), 0);
+}
+
+// `p->name`: a place in memory, or a pointer to the first item where the member is an array.
+template <class T, class M>
+auto field(const Pointer<T>& pointer, M std::remove_const_t<T>::* member, std::uint32_t line) {
+  using Plain = std::remove_const_t<T>;
+  alignas(Plain) static char anywhere[sizeof(Plain)];
+  Plain* object = (Plain*)anywhere;
+  const std::int64_t offset = pointer.offset + ((char*)&(object->*member) - (char*)object);
+  using Item = std::remove_extent_t<M>;
+  using Place = Pointer<std::conditional_t<std::is_const_v<T>, const Item, Item>>;
+  if constexpr (std::is_array_v<M>) {
+    return Place(pointer.buffer, offset);
+  } else {
+    return Reference(Place(pointer.buffer, offset), line);
+  }
+}
+#define EMULATOR_FIELD(pointer, name, line)                                                                             \
+  ::emulator::field(pointer, &std::remove_cvref_t<decltype(pointer)>::Pointee::name, line)
+
+// `sizeof` of a variable, and of what a pointer points at, as on the GPU.
+#define EMULATOR_SIZE(variable) sizeof(::emulator::Stored<std::remove_cvref_t<decltype(variable)>>)
+#define EMULATOR_POINTEE_SIZE(pointer) sizeof(::emulator::Stored<typename std::remove_cvref_t<decltype(pointer)>::Pointee>)
+
+// memcpy. A variable that is set byte by byte is set.
+template <class To, class From>
+void copy_bytes(To* to, const From* from, std::size_t bytes, std::uint32_t line = __builtin_LINE()) {
+  if ((is_value<To> && bytes > sizeof(Stored<To>)) || (is_value<From> && bytes > sizeof(Stored<From>))) {
+    host->trap(line);
+  }
+  std::memcpy((void*)to, (const void*)from, bytes);
+  if constexpr (is_value<To>) {
+    to->origin = Origin{0, 0};
+  }
+}
+template <class To, class From>
+void copy_bytes(To* to, const Pointer<From>& from, std::size_t bytes, std::uint32_t line = __builtin_LINE()) {
+  if (from.buffer == 0) {
+    copy_bytes(to, from.local(), bytes, line);
+  } else {
+    host->read(from.buffer, from.offset, bytes, 1, line, to, nullptr);
+  }
+}
+template <class To, class From>
+void copy_bytes(const Pointer<To>& to, const From* from, std::size_t bytes, std::uint32_t line = __builtin_LINE()) {
+  if (to.buffer == 0) {
+    copy_bytes(to.local(), from, bytes, line);
+  } else {
+    host->write(to.buffer, to.offset, bytes, 1, line, from, nullptr);
+  }
+}
+
+// Applies the operator. The order in which the operands are read is the compiler's choice, as on the GPU.
+template <class T>
+struct ResultOf;
+template <class R, class C, class... A>
+struct ResultOf<R (C::*)(A...) const> {
+  using type = std::remove_cvref_t<R>;
+};
+template <class R, class C, class... A>
+struct ResultOf<R (C::*)(A...)> {
+  using type = std::remove_cvref_t<R>;
+};
+template <class R, class... A>
+struct ResultOf<R (*)(A...)> {
+  using type = std::remove_cvref_t<R>;
+};
+template <class Op>
+using State = typename ResultOf<decltype(&Op::combine)>::type;
+
+template <class Op>
+Value<State<Op>> apply(const Op& op, std::uint32_t line, const Value<State<Op>>& left, const Value<State<Op>>& right) {
+  Origin origin;
+  host->apply(line, sizeof(State<Op>), &left.value, &right.value, &left.origin, &right.origin, &origin);
+  Value<State<Op>> result(op.combine(left.value, right.value));
+  result.origin = origin;
+  return result;
+}
+
+// A kernel's arguments as the emulator hands them over: a pointer as a buffer and an offset, all else by its bytes.
+struct Handle {
+  std::uint32_t buffer;
+  std::int64_t offset;
+};
+template <class T>
+struct Argument {
+  static constexpr std::uint32_t SIZE = sizeof(Stored<T>);
+  static std::remove_const_t<T> get(const void* argument) {
+    Stored<T> value;
+    std::memcpy(&value, argument, sizeof(value));
+    return value;
+  }
+};
+template <class T>
+struct Argument<Pointer<T>> {
+  static constexpr std::uint32_t SIZE = 0;
+  static Pointer<T> get(const void* argument) {
+    const Handle* handle = (const Handle*)argument;
+    return Pointer<T>(handle->buffer, handle->offset);
+  }
+};
+template <class T>
+struct Argument<const Pointer<T>> : Argument<Pointer<T>> {};
+
+// The operator gave up.
+[[noreturn]] inline void give_up() {
+  host->trap(0);
+  __builtin_unreachable();
+}
+
+// The machine instructions, as the kernels call them.
+namespace machine {
+
+template <class T>
+T min(T a, T b) {
+  return b < a ? b : a;
+}
+template <class T>
+T max(T a, T b) {
+  return a < b ? b : a;
+}
+
+inline void __syncwarp(std::uint32_t line = __builtin_LINE()) {
+  host->exchange(SYNC, 0, 0, line, nullptr);
+}
+
+template <class T>
+std::remove_const_t<T> exchange(std::uint32_t what, T value, std::uint32_t argument, std::uint32_t line) {
+  host->exchange(what, argument, sizeof(value), line, (void*)&value);
+  return value;
+}
+template <class T>
+T shuffle(T value, unsigned lane, std::uint32_t line = __builtin_LINE()) {
+  return exchange(SHUFFLE, value, lane, line);
+}
+template <class T>
+T shuffle_up(T value, unsigned delta, std::uint32_t line = __builtin_LINE()) {
+  return exchange(SHUFFLE_UP, value, delta, line);
+}
+template <class T>
+T shuffle_down(T value, unsigned delta, std::uint32_t line = __builtin_LINE()) {
+  return exchange(SHUFFLE_DOWN, value, delta, line);
+}
+template <class T>
+T shuffle_xor(T value, unsigned mask, std::uint32_t line = __builtin_LINE()) {
+  return exchange(SHUFFLE_XOR, value, mask, line);
+}
+inline unsigned ballot(bool predicate, std::uint32_t line = __builtin_LINE()) {
+  return exchange(BALLOT, (unsigned)predicate, 0, line);
+}
+inline int last_lane_where(bool condition, std::uint32_t line = __builtin_LINE()) {
+  return 31 - std::countl_zero(ballot(condition, line));
+}
+
+template <class T>
+Stored<T> atomic(std::uint32_t what, Pointer<T> pointer, Stored<T> value, std::uint32_t line) {
+  host->atomic(what, pointer.buffer, pointer.offset, sizeof(value), line, &value);
+  return value;
+}
+template <class T>
+Stored<T> load_relaxed(Pointer<T> pointer, std::uint32_t line = __builtin_LINE()) {
+  return atomic(LOAD_RELAXED, pointer, Stored<T>(), line);
+}
+template <class T>
+Stored<T> load_acquire(Pointer<T> pointer, std::uint32_t line = __builtin_LINE()) {
+  return atomic(LOAD_ACQUIRE, pointer, Stored<T>(), line);
+}
+template <class T>
+void store_relaxed(Pointer<T> pointer, std::type_identity_t<Stored<T>> value, std::uint32_t line = __builtin_LINE()) {
+  atomic(STORE_RELAXED, pointer, value, line);
+}
+template <class T>
+void store_release(Pointer<T> pointer, std::type_identity_t<Stored<T>> value, std::uint32_t line = __builtin_LINE()) {
+  atomic(STORE_RELEASE, pointer, value, line);
+}
+inline unsigned take_number(Pointer<unsigned> counter, std::uint32_t line = __builtin_LINE()) {
+  return atomic(ADD, counter, 1u, line);
+}
+inline void fence(std::uint32_t line = __builtin_LINE()) {
+  host->fence(line);
+}
+inline void pause(std::uint32_t line = __builtin_LINE()) {
+  host->pause(line);
+}
+
+} // namespace machine
+} // namespace emulator

@@ -1,0 +1,226 @@
+//! The scheduler: a coroutine for each thread of the resident blocks, resumed in an order drawn from the seed.
+
+use std::{cell::RefCell, collections::VecDeque, ffi::c_void};
+
+use corosensei::{Coroutine, CoroutineResult, stack::DefaultStack};
+
+use super::{
+    callbacks::{self, machine},
+    machine::{Machine, Shape, State, shuffle},
+    random::Random,
+};
+
+/// Bytes of a thread's stack. Only the pages that a thread touches take memory.
+const STACK: usize = 128 * 1024;
+
+/// Rounds of waiting, with nothing changing meanwhile, after which a thread is taken to wait for ever.
+const ROUNDS: u32 = 16;
+
+thread_local! {
+    /// Stacks of threads that have ended.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+type Fiber = Coroutine<(), (), (), DefaultStack>;
+
+/// In which order threads that can go on do so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Any of them.
+    Random,
+    /// The one that waited longest: all threads move side by side.
+    First,
+    /// The one that came last: some threads run far ahead of others.
+    Last,
+}
+
+/// Executes a launch. Faults are left in the machine.
+///
+/// # Safety
+///
+/// A machine is active, prepared for a launch of this shape, and `arguments` are those that `entry` takes.
+pub(super) unsafe fn launch(
+    shape: Shape,
+    resident: usize,
+    entry: unsafe extern "C" fn(*const *const c_void),
+    arguments: *const *const c_void,
+) -> std::io::Result<()> {
+    let mut random = machine(|machine| Random::new(machine.random.bits()));
+    let mut pending: Vec<u32> = (0..shape.blocks).collect();
+    // The hardware promises nothing about the order in which blocks start.
+    shuffle(&mut pending, &mut random);
+    let order = [Order::Random, Order::Random, Order::First, Order::Last][random.below(4)];
+    let slots = resident.max(1).min(pending.len());
+    let mut scheduler = Scheduler {
+        pending,
+        fibers: (0..slots).map(|_| Vec::new()).collect(),
+        ready: VecDeque::new(),
+        paused: Vec::new(),
+        order,
+        random,
+        threads: shape.threads as usize,
+    };
+    for slot in 0..slots {
+        // SAFETY: the caller vouches for the arguments.
+        unsafe { scheduler.start_block(slot, entry, arguments)? };
+    }
+    // SAFETY: as above.
+    unsafe { scheduler.run(entry, arguments) }
+}
+
+struct Scheduler {
+    /// Blocks that have not started; the next is the last.
+    pending: Vec<u32>,
+    /// The threads of the resident blocks. `None` for one that has ended.
+    fibers: Vec<Vec<Option<Fiber>>>,
+    ready: VecDeque<(usize, usize)>,
+    paused: Vec<(usize, usize)>,
+    order: Order,
+    random: Random,
+    threads: usize,
+}
+
+impl Scheduler {
+    /// # Safety
+    ///
+    /// As for [`launch`].
+    unsafe fn start_block(
+        &mut self,
+        slot: usize,
+        entry: unsafe extern "C" fn(*const *const c_void),
+        arguments: *const *const c_void,
+    ) -> std::io::Result<()> {
+        let Some(index) = self.pending.pop() else { return Ok(()) };
+        machine(|machine| machine.begin_block(slot, index));
+        self.fibers[slot].clear();
+        for _ in 0..self.threads {
+            let stack = match STACKS.with_borrow_mut(Vec::pop) {
+                Some(stack) => stack,
+                None => DefaultStack::new(STACK)?,
+            };
+            let fiber = Coroutine::with_stack(stack, move |yielder, ()| {
+                // SAFETY: the caller vouches for the arguments; fibers are resumed only while the launch lasts.
+                unsafe { callbacks::execute(yielder, entry, arguments) };
+            });
+            self.fibers[slot].push(Some(fiber));
+        }
+        let mut threads: Vec<(usize, usize)> = (0..self.threads).map(|thread| (slot, thread)).collect();
+        shuffle(&mut threads, &mut self.random);
+        self.ready.extend(threads);
+        Ok(())
+    }
+
+    /// Takes the next thread that can go on; `None` where all wait.
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if !self.paused.is_empty() && (self.ready.is_empty() || self.random.one_in(8)) {
+            self.resume_paused();
+        }
+        if self.ready.is_empty() {
+            return None;
+        }
+        let any = self.order == Order::Random || self.random.one_in(8);
+        match self.order {
+            _ if any => {
+                let index = self.random.below(self.ready.len());
+                self.ready.swap_remove_back(index)
+            }
+            Order::First => self.ready.pop_front(),
+            _ => self.ready.pop_back(),
+        }
+    }
+
+    /// Threads that wait for a change look again, unless they have looked often enough with nothing changing.
+    fn resume_paused(&mut self) {
+        let hopeless =
+            machine(|machine| self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, ROUNDS)));
+        if hopeless && self.ready.is_empty() {
+            return;
+        }
+        for (slot, thread) in self.paused.drain(..) {
+            machine(|machine| machine.wake(slot, thread));
+            self.ready.push_back((slot, thread));
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`launch`].
+    unsafe fn run(
+        mut self,
+        entry: unsafe extern "C" fn(*const *const c_void),
+        arguments: *const *const c_void,
+    ) -> std::io::Result<()> {
+        let mut live = self.fibers.iter().filter(|fibers| !fibers.is_empty()).count();
+        while live > 0 {
+            let Some((slot, thread)) = self.next() else {
+                let not_started = self.pending.len() as u32;
+                machine(|machine| machine.fault = Some(machine.stuck(not_started)));
+                break;
+            };
+            let Some(fiber) = &mut self.fibers[slot][thread] else { continue };
+            machine(|machine| (machine.slot, machine.thread) = (slot, thread));
+            let result = fiber.resume(());
+            if machine(|machine| machine.fault.is_some()) {
+                break;
+            }
+            machine(|machine| self.ready.extend(machine.woken.drain(..)));
+            match result {
+                CoroutineResult::Yield(()) => {
+                    if machine(|machine| machine.state(slot, thread) == State::Paused) {
+                        self.paused.push((slot, thread));
+                    }
+                }
+                CoroutineResult::Return(()) => {
+                    if let Some(fiber) = self.fibers[slot][thread].take() {
+                        STACKS.with_borrow_mut(|stacks| stacks.push(fiber.into_stack()));
+                    }
+                    if machine(|machine| machine.block_has_ended(slot)) {
+                        machine(|machine| machine.end_block(slot));
+                        if self.pending.is_empty() {
+                            live -= 1;
+                        } else {
+                            // SAFETY: the caller vouches for the arguments.
+                            unsafe { self.start_block(slot, entry, arguments)? };
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Scheduler {
+    /// Gives the stacks of threads that never end back, without unwinding them: they hold nothing to be dropped.
+    fn drop(&mut self) {
+        for mut fiber in self.fibers.drain(..).flatten().flatten() {
+            if fiber.started() && !fiber.done() {
+                // SAFETY: a suspended thread holds plain values on its stack: a kernel's variables, numbers and pointers.
+                unsafe { fiber.force_reset() };
+            }
+            if fiber.done() {
+                STACKS.with_borrow_mut(|stacks| stacks.push(fiber.into_stack()));
+            }
+        }
+    }
+}
+
+impl Machine {
+    pub(super) fn state(&self, slot: usize, thread: usize) -> State {
+        self.blocks[slot].as_ref().map_or(State::Done, |block| block.threads[thread].state)
+    }
+
+    fn wake(&mut self, slot: usize, thread: usize) {
+        if let Some(block) = &mut self.blocks[slot] {
+            block.threads[thread].state = State::Ready;
+        }
+    }
+
+    fn waits_in_vain(&self, slot: usize, thread: usize, rounds: u32) -> bool {
+        self.blocks[slot].as_ref().is_some_and(|block| block.threads[thread].waited(self.progress) >= rounds)
+    }
+
+    fn block_has_ended(&self, slot: usize) -> bool {
+        self.blocks[slot].as_ref().is_some_and(|block| block.returned as usize == block.threads.len())
+    }
+}

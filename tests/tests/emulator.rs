@@ -1,0 +1,208 @@
+//! Every rung of the ladder, executed in the emulator: the interval monoid over everything, many other operators over much
+//! of it.
+
+use scan_codegen::{Overrides, PlanError};
+use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_tests::{
+    emulator::{Emulator, EmulatorError, Module, Program},
+    operators::{
+        AffineU32, BROKEN, Brackets, Bytes3Sum, COVERS, EMPTY, Interval, MatrixProduct, MixedSum, Permute,
+        PolynomialHash, Span, TakeLeft, TakeRight, TestOperator, compose, mixed,
+    },
+    reference::WAYS,
+    strategies,
+};
+
+/// Threads of a block: few, so that short inputs have several tiles and several levels of totals.
+const THREADS: u32 = 32;
+
+fn program<Op: TestOperator>(strategy: Strategy, way: (ScanKind, bool), threads: u32) -> Program<Op> {
+    try_program(strategy, way, threads).unwrap()
+}
+
+fn try_program<Op: TestOperator>(
+    strategy: Strategy,
+    (kind, with_initial_value): (ScanKind, bool),
+    threads: u32,
+) -> Result<Program<Op>, EmulatorError> {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(strategy);
+    overrides.threads = Some(threads);
+    let initial_value = with_initial_value.then(Op::initial_value);
+    Program::new(Op::new(), kind, initial_value, &overrides)
+}
+
+/// An emulator that differs from run to run, and is the same in every test run.
+fn emulator<Op: TestOperator>(seed: u64, program: &Program<Op>) -> Emulator {
+    let choice = mixed(seed);
+    // Blocks that wait for blocks with a smaller index need room for all.
+    let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+    let resident = if needs_all { usize::MAX } else { [1, 2, 4, 7][(choice % 4) as usize] };
+    let emulator = Emulator::new(choice).resident_blocks(resident);
+    match choice >> 8 & 3 {
+        0 => emulator.interrupt_once_in(8),
+        _ => emulator,
+    }
+}
+
+fn adjacent(a: &Span, b: &Span) -> bool {
+    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
+    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
+}
+
+fn input<Op: TestOperator>(length: u64) -> Vec<Op::Item> {
+    (0..length).map(Op::input).collect()
+}
+
+/// Runs a program at each length, once in place, and once from addresses that are aligned for one element only.
+fn climb<Op: TestOperator>(
+    program: &Program<Op>,
+    lengths: &[u64],
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), (u64, EmulatorError)> {
+    for (seed, &length) in (0..).zip(lengths) {
+        let input = input::<Op>(length);
+        let emulator = |variant: u64| prepare(emulator(seed * 8 + variant, program));
+        program.verify(&emulator(0), &input).map_err(|error| (length, error))?;
+        if seed % 3 == 0 {
+            program.verify_in_place(&emulator(1), &input).map_err(|error| (length, error))?;
+        }
+        if seed % 4 == 1 {
+            let offsets = ([1, 3, 7][seed as usize % 3], [7, 1, 3][seed as usize % 3]);
+            program.verify_at_offset(&emulator(2), &input, offsets).map_err(|error| (length, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Compiles all at once, then runs all; tells of every program that fails.
+fn climb_all<Op: TestOperator>(
+    programs: &[Program<Op>],
+    lengths: impl Fn(u64) -> Vec<u64>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    let mut failures = Vec::new();
+    for program in programs {
+        if let Err((length, error)) = climb(program, &lengths(u64::from(program.plan.tile)), &prepare) {
+            failures.push(format!("{length} elements: {error}\n{}", program.plan));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
+}
+
+/// Lengths at the edges of warps and tiles, and some far from them.
+fn edges(tile: u64) -> Vec<u64> {
+    vec![0, 1, 2, 3, 31, 32, 33, tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1, 1_019, 4_101]
+}
+
+fn interval(kind: ScanKind, with_initial_value: bool) {
+    let programs: Vec<_> =
+        strategies::all().map(|strategy| program::<Interval>(strategy, (kind, with_initial_value), THREADS)).collect();
+    climb_all(&programs, edges, |emulator| emulator.check(adjacent));
+}
+
+#[test]
+fn interval_inclusive() {
+    interval(ScanKind::Inclusive, false);
+}
+
+#[test]
+fn interval_inclusive_with_initial_value() {
+    interval(ScanKind::Inclusive, true);
+}
+
+#[test]
+fn interval_exclusive() {
+    interval(ScanKind::Exclusive, false);
+}
+
+#[test]
+fn interval_exclusive_with_initial_value() {
+    interval(ScanKind::Exclusive, true);
+}
+
+/// Wider blocks, in which warps must wait for each other, and more elements.
+#[test]
+fn interval_in_blocks_of_several_warps() {
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .map(|(index, strategy)| program::<Interval>(strategy, WAYS[index % 4], [64, 128, 256][index % 3]))
+        .collect();
+    climb_all(&programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
+}
+
+/// Every strategy for which the index is a multiple of `step`, each in one of the four ways.
+fn other<Op: TestOperator>(first: usize, step: usize) {
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .skip(first % step)
+        .step_by(step)
+        .filter_map(|(index, strategy)| {
+            match try_program::<Op>(strategy, WAYS[(index / step + first) % 4], THREADS) {
+                Ok(program) => Some(program),
+                // The largest elements leave no shared memory for runs.
+                Err(EmulatorError::Plan(PlanError::Run { .. })) if size_of::<Op::Item>() == 256 => None,
+                Err(other) => panic!("{strategy}: {other}"),
+            }
+        })
+        .collect();
+    climb_all(&programs, |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
+}
+
+macro_rules! other_operators {
+    ($($name:ident: $op:ty, $first:literal, $step:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            other::<$op>($first, $step);
+        }
+    )*};
+}
+
+other_operators! {
+    sum_i32: ops::Sum<i32>, 0, 1;
+    sum_f32: ops::Sum<f32>, 1, 1;
+    sum_u8: ops::Sum<u8>, 2, 1;
+    max_f32: ops::Max<f32>, 3, 1;
+    take_left: TakeLeft, 0, 1;
+    take_right: TakeRight, 1, 1;
+    affine_u32: AffineU32, 2, 1;
+    brackets: Brackets, 3, 1;
+    permutation: Permute, 0, 1;
+    polynomial_hash: PolynomialHash, 1, 1;
+    mixed12: MixedSum, 2, 1;
+    sum_i128: ops::Sum<i128>, 3, 1;
+    sum_i16: ops::Sum<i16>, 0, 7;
+    sum_u64: ops::Sum<u64>, 1, 7;
+    sum_usize: ops::Sum<usize>, 2, 7;
+    sum_f64: ops::Sum<f64>, 3, 7;
+    product_u32: ops::Product<u32>, 4, 7;
+    min_i64: ops::Min<i64>, 5, 7;
+    bit_xor_u16: ops::BitXor<u16>, 6, 7;
+    bit_and_u32: ops::BitAnd<u32>, 0, 7;
+    bit_or_i8: ops::BitOr<i8>, 1, 7;
+    all: ops::All, 2, 7;
+    any: ops::Any, 3, 7;
+    affine: compose, 4, 7;
+    bytes3: Bytes3Sum, 5, 7;
+    matrix2: MatrixProduct<2>, 6, 7;
+    matrix3: MatrixProduct<3>, 0, 7;
+    matrix4: MatrixProduct<4>, 1, 7;
+    matrix8: MatrixProduct<8>, 2, 11;
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let strategy = strategies::all().find(|strategy| strategy.carry == Carry::LookBack).unwrap();
+    let program = program::<Interval>(strategy, WAYS[0], THREADS);
+    let run = |seed| {
+        let emulator = Emulator::new(seed).interrupt_once_in(4).trace();
+        program.run(&emulator, &input::<Interval>(500)).unwrap()
+    };
+    let (first, second, other) = (run(1), run(1), run(2));
+    assert_eq!(first.trace, second.trace);
+    assert_eq!(first.counters, second.counters);
+    assert_ne!(first.trace, other.trace, "another seed gives another order of events");
+    assert_eq!(first.output, other.output);
+}

@@ -1,0 +1,392 @@
+//! Faults planted into generated kernels, one at a time: the emulator finds each, and calls it by its name.
+
+use scan_codegen::Overrides;
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
+use scan_tests::{
+    emulator::{Access, Emulator, EmulatorError, FaultKind, Program},
+    operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator},
+};
+
+/// Kogge-Stone blocks of 32 threads, so that short inputs have several tiles and levels.
+fn program(carry: Carry, kind: ScanKind, with_initial_value: bool) -> Program<Interval> {
+    program_of(BlockScan::of(Network::KoggeStone), carry, kind, with_initial_value)
+}
+
+fn program_of(block: BlockScan, carry: Carry, kind: ScanKind, with_initial_value: bool) -> Program<Interval> {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(Strategy { block, carry });
+    overrides.threads = Some(32);
+    let initial_value = with_initial_value.then(Interval::initial_value);
+    Program::new(Interval, kind, initial_value, &overrides).unwrap()
+}
+
+fn hierarchical() -> Program<Interval> {
+    program(Carry::Hierarchical, ScanKind::Inclusive, false)
+}
+
+/// Changes the one place in the text that says `from`.
+fn plant(mut program: Program<Interval>, from: &str, to: &str) -> Program<Interval> {
+    let text = &program.source.text;
+    assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once:\n{text}");
+    program.source.text = text.replace(from, to);
+    program
+}
+
+fn emulator(seed: u64) -> Emulator {
+    Emulator::new(seed).check(|a: &Span, b: &Span| {
+        let adjacent = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
+        a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || adjacent)
+    })
+}
+
+fn input(length: u64) -> Vec<Span> {
+    (0..length).map(Interval::input).collect()
+}
+
+const LENGTH: u64 = 1_500;
+
+/// What the emulator finds, whatever the seed.
+fn faults(program: &Program<Interval>) -> Vec<(FaultKind, u32, String)> {
+    (0..6)
+        .map(|seed| match program.verify(&emulator(seed).resident_blocks(1 + seed as usize), &input(LENGTH)) {
+            Err(EmulatorError::Fault(fault)) => (fault.kind.clone(), fault.place.line, fault.to_string()),
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("seed {seed}: nothing was found in\n{}", program.source.text),
+        })
+        .collect()
+}
+
+/// The number of the line that has this in it, which must be the only one.
+fn line_of(program: &Program<Interval>, part: &str) -> u32 {
+    let mut lines = program.source.text.lines().zip(1..).filter(|(line, _)| line.contains(part));
+    let (_, number) = lines.next().unwrap();
+    assert!(lines.next().is_none(), "`{part}` stands in several lines");
+    number
+}
+
+fn assert_faults(program: &Program<Interval>, is_expected: impl Fn(&FaultKind) -> bool) {
+    for (kind, _, text) in faults(program) {
+        assert!(is_expected(&kind), "{text}");
+    }
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_planted() {
+    let chained = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
+    for program in [hierarchical(), program(Carry::Hierarchical, ScanKind::Exclusive, true), by_flags(FENCED), chained]
+    {
+        for seed in 0..6 {
+            let emulator = emulator(seed).interrupt_once_in(8).resident_blocks(1 + seed as usize);
+            program.verify(&emulator, &input(LENGTH)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_missing_barrier_is_a_race() {
+    let program = plant(hierarchical(), "__syncthreads(); // this step has been read", "");
+    let lines = [line_of(&program, "combine(x[i - stride], x[i])"), line_of(&program, "x[i] = sum")];
+    for (kind, line, text) in faults(&program) {
+        let FaultKind::Race { spot, other, .. } = kind else { panic!("{text}") };
+        assert_eq!(spot.buffer, "shared tile", "{text}");
+        assert!(lines.contains(&line) && lines.contains(&other.line), "{text}");
+        assert!(text.contains("in interval_scan_sections (interval.cu, line "), "{text}");
+    }
+}
+
+#[test]
+fn two_writers_are_a_race() {
+    let program = plant(
+        hierarchical(),
+        "  if (threadIdx.x == 0) {\n    totals[blockIdx.x] = total;\n  }",
+        "  totals[blockIdx.x] = total;",
+    );
+    assert_faults(&program, |kind| {
+        matches!(kind, FaultKind::Race { access: Access::Write, other_access: Access::Write, .. })
+    });
+}
+
+#[test]
+fn a_read_of_what_nothing_has_written() {
+    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    tile[i] = input[i];";
+    let program = plant(hierarchical(), from, &from.replace("threadIdx.x;", "threadIdx.x + 1;"));
+    let line = line_of(&program, "combine(x[i - stride], x[i])");
+    for (kind, found, text) in faults(&program) {
+        let FaultKind::Uninitialised { spot: Some(spot) } = kind else { panic!("{text}") };
+        assert_eq!((spot.buffer.as_str(), spot.index, found), ("shared tile", 0, line), "{text}");
+    }
+}
+
+#[test]
+fn a_use_of_a_variable_that_was_given_no_value() {
+    let program =
+        plant(hierarchical(), "    if (adds) {\n      x[i] = sum;", "    if (i < count) {\n      x[i] = sum;");
+    assert_faults(&program, |kind| *kind == FaultKind::Uninitialised { spot: None });
+}
+
+#[test]
+fn a_load_outside_of_the_input() {
+    let program = plant(hierarchical(), "n - start < TILE ? (unsigned)(n - start) : TILE", "TILE");
+    let line = line_of(&program, "tile[i] = input[i]");
+    for (kind, found, text) in faults(&program) {
+        let FaultKind::OutOfBounds { access: Access::Read, spot, length: LENGTH } = kind else { panic!("{text}") };
+        assert_eq!((spot.buffer.as_str(), found), ("input", line), "{text}");
+        assert!((LENGTH as i64..LENGTH as i64 + 32).contains(&spot.index), "{text}");
+    }
+}
+
+#[test]
+fn swapped_operands() {
+    for (from, to) in [
+        ("combine(x[i - stride], x[i])", "combine(x[i], x[i - stride])"),
+        ("combine(*before, partial)", "combine(partial, *before)"),
+        ("combine(before, totals[start + i])", "combine(totals[start + i], before)"),
+    ] {
+        let program = plant(hierarchical(), from, to);
+        assert_faults(&program, |kind| matches!(kind, FaultKind::Operands { .. }));
+    }
+}
+
+#[test]
+fn the_operator_applied_to_padding() {
+    // Padding that nothing has written, and padding that holds some element.
+    let unwritten = plant(hierarchical(), "stride <= i && i < count", "stride <= i");
+    assert_faults(&unwritten, |kind| matches!(kind, FaultKind::Uninitialised { spot: Some(_) }));
+    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    tile[i] = input[i];";
+    let to = "for (unsigned i = threadIdx.x; i < TILE; i += THREADS) {\n    tile[i] = input[i < elements ? i : 0];";
+    let written = plant(unwritten, from, to);
+    assert_faults(&written, |kind| matches!(kind, FaultKind::Operands { .. }));
+}
+
+#[test]
+fn the_initial_value_applied_per_tile() {
+    let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
+    let from = "sum_before = interval.combine(initial_value, totals[blockIdx.x - 1]);";
+    assert_faults(&plant(program, from, "sum_before = initial_value;"), |kind| {
+        matches!(kind, FaultKind::Operands { .. })
+    });
+}
+
+#[test]
+fn an_exclusive_shift_at_the_edge_of_a_tile() {
+    let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
+    let first = "output[start + i] = i == 0 ? complete_first(interval, before)";
+    let forgotten = plant(program(), first, "output[start + i] = i == 0 ? interval.identity()");
+    assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
+    // The shift reaches over the edge into the tile before, which another block writes.
+    let edge =
+        "for (unsigned i = threadIdx.x + 1; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
+    let over = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
+    assert_faults(
+        &plant(program(), edge, over),
+        |kind| matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared tile" && spot.index == i64::from(0_u32.wrapping_sub(1))),
+    );
+}
+
+#[test]
+fn an_output_that_is_never_written() {
+    let program = plant(
+        hierarchical(),
+        "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    output[start + i] =",
+        "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    if (start + i != 77) output[start + i] =",
+    );
+    // The partial results stand in the output, so its elements are written, and one is not completed.
+    assert_faults(&program, |kind| matches!(kind, FaultKind::WrongOutput { index: 77, .. }));
+    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    output[i] =";
+    let to = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    if (start + i != 77) output[i] =";
+    let mut one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false);
+    one_block.source.text = one_block.source.text.replace("output + start,", "output + start, start,");
+    one_block.source.text = one_block
+        .source
+        .text
+        .replace("Span* output, unsigned elements", "Span* output, size_t start, unsigned elements");
+    let program = plant(one_block, from, to);
+    assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
+}
+
+#[test]
+fn a_barrier_that_not_all_threads_reach() {
+    let after = "    __syncthreads(); // this step has been read\n";
+    let divergent =
+        plant(hierarchical(), after, &format!("{after}    if (i < 16) {{\n      __syncthreads();\n    }}\n"));
+    assert_faults(&divergent, |kind| matches!(kind, FaultKind::Barrier { returned: false, .. }));
+    let returned = plant(hierarchical(), after, &format!("{after}    if (i == 5) {{\n      return x[0];\n    }}\n"));
+    assert_faults(&returned, |kind| matches!(kind, FaultKind::Barrier { returned: true, .. }));
+}
+
+#[test]
+fn a_shuffle_that_not_all_lanes_reach() {
+    let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false);
+    let from = "sum = scan_warp(interval, sum, lane, values);";
+    let program = plant(program, from, "if (lane < values) { sum = scan_warp(interval, sum, lane, values); }");
+    // The last tile is not full.
+    assert_faults(&program, |kind| matches!(kind, FaultKind::Warp { .. } | FaultKind::Barrier { .. }));
+}
+
+#[test]
+fn a_message_taken_before_it_is_whole() {
+    let program = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
+    let program = plant(program, "packet.tag != NOTHING && packet.tag == tag;", "tag != NOTHING;");
+    // Whether the halves are taken apart is a matter of luck; some seed shows it.
+    let found = (0..40).any(|seed| {
+        matches!(program.verify(&emulator(seed), &input(LENGTH)), Err(EmulatorError::Fault(fault))
+            if matches!(fault.kind, FaultKind::Operands { .. } | FaultKind::WrongOutput { .. }))
+    });
+    assert!(found);
+}
+
+#[test]
+fn tiles_numbered_by_block_index_with_one_block_at_a_time() {
+    let program = program(Carry::Chained(TileNumbers::BlockIndex), ScanKind::Inclusive, false);
+    let line = line_of(&program, "load_relaxed(&from->packets[k])");
+    for seed in 0..6 {
+        let Err(EmulatorError::Fault(fault)) = program.verify(&emulator(seed).resident_blocks(1), &input(LENGTH))
+        else {
+            panic!("seed {seed}")
+        };
+        assert!(matches!(fault.kind, FaultKind::Deadlock { blocks_not_started: 1.. }), "{fault}");
+        assert_eq!(fault.place.line, line);
+    }
+    // All at once, they come through.
+    program.verify(&emulator(0).resident_blocks(1_000), &input(LENGTH)).unwrap();
+}
+
+/// The protocols of [`by_flags`]: how a block tells its sum, and how the next one takes it.
+const FENCED: (&str, &str) = (
+    "slots[number].value = sum; fence(); store_relaxed(&slots[number].flag, 1u);",
+    "while (load_relaxed(&before->flag) == 0) { pause(); } fence();",
+);
+const RELEASED: (&str, &str) = (
+    "slots[number].value = sum; store_release(&slots[number].flag, 1u);",
+    "while (load_acquire(&before->flag) == 0) {}",
+);
+
+/// A chained scan as it is first written, by a flag beside the value, one thread a tile.
+fn by_flags((tell, take): (&str, &str)) -> Program<Interval> {
+    let mut program = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
+    let text = &program.source.text;
+    let end = text.find("constexpr unsigned").unwrap();
+    let end = text[..end].rfind("};\n").unwrap() + 3;
+    let tell = tell.replace("slots[number].value", "slot->value").replace("slots[number].flag", "slot->flag");
+    program.source.text = format!(
+        "{}
+struct Slot {{
+  Span value;
+  unsigned flag;
+}};
+extern \"C\" __global__ void interval_scan_chained(
+    const Interval interval, const Span* input, Span* output, unsigned* tiles_taken, Slot* slots, size_t n) {{
+  if (threadIdx.x > 0) {{
+    return;
+  }}
+  const unsigned number = take_number(tiles_taken);
+  const size_t start = (size_t)number * 32, end = start + 32 < n ? start + 32 : n;
+  Span sum = input[start];
+  for (size_t i = start + 1; i < end; i++) {{
+    sum = interval.combine(sum, input[i]);
+  }}
+  Span so_far;
+  if (number > 0) {{
+    Slot* before = slots + number - 1;
+    {take}
+    so_far = before->value;
+    sum = interval.combine(so_far, sum);
+  }}
+  Slot* slot = slots + number;
+  {tell}
+  for (size_t i = start; i < end; i++) {{
+    if (i == 0) {{
+      so_far = input[0];
+    }} else {{
+      so_far = interval.combine(so_far, input[i]);
+    }}
+    output[i] = so_far;
+  }}
+}}
+",
+        &text[..end]
+    );
+    program
+}
+
+#[test]
+fn a_flag_published_before_its_value() {
+    for protocol in [FENCED, RELEASED] {
+        for seed in 0..6 {
+            by_flags(protocol).verify(&emulator(seed), &input(LENGTH)).unwrap();
+        }
+    }
+    let planted = [
+        // The flag first, then the value.
+        ("store_release(&slots[number].flag, 1u); slots[number].value = sum;", RELEASED.1),
+        ("fence(); store_relaxed(&slots[number].flag, 1u); slots[number].value = sum;", FENCED.1),
+        // In order, but nothing makes others see them in order.
+        ("slots[number].value = sum; store_relaxed(&slots[number].flag, 1u);", FENCED.1),
+        (FENCED.0, "while (load_relaxed(&before->flag) == 0) { pause(); }"),
+        (RELEASED.0, "while (load_relaxed(&before->flag) == 0) { pause(); }"),
+    ];
+    for protocol in planted {
+        let program = by_flags(protocol);
+        for (kind, _, text) in faults(&program) {
+            let found = match &kind {
+                FaultKind::Race { spot, .. } | FaultKind::Uninitialised { spot: Some(spot) } => {
+                    spot.buffer.starts_with("workspace")
+                }
+                FaultKind::Operands { .. } => true, // the zeros that stood there before
+                _ => false,
+            };
+            assert!(found, "{protocol:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
+    // No access is a race, but the hardware may show the flag before the value.
+    let tell = "unsigned long long words[3]; memcpy(words, &sum, 24); for (int k = 0; k < 3; k++) { \
+                store_relaxed(&slots[number].word[k], words[k]); } FENCE store_relaxed(&slots[number].flag, 1u);";
+    let take = "while (load_relaxed(&before->flag) == 0) { pause(); } FENCE unsigned long long words[3]; \
+                for (int k = 0; k < 3; k++) { words[k] = load_relaxed(&before->word[k]); } memcpy(&so_far, words, 24);";
+    for (tell_fence, take_fence) in [("fence();", "fence();"), ("", "fence();"), ("fence();", ""), ("", "")] {
+        let protocol = (&*tell.replace("FENCE", tell_fence), &*take.replace("FENCE", take_fence));
+        let mut program = by_flags(protocol);
+        let text = &program.source.text;
+        let text = text
+            .replace("slots[number].word", "slot->word")
+            .replace("  Span value;\n", "  unsigned long long word[3];\n");
+        program.source.text = text.replace("    so_far = before->value;\n", "");
+        let found = (0..10).find_map(|seed| program.verify(&emulator(seed), &input(LENGTH)).err());
+        if (tell_fence, take_fence) == ("fence();", "fence();") {
+            assert!(found.is_none(), "{}", found.unwrap());
+        } else {
+            let Some(EmulatorError::Fault(fault)) = found else { panic!("{protocol:?}: {found:?}") };
+            assert!(matches!(fault.kind, FaultKind::Operands { .. } | FaultKind::WrongOutput { .. }), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn an_endless_loop() {
+    let program = plant(hierarchical(), "stride < count; stride *= 2", "stride < count;");
+    let emulator = emulator(0).limit(100_000);
+    let Err(EmulatorError::Fault(fault)) = program.verify(&emulator, &input(LENGTH)) else { panic!() };
+    assert!(matches!(fault.kind, FaultKind::Endless | FaultKind::Operands { .. }), "{fault}");
+}
+
+#[test]
+fn text_that_is_not_known_is_refused() {
+    for (from, to) in [
+        ("bool any_before = false;", "bool any_before = false; auto first = tile[0];"),
+        ("bool any_before = false;", "bool any_before = false; atomicAdd(output, 1);"),
+        ("bool any_before = false;", "bool any_before = false; asm volatile(\"\");"),
+        ("bool any_before = false;", "bool any_before = false; static int calls;"),
+        (
+            "__shared__ Span sum_before;\n  bool",
+            "extern __shared__ Span more[];\n  __shared__ Span sum_before;\n  bool",
+        ),
+    ] {
+        let program = plant(hierarchical(), from, to);
+        let result = program.run(&emulator(0), &input(10));
+        assert!(matches!(result, Err(EmulatorError::Unsupported { .. })), "{to}: {result:?}");
+    }
+}
