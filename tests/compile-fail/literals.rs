@@ -29,10 +29,7 @@ impl ScanOp for Untyped {
             }
             _ => a,
         };
-        let block = 'block: {
-            break 'block a;
-        };
-        n + half + bit + list[0] + chosen + early + block
+        n + half + bit + list[0] + chosen + early
     }
 }
 
