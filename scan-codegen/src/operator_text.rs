@@ -75,7 +75,6 @@ struct Element<'a> {
 struct FieldText {
     name: String,
     ty: String,
-    offset: usize,
 }
 
 const ELEMENT: &str = include_str!("../templates/element.cu.tera");
@@ -134,10 +133,6 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
 
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
-    let has_fields = |ty: &ElementType| matches!(&ty.kind, ElementKind::Struct(fields) if fields.len() > 1);
-    if !operator.fields.is_empty() || writer.names.structs().iter().any(|(ty, _)| has_fields(ty)) {
-        needs.uses.insert("offset_of");
-    }
     let prelude = prelude(needs, target)?;
     let mut text = String::new();
     for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {
@@ -191,11 +186,7 @@ impl Writer {
 
     fn fields(&mut self, ty: &ElementType) -> Vec<FieldText> {
         let ElementKind::Struct(fields) = &ty.kind else { return Vec::new() };
-        let field = |field: &crate::element::Field| FieldText {
-            name: variable(&field.name),
-            ty: self.ty(&field.ty),
-            offset: field.offset,
-        };
+        let field = |field: &crate::element::Field| FieldText { name: variable(&field.name), ty: self.ty(&field.ty) };
         fields.iter().map(field).collect()
     }
 

@@ -13,8 +13,9 @@ use crate::{
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
 
-/// The algorithm where the caller names none.
-const DEFAULT_STRATEGY: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+/// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench rungs` measures (BENCHMARKS.md).
+const DEFAULT_STRATEGY: Strategy =
+    Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
 
 /// The fewest threads of a block: one warp.
 const LEAST_THREADS: u32 = 32;
@@ -135,9 +136,12 @@ pub fn plan(
     check_identity(operator, spec, strategy)?;
 
     let state_bytes = operator.state.size as u32;
-    let run = run_length(strategy.block, state_bytes, overrides.run)?;
-    let shape = |threads| Shape { block: strategy.block, threads, run, state_bytes };
-    let most = most_threads(limits, shape)?;
+    let shape = |run| move |threads| Shape { block: strategy.block, threads, run, state_bytes };
+    let (run, most) = match overrides.run {
+        Some(run) => (check_run(strategy.block, run)?, most_threads(limits, shape(run))?),
+        None => run_length(strategy.block, state_bytes, |run| most_threads(limits, shape(run)))?,
+    };
+    let shape = shape(run);
     // Where runs make the tile large, fewer threads leave room for more blocks on a multiprocessor.
     let preferred = if strategy.block.coarsened { most.min(256) } else { most };
     let threads = overrides.threads.unwrap_or(preferred);
@@ -187,15 +191,23 @@ fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> R
     Ok(())
 }
 
-/// How many elements a thread scans on its own: about 32 bytes of them, and an odd number, so that the runs of
-/// neighbouring threads begin in different memory banks.
-fn run_length(block: BlockScan, state_bytes: u32, wanted: Option<u32>) -> Result<u32, PlanError> {
-    match (block.coarsened, wanted) {
-        (false, None | Some(1)) => Ok(1),
-        (false, Some(run)) => Err(PlanError::Run { run, why: "the block scan is not coarsened".to_owned() }),
-        (true, None) => Ok((32 / state_bytes).clamp(3, 15) | 1),
-        (true, Some(run @ 1..=1024)) => Ok(run),
-        (true, Some(run)) => Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+/// How many elements a thread scans on its own, and the most threads of a block then: about 32 bytes of elements, fewer
+/// where shared memory is short, and an odd number, so that the runs of neighbouring threads begin in different memory banks.
+fn run_length(
+    block: BlockScan,
+    state_bytes: u32,
+    most_threads: impl Fn(u32) -> Result<u32, PlanError>,
+) -> Result<(u32, u32), PlanError> {
+    let preferred = if block.coarsened { (32 / state_bytes).clamp(3, 15) | 1 } else { 1 };
+    let mut runs = (1..=preferred).rev().step_by(2).map(|run| most_threads(run).map(|most| (run, most)));
+    runs.find(Result::is_ok).unwrap_or_else(|| most_threads(1).map(|most| (1, most)))
+}
+
+fn check_run(block: BlockScan, run: u32) -> Result<u32, PlanError> {
+    match (block.coarsened, run) {
+        (false, 1) | (true, 1..=1024) => Ok(run),
+        (false, _) => Err(PlanError::Run { run, why: "the block scan is not coarsened".to_owned() }),
+        (true, _) => Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
     }
 }
 
@@ -281,6 +293,8 @@ mod tests {
     use super::*;
     use crate::element::Primitive;
 
+    const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+
     fn operator(bytes: usize) -> OpSource {
         let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
         OpSource {
@@ -295,16 +309,15 @@ mod tests {
     }
 
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
-        let overrides = Overrides { threads: Some(threads), ..Overrides::default() };
+        let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), run: None };
         plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
 
     #[test]
     fn a_large_element_gets_fewer_threads() {
         let threads = |bytes| {
-            plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &Overrides::default())
-                .unwrap()
-                .threads
+            let overrides = Overrides { strategy: Some(KOGGE_STONE), ..Overrides::default() };
+            plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap().threads
         };
         assert_eq!((threads(4), threads(47), threads(48), threads(256)), (1024, 1024, 512, 128));
     }
@@ -318,5 +331,19 @@ mod tests {
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
         let too_long = plan_with(4, 32).unwrap().schedule(u64::MAX);
         assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+    }
+
+    #[test]
+    fn a_large_element_gets_shorter_runs() {
+        let run = |bytes, network| {
+            let strategy = Strategy { block: BlockScan::coarsened(network), carry: Carry::LookBack };
+            let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+            let plan = plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
+            (plan.run, plan.threads)
+        };
+        assert_eq!(run(4, Network::WarpShuffle), (9, 256));
+        assert_eq!(run(1, Network::WarpShuffle), (15, 256));
+        assert_eq!(run(256, Network::WarpShuffle), (3, 32));
+        assert_eq!(run(256, Network::HillisSteele), (1, 32));
     }
 }

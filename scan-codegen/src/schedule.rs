@@ -165,7 +165,9 @@ impl Reserved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceLimits, ElementType, OpSource, Overrides, Primitive, ScanSpec, plan};
+    use crate::{
+        BlockScan, DeviceLimits, ElementType, Network, OpSource, Overrides, Primitive, ScanSpec, Strategy, plan,
+    };
 
     fn operator(bytes: usize) -> OpSource {
         let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
@@ -181,7 +183,8 @@ mod tests {
     }
 
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
-        let overrides = Overrides { threads: Some(threads), ..Overrides::default() };
+        let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+        let overrides = Overrides { strategy: Some(strategy), threads: Some(threads), run: None };
         plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
 

@@ -141,22 +141,13 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let name = name(&private, ident, &item.generics);
-    let checks = fields.iter().map(|(_, ty)| {
-        // At the field's own span, so that rustc points at it.
-        quote_spanned!(ty.span()=> let _ = #private::layout::<#ty>;)
-    });
     let layouts = fields.iter().map(|(member, ty)| {
         let name = match member {
             Member::Named(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
             Member::Unnamed(index) => index.index.to_string(),
         };
-        quote_spanned! {ty.span()=>
-            #private::Field {
-                name: #private::String::from(#name),
-                offset: #private::offset_of!(Self, #member),
-                ty: #private::layout::<#ty>(),
-            }
-        }
+        // At the field's own span, so that rustc points at it.
+        quote_spanned!(ty.span()=> (#name, #private::offset_of!(Self, #member), #private::layout::<#ty>))
     });
     let size = sound.then(|| size_check(&private, item));
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
@@ -170,13 +161,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
             fn layout() -> #private::ElementType {
                 #inside
-                #(#checks)*
-                #private::ElementType {
-                    name: #name,
-                    size: #private::size_of::<Self>(),
-                    align: #private::align_of::<Self>(),
-                    kind: #private::ElementKind::Struct(#private::vec![#(#layouts),*]),
-                }
+                #private::structure::<Self>(#name, const { &[#(#layouts),*] })
             }
         }
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.

@@ -42,7 +42,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     quote! {
         #declaration
         #(#attributes)*
-        #[automatically_derived]
+        #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
         impl #impl_generics #trait_path for #self_ty #where_clause {
             type Input = #input;
             type State = #state;
@@ -86,7 +86,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, self_ty, .. } = operator;
     let private = quote!(#krate::__private);
     let functions = lowered.unwrap_or_default().iter().map(|function| {
-        let Lowered { name, parameters, body, uses } = function;
+        let Lowered { name, parameters, body, uses, .. } = function;
         // The trait says which types these are; rustc has compared them with those that the user wrote.
         let (takes, returns) = match name.as_str() {
             "lift" => (quote!(Self::Input), quote!(Self::State)),
@@ -95,31 +95,32 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         };
         let body = body.to_tokens(krate);
         quote! {
-            #private::FunctionSource {
-                name: #private::String::from(#name),
-                parameters: #private::vec![#((#private::String::from(#parameters), #private::layout::<#takes>())),*],
-                returns: #private::layout::<#returns>(),
+            #private::Function {
+                name: #name,
+                parameters: &[#((#parameters, #private::layout::<#takes>)),*],
+                returns: #private::layout::<#returns>,
                 body: #body,
-                file: #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
-                uses: #private::vec![#(#uses),*],
+                uses: &[#(#uses),*],
             }
         }
     });
     let parameters = match operator.reads_self {
-        true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>())),
+        true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>)),
         false => quote!(#private::None),
     };
+    // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
+    let bindings = lowered.unwrap_or_default().iter().flat_map(|function| &function.bindings);
     quote! {
+        #[allow(unused_variables, clippy::all)]
         fn source(&self) -> #private::OpSource {
-            #private::OpSource {
-                name: #private::String::from(#name),
-                input: #private::layout::<Self::Input>(),
-                state: #private::layout::<Self::State>(),
-                output: #private::layout::<Self::Output>(),
-                identity: #krate::ScanOp::identity(self).map(|identity| #private::bytes_of(&identity)),
-                parameters: #parameters,
-                functions: #private::vec![#(#functions),*],
-            }
+            #(let #bindings = ();)*
+            #private::operator(
+                self,
+                #name,
+                #parameters,
+                const { &[#(#functions),*] },
+                #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
+            )
         }
     }
 }

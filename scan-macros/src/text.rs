@@ -54,10 +54,10 @@ impl Text {
         }
     }
 
-    /// The Rust expression of the pieces.
+    /// The Rust expression of the pieces: a constant, so that an operator adds next to no code to the user's program.
     pub(crate) fn to_tokens(&self, krate: &Path) -> TokenStream {
         let pieces = self.pieces.iter().map(|piece| piece.to_tokens(krate));
-        quote!(#krate::__private::vec![#(#pieces),*])
+        quote!(&[#(#pieces),*])
     }
 }
 
@@ -75,12 +75,13 @@ impl From<String> for Text {
 
 impl Piece {
     fn to_tokens(&self, krate: &Path) -> TokenStream {
-        let piece = quote!(#krate::__private::Piece);
+        let private = quote!(#krate::__private);
+        let part = quote!(#private::Part);
         match self {
-            Piece::Text(text) => quote!(#piece::Text(#text)),
-            Piece::Name(name) => quote!(#piece::Name(#name)),
-            Piece::Type(ty) => quote!(#krate::__private::type_name::<#ty>()),
-            Piece::Constant(value) => quote!(#krate::__private::constant(#value)),
+            Piece::Text(text) => quote!(#part::Text(#text)),
+            Piece::Name(name) => quote!(#part::Name(#name)),
+            Piece::Type(ty) => quote!(#part::Type(#private::layout::<#ty>)),
+            Piece::Constant(value) => quote!(#part::Constant(|| #private::constant(#value))),
             Piece::Struct { ty, fields, base } => {
                 let fields = fields.iter().map(|(name, value)| {
                     let value = value.to_tokens(krate);
@@ -89,15 +90,15 @@ impl Piece {
                 let base = match base {
                     Some(base) => {
                         let base = base.to_tokens(krate);
-                        quote!(#krate::__private::Some(#base))
+                        quote!(#private::Some(#base))
                     }
-                    None => quote!(#krate::__private::None),
+                    None => quote!(#private::None),
                 };
-                quote!(#krate::__private::structure::<#ty>(#krate::__private::vec![#(#fields),*], #base))
+                quote!(#part::Struct { ty: #private::layout::<#ty>, fields: &[#(#fields),*], base: #base })
             }
             Piece::Line(line) => {
                 let line = u32::try_from(*line).unwrap_or(u32::MAX);
-                quote!(#piece::Line(#line))
+                quote!(#part::Line(#line))
             }
         }
     }

@@ -1,4 +1,36 @@
 //! Scans (prefix sums) with your own associative operator, on the GPU and on the CPU.
+//!
+//! ```
+//! use scan_runtime::{ScanOp, Scanner, scan_op};
+//!
+//! struct Largest;
+//!
+//! #[scan_op]
+//! impl ScanOp for Largest {
+//!     type Element = f32;
+//!     const IDENTITY: f32 = f32::NEG_INFINITY;
+//!     fn combine(a: f32, b: f32) -> f32 {
+//!         if a > b { a } else { b }
+//!     }
+//! }
+//!
+//! let scanner = Scanner::new()?; // a CUDA device where one is usable, else the CPU
+//! assert_eq!(scanner.scan(Largest).run(&[1.0, 3.0, 2.0])?, [1.0, 3.0, 3.0]);
+//! # Ok::<(), scan_runtime::Error>(())
+//! ```
+//!
+//! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. What it works on are
+//!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
+//!   [`ops`] has the usual ones.
+//! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
+//!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
+//! - What will run on the GPU can be asked for first, on a machine without one too: [`Scan::plan`], [`Scan::cuda_source`].
+//! - Integers give the same bits on every device, and so do floats whose partial results are exact. Where floats are
+//!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
+//!   [`Carry::LookBack`], which the planner prefers, also groups by timing. Choose another carry for floats that are the
+//!   same in every run.
+//!
+//! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
 
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;
@@ -30,42 +62,5 @@ pub use cudarc;
 
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]
-pub mod __private {
-    pub use crate::element::bytes_of;
-    pub use scan_codegen::{ElementKind, ElementType, Field, FunctionSource, OpSource, Piece, source_path};
-    pub use std::mem::{align_of, offset_of, size_of};
-    pub use std::option::Option::{self, None, Some};
-    pub use std::string::String;
-    pub use std::vec::Vec;
-    pub use std::{assert, file, option_env, vec};
-
-    use crate::ScanElement;
-
-    /// The layout of an element.
-    pub fn layout<T: ScanElement>() -> ElementType {
-        T::layout()
-    }
-
-    /// A constant of the user's, evaluated by Rust.
-    pub fn constant<T: ScanElement>(value: T) -> Piece {
-        Piece::Constant { ty: T::layout(), bytes: bytes_of(&value) }
-    }
-
-    /// The type of an element.
-    pub fn type_name<T: ScanElement>() -> Piece {
-        Piece::Type(T::layout())
-    }
-
-    /// A struct expression.
-    pub fn structure<T: ScanElement>(fields: Vec<(&'static str, Vec<Piece>)>, base: Option<Vec<Piece>>) -> Piece {
-        Piece::Struct { ty: T::layout(), fields, base }
-    }
-
-    /// A constant argument of a generic type, as a part of a C++ name.
-    pub fn const_name(value: impl std::fmt::Display) -> String {
-        value
-            .to_string()
-            .replace('-', "minus_")
-            .replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_', "_")
-    }
-}
+#[path = "private.rs"]
+pub mod __private;

@@ -86,7 +86,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// use scan_runtime::{Scanner, ops};
     ///
     /// let plan = Scanner::cpu().scan(ops::sum::<f32>()).exclusive().plan()?;
-    /// assert_eq!(plan.strategy.to_string(), "Kogge-Stone in the block; hierarchical");
+    /// assert_eq!(plan.strategy.to_string(), "coarsened over warp shuffles in the block; look-back");
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan, Error> {

@@ -1,4 +1,4 @@
-//! What crosses the crates. The tests are in `tests/`, but for those that need a whole build to fail.
+//! What the tests of several crates share, and what needs a whole build to fail.
 //!
 //! The size of a generic element is known when it is used:
 //!

@@ -168,9 +168,9 @@ ready_operators! {
     ops::Min<i64>, ops::min(), |i| mixed(i) as i64, 12;
     ops::BitXor<u16>, ops::bit_xor(), |i| mixed(i) as u16, 0x5555;
     ops::BitAnd<u32>, ops::bit_and(), |i| !(1_u32.checked_shl((mixed(i) % 4096) as u32).unwrap_or(0)), 0xffff_fff7;
-    ops::BitOr<i8>, ops::bit_or(), |i| if mixed(i) % 1000 == 0 { mixed(!i) as i8 } else { 0 }, 1;
-    ops::All, ops::all(), |i| mixed(i) % 1000 != 0, true;
-    ops::Any, ops::any(), |i| mixed(i) % 1000 == 0, false;
+    ops::BitOr<i8>, ops::bit_or(), |i| if mixed(i).is_multiple_of(1000) { mixed(!i) as i8 } else { 0 }, 1;
+    ops::All, ops::all(), |i| !mixed(i).is_multiple_of(1000), true;
+    ops::Any, ops::any(), |i| mixed(i).is_multiple_of(1000), false;
 }
 
 // ---- operators that are not commutative -------------------------------------
@@ -422,11 +422,11 @@ macro_rules! test_operators {
 }
 
 test_operators! {
-    () TakeLeft, TakeLeft, |i| if mixed(i) % 7 == 0 { i as u32 + 1 } else { 0 }, 0;
-    () TakeRight, TakeRight, |i| if mixed(i) % 5 == 0 { i as u16 } else { 0 }, 9;
+    () TakeLeft, TakeLeft, |i| if mixed(i).is_multiple_of(7) { i as u32 + 1 } else { 0 }, 0;
+    () TakeRight, TakeRight, |i| if mixed(i).is_multiple_of(5) { i as u16 } else { 0 }, 9;
     () AffineU32, AffineU32, |i| MapU32 { a: mixed(i) as u32 | 1, b: mixed(!i) as u32 }, MapU32 { a: 3, b: 4 };
-    () compose, compose, |i| Affine { a: if mixed(i) % 2 == 0 { 1.0 } else { -1.0 }, b: unit(!i) as f32 }, Affine { a: -1.0, b: 2.0 };
-    () Brackets, Brackets, |i| if mixed(i) % 2 == 0 { Unmatched { close: 1, open: 0 } } else { Unmatched { close: 0, open: 1 } }, Unmatched { close: 2, open: 5 };
+    () compose, compose, |i| Affine { a: if mixed(i).is_multiple_of(2) { 1.0 } else { -1.0 }, b: unit(!i) as f32 }, Affine { a: -1.0, b: 2.0 };
+    () Brackets, Brackets, |i| if mixed(i).is_multiple_of(2) { Unmatched { close: 1, open: 0 } } else { Unmatched { close: 0, open: 1 } }, Unmatched { close: 2, open: 5 };
     () Permute, Permute, |i| Permutation { image: shuffled(mixed(i)) }, Permutation { image: [1, 2, 3, 4, 0] };
     () PolynomialHash, PolynomialHash, |i| Hash { power: 31, hash: (mixed(i) % 256) as u32 }, Hash { power: 961, hash: 77 };
     () Bytes3Sum, Bytes3Sum, |i| Bytes3(mixed(i) as u8, (mixed(i) >> 8) as u8, (mixed(i) >> 16) as u8), Bytes3(1, 2, 3);

@@ -1,10 +1,12 @@
 //! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
 
-use scan_runtime::{Architecture, Error, ScanOp, Scanner, nvrtc, scan_element, scan_op};
+use rayon::prelude::*;
+use scan_runtime::{Architecture, Error, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op};
 use scan_tests::{
     configure,
-    operators::{TestOperator, Visitor, visit_all},
+    operators::{MatrixProduct, TestOperator, Visitor, visit_all},
     reference::WAYS,
+    strategies,
 };
 
 const fn sm(major: u32, minor: u32) -> Architecture {
@@ -46,6 +48,28 @@ fn every_kernel_compiles_without_a_word() {
     visit_all(&mut compile);
     assert!(compile.failures.is_empty(), "{} failures:\n{}", compile.failures.len(), compile.failures.join("\n\n"));
     assert!(compile.compiled >= 300, "{} compiled", compile.compiled);
+}
+
+/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest, and one
+/// whose elements leave a block the fewest threads.
+#[test]
+fn every_strategy_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let compile = |(index, strategy): (usize, Strategy)| {
+        let (way, architecture) = (WAYS[index % WAYS.len()], ARCHITECTURES[index % ARCHITECTURES.len()]);
+        let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
+        let large = configure::<MatrixProduct<4>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
+        let failure = |source| match nvrtc::compile(source, "operator", architecture) {
+            Ok(compiled) if compiled.log.is_empty() => None,
+            Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
+            Err(error) => Some(format!("{strategy}, {way:?}: {error}")),
+        };
+        [failure(&small), failure(&large)]
+    };
+    let strategies: Vec<_> = strategies::all().enumerate().collect();
+    let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 #[scan_element]

@@ -1,7 +1,10 @@
 //! The generated CUDA, reviewed like source.
 
-use scan_runtime::{Scan, ScanOp, Scanner, ops};
-use scan_tests::operators::{MixedSum, TestOperator, compose};
+use scan_runtime::{BlockScan, Carry, Network, Scan, ScanOp, Scanner, Strategy, ops};
+use scan_tests::{
+    operators::{MixedSum, TestOperator, compose},
+    strategies::{CARRIES, NETWORKS},
+};
 
 fn text<Op: ScanOp>(scan: Scan<'_, Op>) -> String {
     format!("{}\n\n{}", scan.plan().unwrap(), scan.cuda_source().unwrap().text)
@@ -21,6 +24,54 @@ fn compose_exclusive() {
 fn mixed_exclusive_with_an_initial_value() {
     let scanner = Scanner::cpu();
     insta::assert_snapshot!(text(scanner.scan(MixedSum).exclusive().init(MixedSum::initial_value())));
+}
+
+/// The part of a source that begins at this heading.
+fn part<'a>(source: &'a str, heading: &str) -> &'a str {
+    let start = source.find(heading).unwrap_or_else(|| panic!("no {heading:?} in\n{source}"));
+    let end = source[start + 4..].find("// ---- ").map_or(source.len(), |end| start + 4 + end);
+    &source[start..end]
+}
+
+/// A name for a file.
+fn slug(strategy: impl ToString) -> String {
+    strategy.to_string().replace(|c: char| !c.is_ascii_alphanumeric(), "_").to_lowercase()
+}
+
+#[test]
+fn every_network() {
+    for network in NETWORKS {
+        let strategy = Strategy { block: BlockScan::of(network), carry: Carry::OneBlock };
+        let source = Scanner::cpu().scan(compose).exclusive().strategy(strategy).cuda_source().unwrap().text;
+        let before = source.find("// ---- One block").unwrap();
+        let text = part(&source[..before], "// ---- The tile");
+        let network_part = &source[source.find(text).unwrap() + text.len()..before];
+        insta::assert_snapshot!(format!("network_{}", slug(network)), network_part);
+    }
+}
+
+#[test]
+fn the_inclusive_variant_of_an_exclusive_network() {
+    let strategy = Strategy { block: BlockScan::of(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
+    insta::assert_snapshot!(text(Scanner::cpu().scan(ops::max::<i32>()).strategy(strategy)));
+}
+
+#[test]
+fn coarsened_over_a_padded_tree() {
+    let strategy = Strategy { block: BlockScan::coarsened(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
+    insta::assert_snapshot!(text(Scanner::cpu().scan(ops::bit_xor::<u16>()).strategy(strategy)));
+}
+
+#[test]
+fn every_carry() {
+    for carry in CARRIES {
+        let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry };
+        let scanner = Scanner::cpu();
+        let scan = scanner.scan(MixedSum).init(MixedSum::initial_value()).strategy(strategy);
+        let source = scan.cuda_source().unwrap().text;
+        let from = source.find("// ---- One block").unwrap();
+        insta::assert_snapshot!(format!("carry_{}", slug(carry)), &source[from..]);
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use scope::Scopes;
 use std::collections::BTreeSet;
-use syn::{Expr, ExprRange, FnArg, ReturnType, Type};
+use syn::{Expr, ExprRange, FnArg, Ident, ReturnType, Type};
 
 /// A function whose body has become CUDA text.
 pub(crate) struct Lowered {
@@ -30,6 +30,8 @@ pub(crate) struct Lowered {
     pub(crate) body: Text,
     /// Parts of the prelude that the body needs.
     pub(crate) uses: BTreeSet<&'static str>,
+    /// Names in patterns that were taken for new ones. To Rust they are constants where constants of that name exist.
+    pub(crate) bindings: Vec<Ident>,
 }
 
 /// Lowers every function of a checked operator.
@@ -119,6 +121,7 @@ struct Loop {
 struct Lowerer<'a> {
     errors: &'a mut Errors,
     uses: BTreeSet<&'static str>,
+    bindings: Vec<Ident>,
     scopes: Scopes,
     /// The statements so far.
     out: Text,
@@ -135,6 +138,7 @@ impl<'a> Lowerer<'a> {
         Lowerer {
             errors,
             uses: BTreeSet::new(),
+            bindings: Vec::new(),
             scopes: Scopes::default(),
             out: Text::default(),
             depth: 0,
@@ -174,7 +178,13 @@ impl<'a> Lowerer<'a> {
         }
         self.block(&function.block, &Sink::Return, Some(&returns));
         self.scopes.close();
-        Lowered { name: function.signature.ident.to_string(), parameters, body: self.out, uses: self.uses }
+        Lowered {
+            name: function.signature.ident.to_string(),
+            parameters,
+            body: self.out,
+            uses: self.uses,
+            bindings: self.bindings,
+        }
     }
 
     /// Notes that what follows stands on the line of `span`.

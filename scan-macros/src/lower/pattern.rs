@@ -162,6 +162,7 @@ impl Lowerer<'_> {
                     let value = self.constant(quote::quote!(#name));
                     return Some(self.equals(place, value));
                 }
+                self.bindings.push(ident.ident.clone());
                 bound.push(Bound { ident: &ident.ident, place: place.clone(), mutable: false });
                 inner
             }
@@ -248,8 +249,7 @@ fn join(conditions: Vec<Value>, between: &str, rank: Rank) -> Option<Value> {
     conditions.into_iter().reduce(|all, next| Value::typed(within(all).add(between).add(within(next)), rank))
 }
 
-/// Whether Rust's style takes the name for a constant: `MODULUS`, and not `x` or `n`.
+/// Whether Rust's style takes the name for a constant: `MODULUS`, `None`, and not `x` or `n`.
 fn is_constant(ident: &Ident) -> bool {
-    let name = ident.to_string();
-    name.chars().any(|letter| letter.is_uppercase()) && !name.chars().any(|letter| letter.is_lowercase())
+    ident.to_string().trim_start_matches('_').starts_with(|first: char| first.is_uppercase())
 }

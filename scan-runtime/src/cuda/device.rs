@@ -10,7 +10,7 @@ use scan_codegen::{Architecture, DeviceLimits};
 
 use super::{
     driver_error,
-    modules::{Kernels, KernelsKey},
+    modules::{Kernels, KernelsKey, Slot},
 };
 use crate::Error;
 
@@ -22,7 +22,7 @@ pub(crate) struct CudaDevice {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
-    pub(super) kernels: Mutex<HashMap<KernelsKey, Arc<Mutex<Option<Arc<Kernels>>>>>>,
+    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
 }
 
 impl CudaDevice {

@@ -44,7 +44,8 @@ pub struct CompiledModule {
     pub cubin_bytes: usize,
 }
 
-type Slot<T> = Arc<Mutex<Option<Arc<T>>>>;
+/// What several threads may ask for at once: who comes first makes it while the others wait.
+pub(super) type Slot<T> = Arc<Mutex<Option<Arc<T>>>>;
 
 /// The cubins of this process, by the hash of everything that goes into one.
 #[derive(Default)]

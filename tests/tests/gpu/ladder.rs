@@ -1,7 +1,7 @@
 //! Every strategy, on the operators that tell the most: the interval monoid, which proves a network for all others, one of
-//! eight bytes, one of thirty-six whose messages take several words.
+//! eight bytes, one of thirty-six whose messages take several packets, the smallest and the largest.
 
-use scan_runtime::{Carry, Scanner, Strategy, TileNumbers};
+use scan_runtime::{Carry, Scanner, Strategy, TileNumbers, ops};
 use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
@@ -15,7 +15,8 @@ pub(crate) fn add(trials: &mut Trials) {
     for strategy in strategies::all() {
         trials.add(format!("ladder: {strategy}"), move || {
             climb::<Interval>(strategy, &[1, 2, 31, 32, 33, 63, 64, 65, 1_019, 4_101], Some(32))?;
-            climb::<PolynomialHash>(strategy, &[33, 1_024, 4_101], Some(64))
+            climb::<PolynomialHash>(strategy, &[33, 1_024, 4_101], Some(64))?;
+            climb::<MatrixProduct<8>>(strategy, &[65, 200], Some(32))
         });
         trials.add(format!("large ladder: {strategy}"), move || {
             let longest = match strategy.carry {
@@ -24,6 +25,8 @@ pub(crate) fn add(trials: &mut Trials) {
                 _ => 786_437,
             };
             climb::<Interval>(strategy, &[1_023, 1_024, 1_025, 2_049, longest], None)?;
+            climb::<ops::Sum<f32>>(strategy, &[longest], None)?;
+            climb::<ops::Sum<u8>>(strategy, &[longest], None)?;
             climb::<MatrixProduct<3>>(strategy, &[longest / 10], None)
         });
     }

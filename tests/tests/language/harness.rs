@@ -1,6 +1,6 @@
 //! Compiles the text of many operators into one library and runs it beside their Rust.
 
-use scan_codegen::{ElementKind, ElementType, Primitive, Target, operator_text};
+use scan_codegen::{ElementKind, ElementType, OpSource, Primitive, Target, operator_text};
 use scan_runtime::{ScanElement, ScanOp};
 use std::cell::Cell;
 use std::fmt::{Debug, Write};
@@ -61,12 +61,27 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs Rust; a panic is a result like any other.
-fn caught<T>(run: impl FnOnce() -> T) -> Option<T> {
+/// What Rust makes of each input; a panic is a result like any other.
+fn expected(count: usize, run: &mut dyn FnMut(usize) -> Vec<u8>) -> Vec<Option<Vec<u8>>> {
     QUIET.set(true);
-    let result = catch_unwind(AssertUnwindSafe(run)).ok();
+    let all = (0..count).map(|i| catch_unwind(AssertUnwindSafe(|| run(i))).ok()).collect();
     QUIET.set(false);
-    result
+    all
+}
+
+fn pairs<T: Sample>() -> (Vec<T>, Vec<T>) {
+    let mut random = Random(7);
+    let edges = T::edges();
+    let mut pairs: Vec<(T, T)> = edges.iter().flat_map(|a| edges.iter().map(move |b| (*a, *b))).collect();
+    pairs.extend((0..300).map(|_| (T::random(&mut random), T::random(&mut random))));
+    pairs.into_iter().unzip()
+}
+
+fn singles<T: Sample>() -> Vec<T> {
+    let mut random = Random(11);
+    let mut values = T::edges();
+    values.extend((0..1000).map(|_| T::random(&mut random)));
+    values
 }
 
 fn bytes<T: ScanElement>(value: &T) -> Vec<u8> {
@@ -79,18 +94,11 @@ impl Suite {
     where
         O::State: Sample + Debug,
     {
-        let mut random = Random(7);
-        let edges = O::State::edges();
-        let mut pairs: Vec<(O::State, O::State)> =
-            edges.iter().flat_map(|a| edges.iter().map(move |b| (*a, *b))).collect();
-        pairs.extend((0..300).map(|_| (O::State::random(&mut random), O::State::random(&mut random))));
-        let expected = pairs.iter().map(|(a, b)| caught(|| bytes(&op.combine(*a, *b)))).collect();
-        let mut case = Case::of(&op, ulps);
-        case.left = pairs.iter().flat_map(|(a, _)| bytes(a)).collect();
-        case.right = pairs.iter().flat_map(|(_, b)| bytes(b)).collect();
-        case.shown = pairs.iter().map(|(a, b)| format!("{a:?}, {b:?}")).collect();
-        case.expected = expected;
-        self.cases.push(case);
+        let (left, right) = pairs::<O::State>();
+        let shown = left.iter().zip(&right).map(|(a, b)| format!("{a:?}, {b:?}")).collect();
+        let expected = expected(left.len(), &mut |i| bytes(&op.combine(left[i], right[i])));
+        let (left, right) = (left.iter().flat_map(bytes).collect(), right.iter().flat_map(bytes).collect());
+        self.cases.push(Case::new(op.source(), op.parameters(), false, [left, right], expected, shown, ulps));
     }
 
     /// `lift`, on all edges and some random values.
@@ -98,16 +106,11 @@ impl Suite {
     where
         O::Input: Sample + Debug,
     {
-        let mut random = Random(11);
-        let mut values = O::Input::edges();
-        values.extend((0..1000).map(|_| O::Input::random(&mut random)));
-        let expected = values.iter().map(|x| caught(|| bytes(&op.lift(*x)))).collect();
-        let mut case = Case::of(&op, ulps);
-        case.lifts = true;
-        case.left = values.iter().flat_map(bytes).collect();
-        case.shown = values.iter().map(|x| format!("{x:?}")).collect();
-        case.expected = expected;
-        self.cases.push(case);
+        let values = singles::<O::Input>();
+        let shown = values.iter().map(|x| format!("{x:?}")).collect();
+        let expected = expected(values.len(), &mut |i| bytes(&op.lift(values[i])));
+        let left = values.iter().flat_map(bytes).collect();
+        self.cases.push(Case::new(op.source(), op.parameters(), true, [left, Vec::new()], expected, shown, ulps));
     }
 
     /// Compiles all, runs all, compares all.
@@ -187,13 +190,20 @@ impl Suite {
 type Run = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8, usize);
 
 impl Case {
-    fn of<O: ScanOp>(op: &O, ulps: u64) -> Self {
+    fn new(
+        source: OpSource,
+        parameters: Vec<u8>,
+        lifts: bool,
+        [left, right]: [Vec<u8>; 2],
+        expected: Vec<Option<Vec<u8>>>,
+        shown: Vec<String>,
+        ulps: u64,
+    ) -> Self {
         std::panic::set_hook(Box::new(|info| {
             if !QUIET.get() {
                 eprintln!("{info}");
             }
         }));
-        let source = op.source();
         let text = operator_text(&source, Target::Host).unwrap();
         Case {
             name: format!("{} of {}", source.name, source.state.name),
@@ -203,12 +213,12 @@ impl Case {
             state: text.state,
             input: text.input,
             result: source.state,
-            parameters: op.parameters(),
-            lifts: false,
-            left: Vec::new(),
-            right: Vec::new(),
-            expected: Vec::new(),
-            shown: Vec::new(),
+            parameters,
+            lifts,
+            left,
+            right,
+            expected,
+            shown,
             ulps,
         }
     }
