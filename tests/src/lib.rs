@@ -30,6 +30,7 @@ pub mod emulator;
 mod nvrtc;
 pub mod operators;
 pub mod reference;
+pub mod segments;
 pub mod strategies;
 mod target;
 
