@@ -166,6 +166,11 @@ impl<'ast> Visit<'ast> for Body<'_> {
             Expr::Const(_) => "move the constant out of the function, and name it here",
             Expr::Let(_) => "`if let` is outside the operator language: use `match`, or compare with `==`",
             Expr::Infer(_) => "`_` is no value here",
+            Expr::Block(block) if block.label.is_some() => {
+                self.errors
+                    .at(&block.label, "labelled blocks are outside the operator language: use `if`, or a `loop`");
+                return self.visit_block(&block.block);
+            }
             Expr::Range(_) => "a range stands only in `for … in …`: compare with `<` instead",
             Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
                 "tuples are outside the operator language: make a struct with `#[scan_element]`, or use two `let`s"

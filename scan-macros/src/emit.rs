@@ -13,6 +13,9 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let declaration = operator.declare.as_ref().map(declaration);
     let identity = match &operator.identity {
+        Some((_, value)) if operator.names_identity => {
+            quote_spanned!(value.span()=> #krate::__private::Some(Self::IDENTITY))
+        }
         Some((ty, value)) => quote_spanned! {value.span()=>
             let identity: #ty = #value;
             #krate::__private::Some(identity)
@@ -39,8 +42,17 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             fn parameters(&self) -> #krate::__private::Vec<u8> { #bytes }
         }
     });
+    // The trait has a function for it. Bodies that name the constant have it from here.
+    let constant = operator.identity.as_ref().filter(|_| operator.names_identity).map(|(_, value)| {
+        quote! {
+            impl #impl_generics #self_ty #where_clause {
+                const IDENTITY: #state = #value;
+            }
+        }
+    });
     quote! {
         #declaration
+        #constant
         #(#attributes)*
         #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
         impl #impl_generics #trait_path for #self_ty #where_clause {

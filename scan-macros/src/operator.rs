@@ -29,6 +29,8 @@ pub(crate) struct Operator {
     pub(crate) functions: Vec<Function>,
     /// Whether a function reads the operator's own fields.
     pub(crate) reads_self: bool,
+    /// Whether a function names `Self::IDENTITY`.
+    pub(crate) names_identity: bool,
 }
 
 /// The unit struct that the function form leaves behind.

@@ -138,8 +138,8 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     if !has("combine") && typed {
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
     }
-    let mut reads_self = ReadsSelf(false);
-    functions.iter().for_each(|function| reads_self.visit_block(&function.block));
+    let mut reads = Reads::default();
+    functions.iter().for_each(|function| reads.visit_block(&function.block));
     Some(Operator {
         krate: options.krate,
         attributes: item.attrs,
@@ -153,7 +153,8 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         output,
         identity,
         functions,
-        reads_self: reads_self.0,
+        reads_self: reads.fields,
+        names_identity: reads.identity,
     })
 }
 
@@ -209,6 +210,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         identity,
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
         reads_self: false,
+        names_identity: false,
     })
 }
 
@@ -238,16 +240,35 @@ impl VisitMut for ElementIsState {
     }
 }
 
-struct ReadsSelf(bool);
+/// What the bodies read of the operator.
+#[derive(Default)]
+struct Reads {
+    /// `self`
+    fields: bool,
+    /// `Self::IDENTITY`
+    identity: bool,
+}
 
-impl<'ast> Visit<'ast> for ReadsSelf {
-    fn visit_expr(&mut self, expr: &'ast Expr) {
-        if let Expr::Path(path) = expr
-            && path.path.is_ident("self")
-        {
-            self.0 = true;
+impl<'ast> Visit<'ast> for Reads {
+    fn visit_path(&mut self, path: &'ast Path) {
+        self.fields |= path.is_ident("self");
+        let names: Vec<&Ident> = path.segments.iter().map(|segment| &segment.ident).collect();
+        self.identity |= matches!(names.as_slice(), [own, name] if *own == "Self" && *name == "IDENTITY");
+        visit::visit_path(self, path);
+    }
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        if let Ok(condition) = crate::lower::asserted(mac) {
+            Reads::visit_condition(self, &condition);
         }
-        visit::visit_expr(self, expr);
+    }
+}
+
+impl Reads {
+    fn visit_condition(&mut self, condition: &Expr) {
+        let mut inner = Reads::default();
+        inner.visit_expr(condition);
+        self.fields |= inner.fields;
+        self.identity |= inner.identity;
     }
 }
 

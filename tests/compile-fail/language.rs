@@ -31,6 +31,9 @@ impl ScanOp for Outside {
         #[cfg(debug_assertions)]
         let v = vec![a];
         let w: &f32 = &a;
+        let block = 'block: {
+            break 'block a;
+        };
         a
     }
 }

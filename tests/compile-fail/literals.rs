@@ -29,11 +29,6 @@ impl ScanOp for Untyped {
             }
             _ => a,
         };
-        'outer: loop {
-            loop {
-                break 'outer;
-            }
-        }
         n + half + bit + list[0] + chosen + early
     }
 }

@@ -1,5 +1,7 @@
 //! What the texts promise, counted while the kernels run.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
 use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 use scan_tests::emulator::{Banks, Counters, Emulator, LaunchCounters, Program, What};

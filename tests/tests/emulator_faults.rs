@@ -1,21 +1,30 @@
 //! Faults planted into generated kernels, one at a time: the emulator finds each, and calls it by its name.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
 use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
-    emulator::{Access, Emulator, EmulatorError, FaultKind, Program},
+    emulator::{Access, Emulator, EmulatorError, FaultKind, Module, Program},
     operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator},
+    strategies,
 };
 
 /// Kogge-Stone blocks of 32 threads, so that short inputs have several tiles and levels.
 fn program(carry: Carry, kind: ScanKind, with_initial_value: bool) -> Program<Interval> {
-    program_of(BlockScan::of(Network::KoggeStone), carry, kind, with_initial_value)
+    program_of(BlockScan::of(Network::KoggeStone), carry, kind, with_initial_value, 32)
 }
 
-fn program_of(block: BlockScan, carry: Carry, kind: ScanKind, with_initial_value: bool) -> Program<Interval> {
+fn program_of(
+    block: BlockScan,
+    carry: Carry,
+    kind: ScanKind,
+    with_initial_value: bool,
+    threads: u32,
+) -> Program<Interval> {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block, carry });
-    overrides.threads = Some(32);
+    overrides.threads = Some(threads);
     let initial_value = with_initial_value.then(Interval::initial_value);
     Program::new(Interval, kind, initial_value, &overrides).unwrap()
 }
@@ -194,7 +203,7 @@ fn an_output_that_is_never_written() {
     assert_faults(&program, |kind| matches!(kind, FaultKind::WrongOutput { index: 77, .. }));
     let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    output[i] =";
     let to = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    if (start + i != 77) output[i] =";
-    let mut one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false);
+    let mut one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false, 32);
     one_block.source.text = one_block.source.text.replace("output + start,", "output + start, start,");
     one_block.source.text = one_block
         .source
@@ -216,7 +225,7 @@ fn a_barrier_that_not_all_threads_reach() {
 
 #[test]
 fn a_shuffle_that_not_all_lanes_reach() {
-    let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false);
+    let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false, 32);
     let from = "sum = scan_warp(interval, sum, lane, values);";
     let program = plant(program, from, "if (lane < values) { sum = scan_warp(interval, sum, lane, values); }");
     // The last tile is not full.
@@ -389,4 +398,108 @@ fn text_that_is_not_known_is_refused() {
         let result = program.run(&emulator(0), &input(10));
         assert!(matches!(result, Err(EmulatorError::Unsupported { .. })), "{to}: {result:?}");
     }
+}
+
+/// A program for each part of the ladder, and the part of its text in which mutants are made.
+fn parts() -> Vec<(Program<Interval>, std::ops::Range<usize>)> {
+    let carries = [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
+    // Exclusive scans read their left neighbour's sum, which asks for one barrier more.
+    let of_network = |network| (BlockScan::of(network), Carry::OneBlock, ScanKind::Exclusive);
+    let blelloch = Network::Blelloch { padded: false };
+    let mut chosen: Vec<_> = strategies::NETWORKS.into_iter().map(of_network).collect();
+    chosen.push((BlockScan::of(blelloch), Carry::OneBlock, ScanKind::Inclusive));
+    chosen.push((BlockScan::coarsened(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive));
+    chosen.push((BlockScan::coarsened(blelloch), Carry::OneBlock, ScanKind::Inclusive));
+    chosen.extend(carries.map(|carry| (BlockScan::of(Network::KoggeStone), carry, ScanKind::Exclusive)));
+    let with_range = |(block, carry, kind)| {
+        // Two warps, so that what happens between warps matters.
+        let program = program_of(block, carry, kind, true, 64);
+        let text = &program.source.text;
+        // The kernel for inputs of a single tile, which the other carries have too, is there as a program of its own.
+        let start = match carry {
+            Carry::OneBlock => text.find("// ---- The tile").unwrap(),
+            _ => {
+                let single = text.find("interval_scan_block(").unwrap();
+                single + text[single..].find("\n}\n").unwrap()
+            }
+        };
+        let range = start..text.len();
+        (program, range)
+    };
+    chosen.into_iter().map(with_range).collect()
+}
+
+/// The mutants that no run tells from the original.
+fn survivors<T: Clone>(mutants: &[(T, Program<Interval>)]) -> Vec<T> {
+    let sources: Vec<_> = mutants.iter().map(|(_, mutant)| &mutant.source).collect();
+    Module::compile(&sources).unwrap();
+    let survives = |program: &Program<Interval>| {
+        let lengths = [LENGTH, 65, 128, 140, 5_000, 1_025];
+        (0..24).all(|seed: usize| {
+            // With many blocks at once, a block looks back over more than one warp can see.
+            let resident = [1, 2, 4, 7, 100][seed % 5];
+            let emulator = emulator(seed as u64).resident_blocks(resident).interrupt_once_in(5);
+            program.verify(&emulator, &input(lengths[seed % lengths.len()])).is_ok()
+        })
+    };
+    mutants.iter().filter(|(_, mutant)| survives(mutant)).map(|(what, _)| what.clone()).collect()
+}
+
+/// Barriers that the rest of the text does without: what stands before and after them is done by the same threads. They
+/// say where a phase ends, and cost next to nothing. Each with the line after it.
+const SPARE_BARRIERS: [(&str, &str); 3] = [
+    ("Hillis-Steele in the block; one block", "if (i < count) {"),
+    ("warp shuffles in the block; one block", "if (i < count) {"),
+    ("Blelloch in the block; one block", "for (unsigned k = 0; k < 2; k++) {"),
+];
+
+/// Every barrier of every part of the ladder, left out on its own: some run shows it, unless it is known to be spare.
+#[test]
+fn every_barrier_is_needed() {
+    let mut mutants = Vec::new();
+    for (program, range) in parts() {
+        let text = &program.source.text;
+        for (place, barrier) in text.match_indices("__syncthreads();").filter(|(place, _)| range.contains(place)) {
+            let (before, after) = (&text[..place], &text[place + barrier.len()..]);
+            let next_line = after.lines().nth(1).unwrap_or_default().trim().to_owned();
+            let mut mutant = program.clone();
+            mutant.source.text = format!("{before}{after}");
+            mutants.push(((program.plan.strategy.to_string(), next_line), mutant));
+        }
+    }
+    assert!(mutants.len() > 70, "{} mutants", mutants.len());
+    let survivors = survivors(&mutants);
+    let survivors: Vec<(&str, &str)> = survivors.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(survivors, SPARE_BARRIERS);
+}
+
+/// Every application of the operator in every part of the ladder, with its operands swapped: some run shows it.
+#[test]
+fn every_order_of_operands_matters() {
+    let mut mutants = Vec::new();
+    for (program, range) in parts() {
+        let text = &program.source.text;
+        for (place, call) in text.match_indices(".combine(").filter(|(place, _)| range.contains(place)) {
+            let start = place + call.len();
+            let mut depth = 0;
+            let mut comma = None;
+            let end = text[start..].char_indices().find_map(|(index, c)| {
+                match c {
+                    '(' | '[' => depth += 1,
+                    ')' | ']' if depth > 0 => depth -= 1,
+                    ',' if depth == 0 => comma = Some(start + index),
+                    ')' => return Some(start + index),
+                    _ => {}
+                }
+                None
+            });
+            let (comma, end) = (comma.unwrap(), end.unwrap());
+            let (left, right) = (&text[start..comma], text[comma + 1..end].trim_start());
+            let mut mutant = program.clone();
+            mutant.source.text = format!("{}{right}, {left}{}", &text[..start], &text[end..]);
+            mutants.push(((program.plan.strategy.to_string(), format!("combine({left}, {right})")), mutant));
+        }
+    }
+    assert!(mutants.len() > 40, "{} mutants", mutants.len());
+    assert_eq!(survivors(&mutants), []);
 }

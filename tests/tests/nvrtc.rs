@@ -25,19 +25,21 @@ impl Visitor for Compile {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
         let scanner = Scanner::cpu();
         let operator = Op::new().source().name;
-        for (index, architecture) in ARCHITECTURES.into_iter().enumerate() {
-            for (number, way) in WAYS.into_iter().enumerate() {
-                if architecture != sm(9, 0) && number != index % WAYS.len() {
-                    continue;
-                }
-                let source = configure::<Op>(&scanner, way).cuda_source().unwrap();
-                match nvrtc::compile(&source, &operator, architecture) {
-                    Ok(compiled) if compiled.log.is_empty() => self.compiled += 1,
-                    Ok(compiled) => self.failures.push(format!("{name}, {way:?}, {architecture}:\n{}", compiled.log)),
-                    Err(error) => self.failures.push(format!("{name}, {way:?}: {error}")),
-                }
+        let cases: Vec<_> = ARCHITECTURES
+            .into_iter()
+            .enumerate()
+            .flat_map(|(index, architecture)| WAYS.into_iter().enumerate().map(move |way| (index, architecture, way)))
+            .filter(|(index, architecture, (way, _))| *architecture == sm(9, 0) || *way == index % WAYS.len())
+            .collect();
+        self.compiled += cases.len();
+        self.failures.par_extend(cases.into_par_iter().filter_map(|(_, architecture, (_, way))| {
+            let source = configure::<Op>(&scanner, way).cuda_source().unwrap();
+            match nvrtc::compile(&source, &operator, architecture) {
+                Ok(compiled) if compiled.log.is_empty() => None,
+                Ok(compiled) => Some(format!("{name}, {way:?}, {architecture}:\n{}", compiled.log)),
+                Err(error) => Some(format!("{name}, {way:?}: {error}")),
             }
-        }
+        }));
     }
 }
 

@@ -113,6 +113,9 @@ enum Sink {
 /// A loop that `break` and `continue` can mean.
 struct Loop {
     label: Option<String>,
+    /// Where a loop inside this one jumps to leave it, and to go on with it.
+    after: Option<String>,
+    next: Option<String>,
     /// Where the value of `break value` goes.
     sink: Sink,
     expected: Option<Type>,

@@ -170,6 +170,33 @@ fn breaks(body: &Block, label: Option<&syn::Label>) -> bool {
     breaks.found
 }
 
+/// Whether a loop inside the body breaks out of, or continues, the loop of this label.
+pub(super) fn jumps_from_within(body: &Block, label: &str) -> (bool, bool) {
+    struct Jumps<'a> {
+        label: &'a str,
+        depth: usize,
+        breaks: bool,
+        continues: bool,
+    }
+    impl<'ast> Visit<'ast> for Jumps<'_> {
+        fn visit_expr(&mut self, expr: &'ast Expr) {
+            let means = |label: &Option<Lifetime>| label.as_ref().is_some_and(|label| label.ident == self.label);
+            match expr {
+                Expr::Break(leave) => self.breaks |= self.depth > 0 && means(&leave.label),
+                Expr::Continue(next) => self.continues |= self.depth > 0 && means(&next.label),
+                _ => {}
+            }
+            let inner = usize::from(matches!(expr, Expr::Loop(_) | Expr::While(_) | Expr::ForLoop(_)));
+            self.depth += inner;
+            visit::visit_expr(self, expr);
+            self.depth -= inner;
+        }
+    }
+    let mut jumps = Jumps { label, depth: 0, breaks: false, continues: false };
+    jumps.visit_block(body);
+    (jumps.breaks, jumps.continues)
+}
+
 /// Whether the body uses the name as an index into an array, and never binds it anew: then it is a `usize`.
 pub(super) fn is_index(name: &syn::Ident, body: &Block) -> bool {
     struct Indexes<'a> {

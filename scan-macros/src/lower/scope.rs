@@ -54,8 +54,12 @@ impl Scopes {
 /// The name as C++ can have it: raw identifiers lose their prefix, letters beyond ASCII become numbers, and no name looks
 /// like one of the compiler's own (`__x`).
 pub(crate) fn plain(ident: &Ident) -> String {
-    let name = ident.to_string();
-    let name = name.strip_prefix("r#").unwrap_or(&name);
+    plain_name(&ident.to_string())
+}
+
+/// The same of a name in text.
+pub(crate) fn plain_name(name: &str) -> String {
+    let name = name.strip_prefix("r#").unwrap_or(name);
     let mut plain = String::new();
     for letter in name.chars() {
         if letter.is_ascii_alphanumeric() || letter == '_' {

@@ -165,11 +165,7 @@ impl Lowerer<'_> {
                 None => self.errors.at(leave, "return a value"),
             },
             Expr::Break(leave) => self.leave_loop(leave),
-            Expr::Continue(next) => {
-                if self.innermost(next.label.as_ref()).is_some() {
-                    self.line("continue;");
-                }
-            }
+            Expr::Continue(next) => self.continue_loop(next.label.as_ref()),
             Expr::Assign(assign) => self.assign(assign),
             Expr::Binary(binary) if purity::is_assignment(&binary.op) => self.assign_operation(binary),
             Expr::Macro(call) => self.assertion(&call.mac),
@@ -291,35 +287,64 @@ impl Lowerer<'_> {
 
     fn loop_body(&mut self, body: &Block, label: Option<&Label>, sink: Sink, expected: Option<&Type>) {
         let label = label.map(|label| label.name.ident.to_string());
-        self.loops.push(Loop { label, sink, expected: expected.cloned() });
-        self.block(body, &Sink::Discard, None);
+        let (breaks, continues) = match &label {
+            Some(label) => purity::jumps_from_within(body, label),
+            None => (false, false),
+        };
+        // C++ leaves only the innermost loop by itself.
+        let name = scope::plain_name(label.as_deref().unwrap_or_default());
+        let after = breaks.then(|| self.scopes.fresh(&format!("after_{name}")));
+        let next = continues.then(|| self.scopes.fresh(&format!("next_{name}")));
+        self.loops.push(Loop { label, after: after.clone(), next: next.clone(), sink, expected: expected.cloned() });
+        if let Some(next) = next {
+            // In braces of their own, so that no jump passes a declaration by.
+            self.open("{");
+            self.block(body, &Sink::Discard, None);
+            self.close("}");
+            self.line(Text::name(next).add(":;"));
+        } else {
+            self.block(body, &Sink::Discard, None);
+        }
         self.loops.pop();
         self.close("}");
+        if let Some(after) = after {
+            self.line(Text::name(after).add(":;"));
+        }
     }
 
-    /// The position of the loop that a jump means; only the innermost can be jumped out of.
-    fn innermost(&mut self, label: Option<&Lifetime>) -> Option<usize> {
-        let last = self.loops.len().checked_sub(1)?;
-        if let Some(label) = label
-            && self.loops[last].label.as_ref() != Some(&label.ident.to_string())
-        {
-            self.errors
-                .at(label, "an operator can only leave the innermost loop: set a flag and test it in the outer one");
-            return None;
+    /// The loop that a jump means, as its place in the list of open loops.
+    fn target(&self, label: Option<&Lifetime>) -> Option<usize> {
+        match label {
+            None => self.loops.len().checked_sub(1),
+            Some(label) => self
+                .loops
+                .iter()
+                .rposition(|open| open.label.as_ref().is_some_and(|known| label.ident == known.as_str())),
         }
-        Some(last)
+    }
+
+    fn continue_loop(&mut self, label: Option<&Lifetime>) {
+        let Some(index) = self.target(label) else { return };
+        match self.loops[index].next.clone() {
+            Some(next) if index + 1 < self.loops.len() => self.line(Text::new("goto ").add(Text::name(next)).add(";")),
+            _ => self.line("continue;"),
+        }
     }
 
     fn leave_loop(&mut self, leave: &ExprBreak) {
-        let Some(index) = self.innermost(leave.label.as_ref()) else { return };
-        let Some(value) = &leave.expr else {
-            self.line("break;");
-            return;
-        };
-        let (sink, expected) = (self.loops[index].sink.clone(), self.loops[index].expected.clone());
-        self.lower_to(value, &sink, expected.as_ref());
-        if !matches!(sink, Sink::Return) && !purity::diverges(value) {
-            self.line("break;");
+        let Some(index) = self.target(leave.label.as_ref()) else { return };
+        if let Some(value) = &leave.expr {
+            let (sink, expected) = (self.loops[index].sink.clone(), self.loops[index].expected.clone());
+            self.lower_to(value, &sink, expected.as_ref());
+            if matches!(sink, Sink::Return) || purity::diverges(value) {
+                return;
+            }
+        }
+        match self.loops[index].after.clone() {
+            Some(after) if index + 1 < self.loops.len() => {
+                self.line(Text::new("goto ").add(Text::name(after)).add(";"))
+            }
+            _ => self.line("break;"),
         }
     }
 

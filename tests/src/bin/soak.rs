@@ -141,7 +141,7 @@ fn execute<Op: TestOperator>(program: &Program<Op>, random: &mut Random) -> Resu
     };
     let length = length.min(program.plan.max_len);
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-    let resident = if needs_all { usize::MAX } else { 1 + random.below(12) };
+    let resident = if needs_all { usize::MAX } else { [1, 2, 3, 5, 12, 100][random.below(6)] };
     let mut emulator = Emulator::new(random.bits()).resident_blocks(resident);
     if random.one_in(2) {
         emulator = emulator.interrupt_once_in(1 + random.below(40));

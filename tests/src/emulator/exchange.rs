@@ -1,12 +1,11 @@
 //! Instructions that a warp executes together: each lane brings a value and takes one of another lane.
 
-/// The instructions. Also in the host prelude.
-pub(super) const SYNC: u32 = 0;
-pub(super) const SHUFFLE: u32 = 1;
-pub(super) const SHUFFLE_UP: u32 = 2;
-pub(super) const SHUFFLE_DOWN: u32 = 3;
-pub(super) const SHUFFLE_XOR: u32 = 4;
-pub(super) const BALLOT: u32 = 5;
+// The instructions. Also in the host prelude, where 0 is `SYNC`, which brings nothing.
+const SHUFFLE: u32 = 1;
+const SHUFFLE_UP: u32 = 2;
+const SHUFFLE_DOWN: u32 = 3;
+const SHUFFLE_XOR: u32 = 4;
+const BALLOT: u32 = 5;
 
 /// Executes one instruction for all lanes, in their order: instruction, argument, size and place of the value. A lane that
 /// asks for one that does not exist keeps its own value, as on the hardware.
@@ -38,12 +37,10 @@ pub(super) unsafe fn execute(lanes: &[(u32, u32, u32, *mut u8)]) {
                 value.copy_from_slice(&mask.to_le_bytes());
                 None
             }
-            _ => None,
+            _ => None, // SYNC: nobody brings anything
         };
         if let Some(source) = source.and_then(|source| brought.get(source)) {
             value.copy_from_slice(source);
         }
     }
 }
-
-const _: () = assert!(SYNC == 0);

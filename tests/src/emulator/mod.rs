@@ -1,6 +1,6 @@
 //! Executes generated kernels on the CPU, and finds what hardware hides.
 //!
-//! The generated CUDA text is [translated](translate) to C++, compiled, and executed: each GPU thread a coroutine, several
+//! The generated CUDA text is translated to C++, compiled, and executed: each GPU thread a coroutine, several
 //! blocks alive at once, the order of threads and blocks drawn from a seed. The same seed gives the same run. Every access
 //! to memory is checked; the first thing that is wrong ends the run with a [`Fault`] that names the kernel, the line of the
 //! generated text, the block and the thread:

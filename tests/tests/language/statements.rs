@@ -98,7 +98,19 @@ impl<const N: usize> ScanOp for Folded<N> {
     }
 }
 
+struct Weighted<T>(T);
+
+#[scan_op]
+impl<T: ScanElement> ScanOp for Weighted<T> {
+    type Element = u16;
+    const IDENTITY: Self::Element = 77;
+    fn combine(a: u16, b: u16) -> u16 {
+        if a == Self::IDENTITY { b } else { a ^ b ^ Self::IDENTITY }
+    }
+}
+
 pub(crate) fn cases(suite: &mut Suite) {
+    suite.combine(Weighted(1_u8), 0);
     suite.combine(Scale { template: 0.3, pair: Point(f32::MIN_POSITIVE, -7.25) }, 0);
     suite.combine(Folded::<4>, 0);
     suite.combine(Folded::<2>, 0);
@@ -239,6 +251,45 @@ pub(crate) fn cases(suite: &mut Suite) {
             sum ^= i;
         }
         sum
+    });
+    operator!(suite, u8, |a, b| {
+        let mut sum = a;
+        let mut rounds = 0_u32;
+        let found: u8 = 'outer: loop {
+            let step = b | 1;
+            rounds += 1;
+            if rounds > 20 {
+                break 4;
+            }
+            'inner: for i in 0..a {
+                let twice = i.wrapping_mul(2);
+                while sum != 0 {
+                    rounds += 1;
+                    if rounds > 500 {
+                        break;
+                    }
+                    sum = sum.wrapping_add(step);
+                    if sum == twice {
+                        break 'outer sum ^ 5;
+                    }
+                    if sum % 7 == 2 {
+                        continue 'inner;
+                    }
+                    if sum == 9 {
+                        continue 'outer;
+                    }
+                }
+                sum ^= 3;
+                if sum > 250 {
+                    break 'outer 1;
+                }
+            }
+            sum = sum.wrapping_mul(5).wrapping_add(step);
+            if sum % 3 == 0 {
+                break 2;
+            }
+        };
+        sum ^ found
     });
     operator!(suite, i8, |a, b| {
         let mut sum = 0_i8;

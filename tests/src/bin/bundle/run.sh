@@ -49,7 +49,7 @@ sanitize)
     failed=()
     for tool in memcheck racecheck initcheck synccheck; do
         printf '== %s\n' "$tool"
-        "$checker" --tool "$tool" --error-exitcode 1 "$here/tests/gpu" --test-threads 1 --skip large "$@" ||
+        "$checker" --tool "$tool" --error-exitcode 1 "$here/tests/gpu" --skip large "$@" ||
             failed+=("$tool")
     done
     if [ ${#failed[@]} -gt 0 ]; then
