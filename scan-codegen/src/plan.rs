@@ -95,6 +95,9 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// A scan that restarts has no one total.
+    #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
+    TotalOfSegments,
     /// The requested number of threads cannot be had.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
@@ -149,6 +152,9 @@ pub fn plan(
     }
     spec.segments.check()?;
     check_identity(operator, spec, strategy)?;
+    if spec.total && !spec.segments.is_none() {
+        return Err(PlanError::TotalOfSegments);
+    }
 
     let state_bytes = operator.state.size as u32;
     let segmented = !spec.segments.is_none();
@@ -187,7 +193,7 @@ pub fn plan(
     })
 }
 
-fn check_element(ty: &ElementType) -> Result<(), PlanError> {
+pub(crate) fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     match ty.size {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
         1..=MAX_ELEMENT_BYTES => Ok(()),

@@ -8,33 +8,41 @@ use scan_codegen::Argument;
 use super::{DeviceMemory, driver_error, modules::Kernels};
 use crate::{Error, ScanOp, element::bytes_of};
 
-/// What tells where segments begin, in device memory; nothing where the scan restarts nowhere.
+/// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct HeadsOnDevice {
-    /// The flags, bits, keys or offsets.
-    pub(crate) pointer: sys::CUdeviceptr,
+pub(crate) struct SideBuffers {
+    /// The flags, bits, keys or offsets that tell where segments begin.
+    pub(crate) heads: sys::CUdeviceptr,
     /// How many offsets there are, where it is offsets.
     pub(crate) offset_count: u64,
+    /// Where the sum of all elements goes.
+    pub(crate) total: sys::CUdeviceptr,
+}
+
+/// What is worked on: device pointers, and how many elements the input has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InOut {
+    pub(crate) input: sys::CUdeviceptr,
+    pub(crate) output: sys::CUdeviceptr,
+    pub(crate) len: u64,
 }
 
 impl Kernels {
-    /// Enqueues the scan of `len` elements. Neither copies nor synchronises.
+    /// Enqueues the work on `len` elements. Neither copies nor synchronises.
     ///
     /// # Safety
     ///
     /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
     /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap. `heads` is as long as the plan's segments require for that many
+    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
     /// elements, and does not overlap the output.
     pub(crate) unsafe fn enqueue<Op: ScanOp>(
         &self,
         stream: &Arc<CudaStream>,
         op: &Op,
         initial_value: Option<&Op::State>,
-        heads: HeadsOnDevice,
-        input: sys::CUdeviceptr,
-        output: sys::CUdeviceptr,
-        len: u64,
+        side: SideBuffers,
+        InOut { input, output, len }: InOut,
     ) -> Result<(), Error> {
         let schedule = self.plan.schedule(len)?;
         let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
@@ -58,8 +66,9 @@ impl Kernels {
                     Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer() + offset,
                     Argument::Length(len) => len,
-                    Argument::Heads => heads.pointer,
-                    Argument::OffsetCount => heads.offset_count,
+                    Argument::Heads => side.heads,
+                    Argument::OffsetCount => side.offset_count,
+                    Argument::Total => side.total,
                     _ => 0,
                 })
                 .collect();
