@@ -196,6 +196,12 @@ impl NetworkTrace {
         rows
     }
 
+    /// Whether every value could be followed to where it came from. What blocks tell each other by messages cannot: it
+    /// travels as plain words.
+    pub fn is_whole(&self) -> bool {
+        self.outputs.iter().all(|covered| covered.is_none_or(|(first, _)| first == 0))
+    }
+
     /// Applications in all steps.
     pub fn applications(&self) -> usize {
         self.steps.iter().map(|step| step.applications.len()).sum()
