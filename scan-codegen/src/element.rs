@@ -139,4 +139,16 @@ impl ElementType {
             kind: ElementKind::Array { item: Box::new(item), len },
         }
     }
+
+    /// How many bytes carry no value. They can hold anything.
+    pub fn padding(&self) -> usize {
+        match &self.kind {
+            ElementKind::Primitive(_) => 0,
+            ElementKind::Struct(fields) => {
+                let used: usize = fields.iter().map(|field| field.ty.size - field.ty.padding()).sum();
+                self.size.saturating_sub(used)
+            }
+            ElementKind::Array { item, len } => item.padding() * len,
+        }
+    }
 }

@@ -6,6 +6,7 @@ use crate::{
     element::ElementType,
     limits::DeviceLimits,
     operator::OpSource,
+    segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
 };
@@ -112,6 +113,14 @@ pub enum PlanError {
         /// What stands against it.
         why: String,
     },
+    /// Keys are compared by their bytes, and padding bytes hold anything.
+    #[error("key type `{name}` has {padding} bytes of padding: give it fields that fill it, or use head flags")]
+    KeyPadding {
+        /// The key type.
+        name: String,
+        /// Bytes of padding.
+        padding: usize,
+    },
     /// The input is longer than this plan can handle.
     #[error(
         "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the last result as initial value"
@@ -135,10 +144,15 @@ pub fn plan(
     for ty in [&operator.input, &operator.state, &operator.output] {
         check_element(ty)?;
     }
+    if let Segments::Keys(key) = &spec.segments {
+        check_element(key)?;
+    }
+    spec.segments.check()?;
     check_identity(operator, spec, strategy)?;
 
     let state_bytes = operator.state.size as u32;
-    let shape = |run| move |threads| Shape { block: strategy.block, threads, run, state_bytes };
+    let segmented = !spec.segments.is_none();
+    let shape = |run| move |threads| Shape { block: strategy.block, threads, run, state_bytes, segmented };
     let (run, most) = match overrides.run {
         Some(run) => (check_run(strategy.block, run)?, most_threads(limits, shape(run))?),
         None => run_length(strategy.block, state_bytes, |run| most_threads(limits, shape(run)))?,
@@ -238,6 +252,7 @@ struct Shape {
     threads: u32,
     run: u32,
     state_bytes: u32,
+    segmented: bool,
 }
 
 impl Shape {
@@ -263,7 +278,10 @@ impl Shape {
             _ => 0,
         };
         // The sum before the tile, too, and the tile's number, which a state's alignment may push apart.
-        (tile + self.network_slots() + own + 1) * self.state_bytes + 16
+        let sums = (tile + self.network_slots() + own + 1) * self.state_bytes + 16;
+        // A bit for each element of the tile, and for each run.
+        let heads = self.tile() / 8 + if self.block.coarsened { self.threads / 8 } else { 0 };
+        if self.segmented { sums + heads } else { sums }
     }
 }
 

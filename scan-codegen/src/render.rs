@@ -65,7 +65,7 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened } = plan.strategy.block;
     let mut parts = Vec::new();
     let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack);
-    if network == Network::WarpShuffle || single_pass {
+    if network == Network::WarpShuffle || single_pass || !plan.spec.segments.is_none() {
         parts.push("machine");
     }
     parts.extend(["tile", network.name()]);
@@ -96,6 +96,14 @@ struct Words<'a> {
     /// What is scanned.
     exclusive: bool,
     initial_value: bool,
+    /// Where it restarts: whether it does, what tells where, that as parameters of a function and as the arguments of
+    /// a call, the type of an offset, and how many words a key has.
+    segmented: bool,
+    heads_by: &'static str,
+    heads_parameters: String,
+    heads_arguments: &'static str,
+    offset: &'static str,
+    key_words: usize,
     /// How a block does it.
     block_scan: &'a str,
     network: &'a str,
@@ -126,6 +134,7 @@ impl<'a> Words<'a> {
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
+        let segments = plan.spec.segments.words();
         Words {
             op: &text.operator,
             value: &text.value,
@@ -136,6 +145,12 @@ impl<'a> Words<'a> {
             projects: text.projects,
             exclusive,
             initial_value: plan.spec.initial_value,
+            segmented: !plan.spec.segments.is_none(),
+            heads_by: segments.heads_by,
+            heads_parameters: segments.parameters,
+            heads_arguments: segments.arguments,
+            offset: segments.offset,
+            key_words: segments.key_words,
             block_scan: if coarsened { "coarsened" } else { network.name() },
             network: network.name(),
             coarsened,

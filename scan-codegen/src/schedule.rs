@@ -1,6 +1,7 @@
 //! The order of launches: from a plan and a length to which kernel runs when, on what.
 
 use crate::{
+    Segments,
     plan::{Plan, PlanError, message_bytes},
     strategy::{Carry, TileNumbers},
 };
@@ -45,6 +46,10 @@ pub enum Argument {
     Operator,
     /// The initial value, by value.
     InitialValue,
+    /// A pointer to what tells where segments begin ([`Segments`]): the flags, bits, keys or offsets.
+    Heads,
+    /// How many offsets there are, as a 64-bit integer.
+    OffsetCount,
 }
 
 impl Plan {
@@ -80,7 +85,7 @@ impl Plan {
 
     fn one_block(&self, len: u64) -> Schedule {
         use Argument::*;
-        let arguments = self.and_initial_value(vec![Operator, Input, Output, Length(len)]);
+        let arguments = [vec![Operator, Input], self.heads(), vec![Output, Length(len)], self.initial_value()].concat();
         let launch = Launch { kernel: "scan_block", blocks: 1, threads: self.threads, arguments };
         Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: vec![launch] }
     }
@@ -89,12 +94,15 @@ impl Plan {
         use Argument::*;
         let tile = u64::from(self.tile);
         let mut workspace = Reserved::default();
-        // levels[k] is the array of section totals that level k leaves: its place, and how many there are.
+        // levels[k] is the array of section totals that level k leaves: its place, that of the sections' first heads in a
+        // segmented scan, and how many sections there are.
         let mut levels = Vec::new();
         let mut elements = len;
         while elements > 1 {
             elements = elements.div_ceil(tile);
-            levels.push((workspace.reserve(elements * self.state_bytes), elements));
+            let totals = workspace.reserve(elements * self.state_bytes);
+            let heads = if self.is_segmented() { vec![Workspace(workspace.reserve(elements * 4))] } else { Vec::new() };
+            levels.push(Level { totals: vec![Workspace(totals)], heads, sections: elements });
         }
         let partials = match self.partials_in_output {
             true => Output,
@@ -106,18 +114,31 @@ impl Plan {
             threads: self.threads,
             arguments,
         };
-        let of_level = |kernel, pair: &[(u64, u64)]| {
-            let ((totals, count), (above, _)) = (pair[0], pair[1]);
-            launch(kernel, count, vec![Operator, Workspace(totals), Workspace(above), Length(count)])
+        let scan_totals = |pair: &[Level]| {
+            let (level, above) = (&pair[0], &pair[1]);
+            let places = [&level.totals[..], &level.heads, &above.totals, &above.heads].concat();
+            launch("scan_totals", level.sections, [vec![Operator], places, vec![Length(level.sections)]].concat())
+        };
+        let carry_totals = |pair: &[Level]| {
+            let (level, above) = (&pair[0], &pair[1]);
+            let places = [&level.totals[..], &above.totals, &above.heads].concat();
+            launch("carry_totals", level.sections, [vec![Operator], places, vec![Length(level.sections)]].concat())
         };
 
-        let totals = Workspace(levels[0].0);
-        let mut launches = vec![launch("scan_sections", len, vec![Operator, Input, partials, totals, Length(len)])];
-        launches.extend(levels.windows(2).map(|pair| of_level("scan_totals", pair)));
+        let lowest = [&levels[0].totals[..], &levels[0].heads, &[Length(len)]].concat();
+        // In a segmented scan the initial value enters with the first element of each segment, else with what stands before
+        // each section.
+        let (first, last) = match self.is_segmented() {
+            true => (self.initial_value(), Vec::new()),
+            false => (Vec::new(), self.initial_value()),
+        };
+        let arguments = [vec![Operator, Input], self.heads(), vec![partials], lowest.clone(), first].concat();
+        let mut launches = vec![launch("scan_sections", len, arguments)];
+        launches.extend(levels.windows(2).map(scan_totals));
         // The topmost level fits one block, so nothing stands before any section of it.
-        let lower = levels.windows(2).rev().filter(|pair| pair[0].1 > tile);
-        launches.extend(lower.map(|pair| of_level("carry_totals", pair)));
-        let arguments = self.and_initial_value(vec![Operator, partials, Output, totals, Length(len)]);
+        let lower = levels.windows(2).rev().filter(|pair| pair[0].sections > tile);
+        launches.extend(lower.map(carry_totals));
+        let arguments = [vec![Operator, partials, Output], lowest, last].concat();
         launches.push(launch("carry_sections", len, arguments));
         Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: 0, launches }
     }
@@ -127,23 +148,41 @@ impl Plan {
         use Argument::*;
         let blocks = len.div_ceil(u64::from(self.tile));
         let mut workspace = Reserved::default();
-        let mut arguments = vec![Operator, Input, Output];
+        let mut arguments = [vec![Operator, Input], self.heads(), vec![Output]].concat();
         if counter {
             arguments.push(Workspace(workspace.reserve(4)));
         }
         arguments.push(Workspace(workspace.reserve(blocks * message_bytes(self.state_bytes))));
         arguments.push(Length(len));
-        let arguments = self.and_initial_value(arguments);
+        arguments.extend(self.initial_value());
         let launch = Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments };
         Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: workspace.bytes, launches: vec![launch] }
     }
 
-    fn and_initial_value(&self, mut arguments: Vec<Argument>) -> Vec<Argument> {
-        if self.spec.initial_value {
-            arguments.push(Argument::InitialValue);
-        }
-        arguments
+    fn is_segmented(&self) -> bool {
+        !self.spec.segments.is_none()
     }
+
+    fn initial_value(&self) -> Vec<Argument> {
+        if self.spec.initial_value { vec![Argument::InitialValue] } else { Vec::new() }
+    }
+
+    /// What tells where segments begin.
+    fn heads(&self) -> Vec<Argument> {
+        match &self.spec.segments {
+            Segments::None => Vec::new(),
+            Segments::Offsets(_) => vec![Argument::Heads, Argument::OffsetCount],
+            _ => vec![Argument::Heads],
+        }
+    }
+}
+
+/// A level of section totals.
+struct Level {
+    totals: Vec<Argument>,
+    /// The position of each section's first head.
+    heads: Vec<Argument>,
+    sections: u64,
 }
 
 /// Hands out places in the workspace, each aligned for any element.

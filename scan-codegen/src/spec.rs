@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::segments::Segments;
+
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ScanKind {
@@ -21,22 +23,29 @@ pub struct ScanSpec {
     pub kind: ScanKind,
     /// Whether an initial value stands before the first element.
     pub initial_value: bool,
+    /// Where the scan restarts. An initial value then stands before the first element of each segment.
+    pub segments: Segments,
 }
 
 impl ScanSpec {
     /// An inclusive scan without an initial value.
     pub fn inclusive() -> Self {
-        ScanSpec { kind: ScanKind::Inclusive, initial_value: false }
+        ScanSpec { kind: ScanKind::Inclusive, ..ScanSpec::default() }
     }
 
     /// An exclusive scan without an initial value.
     pub fn exclusive() -> Self {
-        ScanSpec { kind: ScanKind::Exclusive, initial_value: false }
+        ScanSpec { kind: ScanKind::Exclusive, ..ScanSpec::default() }
     }
 
     /// The same scan with an initial value before the first element.
     pub fn with_initial_value(self) -> Self {
         ScanSpec { initial_value: true, ..self }
+    }
+
+    /// The same scan, restarting where `segments` tells.
+    pub fn with_segments(self, segments: Segments) -> Self {
+        ScanSpec { segments, ..self }
     }
 }
 
@@ -46,6 +55,9 @@ impl fmt::Display for ScanSpec {
             ScanKind::Inclusive => "inclusive scan",
             ScanKind::Exclusive => "exclusive scan",
         })?;
-        if self.initial_value { f.write_str(" with an initial value") } else { Ok(()) }
+        if self.initial_value {
+            f.write_str(" with an initial value")?;
+        }
+        if self.segments.is_none() { Ok(()) } else { write!(f, ", {}", self.segments) }
     }
 }

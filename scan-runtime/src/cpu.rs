@@ -3,6 +3,8 @@
 //! Three phases, as everywhere in the field: fold each chunk, scan the folds, scan each chunk from what stands before it.
 //! Only adjacent partial results are ever combined, the earlier one on the left.
 
+mod segmented;
+
 use std::{
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -12,6 +14,7 @@ use rayon::prelude::*;
 use scan_codegen::ScanKind;
 
 use crate::{Error, ScanOp};
+pub(crate) use segmented::scan_segments;
 
 /// Chunks below this many elements are not worth a thread.
 const LEAST_CHUNK: usize = 4096;
@@ -39,6 +42,10 @@ impl<'a, I: Copy, O: Copy> Buffers<'a, I, O> {
     /// `output` is valid for writes of as many elements as the input has, for `'a`, and does not overlap the input.
     pub(crate) unsafe fn apart(input: &'a [I], output: *mut O) -> Self {
         Buffers { input: input.as_ptr(), output, len: input.len(), lifetime: PhantomData }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// # Safety
@@ -74,7 +81,12 @@ pub(crate) fn scan<Op: ScanOp>(
     before: Option<Op::State>,
     buffers: &Buffers<'_, Op::Input, Op::Output>,
 ) -> Result<(), Error> {
-    catch_unwind(AssertUnwindSafe(|| scan_chunks(op, kind, before, buffers))).map_err(|payload| {
+    caught(op, || scan_chunks(op, kind, before, buffers))
+}
+
+/// Makes a panic of the operator an error.
+fn caught<Op: ScanOp>(op: &Op, work: impl FnOnce()) -> Result<(), Error> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = payload
             .downcast_ref::<&str>()
             .map(|message| (*message).to_owned())
@@ -90,7 +102,7 @@ fn scan_chunks<Op: ScanOp>(
     before: Option<Op::State>,
     buffers: &Buffers<'_, Op::Input, Op::Output>,
 ) {
-    let chunk = buffers.len.div_ceil(rayon::current_num_threads() * CHUNKS_PER_THREAD).max(LEAST_CHUNK);
+    let chunk = chunk_length(buffers.len);
     if buffers.len <= chunk {
         return scan_range(op, kind, before, buffers, 0, buffers.len);
     }
@@ -114,6 +126,11 @@ fn scan_chunks<Op: ScanOp>(
         let (start, end) = range(index);
         scan_range(op, kind, before, buffers, start, end);
     });
+}
+
+/// How many elements a thread works on at a time.
+fn chunk_length(len: usize) -> usize {
+    len.div_ceil(rayon::current_num_threads() * CHUNKS_PER_THREAD).max(LEAST_CHUNK)
 }
 
 /// The plain loop over one range. No other thread touches the range meanwhile.

@@ -76,10 +76,42 @@ pub enum Error {
         /// Elements of the output.
         output: usize,
     },
+    /// What tells where segments begin is not as long as the input requires.
+    #[error("there are {found} {what} for an input of {len} elements, which needs {expected}")]
+    SegmentsLength {
+        /// `head flags`, `words of head bits` or `keys`.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        expected: usize,
+        /// Elements of the input.
+        len: usize,
+    },
+    /// The offsets of segments do not ascend.
+    #[error("offset {index} is {offset}, after {before}: the offsets of segments must ascend")]
+    OffsetsDescend {
+        /// Which offset.
+        index: usize,
+        /// What it is.
+        offset: u64,
+        /// The offset before it.
+        before: u64,
+    },
+    /// A segment would begin past the end of the input.
+    #[error("offset {index} is {offset}, past the end of an input of {len} elements")]
+    OffsetPastEnd {
+        /// Which offset.
+        index: usize,
+        /// What it is.
+        offset: u64,
+        /// Elements of the input.
+        len: usize,
+    },
     /// A stream or a buffer belongs to another device, or another context, than the scanner.
     #[error("the {what} belongs to another CUDA context than the scanner's; make both with `scanner.context()`")]
     ForeignContext {
-        /// `stream`, `buffer`, `input` or `output`.
+        /// `stream`, `buffer`, `input`, `output` or `heads`.
         what: &'static str,
     },
     /// Something that only a CUDA scanner can do was asked of a CPU scanner.

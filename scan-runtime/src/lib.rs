@@ -39,11 +39,13 @@ mod cpu;
 mod cuda;
 mod element;
 mod error;
+mod heads;
 pub mod nvrtc;
 mod op;
 pub mod ops;
 mod scan;
 mod scanner;
+mod segmented;
 
 pub use cuda::{CacheStats, CompiledModule};
 pub use element::ScanElement;
@@ -51,10 +53,12 @@ pub use error::Error;
 pub use op::ScanOp;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, Overrides, Plan, PlanError, RenderError,
-    ScanKind, ScanSpec, Strategy, TileNumbers, Workers,
+    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError, RenderError,
+    ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
+pub use heads::{HeadFlag, SegmentOffset};
+pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
 
 /// The CUDA driver bindings in whose device slices and streams scans are run.

@@ -3,12 +3,13 @@
 use std::{any::TypeId, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
-use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec, Strategy};
+use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec, Segments, Strategy};
 
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, DeviceMemory, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, DeviceMemory, HeadsOnDevice, driver_error, out_of_memory_or},
+    heads::Heads,
     scanner::Engine,
 };
 
@@ -23,6 +24,8 @@ use crate::{
 /// | inclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i]` | `v ∘ x[0]` |
 /// | exclusive | `x[0] ∘ … ∘ x[i-1]` | the identity |
 /// | exclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i-1]` | `v` |
+///
+/// `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it one that [restarts](SegmentedScan).
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct Scan<'s, Op: ScanOp> {
@@ -46,7 +49,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
-    /// Puts a value before the first element. It enters every output once, from the left.
+    /// Puts a value before the first element (of each segment, in a [segmented](SegmentedScan) scan). It enters every output
+    /// once, from the left.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
         self
@@ -71,11 +75,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
-    fn spec(&self) -> ScanSpec {
+    fn spec(&self, segments: &Segments) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
+        let spec = spec.with_segments(segments.clone());
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }
 
@@ -90,7 +95,11 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plan, Error> {
-        Ok(scan_codegen::plan(&self.op.source(), &self.spec(), &self.scanner.limits(), &self.overrides)?)
+        Ok(self.plan_with(&Segments::None)?)
+    }
+
+    pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plan, PlanError> {
+        scan_codegen::plan(&self.op.source(), &self.spec(segments), &self.scanner.limits(), &self.overrides)
     }
 
     /// The CUDA source that would run on the GPU, on a machine without one too. The same operator, options and device
@@ -105,11 +114,15 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// Whatever can go wrong is in [`Error`]; the input is never touched.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
+        self.run_with(&Heads::NONE, input)
+    }
+
+    pub(crate) fn run_with(&self, heads: &Heads<'_>, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         let mut output = Vec::new();
         let bytes = std::mem::size_of_val(input);
         output.try_reserve_exact(input.len()).map_err(|_| Error::OutOfHostMemory { bytes })?;
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { self.run_to(input, output.as_mut_ptr())? };
+        unsafe { self.run_to(heads, input, output.as_mut_ptr())? };
         // SAFETY: every output has been written.
         unsafe { output.set_len(input.len()) };
         Ok(output)
@@ -122,11 +135,20 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
     /// is unspecified.
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        self.run_into_with(&Heads::NONE, input, output)
+    }
+
+    pub(crate) fn run_into_with(
+        &self,
+        heads: &Heads<'_>,
+        input: &[Op::Input],
+        output: &mut [Op::Output],
+    ) -> Result<(), Error> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { input: input.len(), output: output.len() });
         }
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run_to(input, output.as_mut_ptr()) }
+        unsafe { self.run_to(heads, input, output.as_mut_ptr()) }
     }
 
     /// Scans a slice in place.
@@ -140,15 +162,20 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
     {
+        self.run_in_place_with(&Heads::NONE, buffer)
+    }
+
+    pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: crate::ScanElement,
+    {
         match &self.scanner.engine {
-            Engine::Cpu { .. } => {
-                self.check()?;
-                cpu::scan(&self.op, self.kind, self.initial_value, &Buffers::in_place(buffer))
-            }
+            Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)),
             Engine::Cuda(device) => {
                 let pointer = buffer.as_mut_ptr();
                 // SAFETY: the transfers in and out of the buffer are in the order of one stream, and are done on return.
-                unsafe { self.run_through(device, pointer.cast_const(), pointer, buffer.len()) }
+                unsafe { self.run_through(device, heads, pointer.cast_const(), pointer, buffer.len()) }
             }
         }
     }
@@ -159,24 +186,27 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     /// What the planner refuses on the GPU is refused on the CPU as well.
-    fn check(&self) -> Result<(), PlanError> {
-        let operator = self.op.source();
-        scan_codegen::plan(&operator, &self.spec(), &self.scanner.limits(), &self.overrides).map(|_| ())
+    fn run_on_cpu(&self, heads: &Heads<'_>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Result<(), Error> {
+        self.plan_with(&heads.segments)?;
+        heads.check(buffers.len())?;
+        match heads.segments {
+            Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
+            _ => cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers),
+        }
     }
 
     /// # Safety
     ///
     /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
-    unsafe fn run_to(&self, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
+    unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
         match &self.scanner.engine {
             Engine::Cpu { .. } => {
-                self.check()?;
                 // SAFETY: the caller vouches for the output.
                 let buffers = unsafe { Buffers::apart(input, output) };
-                cpu::scan(&self.op, self.kind, self.initial_value, &buffers)
+                self.run_on_cpu(heads, &buffers)
             }
             // SAFETY: the caller vouches for the output.
-            Engine::Cuda(device) => unsafe { self.run_through(device, input.as_ptr(), output, input.len()) },
+            Engine::Cuda(device) => unsafe { self.run_through(device, heads, input.as_ptr(), output, input.len()) },
         }
     }
 
@@ -188,11 +218,13 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     unsafe fn run_through(
         &self,
         device: &CudaDevice,
+        heads: &Heads<'_>,
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
     ) -> Result<(), Error> {
-        let kernels = device.kernels(&self.op, &self.spec(), &self.overrides)?;
+        let kernels = device.kernels(&self.op, &self.spec(&heads.segments), &self.overrides)?;
+        heads.check(len)?;
         if len == 0 {
             return Ok(());
         }
@@ -203,6 +235,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         let apart = (TypeId::of::<Op::Input>() != TypeId::of::<Op::Output>())
             .then(|| DeviceMemory::new(stream, output_bytes as u64));
         let device_output = apart.transpose()?;
+        let device_heads = DeviceMemory::new(stream, heads.bytes.len() as u64)?;
         let output_pointer = device_output.as_ref().unwrap_or(&device_input).pointer();
 
         let enqueued = (|| {
@@ -211,12 +244,22 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), input.cast(), input_bytes, stream.cu_stream()) }
                 .result()
                 .map_err(driver_error("copying to the device"))?;
-            // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same.
+            if !heads.bytes.is_empty() {
+                let (from, bytes) = (heads.bytes.as_ptr(), heads.bytes.len());
+                // SAFETY: as above.
+                unsafe { sys::cuMemcpyHtoDAsync_v2(device_heads.pointer(), from.cast(), bytes, stream.cu_stream()) }
+                    .result()
+                    .map_err(driver_error("copying to the device"))?;
+            }
+            let heads = HeadsOnDevice { pointer: device_heads.pointer(), offset_count: heads.offset_count() };
+            // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
+            // heads have been checked.
             unsafe {
                 kernels.enqueue(
                     stream,
                     &self.op,
                     self.initial_value.as_ref(),
+                    heads,
                     device_input.pointer(),
                     output_pointer,
                     len as u64,
@@ -239,8 +282,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
 /// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`.
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceScan<'a, 's, Op: ScanOp> {
-    scan: &'a Scan<'s, Op>,
-    stream: &'a Arc<CudaStream>,
+    pub(crate) scan: &'a Scan<'s, Op>,
+    pub(crate) stream: &'a Arc<CudaStream>,
 }
 
 impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
@@ -251,6 +294,15 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        self.run_with(&Segments::None, HeadsOnDevice::default(), input)
+    }
+
+    pub(crate) fn run_with(
+        &self,
+        segments: &Segments,
+        heads: HeadsOnDevice,
+        input: &impl DevicePtr<Op::Input>,
+    ) -> Result<CudaSlice<Op::Output>, Error> {
         self.device()?;
         let len = input.len();
         // A slice of no bytes cannot be allocated, so there is always room for one element.
@@ -260,7 +312,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         if len == 0 {
             return self.stream.null().map_err(driver_error("allocating device memory"));
         }
-        self.run_into(input, &mut output)?;
+        self.run_into_with(segments, heads, input, &mut output)?;
         Ok(output)
     }
 
@@ -271,6 +323,16 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     /// As [`run`](DeviceScan::run), and [`Error::OutputLength`] if the lengths differ.
     pub fn run_into(
         &self,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+    ) -> Result<(), Error> {
+        self.run_into_with(&Segments::None, HeadsOnDevice::default(), input, output)
+    }
+
+    pub(crate) fn run_into_with(
+        &self,
+        segments: &Segments,
+        heads: HeadsOnDevice,
         input: &impl DevicePtr<Op::Input>,
         output: &mut impl DevicePtrMut<Op::Output>,
     ) -> Result<(), Error> {
@@ -285,7 +347,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
         // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do not overlap.
-        unsafe { self.enqueue(device, input, output, len) }
+        unsafe { self.enqueue(device, segments, heads, input, output, len) }
     }
 
     /// Scans a device slice or view in place.
@@ -298,15 +360,28 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
     {
+        self.run_in_place_with(&Segments::None, HeadsOnDevice::default(), buffer)
+    }
+
+    pub(crate) fn run_in_place_with<T>(
+        &self,
+        segments: &Segments,
+        heads: HeadsOnDevice,
+        buffer: &mut impl DevicePtrMut<T>,
+    ) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: crate::ScanElement,
+    {
         let device = self.device()?;
         self.check_context(device, "buffer", buffer.stream())?;
         let len = buffer.len();
         let (pointer, _writing) = buffer.device_ptr_mut(self.stream);
         // SAFETY: the buffer is exclusively borrowed, and input and output have the same type.
-        unsafe { self.enqueue(device, pointer, pointer, len) }
+        unsafe { self.enqueue(device, segments, heads, pointer, pointer, len) }
     }
 
-    fn device(&self) -> Result<&CudaDevice, Error> {
+    pub(crate) fn device(&self) -> Result<&CudaDevice, Error> {
         let scanner = self.scan.scanner;
         let Engine::Cuda(device) = &scanner.engine else {
             return Err(Error::NotCuda { backend: scanner.backend().to_string() });
@@ -315,7 +390,12 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         Ok(device)
     }
 
-    fn check_context(&self, device: &CudaDevice, what: &'static str, stream: &CudaStream) -> Result<(), Error> {
+    pub(crate) fn check_context(
+        &self,
+        device: &CudaDevice,
+        what: &'static str,
+        stream: &CudaStream,
+    ) -> Result<(), Error> {
         if stream.context() == &device.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
     }
 
@@ -325,14 +405,16 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     unsafe fn enqueue(
         &self,
         device: &CudaDevice,
+        segments: &Segments,
+        heads: HeadsOnDevice,
         input: sys::CUdeviceptr,
         output: sys::CUdeviceptr,
         len: usize,
     ) -> Result<(), Error> {
         let scan = self.scan;
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let kernels = device.kernels(&scan.op, &scan.spec(), &scan.overrides)?;
+        let kernels = device.kernels(&scan.op, &scan.spec(segments), &scan.overrides)?;
         // SAFETY: the caller vouches for the buffers.
-        unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), input, output, len as u64) }
+        unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), heads, input, output, len as u64) }
     }
 }

@@ -31,6 +31,7 @@ pub mod explain;
 mod nvrtc;
 pub mod operators;
 pub mod reference;
+pub mod segments;
 pub mod strategies;
 mod target;
 

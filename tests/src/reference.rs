@@ -29,6 +29,25 @@ pub fn scan<Op: ScanOp>(
     output
 }
 
+/// Scans by a plain loop that restarts wherever `begins` says so, and at the first element.
+pub fn scan_segments<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    input: &[Op::Input],
+    begins: &[bool],
+) -> Vec<Op::Output> {
+    let mut output = Vec::with_capacity(input.len());
+    let mut start = 0;
+    while start < input.len() {
+        let rest = start + 1..input.len();
+        let end = rest.clone().find(|&index| begins[index]).unwrap_or(rest.end);
+        output.extend(scan(op, kind, initial_value, &input[start..end]));
+        start = end;
+    }
+    output
+}
+
 /// The four ways to scan, as (kind, with an initial value).
 pub const WAYS: [(ScanKind, bool); 4] = [
     (ScanKind::Inclusive, false),

@@ -6,6 +6,8 @@ use scan_tests::{
     configure,
     operators::{MatrixProduct, TestOperator, Visitor, visit_all},
     reference::WAYS,
+    restart,
+    segments::Heads,
     strategies,
 };
 
@@ -66,6 +68,30 @@ fn every_strategy_compiles_without_a_word() {
             Ok(compiled) if compiled.log.is_empty() => None,
             Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
             Err(error) => Some(format!("{strategy}, {way:?}: {error}")),
+        };
+        [failure(&small), failure(&large)]
+    };
+    let strategies: Vec<_> = strategies::all().enumerate().collect();
+    let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Every strategy of a scan that restarts: the ways to scan, to tell where, and the architectures in turn.
+#[test]
+fn every_segmented_strategy_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let compile = |(index, strategy): (usize, Strategy)| {
+        let (way, architecture) = (WAYS[index / 5 % WAYS.len()], ARCHITECTURES[index % ARCHITECTURES.len()]);
+        let heads = Heads::new(index, &[]);
+        let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
+        let small = restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
+        let large = configure::<MatrixProduct<4>>(&scanner, WAYS[index % WAYS.len()]).strategy(strategy);
+        let large = restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
+        let failure = |source| match nvrtc::compile(source, "operator", architecture) {
+            Ok(compiled) if compiled.log.is_empty() => None,
+            Ok(compiled) => Some(format!("{strategy}, {way:?}, {heads:?}, {architecture}:\n{}", compiled.log)),
+            Err(error) => Some(format!("{strategy}, {way:?}, {heads:?}: {error}")),
         };
         [failure(&small), failure(&large)]
     };

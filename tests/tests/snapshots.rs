@@ -1,8 +1,8 @@
 //! The generated CUDA, reviewed like source.
 
-use scan_runtime::{BlockScan, Carry, Network, Scan, ScanOp, Scanner, Strategy, ops};
+use scan_runtime::{BlockScan, Carry, Network, Scan, ScanOp, Scanner, SegmentedScan, Strategy, ops};
 use scan_tests::{
-    operators::{MixedSum, TestOperator, compose},
+    operators::{Affine, MixedSum, TestOperator, compose},
     strategies::{CARRIES, NETWORKS},
 };
 
@@ -72,6 +72,33 @@ fn every_carry() {
         let from = source.find("// ---- One block").unwrap();
         insta::assert_snapshot!(format!("carry_{}", slug(carry)), &source[from..]);
     }
+}
+
+#[test]
+fn segments_by_flags() {
+    insta::assert_snapshot!(segmented(Scanner::cpu().scan(ops::sum::<f32>()).by_flags::<u8>(&[])));
+}
+
+#[test]
+fn segments_by_keys() {
+    let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+    let scanner = Scanner::cpu();
+    let scan = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).strategy(strategy);
+    insta::assert_snapshot!(segmented(scan.by_keys::<u64>(&[])));
+}
+
+#[test]
+fn segments_by_offsets() {
+    let strategy = Strategy { block: BlockScan::of(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
+    let scan = Scanner::cpu();
+    insta::assert_snapshot!(segmented(scan.scan(ops::max::<i32>()).strategy(strategy).by_offsets::<u32>(&[])));
+}
+
+/// What a scan has to do with its segments: all but the operator and the prelude.
+fn segmented<Op: ScanOp>(scan: SegmentedScan<'_, '_, Op>) -> String {
+    let source = scan.cuda_source().unwrap().text;
+    let from = source.find("// ---- The machine").unwrap();
+    format!("{}\n\n{}", scan.plan().unwrap(), &source[from..])
 }
 
 #[test]

@@ -8,6 +8,15 @@ use scan_codegen::Argument;
 use super::{DeviceMemory, driver_error, modules::Kernels};
 use crate::{Error, ScanOp, element::bytes_of};
 
+/// What tells where segments begin, in device memory; nothing where the scan restarts nowhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HeadsOnDevice {
+    /// The flags, bits, keys or offsets.
+    pub(crate) pointer: sys::CUdeviceptr,
+    /// How many offsets there are, where it is offsets.
+    pub(crate) offset_count: u64,
+}
+
 impl Kernels {
     /// Enqueues the scan of `len` elements. Neither copies nor synchronises.
     ///
@@ -15,12 +24,14 @@ impl Kernels {
     ///
     /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
     /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap.
+    /// types are the same; otherwise they do not overlap. `heads` is as long as the plan's segments require for that many
+    /// elements, and does not overlap the output.
     pub(crate) unsafe fn enqueue<Op: ScanOp>(
         &self,
         stream: &Arc<CudaStream>,
         op: &Op,
         initial_value: Option<&Op::State>,
+        heads: HeadsOnDevice,
         input: sys::CUdeviceptr,
         output: sys::CUdeviceptr,
         len: u64,
@@ -47,6 +58,8 @@ impl Kernels {
                     Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer() + offset,
                     Argument::Length(len) => len,
+                    Argument::Heads => heads.pointer,
+                    Argument::OffsetCount => heads.offset_count,
                     _ => 0,
                 })
                 .collect();

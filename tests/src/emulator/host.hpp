@@ -414,6 +414,9 @@ T shuffle_xor(T value, unsigned mask, std::uint32_t line = __builtin_LINE()) {
 inline unsigned ballot(bool predicate, std::uint32_t line = __builtin_LINE()) {
   return exchange(BALLOT, (unsigned)predicate, 0, line);
 }
+inline unsigned first_bit(unsigned word) {
+  return std::countr_zero(word);
+}
 inline int last_lane_where(bool condition, std::uint32_t line = __builtin_LINE()) {
   return 31 - std::countl_zero(ballot(condition, line));
 }

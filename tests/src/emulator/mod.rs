@@ -91,6 +91,10 @@ pub struct Memory<'a> {
     pub initial_value: &'a [u8],
     /// The input.
     pub input: &'a [u8],
+    /// What tells where segments begin; nothing where the scan restarts nowhere.
+    pub heads: &'a [u8],
+    /// How many offsets there are, where it is offsets.
+    pub offset_count: u64,
     /// Bytes of the output. `None` to scan in place: the output is the input's buffer.
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.
@@ -239,6 +243,7 @@ impl Emulator {
 struct Buffers {
     input: u32,
     output: u32,
+    heads: u32,
     /// The places in the workspace that arguments point at, in order, and the buffer that begins at each: one ends where
     /// the next begins.
     workspace: Vec<(u64, u32)>,
@@ -258,6 +263,7 @@ impl Buffers {
             Some(bytes) => add(Buffer::uninitialised("output", bytes), memory.output_offset, false),
             None => input,
         };
+        let heads = add(Buffer::initialised("heads", memory.heads.to_vec()), 0, true);
         let mut offsets: Vec<u64> = schedule
             .launches
             .iter()
@@ -280,7 +286,7 @@ impl Buffers {
             };
             workspace.push((offset, add(buffer, 0, false)));
         }
-        Buffers { input, output, workspace }
+        Buffers { input, output, heads, workspace }
     }
 
     /// The buffer that a pointer argument means.
@@ -288,6 +294,7 @@ impl Buffers {
         match argument {
             Argument::Input => Some(self.input),
             Argument::Output => Some(self.output),
+            Argument::Heads => Some(self.heads),
             Argument::Workspace(offset) => {
                 self.workspace.iter().find(|(start, _)| start == offset).map(|&(_, buffer)| buffer)
             }
@@ -310,6 +317,7 @@ fn argument_values(
     for (position, (argument, &size)) in launch.arguments.iter().zip(parameters).enumerate() {
         let bytes = match argument {
             Argument::Length(length) => length.to_le_bytes().to_vec(),
+            Argument::OffsetCount => memory.offset_count.to_le_bytes().to_vec(),
             // An operator without parameters is one byte, of any value.
             Argument::Operator if memory.operator.is_empty() => vec![0],
             Argument::Operator => memory.operator.to_vec(),

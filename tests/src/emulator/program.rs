@@ -2,11 +2,13 @@
 
 use std::{fmt::Debug, sync::Arc};
 
-use scan_codegen::{DeviceLimits, KernelSource, Overrides, Plan, ScanKind, ScanSpec, Target, plan, render_for};
+use scan_codegen::{
+    DeviceLimits, KernelSource, Overrides, Plan, ScanKind, ScanSpec, Segments, Target, plan, render_for,
+};
 use scan_runtime::{__private::bytes_of, ScanOp};
 
 use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, Memory, Module, Trace};
-use crate::reference;
+use crate::{reference, segments::Heads};
 
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
 /// operator's prelude, whose machine part is written for the host.
@@ -16,6 +18,8 @@ pub struct Program<Op: ScanOp> {
     pub op: Op,
     /// What stands before the first element.
     pub initial_value: Option<Op::State>,
+    /// Where it restarts; `None` in a scan that does not.
+    pub heads: Option<Heads>,
     /// The plan.
     pub plan: Plan,
     /// The generated text. Change it to see what the emulator makes of it.
@@ -45,15 +49,39 @@ impl<Op: ScanOp> Program<Op> {
         initial_value: Option<Op::State>,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
+        Program::segmented(op, kind, initial_value, Segments::None, overrides)
+    }
+
+    /// As [`new`](Program::new), of a scan that restarts. Before it runs it must be told [where](Program::with_heads).
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn segmented(
+        op: Op,
+        kind: ScanKind,
+        initial_value: Option<Op::State>,
+        segments: Segments,
+        overrides: &Overrides,
+    ) -> Result<Self, EmulatorError> {
         let spec = match kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
+        let spec = spec.with_segments(segments);
         let spec = if initial_value.is_some() { spec.with_initial_value() } else { spec };
         let operator = op.source();
         let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, overrides)?;
         let source = render_for(&operator, &plan, Target::Host)?;
-        Ok(Program { op, initial_value, plan, source })
+        Ok(Program { op, initial_value, heads: None, plan, source })
+    }
+
+    /// The same program, restarting where these heads tell. They must be of the kind that it was made for.
+    pub fn with_heads(&self, heads: Heads) -> Self
+    where
+        Op: Clone,
+    {
+        Program { heads: Some(heads), ..self.clone() }
     }
 
     /// Compiles the kernels; at once if they have been compiled before, by [`Module::compile`] for example.
@@ -143,7 +171,11 @@ impl<Op: ScanOp> Program<Op> {
     where
         Op::Output: Debug,
     {
-        let expected = reference::scan(&self.op, self.plan.spec.kind, self.initial_value, input);
+        let (kind, initial_value) = (self.plan.spec.kind, self.initial_value);
+        let expected = match &self.heads {
+            None => reference::scan(&self.op, kind, initial_value, input),
+            Some(heads) => reference::scan_segments(&self.op, kind, initial_value, input, &heads.begins),
+        };
         let pairs = emulated.output.iter().zip(&expected).enumerate();
         for (index, (found, expected)) in pairs {
             if bytes_of(found) != bytes_of(expected) {
@@ -169,7 +201,10 @@ impl<Op: ScanOp> Program<Op> {
         let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
+        let heads = self.heads.as_ref().map(Heads::bytes).unwrap_or_default();
         let memory = Memory {
+            heads: &heads,
+            offset_count: self.heads.as_ref().map_or(0, Heads::offset_count),
             operator: &operator,
             initial_value: &initial_value,
             input: &bytes,

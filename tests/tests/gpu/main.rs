@@ -5,6 +5,7 @@ mod against_cpu;
 mod errors;
 mod ladder;
 mod large;
+mod segmented;
 mod sharing;
 
 use std::{error::Error, process::ExitCode};
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     errors::add(&mut trials);
     ladder::add(&mut trials);
     large::add(&mut trials);
+    segmented::add(&mut trials);
     sharing::add(&mut trials);
     let trials = trials.0.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

@@ -24,13 +24,14 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 14] = [
+const MACHINE: [&str; 15] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
     "shuffle_down",
     "shuffle_xor",
     "ballot",
+    "first_bit",
     "last_lane_where",
     "load_relaxed",
     "load_acquire",

@@ -1,0 +1,139 @@
+//! Where a segmented scan restarts: what tells that, and how it reaches the kernels.
+
+use std::fmt;
+
+use crate::{element::ElementType, plan::PlanError};
+
+/// What tells where a scan restarts. The first element always begins a segment, whatever it tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Segments {
+    /// Nothing: the scan restarts nowhere.
+    #[default]
+    None,
+    /// A byte for each element: another than 0 where a segment begins.
+    HeadFlags,
+    /// A bit for each element, set where a segment begins: bit `i % 32` of 32-bit word `i / 32`.
+    HeadBits,
+    /// A key for each element: a segment begins where the key is another than that of the element before. Keys are equal
+    /// where all their bytes are, so a key type must have no padding, a NaN equals a NaN of the same bits, and `-0.0` does
+    /// not equal `0.0`.
+    Keys(ElementType),
+    /// The positions at which segments begin, ascending. One that stands there twice begins an empty segment. Positions
+    /// from the length of the input on begin nothing, so a last one that is the length may be there or not.
+    Offsets(OffsetWidth),
+}
+
+/// The type of the positions of [`Segments::Offsets`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OffsetWidth {
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+}
+
+/// The words of the kernel templates that speak of segments.
+pub(crate) struct SegmentWords {
+    /// `flags`, `bits`, `keys` or `offsets`; empty where the scan restarts nowhere.
+    pub(crate) heads_by: &'static str,
+    /// What the kernels get that tells it.
+    pub(crate) parameters: String,
+    /// The same, handed on.
+    pub(crate) arguments: &'static str,
+    /// The type of an offset.
+    pub(crate) offset: &'static str,
+    /// Words of a key.
+    pub(crate) key_words: usize,
+}
+
+impl Segments {
+    /// Whether the scan restarts nowhere.
+    pub fn is_none(&self) -> bool {
+        *self == Segments::None
+    }
+
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        match self {
+            Segments::Keys(key) if key.padding() > 0 => {
+                Err(PlanError::KeyPadding { name: key.name.clone(), padding: key.padding() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn words(&self) -> SegmentWords {
+        let offset = match self {
+            Segments::Offsets(OffsetWidth::U32) => "unsigned",
+            Segments::Offsets(OffsetWidth::U64) => "unsigned long long",
+            _ => "",
+        };
+        // The widest words that a key's alignment allows.
+        let (key_word, key_words) = match self {
+            Segments::Keys(key) => match key.align {
+                1 => ("unsigned char", key.size),
+                2 => ("unsigned short", key.size / 2),
+                4 => ("unsigned", key.size / 4),
+                _ => ("unsigned long long", key.size / 8),
+            },
+            _ => ("", 0),
+        };
+        let (heads_by, parameters, arguments) = match self {
+            Segments::None => ("", String::new(), ""),
+            Segments::HeadFlags => ("flags", "const unsigned char* head_flags".to_owned(), "head_flags"),
+            Segments::HeadBits => ("bits", "const unsigned* head_bits".to_owned(), "head_bits"),
+            Segments::Keys(_) => ("keys", format!("const {key_word}* keys"), "keys"),
+            Segments::Offsets(_) => {
+                ("offsets", format!("const {offset}* offsets, size_t offset_count"), "offsets, offset_count")
+            }
+        };
+        SegmentWords { heads_by, parameters, arguments, offset, key_words }
+    }
+}
+
+impl fmt::Display for Segments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Segments::None => f.write_str("one segment"),
+            Segments::HeadFlags => f.write_str("segments by head flags"),
+            Segments::HeadBits => f.write_str("segments by head bits"),
+            Segments::Keys(key) => write!(f, "segments by keys of type {}", key.name),
+            Segments::Offsets(OffsetWidth::U32) => f.write_str("segments by 32-bit offsets"),
+            Segments::Offsets(OffsetWidth::U64) => f.write_str("segments by 64-bit offsets"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{ElementKind, Field, Primitive};
+
+    fn pair(first: Primitive, second: Primitive, size: usize, align: usize) -> Segments {
+        let field = |name: &str, offset, primitive| Field {
+            name: name.to_owned(),
+            offset,
+            ty: ElementType::primitive(primitive),
+        };
+        let fields = vec![field("a", 0, first), field("b", align, second)];
+        Segments::Keys(ElementType { name: "Pair".to_owned(), size, align, kind: ElementKind::Struct(fields) })
+    }
+
+    #[test]
+    fn padded_keys_are_refused() {
+        assert_eq!(pair(Primitive::U32, Primitive::F32, 8, 4).check(), Ok(()));
+        let padded = pair(Primitive::U64, Primitive::U8, 16, 8);
+        assert_eq!(padded.check(), Err(PlanError::KeyPadding { name: "Pair".to_owned(), padding: 7 }));
+    }
+
+    #[test]
+    fn keys_are_compared_in_the_widest_words() {
+        let words = |primitive| {
+            let words = Segments::Keys(ElementType::primitive(primitive)).words();
+            (words.parameters, words.key_words)
+        };
+        assert_eq!(words(Primitive::Bool), ("const unsigned char* keys".to_owned(), 1));
+        assert_eq!(words(Primitive::F64), ("const unsigned long long* keys".to_owned(), 1));
+        assert_eq!(words(Primitive::I128), ("const unsigned long long* keys".to_owned(), 2));
+    }
+}

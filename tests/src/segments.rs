@@ -1,0 +1,234 @@
+//! What segmented scans are tested with: heads told in every way, patterns of them that decide, and an operator that finds
+//! every leak from one segment into the next.
+
+use scan_codegen::{OffsetWidth, Segments};
+use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
+
+use crate::operators::{BROKEN, COVERS, EMPTY, Span, TestOperator, mixed};
+
+/// A key of two words, without padding.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Key {
+    /// The first word.
+    pub shop: u32,
+    /// Half of the second.
+    pub till: u16,
+    /// The other half.
+    pub day: i16,
+}
+
+/// What tells where segments begin.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// Bytes, some heads of which are not 1.
+    Flags(Vec<u8>),
+    /// Truth values.
+    Bools(Vec<bool>),
+    /// Bits.
+    Bits(Vec<u32>),
+    /// Keys of three bytes.
+    ByteKeys(Vec<[u8; 3]>),
+    /// Keys that come back.
+    Keys(Vec<u32>),
+    /// Keys that differ in one of several words.
+    WideKeys(Vec<Key>),
+    /// Keys wider than any word.
+    WidestKeys(Vec<u128>),
+    /// Positions, empty segments among them, the length at the end.
+    Offsets(Vec<u32>),
+    /// Positions, without the length.
+    LongOffsets(Vec<u64>),
+}
+
+/// How many ways there are to tell.
+pub const TELLINGS: usize = 9;
+
+/// Where segments begin, and what tells it.
+#[derive(Clone, Debug)]
+pub struct Heads {
+    /// Whether each element begins a segment; the first does, whatever stands here.
+    pub begins: Vec<bool>,
+    /// What tells it.
+    pub told: Told,
+}
+
+impl Heads {
+    /// Tells where segments begin, in one of the ways.
+    pub fn new(telling: usize, begins: &[bool]) -> Self {
+        // The number of the segment that each element is in.
+        let mut numbers = Vec::with_capacity(begins.len());
+        let mut number = 0_u64;
+        for (index, &begins) in begins.iter().enumerate() {
+            number += u64::from(begins && index > 0);
+            numbers.push(number);
+        }
+        let keys = numbers.iter().copied();
+        let starts = || begins.iter().enumerate().filter(|(_, begins)| **begins).map(|(index, _)| index as u64);
+        let told = match telling % TELLINGS {
+            0 => Told::Flags((0..).zip(begins).map(|(i, &begins)| u8::from(begins) << (mixed(i) % 8)).collect()),
+            1 => Told::Bools(begins.to_vec()),
+            2 => Told::Bits(begins.chunks(32).map(word).collect()),
+            3 => Told::ByteKeys(keys.map(|key| [7, (key % 2) as u8, (key / 2 % 2) as u8]).collect()),
+            4 => Told::Keys(keys.map(|key| [1, 2][(key % 2) as usize]).collect()),
+            5 => Told::WideKeys(keys.map(|key| Key { shop: (key / 2) as u32, till: 3, day: -((key % 2) as i16) }).collect()),
+            6 => Told::WidestKeys(keys.map(|key| u128::from(key % 3) << (64 * (key / 3 % 2))).collect()),
+            7 => {
+                // Some segments are empty: one before some starts, two before others.
+                let empty = |start: u64| std::iter::repeat_n(start as u32, [1, 2, 1, 3][(mixed(start) % 4) as usize]);
+                Told::Offsets(starts().flat_map(empty).chain([begins.len() as u32]).collect())
+            }
+            _ => Told::LongOffsets(starts().collect()),
+        };
+        Heads { begins: begins.to_vec(), told }
+    }
+
+    /// What a plan must know of them.
+    pub fn segments(&self) -> Segments {
+        match self.told {
+            Told::Flags(_) | Told::Bools(_) => Segments::HeadFlags,
+            Told::Bits(_) => Segments::HeadBits,
+            Told::ByteKeys(_) => Segments::Keys(<[u8; 3]>::layout()),
+            Told::Keys(_) => Segments::Keys(u32::layout()),
+            Told::WideKeys(_) => Segments::Keys(Key::layout()),
+            Told::WidestKeys(_) => Segments::Keys(u128::layout()),
+            Told::Offsets(_) => Segments::Offsets(OffsetWidth::U32),
+            Told::LongOffsets(_) => Segments::Offsets(OffsetWidth::U64),
+        }
+    }
+
+    /// Their bytes in memory.
+    pub fn bytes(&self) -> Vec<u8> {
+        fn all<T: ScanElement>(items: &[T]) -> Vec<u8> {
+            items.iter().flat_map(bytes_of).collect()
+        }
+        match &self.told {
+            Told::Flags(flags) => flags.clone(),
+            Told::Bools(flags) => all(flags),
+            Told::Bits(words) => all(words),
+            Told::ByteKeys(keys) => all(keys),
+            Told::Keys(keys) => all(keys),
+            Told::WideKeys(keys) => all(keys),
+            Told::WidestKeys(keys) => all(keys),
+            Told::Offsets(offsets) => all(offsets),
+            Told::LongOffsets(offsets) => all(offsets),
+        }
+    }
+
+    /// How many offsets there are.
+    pub fn offset_count(&self) -> u64 {
+        match &self.told {
+            Told::Offsets(offsets) => offsets.len() as u64,
+            Told::LongOffsets(offsets) => offsets.len() as u64,
+            _ => 0,
+        }
+    }
+}
+
+fn word(begins: &[bool]) -> u32 {
+    (0..).zip(begins).map(|(bit, &begins)| u32::from(begins) << bit).sum()
+}
+
+/// Runs `$body` with `$scan` restarting where `$heads` tell: `$scan` is a scan of host or device memory, and `$place` makes of
+/// a host vector what that takes.
+#[macro_export]
+macro_rules! restart {
+    ($scan:expr, $heads:expr, |$vector:ident| $place:expr, |$restarting:ident| $body:expr) => {
+        match &$heads.told {
+            $crate::segments::Told::Flags($vector) => { let heads = $place; let $restarting = $scan.by_flags(&heads); $body }
+            $crate::segments::Told::Bools($vector) => { let heads = $place; let $restarting = $scan.by_flags(&heads); $body }
+            $crate::segments::Told::Bits($vector) => { let heads = $place; let $restarting = $scan.by_bits(&heads); $body }
+            $crate::segments::Told::ByteKeys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
+            $crate::segments::Told::Keys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
+            $crate::segments::Told::WideKeys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
+            $crate::segments::Told::WidestKeys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
+            $crate::segments::Told::Offsets($vector) => { let heads = $place; let $restarting = $scan.by_offsets(&heads); $body }
+            $crate::segments::Told::LongOffsets($vector) => { let heads = $place; let $restarting = $scan.by_offsets(&heads); $body }
+        }
+    };
+}
+
+/// A pattern of heads: its name, and whether an element of so many begins a segment, with tiles of a size.
+pub type Pattern = (&'static str, fn(index: usize, len: usize, tile: usize) -> bool);
+
+/// The patterns that decide.
+pub const PATTERNS: [Pattern; 14] = [
+    ("none, the first flag clear", |_, _, _| false),
+    ("the first", |i, _, _| i == 0),
+    ("all", |_, _, _| true),
+    ("all but the first, its flag clear", |i, _, _| i > 0),
+    ("at tile edges", |i, _, tile| i.is_multiple_of(tile)),
+    ("after tile edges", |i, _, tile| i % tile == 1),
+    ("before tile edges", |i, _, tile| i % tile == tile - 1),
+    ("at every third tile", |i, _, tile| i % (3 * tile) == tile + tile / 3),
+    ("the last", |i, len, _| i + 1 == len),
+    ("half in one, the rest of 16", |i, len, _| i == 0 || (i >= len / 2 && (i - len / 2).is_multiple_of(16))),
+    ("of 32 and one more", |i, _, _| matches!(i % 65, 0 | 32)),
+    ("random, one in 3", |i, _, _| mixed(i as u64).is_multiple_of(3)),
+    ("random, one in 40", |i, _, _| mixed(i as u64 + 7).is_multiple_of(40)),
+    ("random, one in three tiles", |i, _, tile| mixed(i as u64).is_multiple_of(3 * tile as u64)),
+];
+
+/// Where segments begin by a pattern.
+pub fn begins(pattern: Pattern, len: usize, tile: usize) -> Vec<bool> {
+    (0..len).map(|index| pattern.1(index, len, tile)).collect()
+}
+
+/// A value that stands before the first element of any segment, and of no other kind.
+pub const SEED: u32 = 3;
+
+/// Places of the line are this far apart from one segment to the next.
+const SEGMENT: u64 = 1 << 32;
+
+/// The interval monoid with a line of its own for each segment: what leaks across a head is broken, and stays so. The initial
+/// value fits the first element of every segment, and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Restart;
+
+#[scan_op]
+impl ScanOp for Restart {
+    type Element = Span;
+    const IDENTITY: Span = Span { first: 0, last: 0, kind: EMPTY };
+    fn combine(a: Span, b: Span) -> Span {
+        if a.kind == EMPTY {
+            b
+        } else if b.kind == EMPTY {
+            a
+        } else if a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first {
+            Span { first: a.first, last: b.last, kind: COVERS }
+        } else if a.kind == SEED && b.kind == COVERS && b.first % SEGMENT == 1 {
+            Span { first: b.first - 1, last: b.last, kind: COVERS }
+        } else {
+            Span { first: 0, last: 0, kind: BROKEN }
+        }
+    }
+}
+
+impl TestOperator for Restart {
+    type Item = Span;
+    fn new() -> Self {
+        Restart
+    }
+    fn input(index: u64) -> Span {
+        Span { first: index + 1, last: index + 1, kind: COVERS }
+    }
+    fn initial_value() -> Span {
+        Span { first: 0, last: 0, kind: SEED }
+    }
+}
+
+/// Inputs of [`Restart`]: each element its place on its segment's line.
+pub fn places(begins: &[bool]) -> Vec<Span> {
+    let mut place = 0;
+    let mut places = Vec::with_capacity(begins.len());
+    for &begins in begins {
+        place = if begins { (place / SEGMENT + 1) * SEGMENT + 1 } else { place + 1 };
+        places.push(Span { first: place, last: place, kind: COVERS });
+    }
+    places
+}
+
+/// Whether [`Restart`] may combine two partial results.
+pub fn fit(a: &Span, b: &Span) -> bool {
+    Restart.combine(*a, *b).kind != BROKEN
+}

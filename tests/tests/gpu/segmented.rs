@@ -1,0 +1,143 @@
+//! Scans that restart, with every strategy: the patterns of heads that the emulator runs, and longer ones.
+
+use std::sync::Arc;
+
+use scan_runtime::{Carry, Scan, Scanner, Strategy, TileNumbers, cudarc::driver::CudaStream, ops};
+use scan_tests::{
+    configure,
+    operators::{MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
+    reference::{self, WAYS},
+    restart,
+    segments::{Heads, PATTERNS, Restart, begins, places},
+    strategies,
+};
+
+use crate::{Outcome, Trials, ensure};
+
+/// What a test of one operator needs: where segments begin, and the inputs for that.
+type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
+
+pub(crate) fn add(trials: &mut Trials) {
+    for strategy in strategies::all() {
+        trials.add(format!("segmented: {strategy}"), move || {
+            climb::<Restart>(strategy, &[1, 2, 31, 33, 64, 65, 1_019], Some(32), places)?;
+            climb::<PolynomialHash>(strategy, &[65, 1_025], Some(64), |begins| inputs::<PolynomialHash>(begins.len()))?;
+            climb::<MatrixProduct<8>>(strategy, &[200], Some(32), |begins| inputs::<MatrixProduct<8>>(begins.len()))
+        });
+        trials.add(format!("large segmented: {strategy}"), move || {
+            let longest: &[usize] = match strategy.carry {
+                Carry::Chained(TileNumbers::BlockIndex) => &[10_000],
+                Carry::OneBlock => &[65_537],
+                _ => &[65_537, 1_048_577],
+            };
+            climb::<Restart>(strategy, longest, None, places)?;
+            climb::<ops::Sum<u8>>(strategy, longest, None, |begins| inputs::<ops::Sum<u8>>(begins.len()))
+        });
+    }
+    trials.add("segmented_views", || {
+        views::<Restart>(places)?;
+        views::<PolynomialHash>(|begins| inputs::<PolynomialHash>(begins.len()))
+    });
+    trials.add("segmented_lengths_are_checked", || {
+        let scanner = Scanner::cuda(0)?;
+        let context = scanner.context().ok_or("no context")?;
+        let stream = context.new_stream()?;
+        let (flags, input) = (stream.clone_htod(&[1_u8; 5])?, stream.clone_htod(&[1_i32; 6])?);
+        let result = scanner.scan(ops::sum()).on(&stream).by_flags(&flags).run(&input);
+        ensure(matches!(result, Err(scan_runtime::Error::SegmentsLength { found: 5, expected: 6, .. })), || {
+            "five flags for six elements".to_owned()
+        })
+    });
+}
+
+fn scan<'s, Op: TestOperator>(
+    scanner: &'s Scanner,
+    strategy: Strategy,
+    way: (scan_runtime::ScanKind, bool),
+    threads: Option<u32>,
+) -> Scan<'s, Op> {
+    let scan = configure::<Op>(scanner, way).strategy(strategy);
+    match threads {
+        Some(threads) => scan.threads(threads),
+        None => scan,
+    }
+}
+
+/// Host slices: every pattern at every length, the ways to scan and to tell in turn.
+fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Option<u32>, input: Inputs<Op>) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let mut run = 0;
+    for &len in lengths {
+        for pattern in PATTERNS {
+            run += 1;
+            let way = WAYS[run % WAYS.len()];
+            let scan = scan::<Op>(&scanner, strategy, way, threads);
+            let begins = begins(pattern, len, scan.plan()?.tile as usize);
+            let input = input(&begins);
+            let heads = Heads::new(run, &begins);
+            let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
+            let result = restart!(scan, heads, |vector| vector, |scan| scan.run(&input)?);
+            same(&result, &expected, || format!("{way:?}, length {len}, heads {}", pattern.0))?;
+        }
+    }
+    Ok(())
+}
+
+fn same<T: scan_runtime::ScanElement>(result: &[T], expected: &[T], what: impl Fn() -> String) -> Outcome {
+    let (result, expected) = (bits(result), bits(expected));
+    let wrong = result.iter().zip(&expected).position(|(result, expected)| result != expected);
+    ensure(wrong.is_none() && result.len() == expected.len(), || {
+        format!("{}: wrong from {:?} on", what(), wrong.map(|byte| byte / size_of::<T>()))
+    })
+}
+
+/// Device slices and views that begin in the middle of a buffer, on a stream of the user's: into a view, in place, and into a
+/// new slice. Nothing around the output is touched.
+fn views<Op: TestOperator>(input: Inputs<Op>) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let context = scanner.context().ok_or("no context")?;
+    let stream: Arc<CudaStream> = context.new_stream()?;
+    let mut run = 0;
+    for (offset, len) in [(0, 1_000), (1, 1_024), (3, 5_001), (7, 70_001), (1, 0)] {
+        for pattern in PATTERNS {
+            run += 1;
+            let way = WAYS[run % WAYS.len()];
+            let scan = configure::<Op>(&scanner, way);
+            let begins = begins(pattern, len, scan.plan()?.tile as usize);
+            let heads = Heads::new(run, &begins);
+            let input = input(&begins);
+            let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
+            let what = |how: &str| format!("{how}, {way:?}, offset {offset}, length {len}, heads {}", pattern.0);
+
+            let poison = vec![Op::initial_value(); offset + len + 64];
+            let mut buffer = poison.clone();
+            buffer[offset..offset + len].copy_from_slice(&input);
+            let mut whole = poison.clone();
+            whole[offset..offset + len].copy_from_slice(&expected);
+
+            let mut device_buffer = stream.clone_htod(&buffer)?;
+            let mut device_output = stream.clone_htod(&poison)?;
+            let view = offset..offset + len;
+            let scan_on = || scan.on(&stream);
+            restart!(scan_on(), heads, |vector| on_device(&stream, vector)?, |scan| {
+                scan.run_into(&device_buffer.slice(view.clone()), &mut device_output.slice_mut(view.clone()))?;
+                same(&stream.clone_dtoh(&device_output)?, &whole, || what("into a view"))?;
+                if len > 0 {
+                    let output = scan.run(&device_buffer.slice(view.clone()))?;
+                    same(&stream.clone_dtoh(&output)?, &expected, || what("into a new slice"))?;
+                }
+                scan.run_in_place(&mut device_buffer.slice_mut(view.clone()))?;
+                same(&stream.clone_dtoh(&device_buffer)?, &whole, || what("in place"))?;
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A slice of no bytes cannot be allocated.
+fn on_device<T: scan_runtime::ScanElement>(
+    stream: &Arc<CudaStream>,
+    items: &[T],
+) -> Result<scan_runtime::cudarc::driver::CudaSlice<T>, scan_runtime::cudarc::driver::DriverError> {
+    if items.is_empty() { stream.null() } else { stream.clone_htod(items) }
+}

@@ -1,0 +1,164 @@
+//! Faults planted into the parts of the kernels that segments need, one at a time: the emulator finds each.
+
+use scan_codegen::Overrides;
+use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+use scan_tests::{
+    emulator::{Emulator, EmulatorError, Program},
+    operators::TestOperator,
+    reference::WAYS,
+    segments::{Heads, PATTERNS, Restart, begins, fit, places},
+};
+
+const KOGGE_STONE: BlockScan = BlockScan::of(Network::KoggeStone);
+const CHAINED: Carry = Carry::Chained(TileNumbers::Counter);
+const FLAGS: usize = 0;
+const BITS: usize = 2;
+const WIDE_KEYS: usize = 5;
+const OFFSETS: usize = 7;
+const LONG_OFFSETS: usize = 8;
+
+/// Changes each place in the text that says `from`; there is one at least.
+fn plant(program: &Program<Restart>, from: &str, to: &str) -> Program<Restart> {
+    let mut planted = program.clone();
+    assert!(planted.source.text.contains(from), "`{from}` must stand in the text:\n{}", planted.source.text);
+    planted.source.text = planted.source.text.replace(from, to);
+    planted
+}
+
+/// Whether any pattern of heads brings out a fault.
+fn is_found(program: &Program<Restart>, telling: usize) -> bool {
+    let tile = program.plan.tile as usize;
+    (0..).zip(PATTERNS).any(|(seed, pattern)| {
+        // Enough tiles for two levels of totals.
+        let begins = begins(pattern, (tile * 35).min(1_500).max(3 * tile + 1), tile);
+        let emulator = Emulator::new(seed).check(fit).resident_blocks(1 + seed as usize % 4).limit(20_000_000);
+        match program.with_heads(Heads::new(telling, &begins)).verify(&emulator, &places(&begins)) {
+            Ok(_) => false,
+            Err(EmulatorError::Fault(_)) => true,
+            Err(other) => panic!("{other}"),
+        }
+    })
+}
+
+/// Each of the changes is found, in at least one of the four ways to scan; nothing is found without a change.
+fn each_is_found(block: BlockScan, carry: Carry, telling: usize, changes: &[(&str, &str)]) {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(Strategy { block, carry });
+    overrides.threads = Some(32);
+    let programs = WAYS.map(|(kind, with_initial_value)| {
+        let initial_value = with_initial_value.then(Restart::initial_value);
+        let segments = Heads::new(telling, &[]).segments();
+        Program::segmented(Restart, kind, initial_value, segments, &overrides).unwrap()
+    });
+    assert!(!is_found(&programs[0], telling), "nothing is planted");
+    for (from, to) in changes {
+        let says_so = |program: &&Program<Restart>| program.source.text.contains(from);
+        assert!(programs.iter().any(|program| says_so(&program)), "`{from}` must stand in the text");
+        let found = programs.iter().filter(says_so).any(|program| is_found(&plant(program, from, to), telling));
+        assert!(found, "{block}, {carry}: `{to}` in place of `{from}` is not found");
+    }
+}
+
+#[test]
+fn in_the_networks() {
+    let guard = (" && !head_among(heads, i - stride + 1, i)", "");
+    let tree = Network::BrentKung { workers: Workers::Contiguous, padded: false };
+    let scattered = Network::BrentKung { workers: Workers::Scattered, padded: true };
+    let down = (" && !head_among(heads, i + 1, i + stride)", "");
+    each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &[guard, ("i - stride + 1, i", "i - stride, i")]);
+    each_is_found(BlockScan::of(Network::HillisSteele), Carry::OneBlock, FLAGS, &[guard]);
+    each_is_found(BlockScan::of(tree), Carry::OneBlock, FLAGS, &[guard, down]);
+    each_is_found(BlockScan::of(scattered), Carry::OneBlock, FLAGS, &[guard, down]);
+    each_is_found(BlockScan::of(Network::Sequential), Carry::OneBlock, FLAGS, &[("if (!is_head(heads, i))", "if (true)")]);
+    each_is_found(BlockScan::of(Network::Naive), Carry::OneBlock, FLAGS, &[("is_head(heads, j) ?", "false ?")]);
+    let blelloch = [
+        guard,
+        ("head_among(heads, i - 2 * stride + 1, i - stride) ?", "false ?"),
+        ("i - 2 * stride + 1, i - stride", "i - 2 * stride + 2, i - stride"),
+        ("i - 2 * stride + 1, i - stride", "i - 2 * stride + 1, i"),
+        ("alone ?", "false ?"),
+    ];
+    each_is_found(BlockScan::of(Network::Blelloch { padded: false }), Carry::OneBlock, FLAGS, &blelloch);
+}
+
+#[test]
+fn in_warps_and_runs() {
+    let changes = [
+        ("&& heads_of_later == 0", ""),
+        ("own_heads << (WARP - 1 - lane) == 0", "true"),
+        (">> (WARP - stride)", ">> (WARP - stride + 1)"),
+        ("is_head(heads, i) ? Span(x[i]) :", "false ? Span(x[i]) :"),
+        (" && !is_head(heads, i)", ""),
+        ("head_among(heads, first, end - 1)", "is_head(heads, first)"),
+        ("= runs_with_heads;", "= 0;"),
+    ];
+    let of = |program: &str| changes.iter().filter(|(from, _)| program.contains(from)).copied().collect::<Vec<_>>();
+    let mut overrides = Overrides::default();
+    for block in [BlockScan::of(Network::WarpShuffle), BlockScan::coarsened(Network::WarpShuffle)] {
+        overrides.strategy = Some(Strategy { block, carry: Carry::LookBack });
+        let segments = Heads::new(FLAGS, &[]).segments();
+        let program = Program::segmented(Restart, WAYS[0].0, None, segments, &overrides).unwrap();
+        // A block of one warp has no warp before it.
+        let changes: Vec<_> =
+            of(&program.source.text).into_iter().filter(|(from, _)| !from.starts_with("own_heads <<")).collect();
+        each_is_found(block, Carry::LookBack, FLAGS, &changes);
+    }
+}
+
+#[test]
+fn in_the_tile() {
+    let changes = [
+        ("__syncthreads(); // the heads have been written", ""),
+        ("tile[i] = begins ?", "tile[i] = i == 0 ?"),
+        ("tile[i] = begins ?", "tile[i] = start + i == 0 ?"),
+        ("if (is_head(heads, i)) {\n      output[i]", "if (i == 0) {\n      output[i]"),
+        ("i < head ? before", "i <= head ? before"),
+        ("i < head ? before", "i + 1 < head ? before"),
+        ("i < head ? before", "false ? before"),
+        ("0xffffffff << first % WARP", "0xfffffffe << first % WARP"),
+        ("(WARP - 1 - last % WARP)", "(WARP - last % WARP) % WARP"),
+        ("i == 0 || head_flags[i]", "head_flags[i]"),
+    ];
+    each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &changes);
+    let bits = [("i == 0 || (head_bits", "(head_bits"), (">> i % 32", ">> (31 - i % 32)")];
+    each_is_found(KOGGE_STONE, Carry::OneBlock, BITS, &bits);
+    let keys = [("k < KEY_WORDS && !differs", "k < 1 && !differs"), ("bool differs = i == 0;", "bool differs = false;")];
+    each_is_found(KOGGE_STONE, Carry::OneBlock, WIDE_KEYS, &keys);
+    let offsets = [
+        ("offset_count, start + TILE)", "offset_count, start + TILE - 1)"),
+        ("offsets, 0, offset_count, start)", "offsets, 0, offset_count, start + 1)"),
+        ("offsets[middle] < position", "offsets[middle] <= position"),
+    ];
+    each_is_found(KOGGE_STONE, Carry::OneBlock, OFFSETS, &offsets);
+    each_is_found(KOGGE_STONE, Carry::OneBlock, LONG_OFFSETS, &[("candidate < high && ", "")]);
+}
+
+#[test]
+fn between_tiles() {
+    let one_block = [("sum_before = head == NO_HEAD ?", "sum_before = start > 0 ?"), ("sum_before = head == NO_HEAD ?", "sum_before = false ?")];
+    each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &one_block);
+    let chained = [
+        ("if (head != NO_HEAD) {\n      send(&messages[number], total, PREFIX);\n    }", ""),
+        ("if (head == NO_HEAD) {\n        send(", "{\n        send("),
+        ("sum_before = before;\n      if", "sum_before = total;\n      if"),
+    ];
+    each_is_found(KOGGE_STONE, CHAINED, FLAGS, &chained);
+    let look_back = [
+        ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
+        ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),
+        ("if (head == NO_HEAD) {\n          send(", "{\n          send("),
+    ];
+    each_is_found(KOGGE_STONE, Carry::LookBack, FLAGS, &look_back);
+    let hierarchical = [
+        ("first_heads[blockIdx.x] = head;", "first_heads[blockIdx.x] = NO_HEAD;"),
+        ("first_heads[blockIdx.x] = head;", "first_heads[blockIdx.x] = 0;"),
+        ("first_heads[start + i] != NO_HEAD", "false"),
+        ("first_heads_above[blockIdx.x] = head;", "first_heads_above[blockIdx.x] = NO_HEAD;"),
+        ("i < min(elements, head)", "i < elements"),
+        ("i < min(elements, head)", "i + 1 < min(elements, head)"),
+        ("if (i == 0 && head > 0) {", "if (i == 0) {"),
+    ];
+    each_is_found(KOGGE_STONE, Carry::Hierarchical, FLAGS, &hierarchical);
+    let exclusive = [("      continue; // nothing before it is in it\n", "")];
+    each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical, FLAGS, &exclusive);
+}
