@@ -124,6 +124,11 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
+    /// The cost model knows no data.
+    #[error(
+        "what a segmented scan takes depends on where its segments begin: ask for the cost of the same scan without segments"
+    )]
+    CostOfSegments,
     /// The input is longer than this plan can handle.
     #[error(
         "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the last result as initial value"
