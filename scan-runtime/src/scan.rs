@@ -472,6 +472,14 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let kernels = device.kernels(&scan.op, Task::Scan(scan.spec(segments), scan.overrides))?;
         // SAFETY: the caller vouches for the buffers.
-        unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), heads, InOut { input, output, len: len as u64 }) }
+        unsafe {
+            kernels.enqueue(
+                self.stream,
+                &scan.op,
+                scan.initial_value.as_ref(),
+                heads,
+                InOut { input, output, len: len as u64 },
+            )
+        }
     }
 }

@@ -4,7 +4,9 @@ use rayon::prelude::*;
 use scan_codegen::{
     DeviceLimits, Overrides, Reduction, ScanSpec, Target, plan, plan_reduction, render_for, render_reduction_for,
 };
-use scan_runtime::{Architecture, Carry, Error, PlanError, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
+use scan_runtime::{
+    Architecture, Carry, Error, PlanError, ScanElement, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops,
+};
 use scan_tests::{
     configure,
     emulator::{Emulator, Memory, Module},
@@ -50,6 +52,13 @@ fn on_the_cpu() {
     visit_all(&mut OnCpu);
 }
 
+/// The bytes of an element that the emulator left, padding as zeros.
+fn bits_of<T: ScanElement>(bytes: &[u8]) -> Vec<u8> {
+    assert_eq!(bytes.len(), size_of::<T>());
+    // SAFETY: the kernels have written the element, and what an operator produces is a valid one.
+    bits(&[unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }])
+}
+
 /// Runs a source in the emulator, and gives the bytes of its output.
 fn emulate<Op: TestOperator>(
     seed: u64,
@@ -84,7 +93,10 @@ fn emulate_trees<Op: TestOperator>(lengths: &[usize]) {
                 let schedule = plan.schedule(len as u64).unwrap();
                 let output = emulate::<Op>(len as u64, &source, &schedule, &input, 1);
                 let expected = bits(&[sum_of::<Op>(with_initial_value, &input).unwrap()]);
-                assert!(output == expected, "{reduction}, length {len}, initial value {with_initial_value}");
+                assert!(
+                    bits_of::<Op::Item>(&output) == expected,
+                    "{reduction}, length {len}, initial value {with_initial_value}"
+                );
             }
         }
     }
@@ -110,7 +122,6 @@ fn totals_in_the_emulator() {
             overrides.threads = Some(32);
             let operator = Interval.source();
             let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-            // The emulator has one output: let the total be written behind the last element of it.
             let source = render_for(&operator, &plan, Target::Host).unwrap();
             for len in [1_usize, 32, 33, 1_019] {
                 let schedule = plan.schedule(len as u64).unwrap();
@@ -121,7 +132,7 @@ fn totals_in_the_emulator() {
                     input: &input_bytes,
                     output_bytes: Some(input_bytes.len()),
                     output_element: size_of::<<Interval as ScanOp>::Output>(),
-                    total_bytes: Some(size_of::<<Interval as ScanOp>::State>()),
+                    total_bytes: size_of::<<Interval as ScanOp>::State>(),
                     ..Memory::default()
                 };
                 let module = Module::new(&source).unwrap();
@@ -129,7 +140,8 @@ fn totals_in_the_emulator() {
                 let emulator = Emulator::new(len as u64).resident_blocks(resident);
                 let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory).unwrap();
                 let expected = bits(&[sum_of::<Interval>(with_initial_value, &input).unwrap()]);
-                assert!(run.total == expected, "{strategy}, length {len}, initial value {with_initial_value}");
+                let total = bits_of::<<Interval as ScanOp>::State>(&run.total);
+                assert!(total == expected, "{strategy}, length {len}, initial value {with_initial_value}");
             }
         }
     }

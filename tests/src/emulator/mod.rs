@@ -99,6 +99,8 @@ pub struct Memory<'a> {
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.
     pub output_element: usize,
+    /// Bytes of the sum of all elements, where it is wanted.
+    pub total_bytes: usize,
     /// How many bytes beyond an aligned address the input begins, and
     pub input_offset: usize,
     /// the output.
@@ -110,6 +112,8 @@ pub struct Memory<'a> {
 pub struct Run {
     /// The output.
     pub output: Vec<u8>,
+    /// The sum of all elements, where it was wanted.
+    pub total: Vec<u8>,
     /// What it took.
     pub counters: Counters,
     /// What happened, if that was asked for.
@@ -200,12 +204,15 @@ impl Emulator {
             self.launch(module, &kernel_name(launch.kernel), index as u32, launch, &buffers, memory)?;
             counters.launches.push(callbacks::machine(|machine| std::mem::take(&mut machine.counters)));
         }
+        let total = &mut machine.memory[buffers.total as usize - 1];
+        let unwritten_total = total.first_unwritten(memory.total_bytes.max(1));
+        let total = std::mem::take(&mut total.bytes);
         let output = &mut machine.memory[buffers.output as usize - 1];
-        if let Some(index) = output.first_unwritten(memory.output_element) {
+        if let Some(index) = output.first_unwritten(memory.output_element).or(unwritten_total) {
             let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
             return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
-        Ok(Run { output: std::mem::take(&mut output.bytes), counters, trace: machine.trace.take() })
+        Ok(Run { output: std::mem::take(&mut output.bytes), total, counters, trace: machine.trace.take() })
     }
 
     /// Executes one launch, with the machine active.
@@ -244,6 +251,7 @@ struct Buffers {
     input: u32,
     output: u32,
     heads: u32,
+    total: u32,
     /// The places in the workspace that arguments point at, in order, and the buffer that begins at each: one ends where
     /// the next begins.
     workspace: Vec<(u64, u32)>,
@@ -264,6 +272,7 @@ impl Buffers {
             None => input,
         };
         let heads = add(Buffer::initialised("heads", memory.heads.to_vec()), 0, true);
+        let total = add(Buffer::uninitialised("total", memory.total_bytes), 0, false);
         let mut offsets: Vec<u64> = schedule
             .launches
             .iter()
@@ -286,7 +295,7 @@ impl Buffers {
             };
             workspace.push((offset, add(buffer, 0, false)));
         }
-        Buffers { input, output, heads, workspace }
+        Buffers { input, output, heads, total, workspace }
     }
 
     /// The buffer that a pointer argument means.
@@ -295,6 +304,7 @@ impl Buffers {
             Argument::Input => Some(self.input),
             Argument::Output => Some(self.output),
             Argument::Heads => Some(self.heads),
+            Argument::Total => Some(self.total),
             Argument::Workspace(offset) => {
                 self.workspace.iter().find(|(start, _)| start == offset).map(|&(_, buffer)| buffer)
             }

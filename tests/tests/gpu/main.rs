@@ -5,6 +5,7 @@ mod against_cpu;
 mod errors;
 mod ladder;
 mod large;
+mod reduction;
 mod segmented;
 mod sharing;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     ladder::add(&mut trials);
     large::add(&mut trials);
     segmented::add(&mut trials);
+    reduction::add(&mut trials);
     sharing::add(&mut trials);
     let trials = trials.0.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
