@@ -50,16 +50,16 @@ mod segmented;
 pub use cuda::{CacheStats, CompiledModule};
 pub use element::ScanElement;
 pub use error::Error;
+pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError, RenderError,
-    ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
+    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,
+    RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
-pub use heads::{HeadFlag, SegmentOffset};
-pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
+pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 
 /// The CUDA driver bindings in whose device slices and streams scans are run.
 pub use cudarc;

@@ -8,7 +8,7 @@ use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec,
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, DeviceMemory, HeadsOnDevice, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, DeviceMemory, HeadsOnDevice, OnDevice, driver_error, out_of_memory_or},
     heads::Heads,
     scanner::Engine,
 };
@@ -259,10 +259,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                     stream,
                     &self.op,
                     self.initial_value.as_ref(),
-                    heads,
-                    device_input.pointer(),
-                    output_pointer,
-                    len as u64,
+                    OnDevice { input: device_input.pointer(), output: output_pointer, heads, len: len as u64 },
                 )?;
             }
             // SAFETY: as above.
@@ -415,6 +412,13 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let kernels = device.kernels(&scan.op, &scan.spec(segments), &scan.overrides)?;
         // SAFETY: the caller vouches for the buffers.
-        unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), heads, input, output, len as u64) }
+        unsafe {
+            kernels.enqueue(
+                self.stream,
+                &scan.op,
+                scan.initial_value.as_ref(),
+                OnDevice { input, output, heads, len: len as u64 },
+            )
+        }
     }
 }

@@ -216,11 +216,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
         self.by(Segments::Offsets(T::WIDTH), offsets)
     }
 
-    fn by<'h, T, H: DevicePtr<T>>(
-        self,
-        segments: Segments,
-        heads: &'h H,
-    ) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
+    fn by<'h, T, H: DevicePtr<T>>(self, segments: Segments, heads: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
         DeviceSegmentedScan { scan: self, segments, heads, item: std::marker::PhantomData }
     }
 }
@@ -275,11 +271,7 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     }
 
     /// Enqueues work that reads the heads.
-    fn with_heads<R>(
-        &self,
-        len: usize,
-        enqueue: impl FnOnce(HeadsOnDevice) -> Result<R, Error>,
-    ) -> Result<R, Error> {
+    fn with_heads<R>(&self, len: usize, enqueue: impl FnOnce(HeadsOnDevice) -> Result<R, Error>) -> Result<R, Error> {
         let device = self.scan.device()?;
         self.scan.check_context(device, "heads", self.heads.stream())?;
         check_length(&self.segments, self.heads.len(), len)?;

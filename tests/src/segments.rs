@@ -71,7 +71,9 @@ impl Heads {
             2 => Told::Bits(begins.chunks(32).map(word).collect()),
             3 => Told::ByteKeys(keys.map(|key| [7, (key % 2) as u8, (key / 2 % 2) as u8]).collect()),
             4 => Told::Keys(keys.map(|key| [1, 2][(key % 2) as usize]).collect()),
-            5 => Told::WideKeys(keys.map(|key| Key { shop: (key / 2) as u32, till: 3, day: -((key % 2) as i16) }).collect()),
+            5 => Told::WideKeys(
+                keys.map(|key| Key { shop: (key / 2) as u32, till: 3, day: -((key % 2) as i16) }).collect(),
+            ),
             6 => Told::WidestKeys(keys.map(|key| u128::from(key % 3) << (64 * (key / 3 % 2))).collect()),
             7 => {
                 // Some segments are empty: one before some starts, two before others.
@@ -135,15 +137,51 @@ fn word(begins: &[bool]) -> u32 {
 macro_rules! restart {
     ($scan:expr, $heads:expr, |$vector:ident| $place:expr, |$restarting:ident| $body:expr) => {
         match &$heads.told {
-            $crate::segments::Told::Flags($vector) => { let heads = $place; let $restarting = $scan.by_flags(&heads); $body }
-            $crate::segments::Told::Bools($vector) => { let heads = $place; let $restarting = $scan.by_flags(&heads); $body }
-            $crate::segments::Told::Bits($vector) => { let heads = $place; let $restarting = $scan.by_bits(&heads); $body }
-            $crate::segments::Told::ByteKeys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
-            $crate::segments::Told::Keys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
-            $crate::segments::Told::WideKeys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
-            $crate::segments::Told::WidestKeys($vector) => { let heads = $place; let $restarting = $scan.by_keys(&heads); $body }
-            $crate::segments::Told::Offsets($vector) => { let heads = $place; let $restarting = $scan.by_offsets(&heads); $body }
-            $crate::segments::Told::LongOffsets($vector) => { let heads = $place; let $restarting = $scan.by_offsets(&heads); $body }
+            $crate::segments::Told::Flags($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_flags(&heads);
+                $body
+            }
+            $crate::segments::Told::Bools($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_flags(&heads);
+                $body
+            }
+            $crate::segments::Told::Bits($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_bits(&heads);
+                $body
+            }
+            $crate::segments::Told::ByteKeys($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_keys(&heads);
+                $body
+            }
+            $crate::segments::Told::Keys($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_keys(&heads);
+                $body
+            }
+            $crate::segments::Told::WideKeys($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_keys(&heads);
+                $body
+            }
+            $crate::segments::Told::WidestKeys($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_keys(&heads);
+                $body
+            }
+            $crate::segments::Told::Offsets($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_offsets(&heads);
+                $body
+            }
+            $crate::segments::Told::LongOffsets($vector) => {
+                let heads = $place;
+                let $restarting = $scan.by_offsets(&heads);
+                $body
+            }
         }
     };
 }

@@ -129,9 +129,7 @@ fn every_telling() {
     let programs: Vec<_> = carries
         .flat_map(|strategy| (0..TELLINGS).map(move |telling| (strategy, telling)))
         .enumerate()
-        .map(|(index, (strategy, telling))| {
-            (telling, program::<Restart>(strategy, WAYS[index % 4], telling, THREADS))
-        })
+        .map(|(index, (strategy, telling))| (telling, program::<Restart>(strategy, WAYS[index % 4], telling, THREADS)))
         .collect();
     climb(&programs, edges, places, |emulator| emulator.check(fit));
 }

@@ -69,7 +69,12 @@ fn in_the_networks() {
     each_is_found(BlockScan::of(Network::HillisSteele), Carry::OneBlock, FLAGS, &[guard]);
     each_is_found(BlockScan::of(tree), Carry::OneBlock, FLAGS, &[guard, down]);
     each_is_found(BlockScan::of(scattered), Carry::OneBlock, FLAGS, &[guard, down]);
-    each_is_found(BlockScan::of(Network::Sequential), Carry::OneBlock, FLAGS, &[("if (!is_head(heads, i))", "if (true)")]);
+    each_is_found(
+        BlockScan::of(Network::Sequential),
+        Carry::OneBlock,
+        FLAGS,
+        &[("if (!is_head(heads, i))", "if (true)")],
+    );
     each_is_found(BlockScan::of(Network::Naive), Carry::OneBlock, FLAGS, &[("is_head(heads, j) ?", "false ?")]);
     let blelloch = [
         guard,
@@ -122,7 +127,8 @@ fn in_the_tile() {
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &changes);
     let bits = [("i == 0 || (head_bits", "(head_bits"), (">> i % 32", ">> (31 - i % 32)")];
     each_is_found(KOGGE_STONE, Carry::OneBlock, BITS, &bits);
-    let keys = [("k < KEY_WORDS && !differs", "k < 1 && !differs"), ("bool differs = i == 0;", "bool differs = false;")];
+    let keys =
+        [("k < KEY_WORDS && !differs", "k < 1 && !differs"), ("bool differs = i == 0;", "bool differs = false;")];
     each_is_found(KOGGE_STONE, Carry::OneBlock, WIDE_KEYS, &keys);
     let offsets = [
         ("offset_count, start + TILE)", "offset_count, start + TILE - 1)"),
@@ -135,7 +141,10 @@ fn in_the_tile() {
 
 #[test]
 fn between_tiles() {
-    let one_block = [("sum_before = head == NO_HEAD ?", "sum_before = start > 0 ?"), ("sum_before = head == NO_HEAD ?", "sum_before = false ?")];
+    let one_block = [
+        ("sum_before = head == NO_HEAD ?", "sum_before = start > 0 ?"),
+        ("sum_before = head == NO_HEAD ?", "sum_before = false ?"),
+    ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &one_block);
     let chained = [
         ("if (head != NO_HEAD) {\n      send(&messages[number], total, PREFIX);\n    }", ""),

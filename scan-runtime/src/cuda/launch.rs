@@ -8,6 +8,19 @@ use scan_codegen::Argument;
 use super::{DeviceMemory, driver_error, modules::Kernels};
 use crate::{Error, ScanOp, element::bytes_of};
 
+/// Where a scan reads and writes device memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnDevice {
+    /// The input.
+    pub(crate) input: sys::CUdeviceptr,
+    /// The output; the input's pointer to scan in place.
+    pub(crate) output: sys::CUdeviceptr,
+    /// What tells where segments begin.
+    pub(crate) heads: HeadsOnDevice,
+    /// How many elements there are.
+    pub(crate) len: u64,
+}
+
 /// What tells where segments begin, in device memory; nothing where the scan restarts nowhere.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeadsOnDevice {
@@ -18,7 +31,7 @@ pub(crate) struct HeadsOnDevice {
 }
 
 impl Kernels {
-    /// Enqueues the scan of `len` elements. Neither copies nor synchronises.
+    /// Enqueues the scan. Neither copies nor synchronises.
     ///
     /// # Safety
     ///
@@ -31,11 +44,9 @@ impl Kernels {
         stream: &Arc<CudaStream>,
         op: &Op,
         initial_value: Option<&Op::State>,
-        heads: HeadsOnDevice,
-        input: sys::CUdeviceptr,
-        output: sys::CUdeviceptr,
-        len: u64,
+        memory: OnDevice,
     ) -> Result<(), Error> {
+        let OnDevice { input, output, heads, len } = memory;
         let schedule = self.plan.schedule(len)?;
         let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
         if schedule.zeroed_bytes > 0 {

@@ -6,7 +6,7 @@ mod memory;
 mod modules;
 
 pub(crate) use device::CudaDevice;
-pub(crate) use launch::HeadsOnDevice;
+pub(crate) use launch::{HeadsOnDevice, OnDevice};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub(crate) use modules::cache_stats;
 pub use modules::{CacheStats, CompiledModule};
