@@ -8,6 +8,7 @@
 //! templates in the folder `templates`, a file for each algorithm: a [`Network`] that scans a block's tile, and a [`Carry`]
 //! between tiles.
 
+mod cost;
 mod element;
 mod error;
 mod limits;
@@ -24,6 +25,7 @@ mod spec;
 mod strategy;
 mod templates;
 
+pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::RenderError;
 pub use limits::{Architecture, DeviceLimits};

@@ -57,6 +57,8 @@ pub struct Plan {
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
     pub(crate) state_bytes: u64,
+    pub(crate) input_bytes: u64,
+    pub(crate) output_bytes: u64,
 }
 
 /// Why there is no plan.
@@ -180,6 +182,8 @@ pub fn plan(
         },
         network_slots: shape.network_slots(),
         state_bytes: u64::from(state_bytes),
+        input_bytes: operator.input.size as u64,
+        output_bytes: operator.output.size as u64,
     })
 }
 

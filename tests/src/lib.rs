@@ -27,6 +27,7 @@
 //! ```
 
 pub mod emulator;
+pub mod explain;
 mod nvrtc;
 pub mod operators;
 pub mod reference;

@@ -1,5 +1,7 @@
 //! What the emulator counts while it executes.
 
+use std::{collections::BTreeMap, ops::AddAssign};
+
 /// What a run took, launch by launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -33,6 +35,8 @@ pub struct LaunchCounters {
     pub shared_accesses: u64,
     /// The same as a warp makes them, if [`Banks`] were given.
     pub banks: BankCounters,
+    /// And those of each line of the generated text.
+    pub banks_of_line: BTreeMap<u32, BankCounters>,
 }
 
 /// Shared-memory accesses, a warp at a time. The unit is the cycle in which each bank serves one word.
@@ -86,10 +90,18 @@ pub(super) struct BankAccess {
     pub(super) align: u32,
 }
 
-impl BankCounters {
+impl AddAssign for BankCounters {
+    fn add_assign(&mut self, other: BankCounters) {
+        self.requests += other.requests;
+        self.cycles += other.cycles;
+        self.without_conflicts += other.without_conflicts;
+    }
+}
+
+impl LaunchCounters {
     /// Takes the logs of a warp's threads, one a thread in their order, and counts. Accesses belong together if they are
     /// of one line, and in their threads the same number of accesses of that line came before.
-    pub(super) fn count<'a>(&mut self, banks: Banks, logs: impl Iterator<Item = &'a mut BankLog>) {
+    pub(super) fn count_banks<'a>(&mut self, banks: Banks, logs: impl Iterator<Item = &'a mut BankLog>) {
         // (line, occurrence, lane) of each access, sorted so that those of one instruction stand together.
         let mut accesses: Vec<(u32, u32, u32, BankAccess)> = Vec::new();
         for (lane, log) in logs.enumerate() {
@@ -103,10 +115,10 @@ impl BankCounters {
         }
         accesses.sort_by_key(|&(line, occurrence, lane, _)| (line, occurrence, lane));
         for together in accesses.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            self.requests += 1;
             let (cycles, without_conflicts) = cycles(banks, together);
-            self.cycles += cycles;
-            self.without_conflicts += without_conflicts;
+            let request = BankCounters { requests: 1, cycles, without_conflicts };
+            self.banks += request;
+            *self.banks_of_line.entry(together[0].0).or_default() += request;
         }
     }
 }
@@ -156,9 +168,9 @@ mod tests {
         let mut logs: Vec<BankLog> = (0..threads)
             .map(|lane| vec![BankAccess { line: 1, address: lane * stride * 4, size: 4, align: 4 }])
             .collect();
-        let mut counters = BankCounters::default();
-        counters.count(banks, logs.iter_mut());
-        counters.cycles
+        let mut counters = LaunchCounters::default();
+        counters.count_banks(banks, logs.iter_mut());
+        counters.banks.cycles
     }
 
     /// The unpadded tree of the course texts: the accesses of one operand, level by level, are 17 of the 102 cycles that

@@ -622,7 +622,7 @@ impl Machine {
     fn count_banks(&mut self, slot: usize, warp: usize) {
         if let (Some(banks), Some(block)) = (self.banks, &mut self.blocks[slot]) {
             let lanes = warp * WARP..((warp + 1) * WARP).min(block.threads.len());
-            self.counters.banks.count(banks, block.threads[lanes].iter_mut().map(|thread| &mut thread.log));
+            self.counters.count_banks(banks, block.threads[lanes].iter_mut().map(|thread| &mut thread.log));
         }
     }
 

@@ -1,0 +1,18 @@
+//! What a scan does, step by step: told from the trace of the emulator, which has executed the generated kernels.
+//!
+//! ```console
+//! $ cargo run -p scan-tests --bin explain -- --network kogge-stone --length 16 --operator sum
+//! $ cargo run -p scan-tests --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
+//! ```
+
+mod counts;
+mod network;
+mod picture;
+mod readme;
+mod steps;
+
+pub use counts::{Counts, parallel_steps};
+pub use network::{Application, Interval, Move, NetworkTrace, Step};
+pub use picture::{picture, title};
+pub use readme::{counts_table, network_picture};
+pub use steps::steps;
