@@ -226,8 +226,12 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError::TooLong`], as [`schedule`](Plan::schedule).
+    /// [`PlanError::TooLong`], as [`schedule`](Plan::schedule); [`PlanError::CostOfSegments`] for a segmented scan, which
+    /// takes the less the more segments there are.
     pub fn cost(&self, len: u64) -> Result<Cost, PlanError> {
+        if !self.spec.segments.is_none() {
+            return Err(PlanError::CostOfSegments);
+        }
         let launches = self.schedule(len)?.launches;
         let launches = launches.iter().map(|launch| match launch.kernel {
             "scan_block" => self.one_block_cost(launch, len),

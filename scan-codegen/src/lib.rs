@@ -18,6 +18,7 @@ mod operator;
 mod operator_text;
 mod plan;
 mod prelude;
+mod reduce;
 mod render;
 mod schedule;
 mod segments;
@@ -34,6 +35,7 @@ pub use operator_text::Target;
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
 pub use plan::{MAX_ELEMENT_BYTES, Overrides, Plan, PlanError, plan};
+pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Launch, Schedule};
 pub use segments::{OffsetWidth, Segments};

@@ -95,6 +95,9 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// A scan that restarts has no one total.
+    #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
+    TotalOfSegments,
     /// The requested number of threads cannot be had.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
@@ -121,6 +124,11 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
+    /// The cost model knows no data.
+    #[error(
+        "what a segmented scan takes depends on where its segments begin: ask for the cost of the same scan without segments"
+    )]
+    CostOfSegments,
     /// The input is longer than this plan can handle.
     #[error(
         "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the last result as initial value"
@@ -149,6 +157,9 @@ pub fn plan(
     }
     spec.segments.check()?;
     check_identity(operator, spec, strategy)?;
+    if spec.total && !spec.segments.is_none() {
+        return Err(PlanError::TotalOfSegments);
+    }
 
     let state_bytes = operator.state.size as u32;
     let segmented = !spec.segments.is_none();
@@ -187,7 +198,7 @@ pub fn plan(
     })
 }
 
-fn check_element(ty: &ElementType) -> Result<(), PlanError> {
+pub(crate) fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     match ty.size {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
         1..=MAX_ELEMENT_BYTES => Ok(()),

@@ -51,13 +51,13 @@ pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<Ke
         text.push('\n');
         text.push_str(&render_part(part, &context)?);
     }
-    let name = format!("{}.cu", words.value);
-    Ok(KernelSource {
-        text: resolve_line_markers(&text, &name),
-        name,
-        options: COMPILE_OPTIONS.to_vec(),
-        prefix: words.value,
-    })
+    Ok(finish(&text, words.value))
+}
+
+/// Makes a source of its whole text. `prefix` begins the names of its kernels.
+pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
+    let name = format!("{prefix}.cu");
+    KernelSource { text: resolve_line_markers(text, &name), name, options: COMPILE_OPTIONS.to_vec(), prefix }
 }
 
 /// The templates that make up the kernels of a plan, in order.
@@ -96,6 +96,7 @@ struct Words<'a> {
     /// What is scanned.
     exclusive: bool,
     initial_value: bool,
+    total: bool,
     /// Where it restarts: whether it does, what tells where, that as parameters of a function and as the arguments of
     /// a call, the type of an offset, and how many words a key has.
     segmented: bool,
@@ -148,6 +149,7 @@ impl<'a> Words<'a> {
             projects: text.projects,
             exclusive,
             initial_value: plan.spec.initial_value,
+            total: plan.spec.total,
             segmented: !plan.spec.segments.is_none(),
             heads_by: segments.heads_by,
             heads_parameters: segments.parameters,

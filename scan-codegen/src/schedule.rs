@@ -46,6 +46,8 @@ pub enum Argument {
     Operator,
     /// The initial value, by value.
     InitialValue,
+    /// A pointer to where the sum of all elements goes.
+    Total,
     /// A pointer to what tells where segments begin ([`Segments`]): the flags, bits, keys or offsets.
     Heads,
     /// How many offsets there are, as a 64-bit integer.
@@ -85,7 +87,9 @@ impl Plan {
 
     fn one_block(&self, len: u64) -> Schedule {
         use Argument::*;
-        let arguments = [vec![Operator, Input], self.heads(), vec![Output, Length(len)], self.initial_value()].concat();
+        let arguments =
+            [vec![Operator, Input], self.heads(), vec![Output, Length(len)], self.initial_value(), self.total()]
+                .concat();
         let launch = Launch { kernel: "scan_block", blocks: 1, threads: self.threads, arguments };
         Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: vec![launch] }
     }
@@ -138,9 +142,9 @@ impl Plan {
         // The topmost level fits one block, so nothing stands before any section of it.
         let lower = levels.windows(2).rev().filter(|pair| pair[0].sections > tile);
         launches.extend(lower.map(carry_totals));
-        let arguments = [vec![Operator, partials, Output], lowest, last].concat();
+        let arguments = [vec![Operator, partials, Output], lowest, last, self.total()].concat();
         launches.push(launch("carry_sections", len, arguments));
-        Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: 0, launches }
+        Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: 0, launches }
     }
 
     /// One kernel whose blocks send each other messages, and take their tiles' numbers from a counter if there is one.
@@ -155,8 +159,9 @@ impl Plan {
         arguments.push(Workspace(workspace.reserve(blocks * message_bytes(self.state_bytes))));
         arguments.push(Length(len));
         arguments.extend(self.initial_value());
+        arguments.extend(self.total());
         let launch = Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments };
-        Schedule { workspace_bytes: workspace.bytes, zeroed_bytes: workspace.bytes, launches: vec![launch] }
+        Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: workspace.bytes(), launches: vec![launch] }
     }
 
     fn is_segmented(&self) -> bool {
@@ -165,6 +170,10 @@ impl Plan {
 
     fn initial_value(&self) -> Vec<Argument> {
         if self.spec.initial_value { vec![Argument::InitialValue] } else { Vec::new() }
+    }
+
+    fn total(&self) -> Vec<Argument> {
+        if self.spec.total { vec![Argument::Total] } else { Vec::new() }
     }
 
     /// What tells where segments begin.
@@ -187,14 +196,18 @@ struct Level {
 
 /// Hands out places in the workspace, each aligned for any element.
 #[derive(Default)]
-struct Reserved {
+pub(crate) struct Reserved {
     bytes: u64,
 }
 
 impl Reserved {
     const ALIGNMENT: u64 = 256;
 
-    fn reserve(&mut self, bytes: u64) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn reserve(&mut self, bytes: u64) -> u64 {
         let offset = self.bytes;
         self.bytes = (offset + bytes).next_multiple_of(Self::ALIGNMENT);
         offset

@@ -25,6 +25,8 @@ pub struct ScanSpec {
     pub initial_value: bool,
     /// Where the scan restarts. An initial value then stands before the first element of each segment.
     pub segments: Segments,
+    /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
+    pub total: bool,
 }
 
 impl ScanSpec {
@@ -43,6 +45,11 @@ impl ScanSpec {
         ScanSpec { initial_value: true, ..self }
     }
 
+    /// The same scan, with the sum of all elements as well.
+    pub fn with_total(self) -> Self {
+        ScanSpec { total: true, ..self }
+    }
+
     /// The same scan, restarting where `segments` tells.
     pub fn with_segments(self, segments: Segments) -> Self {
         ScanSpec { segments, ..self }
@@ -57,6 +64,9 @@ impl fmt::Display for ScanSpec {
         })?;
         if self.initial_value {
             f.write_str(" with an initial value")?;
+        }
+        if self.total {
+            f.write_str(" and the total")?;
         }
         if self.segments.is_none() { Ok(()) } else { write!(f, ", {}", self.segments) }
     }

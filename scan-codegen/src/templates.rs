@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 18] = [
+const PARTS: [(&str, &str); 23] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("tile", include_str!("../templates/tile.cu.tera")),
@@ -26,6 +26,11 @@ const PARTS: [(&str, &str); 18] = [
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
+    ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
+    ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),
+    ("reduce_contiguous", include_str!("../templates/reduce/contiguous.cu.tera")),
+    ("reduce_coarsened", include_str!("../templates/reduce/coarsened.cu.tera")),
+    ("reduce_kernels", include_str!("../templates/reduce/kernels.cu.tera")),
 ];
 
 /// The templates, parsed once. A template that does not parse is found by the tests of this crate; it is kept as an error

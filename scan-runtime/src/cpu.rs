@@ -85,7 +85,7 @@ pub(crate) fn scan<Op: ScanOp>(
 }
 
 /// Makes a panic of the operator an error.
-fn caught<Op: ScanOp>(op: &Op, work: impl FnOnce()) -> Result<(), Error> {
+fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
         let message = payload
             .downcast_ref::<&str>()
@@ -93,6 +93,20 @@ fn caught<Op: ScanOp>(op: &Op, work: impl FnOnce()) -> Result<(), Error> {
             .or_else(|| payload.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "no message".to_owned());
         Error::OperatorPanicked { operator: op.source().name, message }
+    })
+}
+
+/// Folds the input, with what stands before it. Nothing comes of nothing.
+pub(crate) fn reduce<Op: ScanOp>(
+    op: &Op,
+    before: Option<Op::State>,
+    input: &[Op::Input],
+) -> Result<Option<Op::State>, Error> {
+    let fold = |chunk: &[Op::Input]| chunk.iter().map(|&x| op.lift(x)).reduce(|a, b| op.combine(a, b));
+    let chunk = input.len().div_ceil(rayon::current_num_threads() * CHUNKS_PER_THREAD).max(LEAST_CHUNK);
+    caught(op, || {
+        let folds: Vec<Op::State> = input.par_chunks(chunk).filter_map(fold).collect();
+        before.into_iter().chain(folds).reduce(|a, b| op.combine(a, b))
     })
 }
 

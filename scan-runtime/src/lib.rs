@@ -43,6 +43,7 @@ mod heads;
 pub mod nvrtc;
 mod op;
 pub mod ops;
+mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
@@ -52,6 +53,7 @@ pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
+pub use reduce::Reduce;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,

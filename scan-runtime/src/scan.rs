@@ -1,6 +1,6 @@
 //! A scan about to be run: its options, and the ways to run it on host and device memory.
 
-use std::{any::TypeId, sync::Arc};
+use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
 use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec, Segments, Strategy};
@@ -8,7 +8,7 @@ use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec,
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, DeviceMemory, HeadsOnDevice, OnDevice, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error, out_of_memory_or},
     heads::Heads,
     scanner::Engine,
 };
@@ -117,10 +117,43 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self.run_with(&Heads::NONE, input)
     }
 
+    /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
+    /// there is neither an element nor an initial value. On the GPU it comes from the same launches.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// // Where each row of a ragged array begins, and how long the whole is.
+    /// let (starts, len) = Scanner::new()?.scan(ops::sum()).exclusive().run_with_total(&[3_u32, 0, 4])?;
+    /// assert_eq!((starts, len), (vec![0, 3, 3], Some(7)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Scan::run).
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+        match &self.scanner.engine {
+            Engine::Cuda(device) if !input.is_empty() => {
+                let mut output = room_for(input.len())?;
+                let mut total = MaybeUninit::uninit();
+                let place = total.as_mut_ptr();
+                // SAFETY: the vector has room for as many outputs as there are inputs.
+                unsafe {
+                    self.run_through(device, &Heads::NONE, input.as_ptr(), output.as_mut_ptr(), input.len(), place)?;
+                }
+                // SAFETY: every output and the total have been written.
+                unsafe { output.set_len(input.len()) };
+                // SAFETY: as above.
+                Ok((output, Some(unsafe { total.assume_init() })))
+            }
+            _ => Ok((self.run(input)?, cpu::reduce(&self.op, self.initial_value, input)?)),
+        }
+    }
+
     pub(crate) fn run_with(&self, heads: &Heads<'_>, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let mut output = Vec::new();
-        let bytes = std::mem::size_of_val(input);
-        output.try_reserve_exact(input.len()).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        let mut output = room_for(input.len())?;
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
         unsafe { self.run_to(heads, input, output.as_mut_ptr())? };
         // SAFETY: every output has been written.
@@ -175,7 +208,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             Engine::Cuda(device) => {
                 let pointer = buffer.as_mut_ptr();
                 // SAFETY: the transfers in and out of the buffer are in the order of one stream, and are done on return.
-                unsafe { self.run_through(device, heads, pointer.cast_const(), pointer, buffer.len()) }
+                unsafe { self.run_through(device, heads, pointer.cast_const(), pointer, buffer.len(), ptr::null_mut()) }
             }
         }
     }
@@ -206,7 +239,9 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                 self.run_on_cpu(heads, &buffers)
             }
             // SAFETY: the caller vouches for the output.
-            Engine::Cuda(device) => unsafe { self.run_through(device, heads, input.as_ptr(), output, input.len()) },
+            Engine::Cuda(device) => unsafe {
+                self.run_through(device, heads, input.as_ptr(), output, input.len(), ptr::null_mut())
+            },
         }
     }
 
@@ -214,7 +249,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// # Safety
     ///
-    /// `input` is valid for reads and `output` for writes of `len` elements.
+    /// `input` is valid for reads and `output` for writes of `len` elements. `total` is null, or valid for a write.
     unsafe fn run_through(
         &self,
         device: &CudaDevice,
@@ -222,8 +257,11 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
+        total: *mut Op::State,
     ) -> Result<(), Error> {
-        let kernels = device.kernels(&self.op, &self.spec(&heads.segments), &self.overrides)?;
+        let spec = self.spec(&heads.segments);
+        let spec = if total.is_null() { spec } else { spec.with_total() };
+        let kernels = device.kernels(&self.op, Task::Scan(spec, self.overrides))?;
         heads.check(len)?;
         if len == 0 {
             return Ok(());
@@ -236,6 +274,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             .then(|| DeviceMemory::new(stream, output_bytes as u64));
         let device_output = apart.transpose()?;
         let device_heads = DeviceMemory::new(stream, heads.bytes.len() as u64)?;
+        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::State>() };
+        let device_total = DeviceMemory::new(stream, total_bytes as u64)?;
         let output_pointer = device_output.as_ref().unwrap_or(&device_input).pointer();
 
         let enqueued = (|| {
@@ -251,7 +291,11 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                     .result()
                     .map_err(driver_error("copying to the device"))?;
             }
-            let heads = HeadsOnDevice { pointer: device_heads.pointer(), offset_count: heads.offset_count() };
+            let side = SideBuffers {
+                heads: device_heads.pointer(),
+                offset_count: heads.offset_count(),
+                total: device_total.pointer(),
+            };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.
             unsafe {
@@ -259,8 +303,17 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                     stream,
                     &self.op,
                     self.initial_value.as_ref(),
-                    OnDevice { input: device_input.pointer(), output: output_pointer, heads, len: len as u64 },
+                    side,
+                    InOut { input: device_input.pointer(), output: output_pointer, len: len as u64 },
                 )?;
+            }
+            if !total.is_null() {
+                // SAFETY: as above; the caller vouches for the place.
+                unsafe {
+                    sys::cuMemcpyDtoHAsync_v2(total.cast(), device_total.pointer(), total_bytes, stream.cu_stream())
+                }
+                .result()
+                .map_err(driver_error("copying from the device"))?;
             }
             // SAFETY: as above.
             unsafe { sys::cuMemcpyDtoHAsync_v2(output.cast(), output_pointer, output_bytes, stream.cu_stream()) }
@@ -271,6 +324,13 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         let finished = stream.synchronize().map_err(driver_error("scanning"));
         enqueued.and(finished)
     }
+}
+
+/// A vector that can grow to this length without allocating.
+fn room_for<T>(len: usize) -> Result<Vec<T>, Error> {
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
+    Ok(vector)
 }
 
 /// A scan of device memory on a stream, made by [`Scan::on`].
@@ -291,13 +351,13 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.run_with(&Segments::None, HeadsOnDevice::default(), input)
+        self.run_with(&Segments::None, SideBuffers::default(), input)
     }
 
     pub(crate) fn run_with(
         &self,
         segments: &Segments,
-        heads: HeadsOnDevice,
+        heads: SideBuffers,
         input: &impl DevicePtr<Op::Input>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
         self.device()?;
@@ -323,13 +383,13 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         input: &impl DevicePtr<Op::Input>,
         output: &mut impl DevicePtrMut<Op::Output>,
     ) -> Result<(), Error> {
-        self.run_into_with(&Segments::None, HeadsOnDevice::default(), input, output)
+        self.run_into_with(&Segments::None, SideBuffers::default(), input, output)
     }
 
     pub(crate) fn run_into_with(
         &self,
         segments: &Segments,
-        heads: HeadsOnDevice,
+        heads: SideBuffers,
         input: &impl DevicePtr<Op::Input>,
         output: &mut impl DevicePtrMut<Op::Output>,
     ) -> Result<(), Error> {
@@ -357,13 +417,13 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
     {
-        self.run_in_place_with(&Segments::None, HeadsOnDevice::default(), buffer)
+        self.run_in_place_with(&Segments::None, SideBuffers::default(), buffer)
     }
 
     pub(crate) fn run_in_place_with<T>(
         &self,
         segments: &Segments,
-        heads: HeadsOnDevice,
+        heads: SideBuffers,
         buffer: &mut impl DevicePtrMut<T>,
     ) -> Result<(), Error>
     where
@@ -403,21 +463,22 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         &self,
         device: &CudaDevice,
         segments: &Segments,
-        heads: HeadsOnDevice,
+        heads: SideBuffers,
         input: sys::CUdeviceptr,
         output: sys::CUdeviceptr,
         len: usize,
     ) -> Result<(), Error> {
         let scan = self.scan;
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let kernels = device.kernels(&scan.op, &scan.spec(segments), &scan.overrides)?;
+        let kernels = device.kernels(&scan.op, Task::Scan(scan.spec(segments), scan.overrides))?;
         // SAFETY: the caller vouches for the buffers.
         unsafe {
             kernels.enqueue(
                 self.stream,
                 &scan.op,
                 scan.initial_value.as_ref(),
-                OnDevice { input, output, heads, len: len as u64 },
+                heads,
+                InOut { input, output, len: len as u64 },
             )
         }
     }

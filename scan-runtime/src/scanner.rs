@@ -3,10 +3,10 @@
 use std::{env, fmt, sync::Arc};
 
 use cudarc::driver::CudaContext;
-use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanKind};
+use scan_codegen::{Architecture, DeviceLimits, Overrides, Reduction, ScanKind};
 
 use crate::{
-    Error, Scan, ScanOp,
+    Error, Reduce, Scan, ScanOp,
     cuda::{self, CacheStats, CudaDevice},
     nvrtc,
 };
@@ -148,6 +148,11 @@ impl Scanner {
     /// A scan with this operator: inclusive, until told otherwise.
     pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<'_, Op> {
         Scan { scanner: self, op, kind: ScanKind::Inclusive, initial_value: None, overrides: Overrides::default() }
+    }
+
+    /// A reduction with this operator: one result for the whole input.
+    pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<'_, Op> {
+        Reduce { scanner: self, op, initial_value: None, reduction: Reduction::default() }
     }
 
     /// What the process's cache of compiled kernels, which all scanners share, has done so far.

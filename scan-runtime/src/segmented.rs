@@ -5,7 +5,7 @@ use scan_codegen::{KernelSource, Plan, Segments};
 
 use crate::{
     DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
-    cuda::HeadsOnDevice,
+    cuda::SideBuffers,
     heads::{Heads, check_length},
 };
 
@@ -275,12 +275,12 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     }
 
     /// Enqueues work that reads the heads.
-    fn with_heads<R>(&self, len: usize, enqueue: impl FnOnce(HeadsOnDevice) -> Result<R, Error>) -> Result<R, Error> {
+    fn with_heads<R>(&self, len: usize, enqueue: impl FnOnce(SideBuffers) -> Result<R, Error>) -> Result<R, Error> {
         let device = self.scan.device()?;
         self.scan.check_context(device, "heads", self.heads.stream())?;
         check_length(&self.segments, self.heads.len(), len)?;
         // The guard records the event by which cudarc orders work on several streams, once the launches are made.
         let (pointer, _reading) = self.heads.device_ptr(self.scan.stream);
-        enqueue(HeadsOnDevice { pointer, offset_count: self.heads.len() as u64 })
+        enqueue(SideBuffers { heads: pointer, offset_count: self.heads.len() as u64, total: 0 })
     }
 }

@@ -4,7 +4,7 @@
 use scan_codegen::{BankCycles, Overrides, tree_bank_cycles};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 use scan_tests::{
-    emulator::{BankCounters, Banks, Emulator, Program},
+    emulator::{BankCounters, Banks, Emulator, Module, Program},
     explain::Counts,
     operators::{MixedSum, TestOperator},
     reference::WAYS,
@@ -22,6 +22,12 @@ fn program<Op: TestOperator>(
     overrides.threads = Some(threads);
     overrides.run = run;
     Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides).unwrap()
+}
+
+/// Compiles programs together, which takes less time than one by one.
+fn compile<'a, Op: TestOperator>(programs: impl IntoIterator<Item = &'a Program<Op>>) {
+    let sources: Vec<_> = programs.into_iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
 }
 
 /// Runs a program and compares all that is counted with the formulas.
@@ -42,21 +48,27 @@ where
 /// others.
 #[test]
 fn every_network_takes_what_its_formula_says() {
+    let (mut small, mut large) = (Vec::new(), Vec::new());
     for (index, network) in NETWORKS.into_iter().enumerate() {
         for (block, run) in [(BlockScan::of(network), None), (BlockScan::coarsened(network), Some(5))] {
             let strategy = Strategy { block, carry: Carry::OneBlock };
-            for way in [WAYS[0], WAYS[1 + index % 3], WAYS[2]] {
-                let small = program::<ops::Sum<i32>>(strategy, way, 64, run);
-                for length in [0, 1, 2, 3, 5, 31, 32, 33, 48, 63, 64] {
-                    compare(&small, length, 1);
-                }
+            for way in [WAYS[0], WAYS[1 + 2 * (index % 2)], WAYS[2]] {
+                small.push(program::<ops::Sum<i32>>(strategy, way, 64, run));
             }
-            let large = program::<ops::Sum<i32>>(strategy, WAYS[2 * (index % 2)], 1024, run);
-            for length in [64, 128, 256, 512, 777, 1024] {
-                // The naive network at 1,024 is half a million applications.
-                if length <= 256 || network != Network::Naive || block.coarsened {
-                    compare(&large, length, 1);
-                }
+            large.push(program::<ops::Sum<i32>>(strategy, WAYS[2 * (index % 2)], 1024, run));
+        }
+    }
+    compile(small.iter().chain(&large));
+    for program in &small {
+        for length in [0, 1, 2, 3, 5, 31, 32, 33, 48, 63, 64] {
+            compare(program, length, 1);
+        }
+    }
+    for program in &large {
+        for length in [64, 128, 256, 512, 777, 1024] {
+            // The naive network at 1,024 is half a million applications.
+            if length <= 256 || program.plan.strategy.block != BlockScan::of(Network::Naive) {
+                compare(program, length, 1);
             }
         }
     }
@@ -65,30 +77,40 @@ fn every_network_takes_what_its_formula_says() {
 /// Every way to carry, over several tiles and several levels of totals, in each of the four ways to scan.
 #[test]
 fn every_carry_takes_what_its_formula_says() {
+    let mut programs = Vec::new();
     for carry in CARRIES {
-        let resident = if carry == Carry::Chained(TileNumbers::BlockIndex) { usize::MAX } else { 4 };
         for way in WAYS {
-            let blocks = [Network::KoggeStone, Network::Blelloch { padded: true }].map(BlockScan::of);
-            for block in blocks.into_iter().chain([BlockScan::coarsened(Network::WarpShuffle)]) {
+            let trees = [Network::KoggeStone, Network::Blelloch { padded: true }].map(BlockScan::of);
+            for block in trees.into_iter().chain([BlockScan::coarsened(Network::WarpShuffle)]) {
                 let run = block.coarsened.then_some(3);
-                let program = program::<ops::Sum<i32>>(Strategy { block, carry }, way, 32, run);
-                let tile = u64::from(program.plan.tile);
-                for length in [1, tile, tile + 1, 2 * tile, 5 * tile + 7, 40 * tile - 1, tile * tile + 1] {
-                    if length < 4_500 {
-                        compare(&program, length, resident);
-                    }
-                }
+                programs.push(program::<ops::Sum<i32>>(Strategy { block, carry }, way, 32, run));
             }
+        }
+    }
+    compile(&programs);
+    for program in &programs {
+        let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let tile = u64::from(program.plan.tile);
+        let lengths = [1, tile, tile + 1, 2 * tile, 5 * tile + 7, 40 * tile - 1, tile * tile + 1];
+        for length in lengths.into_iter().filter(|&length| length < 4_500) {
+            compare(program, length, if by_index { usize::MAX } else { 4 });
         }
     }
 }
 
-/// Elements of twelve bytes, whose messages are of more than one packet's payload or just one, under every strategy.
+/// Every strategy, in one of the four ways, with elements of twelve bytes.
 #[test]
 fn every_strategy_takes_what_its_formula_says() {
-    for (index, strategy) in strategies::all().enumerate() {
-        let program = program::<MixedSum>(strategy, WAYS[index % 4], 32, strategy.block.coarsened.then_some(2));
-        compare(&program, 3 * u64::from(program.plan.tile) + 5, usize::MAX);
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .map(|(index, strategy)| {
+            let run = strategy.block.coarsened.then_some(2);
+            program::<MixedSum>(strategy, WAYS[index % 4], 32, run)
+        })
+        .collect();
+    compile(&programs);
+    for program in &programs {
+        compare(program, 3 * u64::from(program.plan.tile) + 5, usize::MAX);
     }
 }
 

@@ -8,45 +8,42 @@ use scan_codegen::Argument;
 use super::{DeviceMemory, driver_error, modules::Kernels};
 use crate::{Error, ScanOp, element::bytes_of};
 
-/// Where a scan reads and writes device memory.
+/// What a scan needs in device memory beside its input and output; null where it does not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SideBuffers {
+    /// The flags, bits, keys or offsets that tell where segments begin.
+    pub(crate) heads: sys::CUdeviceptr,
+    /// How many offsets there are, where it is offsets.
+    pub(crate) offset_count: u64,
+    /// Where the sum of all elements goes.
+    pub(crate) total: sys::CUdeviceptr,
+}
+
+/// What is worked on: device pointers, and how many elements the input has.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OnDevice {
-    /// The input.
+pub(crate) struct InOut {
     pub(crate) input: sys::CUdeviceptr,
-    /// The output; the input's pointer to scan in place.
     pub(crate) output: sys::CUdeviceptr,
-    /// What tells where segments begin.
-    pub(crate) heads: HeadsOnDevice,
-    /// How many elements there are.
     pub(crate) len: u64,
 }
 
-/// What tells where segments begin, in device memory; nothing where the scan restarts nowhere.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct HeadsOnDevice {
-    /// The flags, bits, keys or offsets.
-    pub(crate) pointer: sys::CUdeviceptr,
-    /// How many offsets there are, where it is offsets.
-    pub(crate) offset_count: u64,
-}
-
 impl Kernels {
-    /// Enqueues the scan. Neither copies nor synchronises.
+    /// Enqueues the work on `len` elements. Neither copies nor synchronises.
     ///
     /// # Safety
     ///
     /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
     /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap. `heads` is as long as the plan's segments require for that many
+    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
     /// elements, and does not overlap the output.
     pub(crate) unsafe fn enqueue<Op: ScanOp>(
         &self,
         stream: &Arc<CudaStream>,
         op: &Op,
         initial_value: Option<&Op::State>,
-        memory: OnDevice,
+        side: SideBuffers,
+        InOut { input, output, len }: InOut,
     ) -> Result<(), Error> {
-        let OnDevice { input, output, heads, len } = memory;
         let schedule = self.plan.schedule(len)?;
         let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
         if schedule.zeroed_bytes > 0 {
@@ -69,8 +66,9 @@ impl Kernels {
                     Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer() + offset,
                     Argument::Length(len) => len,
-                    Argument::Heads => heads.pointer,
-                    Argument::OffsetCount => heads.offset_count,
+                    Argument::Heads => side.heads,
+                    Argument::OffsetCount => side.offset_count,
+                    Argument::Total => side.total,
                     _ => 0,
                 })
                 .collect();

@@ -6,10 +6,10 @@ mod memory;
 mod modules;
 
 pub(crate) use device::CudaDevice;
-pub(crate) use launch::{HeadsOnDevice, OnDevice};
+pub(crate) use launch::{InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
-pub(crate) use modules::cache_stats;
 pub use modules::{CacheStats, CompiledModule};
+pub(crate) use modules::{Task, cache_stats};
 
 use cudarc::driver::result::DriverError;
 

@@ -3,6 +3,7 @@
 use std::{
     any::TypeId,
     collections::HashMap,
+    fmt,
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -11,7 +12,9 @@ use cudarc::{
     driver::{CudaContext, CudaFunction, CudaModule},
     nvrtc::Ptx,
 };
-use scan_codegen::{Architecture, KernelSource, Overrides, Plan, ScanSpec};
+use scan_codegen::{
+    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
+};
 
 use super::{CudaDevice, driver_error};
 use crate::{Error, ScanOp, nvrtc};
@@ -69,7 +72,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn cubin(
     source: &KernelSource,
     operator: &str,
-    plan: &Plan,
+    plan: &AnyPlan,
     architecture: Architecture,
 ) -> Result<Arc<Vec<u8>>, Error> {
     let mut hasher = blake3::Hasher::new();
@@ -91,7 +94,7 @@ fn cubin(
     stats.misses += 1;
     stats.compile_time += compile_time;
     stats.modules.push(CompiledModule {
-        name: format!("{operator}: {}, {}", plan.spec, plan.strategy),
+        name: format!("{operator}: {plan}"),
         architecture,
         compile_time,
         cubin_bytes: cubin.len(),
@@ -105,14 +108,70 @@ fn cubin(
 pub(super) struct KernelsKey {
     operator: TypeId,
     identity: Option<Vec<u8>>,
-    spec: ScanSpec,
-    overrides: Overrides,
+    task: Task,
+}
+
+/// What kernels are wanted for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Task {
+    /// A scan.
+    Scan(ScanSpec, Overrides),
+    /// A reduction, with an initial value or without.
+    Reduce(Reduction, bool),
+}
+
+/// The plan of a task.
+#[derive(Debug)]
+pub(crate) enum AnyPlan {
+    Scan(Plan),
+    Reduction(ReductionPlan),
+}
+
+impl AnyPlan {
+    fn new(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
+        Ok(match task {
+            Task::Scan(spec, overrides) => AnyPlan::Scan(scan_codegen::plan(operator, spec, limits, overrides)?),
+            Task::Reduce(reduction, initial_value) => {
+                AnyPlan::Reduction(scan_codegen::plan_reduction(operator, *initial_value, limits, *reduction)?)
+            }
+        })
+    }
+
+    fn render(&self, operator: &OpSource) -> Result<KernelSource, Error> {
+        Ok(match self {
+            AnyPlan::Scan(plan) => scan_codegen::render(operator, plan)?,
+            AnyPlan::Reduction(plan) => scan_codegen::render_reduction(operator, plan)?,
+        })
+    }
+
+    fn kernels(&self) -> &'static [&'static str] {
+        match self {
+            AnyPlan::Scan(plan) => plan.kernels(),
+            AnyPlan::Reduction(plan) => plan.kernels(),
+        }
+    }
+
+    pub(super) fn schedule(&self, len: u64) -> Result<Schedule, Error> {
+        Ok(match self {
+            AnyPlan::Scan(plan) => plan.schedule(len)?,
+            AnyPlan::Reduction(plan) => plan.schedule(len)?,
+        })
+    }
+}
+
+impl fmt::Display for AnyPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AnyPlan::Scan(plan) => write!(f, "{}, {}", plan.spec, plan.strategy),
+            AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
+        }
+    }
 }
 
 /// A plan and its kernels, loaded into a device.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    pub(crate) plan: Plan,
+    pub(super) plan: AnyPlan,
     functions: HashMap<&'static str, CudaFunction>,
 }
 
@@ -121,7 +180,7 @@ impl Kernels {
         self.functions.get(role)
     }
 
-    fn load(context: &Arc<CudaContext>, plan: Plan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
+    fn load(context: &Arc<CudaContext>, plan: AnyPlan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
         let module: Arc<CudaModule> =
             context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
         let load = |role| {
@@ -134,18 +193,12 @@ impl Kernels {
 }
 
 impl CudaDevice {
-    /// The kernels for scanning with `op`, compiled and loaded if they are not there yet.
-    pub(crate) fn kernels<Op: ScanOp>(
-        &self,
-        op: &Op,
-        spec: &ScanSpec,
-        overrides: &Overrides,
-    ) -> Result<Arc<Kernels>, Error> {
+    /// The kernels for a task with `op`, compiled and loaded if they are not there yet.
+    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task) -> Result<Arc<Kernels>, Error> {
         let key = KernelsKey {
             operator: TypeId::of::<Op>(),
             identity: op.identity().as_ref().map(crate::element::bytes_of),
-            spec: spec.clone(),
-            overrides: *overrides,
+            task: task.clone(),
         };
         let slot = lock(&self.kernels).entry(key).or_default().clone();
         let mut slot = lock(&slot);
@@ -154,8 +207,8 @@ impl CudaDevice {
             return Ok(kernels.clone());
         }
         let operator = op.source();
-        let plan = scan_codegen::plan(&operator, spec, &self.limits, overrides)?;
-        let source = scan_codegen::render(&operator, &plan)?;
+        let plan = AnyPlan::new(&operator, &task, &self.limits)?;
+        let source = plan.render(&operator)?;
         let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture)?;
         let kernels = Arc::new(Kernels::load(&self.context, plan, &source, &cubin)?);
         *slot = Some(kernels.clone());

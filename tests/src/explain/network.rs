@@ -33,7 +33,7 @@ pub struct Move {
     event: EventNumber,
 }
 
-/// What happens at once: no application of a step needs the result of another.
+/// What happens at once: no application of a step needs the result of another, and no thread has two of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// The launch, counted from 0, and how many barriers the block had met at before.
@@ -95,6 +95,7 @@ impl NetworkTrace {
         }
         let mut events: Vec<Origin> = Vec::with_capacity(trace.events.len());
         let mut rows: BTreeMap<((u32, u32), u32), Step> = BTreeMap::new();
+        let mut last_of_thread: BTreeMap<((u32, u32, u32), u32), u32> = BTreeMap::new();
         let mut outputs = vec![None; length as usize];
         for (number, event) in (1..).zip(&trace.events) {
             let of = |number: EventNumber| match number {
@@ -112,7 +113,10 @@ impl NetworkTrace {
                 What::Apply { left, right } => {
                     let (left, right) = (of(*left), of(*right));
                     let after = |operand: Origin| if operand.level.0 == stretch { operand.level.1 } else { 0 };
-                    let depth = 1 + after(left).max(after(right));
+                    // What one thread does, it does one after the other.
+                    let of_thread = last_of_thread.entry((stretch, event.place.thread)).or_default();
+                    let depth = 1 + after(left).max(after(right)).max(*of_thread);
+                    *of_thread = depth;
                     let result = join(left.covers, right.covers);
                     let last = result.map_or(0, |(_, last)| last);
                     let column = column_of.get(&number).copied().unwrap_or(last);
@@ -194,6 +198,12 @@ impl NetworkTrace {
             rows.push(columns.clone());
         }
         rows
+    }
+
+    /// Whether every value could be followed to where it came from. What blocks tell each other by messages cannot: it
+    /// travels as plain words.
+    pub fn is_whole(&self) -> bool {
+        self.outputs.iter().all(|covered| covered.is_none_or(|(first, _)| first == 0))
     }
 
     /// Applications in all steps.

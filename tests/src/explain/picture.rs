@@ -62,6 +62,7 @@ pub fn picture(network: &NetworkTrace, title: &str) -> String {
         for one in &step.applications {
             for operand in one.operands.into_iter().flatten().filter(|&operand| operand != one.column) {
                 lines = lines.add(line("operand", (x(operand), above), (x(one.column), here)));
+                dots = dots.add(Circle::new().set("class", "dot").set("cx", x(operand)).set("cy", above).set("r", 2.2));
             }
             dots = dots.add(Circle::new().set("class", "dot").set("cx", x(one.column)).set("cy", here).set("r", 5));
         }

@@ -15,7 +15,8 @@ pub(super) fn interval(interval: Interval) -> String {
     }
 }
 
-/// Tells each step of a network: what was combined with what, and the values after it.
+/// Tells each step of a network: what was combined with what, and the values after it. Of blocks that send each other
+/// messages only the former: what comes from a message is called that.
 pub fn steps<Op: ScanOp<State: Debug>>(network: &NetworkTrace, op: &Op, input: &[Op::Input]) -> String {
     let rows = network.values(op, input);
     let width = rows.iter().flatten().flatten().map(|value| format!("{value:?}").len()).max().unwrap_or(0);
@@ -25,6 +26,11 @@ pub fn steps<Op: ScanOp<State: Debug>>(network: &NetworkTrace, op: &Op, input: &
             let _ = write!(text, " {value:>width$}");
             text
         })
+    };
+    let whole = network.is_whole();
+    let operand = |covered: Interval| match covered {
+        None if !whole => "a message".to_owned(),
+        covered => interval(covered),
     };
     let mut text = format!("the input\n   {}\n", values(&rows[0]));
     let mut number = 0;
@@ -49,13 +55,15 @@ pub fn steps<Op: ScanOp<State: Debug>>(network: &NetworkTrace, op: &Op, input: &
                 "    place {:>3} gets {}: ({}){} ∘ ({}){}",
                 one.column,
                 interval(one.result),
-                interval(one.covered[0]),
+                operand(one.covered[0]),
                 place(one.operands[0]),
-                interval(one.covered[1]),
+                operand(one.covered[1]),
                 place(one.operands[1]),
             );
         }
-        let _ = writeln!(text, "   {}", values(row));
+        if whole {
+            let _ = writeln!(text, "   {}", values(row));
+        }
     }
     text
 }

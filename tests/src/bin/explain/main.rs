@@ -180,6 +180,9 @@ where
         if length == 0 || network.columns > MOST_COLUMNS {
             return Err(format!("a picture has 1 to {MOST_COLUMNS} columns, not {}", network.columns).into());
         }
+        if !network.is_whole() {
+            return Err("what blocks tell each other by messages cannot be drawn: choose a length of one tile".into());
+        }
         fs::write(path, picture(&network, &title(arguments.strategy().block, length, &network)))?;
         println!("\ndrawn into {}", path.display());
     }

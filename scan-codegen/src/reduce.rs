@@ -1,0 +1,247 @@
+//! Reduction: one result for the whole input, by the trees that the texts teach before they come to scans.
+
+use std::fmt;
+
+use serde::Serialize;
+use tera::Context;
+
+use crate::{
+    error::RenderError,
+    limits::DeviceLimits,
+    operator::OpSource,
+    operator_text::{Target, operator_text},
+    plan::{PlanError, check_element},
+    render::{KernelSource, finish},
+    schedule::{Argument, Launch, Reserved, Schedule},
+    templates::render_part,
+};
+
+/// How a block reduces its tile. All of them combine neighbours only, the earlier one on the left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reduction {
+    /// A tree in which every thread keeps its place; those that work are spread over all warps.
+    Divergent,
+    /// A tree in which the first threads of the block work: whole warps, or none.
+    Contiguous,
+    /// Each thread folds a run of its own first; the contiguous tree then reduces the runs' sums.
+    #[default]
+    Coarsened,
+}
+
+impl Reduction {
+    /// The template of its tree.
+    const fn name(self) -> &'static str {
+        match self {
+            Reduction::Divergent => "divergent",
+            Reduction::Contiguous => "contiguous",
+            Reduction::Coarsened => "coarsened",
+        }
+    }
+}
+
+impl fmt::Display for Reduction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tree", self.name())
+    }
+}
+
+/// The shape of the kernels of a reduction. [`plan_reduction`] makes one; its `Display` tells it in words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ReductionPlan {
+    /// The algorithm.
+    pub reduction: Reduction,
+    /// Whether an initial value stands before the first element.
+    pub initial_value: bool,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Elements that a thread folds on its own; 1 where the tree is not coarsened.
+    pub run: u32,
+    /// Elements that a block reduces.
+    pub tile: u32,
+    /// The most elements that can be reduced under this plan.
+    pub max_len: u64,
+    state_bytes: u64,
+}
+
+/// Chooses the shape of the kernels of a reduction. A pure function, like [`plan`](crate::plan()).
+pub fn plan_reduction(
+    operator: &OpSource,
+    initial_value: bool,
+    limits: &DeviceLimits,
+    reduction: Reduction,
+) -> Result<ReductionPlan, PlanError> {
+    for ty in [&operator.input, &operator.state, &operator.output] {
+        check_element(ty)?;
+    }
+    let state_bytes = operator.state.size as u32;
+    let coarsened = reduction == Reduction::Coarsened;
+    let run = if coarsened { (32 / state_bytes).clamp(3, 15) | 1 } else { 1 };
+    // Trees take two elements a thread; a coarsened one a run, and a slot for its sum.
+    let (tile_slots, sum_slots) = if coarsened { (run, 1) } else { (2, 0) };
+    let room = limits.shared_bytes_per_block / ((tile_slots + sum_slots) * state_bytes);
+    let most = room.min(limits.threads_per_block).min(if coarsened { 256 } else { 1024 });
+    let threads = most.checked_ilog2().map_or(1, |log| 1 << log);
+    let tile = threads * tile_slots;
+    Ok(ReductionPlan {
+        reduction,
+        initial_value,
+        threads,
+        run,
+        tile,
+        max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
+        state_bytes: u64::from(state_bytes),
+    })
+}
+
+impl fmt::Display for ReductionPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "reduction{}", if self.initial_value { " with an initial value" } else { "" })?;
+        writeln!(f, "  strategy  {}", self.reduction)?;
+        write!(f, "  tile      {} elements, {} threads", self.tile, self.threads)
+    }
+}
+
+impl ReductionPlan {
+    /// The roles of the kernels that schedules of this plan may launch.
+    pub fn kernels(&self) -> &'static [&'static str] {
+        &["reduce_tiles", "reduce_sums", "reduce_end"]
+    }
+
+    /// The launches that reduce `len` elements to the one element of the output; none where `len` is zero.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
+    pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
+        use Argument::*;
+        if len > self.max_len {
+            return Err(PlanError::TooLong { len, max_len: self.max_len });
+        }
+        let mut workspace = Reserved::default();
+        let mut launches = Vec::new();
+        let (mut from, mut elements) = (Input, len);
+        while elements > 1 || (elements == 1 && from == Input) {
+            let kernel = if from == Input { "reduce_tiles" } else { "reduce_sums" };
+            let blocks = elements.div_ceil(u64::from(self.tile));
+            let sums = Workspace(workspace.reserve(blocks * self.state_bytes));
+            let arguments = vec![Operator, from, sums, Length(elements)];
+            launches.push(Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments });
+            (from, elements) = (sums, blocks);
+        }
+        if len > 0 {
+            let mut arguments = vec![Operator, from, Output];
+            arguments.extend(self.initial_value.then_some(InitialValue));
+            launches.push(Launch { kernel: "reduce_end", blocks: 1, threads: 1, arguments });
+        }
+        Ok(Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: 0, launches })
+    }
+}
+
+#[derive(Serialize)]
+struct Words {
+    op: String,
+    value: String,
+    input: String,
+    state: String,
+    output: String,
+    lifts: bool,
+    projects: bool,
+    initial_value: bool,
+    threads: u32,
+    tile: u32,
+    run: u32,
+    coarsened: bool,
+    tree: String,
+    description: String,
+    strategy: String,
+}
+
+/// Writes the kernels of a reduction. A pure function, like [`render`](crate::render()).
+pub fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
+    render_reduction_for(operator, plan, Target::Cuda)
+}
+
+/// As [`render_reduction`], for another target than the GPU's compiler.
+pub fn render_reduction_for(
+    operator: &OpSource,
+    plan: &ReductionPlan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
+    let words = operator_text(operator, target)?;
+    let context = Context::from_serialize(&Words {
+        op: words.operator,
+        value: words.value.clone(),
+        input: words.input,
+        state: words.state,
+        output: words.output,
+        lifts: words.lifts,
+        projects: words.projects,
+        initial_value: plan.initial_value,
+        threads: plan.threads,
+        tile: plan.tile,
+        run: plan.run,
+        coarsened: plan.reduction == Reduction::Coarsened,
+        tree: format!("{}_tree", plan.reduction.name()),
+        description: format!("reduction{}", if plan.initial_value { " with an initial value" } else { "" }),
+        strategy: plan.reduction.to_string(),
+    })?;
+    let trees: &[&str] = match plan.reduction {
+        Reduction::Divergent => &["reduce_divergent"],
+        Reduction::Contiguous => &["reduce_contiguous"],
+        Reduction::Coarsened => &["reduce_contiguous", "reduce_coarsened"],
+    };
+    let mut text = render_part("heading", &context)? + &words.text;
+    for part in ["reduce_tile"].iter().chain(trees).chain(&["reduce_kernels"]) {
+        text = text + "\n" + &render_part(part, &context)?;
+    }
+    Ok(finish(&text, words.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::element::{ElementType, Primitive};
+
+    fn plan_for(bytes: usize, reduction: Reduction) -> ReductionPlan {
+        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
+        let operator = OpSource {
+            name: "Op".to_owned(),
+            input: element.clone(),
+            state: element.clone(),
+            output: element,
+            identity: None,
+            parameters: None,
+            functions: Vec::new(),
+        };
+        plan_reduction(&operator, false, &DeviceLimits::BASELINE, reduction).unwrap()
+    }
+
+    #[test]
+    fn levels_end_with_one_sum() {
+        let launches = |len| {
+            let schedule = plan_for(4, Reduction::Contiguous).schedule(len).unwrap();
+            schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect::<Vec<_>>()
+        };
+        assert_eq!(launches(0), []);
+        assert_eq!(launches(1), [("reduce_tiles", 1), ("reduce_end", 1)]);
+        assert_eq!(launches(2_049), [("reduce_tiles", 2), ("reduce_sums", 1), ("reduce_end", 1)]);
+        assert_eq!(
+            launches(2_048 * 2_048 + 1),
+            [("reduce_tiles", 2_049), ("reduce_sums", 2), ("reduce_sums", 1), ("reduce_end", 1)]
+        );
+    }
+
+    #[test]
+    fn tiles_fit_shared_memory() {
+        for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
+            for bytes in [1, 4, 12, 36, 100, 256] {
+                let plan = plan_for(bytes, reduction);
+                let sums = if reduction == Reduction::Coarsened { plan.threads } else { 0 };
+                assert!((plan.tile + sums) as usize * bytes <= 48 * 1024, "{reduction}, {bytes}: {plan}");
+                assert!(plan.threads >= 32, "{reduction}, {bytes}: {plan}");
+            }
+        }
+    }
+}

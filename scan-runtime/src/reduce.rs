@@ -1,0 +1,114 @@
+//! A reduction about to be run: one result for the whole input.
+
+use std::mem::MaybeUninit;
+
+use cudarc::driver::sys;
+use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
+
+use crate::{
+    Error, ScanOp, Scanner, cpu,
+    cuda::{CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error},
+    scanner::Engine,
+};
+
+/// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the
+/// device, in this order.
+///
+/// ```
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::new()?;
+/// assert_eq!(scanner.reduce(ops::max()).run(&[2, 7, 1])?, 7);
+/// assert_eq!(scanner.reduce(ops::sum()).init(40).run(&[1, 1])?, 42);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Clone)]
+#[must_use = "a reduction does nothing until it is run"]
+pub struct Reduce<'s, Op: ScanOp> {
+    pub(crate) scanner: &'s Scanner,
+    pub(crate) op: Op,
+    pub(crate) initial_value: Option<Op::State>,
+    pub(crate) reduction: Reduction,
+}
+
+impl<Op: ScanOp> Reduce<'_, Op> {
+    /// Puts a value before the first element.
+    pub fn init(mut self, value: Op::State) -> Self {
+        self.initial_value = Some(value);
+        self
+    }
+
+    /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU.
+    pub fn reduction(mut self, reduction: Reduction) -> Self {
+        self.reduction = reduction;
+        self
+    }
+
+    /// What would run on the GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for an element type that the kernels cannot handle.
+    pub fn plan(&self) -> Result<ReductionPlan, Error> {
+        let (operator, limits) = (self.op.source(), self.scanner.limits());
+        Ok(scan_codegen::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
+    }
+
+    /// The CUDA source that would run on the GPU, on a machine without one too.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Reduce::plan).
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        Ok(scan_codegen::render_reduction(&self.op.source(), &self.plan()?)?)
+    }
+
+    /// Reduces a slice. The sum of no elements is the initial value, or else the identity.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::NoIdentity`] for no elements, no initial value and no identity, and whatever else can go wrong.
+    pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
+        self.plan()?;
+        match &self.scanner.engine {
+            Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
+            _ => {
+                let sum = cpu::reduce(&self.op, self.initial_value, input)?.or_else(|| self.op.identity());
+                let nothing = || PlanError::NoIdentity { operator: self.op.source().name };
+                Ok(self.op.project(sum.ok_or_else(nothing)?))
+            }
+        }
+    }
+
+    /// Copies to the device, reduces there, copies the result back, and waits for it.
+    fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
+        let kernels = device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()))?;
+        let stream = &device.stream;
+        let (input_bytes, output_bytes) = (std::mem::size_of_val(input), size_of::<Op::Output>());
+        let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
+        let device_output = DeviceMemory::new(stream, output_bytes as u64)?;
+        let mut output = MaybeUninit::<Op::Output>::uninit();
+        let enqueued = (|| {
+            let from = input.as_ptr().cast();
+            // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
+            // memory has the bytes that are copied.
+            unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), from, input_bytes, stream.cu_stream()) }
+                .result()
+                .map_err(driver_error("copying to the device"))?;
+            let (initial_value, side) = (self.initial_value.as_ref(), SideBuffers::default());
+            let to = device_output.pointer();
+            let work = InOut { input: device_input.pointer(), output: to, len: input.len() as u64 };
+            // SAFETY: the input holds as many elements as are reduced, and the output one.
+            unsafe { kernels.enqueue(stream, &self.op, initial_value, side, work)? };
+            // SAFETY: as above.
+            unsafe { sys::cuMemcpyDtoHAsync_v2(output.as_mut_ptr().cast(), to, output_bytes, stream.cu_stream()) }
+                .result()
+                .map_err(driver_error("copying from the device"))
+        })();
+        // Wait even after an error: a transfer may be under way.
+        let finished = stream.synchronize().map_err(driver_error("reducing"));
+        enqueued.and(finished)?;
+        // SAFETY: the last kernel has written the output.
+        Ok(unsafe { output.assume_init() })
+    }
+}
