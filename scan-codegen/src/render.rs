@@ -105,6 +105,9 @@ struct Words<'a> {
     heads_arguments: &'static str,
     offset: &'static str,
     key_words: usize,
+    /// Whether it is asked of one element, and of several at once, whether a segment begins there.
+    asks_of_one: bool,
+    asks_of_several: bool,
     /// How a block does it.
     block_scan: &'a str,
     network: &'a str,
@@ -153,6 +156,11 @@ impl<'a> Words<'a> {
             heads_arguments: segments.arguments,
             offset: segments.offset,
             key_words: segments.key_words,
+            asks_of_one: exclusive
+                || coarsened
+                || matches!(network, Network::Sequential | Network::Naive | Network::Blelloch { .. }),
+            asks_of_several: coarsened
+                || !matches!(network, Network::Sequential | Network::Naive | Network::WarpShuffle),
             block_scan: if coarsened { "coarsened" } else { network.name() },
             network: network.name(),
             coarsened,

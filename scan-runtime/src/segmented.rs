@@ -17,7 +17,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     /// use scan_runtime::{Scanner, ops};
     ///
-    /// let scan = Scanner::cpu().scan(ops::sum());
+    /// let scanner = Scanner::cpu();
+    /// let scan = scanner.scan(ops::sum());
     /// assert_eq!(scan.by_flags(&[true, false, false, true, false]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
@@ -31,7 +32,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     /// use scan_runtime::{Scanner, ops};
     ///
-    /// let scan = Scanner::cpu().scan(ops::sum());
+    /// let scanner = Scanner::cpu();
+    /// let scan = scanner.scan(ops::sum());
     /// assert_eq!(scan.by_bits(&[0b01001]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
@@ -48,7 +50,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     /// use scan_runtime::{Scanner, ops};
     ///
-    /// let scan = Scanner::cpu().scan(ops::sum()).exclusive().init(100);
+    /// let scanner = Scanner::cpu();
+    /// let scan = scanner.scan(ops::sum()).exclusive().init(100);
     /// assert_eq!(scan.by_keys(&[7, 7, 8, 7, 7]).run(&[1, 2, 3, 4, 5])?, [100, 101, 100, 100, 104]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
@@ -63,7 +66,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     /// use scan_runtime::{Scanner, ops};
     ///
-    /// let scan = Scanner::cpu().scan(ops::sum());
+    /// let scanner = Scanner::cpu();
+    /// let scan = scanner.scan(ops::sum());
     /// assert_eq!(scan.by_offsets(&[0_usize, 3, 3, 5]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
