@@ -57,7 +57,7 @@ pub use reduce::Reduce;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,
-    RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
+    Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};

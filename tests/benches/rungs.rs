@@ -19,22 +19,29 @@ use scan_tests::{
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 /// The story that the texts tell: from one thread to a single pass.
-const STRATEGIES: [Strategy; 10] = {
-    const BRENT_KUNG: Network = Network::BrentKung { workers: Workers::Contiguous, padded: true };
+const STRATEGIES: [Strategy; 14] = {
+    const fn tree(workers: Workers, padded: bool) -> BlockScan {
+        BlockScan::of(Network::BrentKung { workers, padded })
+    }
     const fn rung(block: BlockScan, carry: Carry) -> Strategy {
         Strategy { block, carry }
     }
+    const FASTEST: BlockScan = BlockScan::coarsened(Network::WarpShuffle);
     [
         rung(BlockScan::of(Network::Sequential), Carry::Hierarchical),
         rung(BlockScan::of(Network::Naive), Carry::Hierarchical),
         rung(BlockScan::of(Network::KoggeStone), Carry::Hierarchical),
         rung(BlockScan::of(Network::HillisSteele), Carry::Hierarchical),
-        rung(BlockScan::of(BRENT_KUNG), Carry::Hierarchical),
+        rung(tree(Workers::Scattered, false), Carry::Hierarchical),
+        rung(tree(Workers::Contiguous, false), Carry::Hierarchical),
+        rung(tree(Workers::Contiguous, true), Carry::Hierarchical),
         rung(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical),
         rung(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical),
-        rung(BlockScan::coarsened(Network::WarpShuffle), Carry::Hierarchical),
-        rung(BlockScan::coarsened(Network::WarpShuffle), Carry::Chained(TileNumbers::Counter)),
-        rung(BlockScan::coarsened(Network::WarpShuffle), Carry::LookBack),
+        rung(BlockScan::coarsened(Network::KoggeStone), Carry::Hierarchical),
+        rung(FASTEST, Carry::OneBlock),
+        rung(FASTEST, Carry::Hierarchical),
+        rung(FASTEST, Carry::Chained(TileNumbers::Counter)),
+        rung(FASTEST, Carry::LookBack),
     ]
 };
 
@@ -53,7 +60,7 @@ fn main() -> Outcome {
         }
     }
     let largest = 1 << 27;
-    for strategy in STRATEGIES.into_iter().filter(|strategy| strategy.block.coarsened) {
+    for strategy in STRATEGIES.into_iter().skip(11) {
         measure::<ops::Sum<u8>>("sum u8", &scanner, strategy, 8 * largest)?;
         measure::<ops::Sum<f64>>("sum f64", &scanner, strategy, largest)?;
         measure::<compose>("compose f32×2", &scanner, strategy, largest * 8 / size_of::<Affine>())?;

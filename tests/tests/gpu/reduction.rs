@@ -42,7 +42,6 @@ fn sum_of<Op: TestOperator>(with_initial_value: bool, input: &[Op::Item]) -> Opt
 }
 
 fn reduce<Op: TestOperator>(reduction: Reduction, lengths: &[usize]) -> Outcome {
-    use scan_runtime::ScanOp;
     let scanner = Scanner::cuda(0)?;
     for &len in lengths {
         let input = inputs::<Op>(len);
