@@ -25,7 +25,7 @@ use crate::{
 /// | exclusive | `x[0] ∘ … ∘ x[i-1]` | the identity |
 /// | exclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i-1]` | `v` |
 ///
-/// `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it one that [restarts](SegmentedScan).
+/// `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it one that [restarts](crate::SegmentedScan).
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct Scan<'s, Op: ScanOp> {
@@ -49,7 +49,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
-    /// Puts a value before the first element (of each segment, in a [segmented](SegmentedScan) scan). It enters every output
+    /// Puts a value before the first element (of each segment, in a [segmented](crate::SegmentedScan) scan). It enters every output
     /// once, from the left.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);

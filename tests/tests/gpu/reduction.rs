@@ -1,6 +1,6 @@
 //! Reductions, and the total of a scan, against a plain loop.
 
-use scan_runtime::{Reduction, ScanKind, Scanner};
+use scan_runtime::{BlockScan, Network, Reduction, ScanKind, Scanner};
 use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
@@ -20,7 +20,8 @@ pub(crate) fn add(trials: &mut Trials) {
             .add(format!("large reduction: {reduction}"), move || reduce::<Interval>(reduction, &[65_537, 3_000_001]));
     }
     trials.add("total", || {
-        for strategy in strategies::all().filter(|strategy| strategy.block.coarsened) {
+        let block = BlockScan::coarsened(Network::WarpShuffle);
+        for strategy in strategies::all().filter(|strategy| strategy.block == block) {
             let scanner = Scanner::cuda(0)?;
             for (len, with_initial_value) in [(0, true), (1, false), (100, true), (1_019, false), (5_000, true)] {
                 let input = inputs::<PolynomialHash>(len);
