@@ -88,3 +88,18 @@ pub fn source_path(file: &str, manifest_dir: Option<&str>) -> String {
         None => file,
     }
 }
+
+/// An operator without text or identity, on elements of so many bytes: all that a planner looks at.
+#[cfg(test)]
+pub(crate) fn operator_of(bytes: usize) -> OpSource {
+    let element = ElementType::array(ElementType::primitive(crate::Primitive::U8), bytes);
+    OpSource {
+        name: "Op".to_owned(),
+        input: element.clone(),
+        state: element.clone(),
+        output: element,
+        identity: None,
+        parameters: None,
+        functions: Vec::new(),
+    }
+}

@@ -324,33 +324,20 @@ impl fmt::Display for Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::Primitive;
+    use crate::operator::operator_of;
 
     const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
 
-    fn operator(bytes: usize) -> OpSource {
-        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
-        OpSource {
-            name: "Op".to_owned(),
-            input: element.clone(),
-            state: element.clone(),
-            output: element,
-            identity: None,
-            parameters: None,
-            functions: Vec::new(),
-        }
-    }
-
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
         let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), run: None };
-        plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+        plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
 
     #[test]
     fn a_large_element_gets_fewer_threads() {
         let threads = |bytes| {
             let overrides = Overrides { strategy: Some(KOGGE_STONE), ..Overrides::default() };
-            plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap().threads
+            plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap().threads
         };
         assert_eq!((threads(4), threads(47), threads(48), threads(256)), (1024, 1024, 512, 128));
     }
@@ -360,7 +347,7 @@ mod tests {
         assert!(matches!(plan_with(0, 32), Err(PlanError::ZeroSized { .. })));
         assert!(matches!(plan_with(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
         assert!(matches!(plan_with(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
-        let exclusive = plan(&operator(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
+        let exclusive = plan(&operator_of(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
         let too_long = plan_with(4, 32).unwrap().schedule(u64::MAX);
         assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
@@ -371,7 +358,7 @@ mod tests {
         let run = |bytes, network| {
             let strategy = Strategy { block: BlockScan::coarsened(network), carry: Carry::LookBack };
             let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
-            let plan = plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
+            let plan = plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
             (plan.run, plan.threads)
         };
         assert_eq!(run(4, Network::WarpShuffle), (9, 256));

@@ -202,20 +202,10 @@ pub fn render_reduction_for(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{ElementType, Primitive};
+    use crate::operator::operator_of;
 
     fn plan_for(bytes: usize, reduction: Reduction) -> ReductionPlan {
-        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
-        let operator = OpSource {
-            name: "Op".to_owned(),
-            input: element.clone(),
-            state: element.clone(),
-            output: element,
-            identity: None,
-            parameters: None,
-            functions: Vec::new(),
-        };
-        plan_reduction(&operator, false, &DeviceLimits::BASELINE, reduction).unwrap()
+        plan_reduction(&operator_of(bytes), false, &DeviceLimits::BASELINE, reduction).unwrap()
     }
 
     #[test]

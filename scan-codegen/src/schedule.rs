@@ -217,27 +217,12 @@ impl Reserved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        BlockScan, DeviceLimits, ElementType, Network, OpSource, Overrides, Primitive, ScanSpec, Strategy, plan,
-    };
-
-    fn operator(bytes: usize) -> OpSource {
-        let element = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
-        OpSource {
-            name: "Op".to_owned(),
-            input: element.clone(),
-            state: element.clone(),
-            output: element,
-            identity: None,
-            parameters: None,
-            functions: Vec::new(),
-        }
-    }
+    use crate::{BlockScan, DeviceLimits, Network, Overrides, ScanSpec, Strategy, operator::operator_of, plan};
 
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
         let overrides = Overrides { strategy: Some(strategy), threads: Some(threads), run: None };
-        plan(&operator(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+        plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
 
     fn launches(len: u64) -> Vec<(&'static str, u32)> {

@@ -134,11 +134,9 @@ impl TestOperator for Interval {
     }
 }
 
-// ---- ready operators --------------------------------------------------------
-
-macro_rules! ready_operators {
-    ($($op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
-        impl TestOperator for $op {
+macro_rules! test_operators {
+    ($(($($generics:tt)*) $op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
+        impl<$($generics)*> TestOperator for $op {
             type Item = <Self as ScanOp>::State;
             fn new() -> Self {
                 $new
@@ -154,23 +152,25 @@ macro_rules! ready_operators {
     )*};
 }
 
-ready_operators! {
-    ops::Sum<u8>, ops::sum(), |i| mixed(i) as u8, 7;
-    ops::Sum<i16>, ops::sum(), |i| mixed(i) as i16, -7;
-    ops::Sum<i32>, ops::sum(), |i| mixed(i) as i32, 1_000_003;
-    ops::Sum<u64>, ops::sum(), mixed, 5;
-    ops::Sum<i128>, ops::sum(), |i| (i128::from(mixed(i)) << 64) | i128::from(mixed(!i)), -5;
-    ops::Sum<usize>, ops::sum(), |i| mixed(i) as usize, 11;
-    ops::Sum<f32>, ops::sum(), |i| unit(i) as f32, 0.5;
-    ops::Sum<f64>, ops::sum(), |i| unit(i) as f64 * 0.25, 0.5;
-    ops::Product<u32>, ops::product(), |i| mixed(i) as u32 | 1, 3;
-    ops::Max<f32>, ops::max(), |i| mixed(i) as u32 as f32 * 0.5, 1.0e9;
-    ops::Min<i64>, ops::min(), |i| mixed(i) as i64, 12;
-    ops::BitXor<u16>, ops::bit_xor(), |i| mixed(i) as u16, 0x5555;
-    ops::BitAnd<u32>, ops::bit_and(), |i| !(1_u32.checked_shl((mixed(i) % 4096) as u32).unwrap_or(0)), 0xffff_fff7;
-    ops::BitOr<i8>, ops::bit_or(), |i| if mixed(i).is_multiple_of(1000) { mixed(!i) as i8 } else { 0 }, 1;
-    ops::All, ops::all(), |i| !mixed(i).is_multiple_of(1000), true;
-    ops::Any, ops::any(), |i| mixed(i).is_multiple_of(1000), false;
+// ---- ready operators --------------------------------------------------------
+
+test_operators! {
+    () ops::Sum<u8>, ops::sum(), |i| mixed(i) as u8, 7;
+    () ops::Sum<i16>, ops::sum(), |i| mixed(i) as i16, -7;
+    () ops::Sum<i32>, ops::sum(), |i| mixed(i) as i32, 1_000_003;
+    () ops::Sum<u64>, ops::sum(), mixed, 5;
+    () ops::Sum<i128>, ops::sum(), |i| (i128::from(mixed(i)) << 64) | i128::from(mixed(!i)), -5;
+    () ops::Sum<usize>, ops::sum(), |i| mixed(i) as usize, 11;
+    () ops::Sum<f32>, ops::sum(), |i| unit(i) as f32, 0.5;
+    () ops::Sum<f64>, ops::sum(), |i| unit(i) as f64 * 0.25, 0.5;
+    () ops::Product<u32>, ops::product(), |i| mixed(i) as u32 | 1, 3;
+    () ops::Max<f32>, ops::max(), |i| mixed(i) as u32 as f32 * 0.5, 1.0e9;
+    () ops::Min<i64>, ops::min(), |i| mixed(i) as i64, 12;
+    () ops::BitXor<u16>, ops::bit_xor(), |i| mixed(i) as u16, 0x5555;
+    () ops::BitAnd<u32>, ops::bit_and(), |i| !(1_u32.checked_shl((mixed(i) % 4096) as u32).unwrap_or(0)), 0xffff_fff7;
+    () ops::BitOr<i8>, ops::bit_or(), |i| if mixed(i).is_multiple_of(1000) { mixed(!i) as i8 } else { 0 }, 1;
+    () ops::All, ops::all(), |i| !mixed(i).is_multiple_of(1000), true;
+    () ops::Any, ops::any(), |i| mixed(i).is_multiple_of(1000), false;
 }
 
 // ---- operators that are not commutative -------------------------------------
@@ -401,24 +401,6 @@ const fn identity_matrix<const N: usize>() -> Matrix<N> {
         i += 1;
     }
     Matrix { rows }
-}
-
-macro_rules! test_operators {
-    ($(($($generics:tt)*) $op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
-        impl<$($generics)*> TestOperator for $op {
-            type Item = <Self as ScanOp>::State;
-            fn new() -> Self {
-                $new
-            }
-            fn input(index: u64) -> Self::Item {
-                let input: fn(u64) -> Self::Item = $input;
-                input(index)
-            }
-            fn initial_value() -> Self::Item {
-                $initial
-            }
-        }
-    )*};
 }
 
 test_operators! {

@@ -46,6 +46,21 @@ fn the_number_of_threads_changes_nothing() {
     }
 }
 
+#[test]
+fn long_inputs_equal_a_plain_loop() {
+    let scanner = Scanner::cpu();
+    let input = inputs::<PolynomialHash>(8_388_611);
+    for way in WAYS {
+        let initial = way.1.then(PolynomialHash::initial_value);
+        let expected = reference::scan(&PolynomialHash, way.0, initial, &input);
+        for len in [65_537, 786_437, 1_048_577, 8_388_611] {
+            // A prefix of the scan is the scan of the prefix.
+            let result = configure::<PolynomialHash>(&scanner, way).run(&input[..len]).unwrap();
+            assert!(result == expected[..len], "{way:?}, length {len}");
+        }
+    }
+}
+
 struct IntoBuffer;
 
 impl Visitor for IntoBuffer {
