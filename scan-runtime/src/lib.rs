@@ -53,7 +53,7 @@ pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
-pub use reduce::Reduce;
+pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,

@@ -2,7 +2,7 @@
 
 use std::{env, fmt, sync::Arc};
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, CudaStream};
 use scan_codegen::{Architecture, DeviceLimits, Overrides, Reduction, ScanKind};
 
 use crate::{
@@ -135,6 +135,15 @@ impl Scanner {
             Engine::Cuda(device) => Some(&device.context),
             Engine::Cpu { .. } => None,
         }
+    }
+
+    /// The device, for work on this stream.
+    pub(crate) fn device_of(&self, stream: &CudaStream) -> Result<&CudaDevice, Error> {
+        let Engine::Cuda(device) = &self.engine else {
+            return Err(Error::NotCuda { backend: self.backend().to_string() });
+        };
+        device.check_context("stream", stream)?;
+        Ok(device)
     }
 
     /// The limits that plans are made for: the device's, or [`DeviceLimits::BASELINE`] on the CPU.

@@ -41,6 +41,11 @@ impl CudaDevice {
         let stream = context.default_stream();
         Ok(CudaDevice { context, stream, name, limits, kernels: Mutex::default() })
     }
+
+    /// An error if `stream`, to which the `what` of a call belongs, is of another context.
+    pub(crate) fn check_context(&self, what: &'static str, stream: &CudaStream) -> Result<(), Error> {
+        if stream.context() == &self.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
+    }
 }
 
 /// How many devices the driver sees.

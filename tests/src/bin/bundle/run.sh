@@ -8,7 +8,9 @@ export SCAN_TESTS_REQUIRE_GPU=1
 usage() {
     cat <<'TEXT'
 ./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by)
-./run.sh sanitize [ARGUMENTS]  the GPU tests but the large ones, under compute-sanitizer's four tools
+./run.sh sanitize [TOOL...] [ARGUMENTS]
+                               the GPU tests but the large ones, under compute-sanitizer's four tools, or those named:
+                               memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
@@ -40,23 +42,48 @@ sanitizer() {
     return 1
 }
 
+# Runs the tests under each tool, in several processes with a share of the tests each. Their output goes to a folder; that of
+# the failed ones to the terminal as well.
+sanitize() {
+    local checker tools=() shards logs tool shard failed=0
+    local -A running=()
+    checker=$(sanitizer)
+    while [[ ${1:-} =~ ^(memcheck|racecheck|initcheck|synccheck)$ ]]; do
+        tools+=("$1")
+        shift
+    done
+    [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck initcheck synccheck)
+    shards=$(($(nproc) / ${#tools[@]}))
+    [ "$shards" -gt 0 ] || shards=1
+    logs=${OUT:-$(mktemp -d)}/sanitizer
+    mkdir -p "$logs"
+    for tool in "${tools[@]}"; do
+        for ((shard = 1; shard <= shards; shard++)); do
+            SCAN_TESTS_SHARD=$shard/$shards "$checker" --tool "$tool" --error-exitcode 1 \
+                "$here/tests/gpu" --test-threads 2 --skip large "$@" >"$logs/$tool-$shard.txt" 2>&1 &
+            running["$tool-$shard"]=$!
+        done
+    done
+    for shard in "${!running[@]}"; do
+        if ! wait "${running[$shard]}"; then
+            failed=1
+            printf '== %s failed\n' "$shard"
+            tail -n 40 "$logs/$shard.txt"
+        fi
+    done
+    for tool in "${tools[@]}"; do
+        awk -v tool="$tool" '/^test result:/ { passed += $4; failed += $6 } /SUMMARY:/ { sub(/.*SUMMARY: /, ""); found += $1 }
+            END { printf "== %s: %d tests passed, %d failed, %d errors found\n", tool, passed, failed, found }' "$logs/$tool"-*.txt
+    done
+    echo "everything they wrote is in $logs"
+    return $failed
+}
+
 what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
 tests) each tests "$@" ;;
-sanitize)
-    checker=$(sanitizer)
-    failed=()
-    for tool in memcheck racecheck initcheck synccheck; do
-        printf '== %s\n' "$tool"
-        "$checker" --tool "$tool" --error-exitcode 1 "$here/tests/gpu" --skip large "$@" ||
-            failed+=("$tool")
-    done
-    if [ ${#failed[@]} -gt 0 ]; then
-        echo "failed under: ${failed[*]}" >&2
-        exit 1
-    fi
-    ;;
+sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
