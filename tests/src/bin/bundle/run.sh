@@ -7,7 +7,8 @@ export SCAN_TESTS_REQUIRE_GPU=1
 
 usage() {
     cat <<'TEXT'
-./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by)
+./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by). They are shared out
+                               over as many processes as the cores can bear
 ./run.sh sanitize [TOOL...] [ARGUMENTS]
                                the GPU tests but the large ones, under compute-sanitizer's four tools, or those named:
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
@@ -42,28 +43,26 @@ sanitizer() {
     return 1
 }
 
-# Runs the tests under each tool, in several processes with a share of the tests each. Their output goes to a folder; that of
-# the failed ones to the terminal as well.
-sanitize() {
-    local checker tools=() shards logs tool shard failed=0
-    local -A running=()
-    checker=$(sanitizer)
-    while [[ ${1:-} =~ ^(memcheck|racecheck|initcheck|synccheck)$ ]]; do
-        tools+=("$1")
-        shift
-    done
-    [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck initcheck synccheck)
-    shards=$(($(nproc) / ${#tools[@]}))
-    [ "$shards" -gt 0 ] || shards=1
-    logs=${OUT:-$(mktemp -d)}/sanitizer
+# Where the programs' output goes.
+logs=${OUT:-$(mktemp -d)}/logs
+
+# Starts the GPU tests in several processes with a share of them each: in_shards NAME PROCESSES THREADS [ARGUMENTS]. One
+# process would wait for itself: its threads share a context. What stands in the array `under` goes before the program.
+declare -A running=()
+in_shards() {
+    local name=$1 shards=$2 threads=$3 shard
+    shift 3
     mkdir -p "$logs"
-    for tool in "${tools[@]}"; do
-        for ((shard = 1; shard <= shards; shard++)); do
-            SCAN_TESTS_SHARD=$shard/$shards "$checker" --tool "$tool" --error-exitcode 1 \
-                "$here/tests/gpu" --test-threads 2 --skip large "$@" >"$logs/$tool-$shard.txt" 2>&1 &
-            running["$tool-$shard"]=$!
-        done
+    for ((shard = 1; shard <= shards; shard++)); do
+        SCAN_TESTS_SHARD=$shard/$shards "${under[@]}" "$here/tests/gpu" --test-threads "$threads" "$@" \
+            >"$logs/$name-$shard.txt" 2>&1 &
+        running["$name-$shard"]=$!
     done
+}
+
+# Waits for all that was started, and shows the end of what failed and the sums of these names.
+finish() {
+    local shard name failed=0
     for shard in "${!running[@]}"; do
         if ! wait "${running[$shard]}"; then
             failed=1
@@ -71,18 +70,47 @@ sanitize() {
             tail -n 40 "$logs/$shard.txt"
         fi
     done
-    for tool in "${tools[@]}"; do
-        awk -v tool="$tool" '/^test result:/ { passed += $4; failed += $6 } /SUMMARY:/ { sub(/.*SUMMARY: /, ""); found += $1 }
-            END { printf "== %s: %d tests passed, %d failed, %d errors found\n", tool, passed, failed, found }' "$logs/$tool"-*.txt
+    for name in "$@"; do
+        awk -v name="$name" '/^test result:/ { passed += $4; failed += $6 } /SUMMARY:/ { sub(/.*SUMMARY: /, ""); found += $1; any = 1 }
+            END { printf "%s: %d tests passed, %d failed", name, passed, failed; if (any) printf ", %d errors found", found; print "" }' \
+            "$logs/$name"-*.txt
     done
     echo "everything they wrote is in $logs"
     return $failed
 }
 
+# At least one.
+share_of_cores() {
+    local share=$(($(nproc) / $1))
+    echo $((share > 0 ? share : 1))
+}
+
+tests() {
+    under=()
+    in_shards tests "$(share_of_cores 2)" 2 "$@"
+    finish tests
+}
+
+sanitize() {
+    local checker tools=() tool
+    checker=$(sanitizer)
+    while [[ ${1:-} =~ ^(memcheck|racecheck|initcheck|synccheck)$ ]]; do
+        tools+=("$1")
+        shift
+    done
+    [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck initcheck synccheck)
+    for tool in "${tools[@]}"; do
+        under=("$checker" --tool "$tool" --error-exitcode 1)
+        # One thread each: the sanitizer has been seen to lose track of launches of several.
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large "$@"
+    done
+    finish "${tools[@]}"
+}
+
 what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
-tests) each tests "$@" ;;
+tests) tests "$@" ;;
 sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
 example) each examples "$@" ;;
