@@ -19,6 +19,8 @@ use scan_tests::operators::visit_all;
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {
+    // SAFETY: no other thread runs yet. What the tests compile is of no use to anybody else.
+    unsafe { std::env::set_var(scan_runtime::CACHE_VARIABLE, "off") };
     let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
         if std::env::var_os("SCAN_TESTS_REQUIRE_GPU").is_some() {
