@@ -10,6 +10,7 @@ usage() {
 ./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by)
 ./run.sh sanitize [ARGUMENTS]  the GPU tests but the large ones, under compute-sanitizer's four tools
 ./run.sh bench [ARGUMENTS]     the benches
+./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -58,6 +59,7 @@ sanitize)
     fi
     ;;
 bench) each benches --bench "$@" ;;
+peers) "$here/benches/peers" --bench "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)
