@@ -257,7 +257,7 @@ impl Visitor for Sizes<'_> {
         let lengths: Vec<usize> = self.lengths.iter().copied().filter(|len| len * size <= self.limit).collect();
         let (true, Some(&longest)) = (self.bench.wants(C::NAME), lengths.iter().max()) else { return Ok(()) };
         let scanner = self.bench.scanner.clone();
-        let block: Vec<C::Item> = (0..longest.min(self.bench.checked) as u64).map(C::random).collect();
+        let block = cases::inputs::<C>(longest.min(self.bench.checked));
         let expected = ours::configure::<C>(&Scanner::cpu(), self.kind, None).run(&block)?;
         let mut buffers = Buffers::repeating(&self.bench.stream, &block, longest)?;
         println!("{}: {}\n", C::NAME, ours::configure::<C>(&scanner, self.kind, None).plan()?.strategy);

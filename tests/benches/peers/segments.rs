@@ -10,7 +10,7 @@ use scan_tests::operators::mixed;
 
 use crate::{
     Bench, Outcome,
-    cases::{Case, Visitor},
+    cases::{self, Case, Visitor},
     check,
     cub::Cub,
     ours,
@@ -121,7 +121,7 @@ impl Visitor for Segments<'_> {
         }
         let len = self.len;
         let checked = len.min(self.bench.checked);
-        let block: Vec<C::Item> = (0..checked as u64).map(C::random).collect();
+        let block = cases::inputs::<C>(checked);
         let mut buffers = Buffers::repeating(&self.bench.stream, &block, len)?;
         let scanner = self.bench.scanner.clone();
         let cpu = Scanner::cpu();

@@ -140,7 +140,6 @@ impl<Op: ScanOp> Program<Op> {
     pub fn verify(&self, emulator: &Emulator, input: &[Op::Input]) -> Result<Emulated<Op::Output>, EmulatorError>
     where
         Op::Output: Debug,
-        Op::State: Debug,
     {
         self.compare(self.run(emulator, input)?, input)
     }
@@ -153,7 +152,6 @@ impl<Op: ScanOp> Program<Op> {
     pub fn verify_in_place<T: Debug>(&self, emulator: &Emulator, input: &[T]) -> Result<Emulated<T>, EmulatorError>
     where
         Op: ScanOp<Input = T, Output = T>,
-        Op::State: Debug,
     {
         self.compare(self.run_in_place(emulator, input)?, input)
     }
@@ -171,7 +169,6 @@ impl<Op: ScanOp> Program<Op> {
     ) -> Result<Emulated<Op::Output>, EmulatorError>
     where
         Op::Output: Debug,
-        Op::State: Debug,
     {
         let memory = Memory {
             output_bytes: Some(input.len() * size_of::<Op::Output>()),
@@ -189,7 +186,6 @@ impl<Op: ScanOp> Program<Op> {
     ) -> Result<Emulated<Op::Output>, EmulatorError>
     where
         Op::Output: Debug,
-        Op::State: Debug,
     {
         let (kind, initial_value) = (self.plan.spec.kind, self.initial_value);
         let expected = match &self.heads {
@@ -209,7 +205,7 @@ impl<Op: ScanOp> Program<Op> {
         }
         // What the total of nothing is, is no question for the kernels.
         if let Some(expected) = reference::total(&self.op, initial_value, input).filter(|_| self.total_of(input)) {
-            compare_total(&expected, &emulated.total, &self.source)?;
+            compare_total(&expected, &emulated.total, &self.source, |total| self.op.project(total))?;
         }
         Ok(emulated)
     }
@@ -308,25 +304,26 @@ impl<Op: ScanOp> ReductionProgram<Op> {
         };
         let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory)?;
         match reference::total(&self.op, self.initial_value, input) {
-            Some(total) => compare_total(&self.op.project(total), &run.output, &self.source),
+            Some(total) => compare_total(&self.op.project(total), &run.output, &self.source, |total| total),
             None => Ok(()),
         }
     }
 }
 
-/// Compares the bytes of a total with what it should be.
-fn compare_total<T: ScanElement + Debug>(
+/// Compares the bytes of a total with what it should be, and tells of both as what `show` makes of them.
+fn compare_total<T: ScanElement, Shown: Debug>(
     expected: &T,
     found: &[u8],
     source: &KernelSource,
+    show: impl Fn(T) -> Shown,
 ) -> Result<(), EmulatorError> {
     // SAFETY: the kernels have written the total (the emulator has seen to it), and what an operator produces is valid.
     let totals = unsafe { elements::<T>(found) };
     if totals.iter().map(bytes_of).eq([bytes_of(expected)]) {
         return Ok(());
     }
-    let found = totals.first().map(|found| format!("{found:?}")).unwrap_or_default();
-    let kind = FaultKind::WrongTotal { expected: format!("{expected:?}"), found };
+    let found = totals.first().map(|found| format!("{:?}", show(*found))).unwrap_or_default();
+    let kind = FaultKind::WrongTotal { expected: format!("{:?}", show(*expected)), found };
     Err(Box::new(Fault::at_end(kind, &source.name, "the last kernel")).into())
 }
 
