@@ -14,7 +14,7 @@ use crate::{
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
 
-/// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench rungs` measures (BENCHMARKS.md).
+/// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench peers` measures (BENCHMARKS.md).
 const DEFAULT_STRATEGY: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
 

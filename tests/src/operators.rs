@@ -121,23 +121,11 @@ impl ScanOp for Interval {
     }
 }
 
-impl TestOperator for Interval {
-    type Item = Span;
-    fn new() -> Self {
-        Interval
-    }
-    fn input(index: u64) -> Span {
-        Span { first: index + 1, last: index + 1, kind: COVERS }
-    }
-    fn initial_value() -> Span {
-        Span { first: 0, last: 0, kind: COVERS }
-    }
-}
-
+/// An operator a line: its generic parameters, its type, how to make it, its inputs, an initial value.
 macro_rules! test_operators {
     ($(($($generics:tt)*) $op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
-        impl<$($generics)*> TestOperator for $op {
-            type Item = <Self as ScanOp>::State;
+        impl<$($generics)*> $crate::operators::TestOperator for $op {
+            type Item = <Self as scan_runtime::ScanOp>::State;
             fn new() -> Self {
                 $new
             }
@@ -150,6 +138,12 @@ macro_rules! test_operators {
             }
         }
     )*};
+}
+
+pub(crate) use test_operators;
+
+test_operators! {
+    () Interval, Interval, |i| Span { first: i + 1, last: i + 1, kind: COVERS }, Span { first: 0, last: 0, kind: COVERS };
 }
 
 // ---- ready operators --------------------------------------------------------

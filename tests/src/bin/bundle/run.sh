@@ -13,6 +13,7 @@ usage() {
                                the GPU tests but the large ones, under compute-sanitizer's four tools, or those named:
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
+./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -113,6 +114,7 @@ case $what in
 tests) tests "$@" ;;
 sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
+peers) "$here/benches/peers" --bench "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)
