@@ -27,10 +27,12 @@ pub(crate) const METHODS: &[(&str, usize)] = &[
     ("is_infinite", 0),
     ("is_nan", 0),
     ("is_negative", 0),
+    ("is_normal", 0),
     ("is_positive", 0),
     ("is_power_of_two", 0),
     ("is_sign_negative", 0),
     ("is_sign_positive", 0),
+    ("is_subnormal", 0),
     ("leading_ones", 0),
     ("leading_zeros", 0),
     ("ln", 0),
@@ -61,6 +63,8 @@ pub(crate) const METHODS: &[(&str, usize)] = &[
     ("tan", 0),
     ("tanh", 0),
     ("to_bits", 0),
+    ("to_f32", 0),
+    ("to_f64", 0),
     ("trailing_ones", 0),
     ("trailing_zeros", 0),
     ("trunc", 0),
@@ -93,6 +97,12 @@ pub(crate) fn unknown(name: &str) -> String {
         "checked_mul" | "overflowing_mul" => {
             Some("there is no `Option` on the GPU: write `wrapping_mul` or `saturating_mul`")
         }
+        "from_f64" | "from_f64_const" => {
+            Some("its last bit depends on the machine that runs it: write `from_f32(x as f32)`")
+        }
+        "from_f32_const" => Some("write `from_f32`"),
+        "to_f32_const" => Some("write `to_f32`"),
+        "to_f64_const" => Some("write `to_f64`"),
         "cmp" | "partial_cmp" | "total_cmp" => Some("compare with `<`, `==` and `>`"),
         "iter" | "iter_mut" | "into_iter" | "len" => Some("loop over the indices: `for i in 0..N { … x[i] … }`"),
         "log" => Some("write `x.ln() / base.ln()`, `log2` or `log10`"),

@@ -5,7 +5,7 @@ use scan_codegen::{ElementType, Primitive};
 
 /// A plain-data type that lies in memory the same way on the host and on the GPU.
 ///
-/// All primitive numbers, `bool` and arrays of elements are elements. Your own structs become elements by
+/// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs become elements by
 /// `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`).
 ///
 /// # Safety
@@ -16,7 +16,7 @@ use scan_codegen::{ElementType, Primitive};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element that a scan can work on",
     label = "not a scan element",
-    note = "elements are the primitive numbers, `bool`, arrays of elements, and structs marked `#[scan_element]`"
+    note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs marked `#[scan_element]`"
 )]
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The layout, as Rust laid the type out in memory.
@@ -41,6 +41,11 @@ primitive_elements! {
     i8 => I8, i16 => I16, i32 => I32, i64 => I64, i128 => I128, isize => Isize,
     u8 => U8, u16 => U16, u32 => U32, u64 => U64, u128 => U128, usize => Usize,
     f32 => F32, f64 => F64,
+}
+
+#[cfg(feature = "half")]
+primitive_elements! {
+    half::f16 => F16, half::bf16 => Bf16,
 }
 
 // SAFETY: an array lays its items one after the other, without padding between them.

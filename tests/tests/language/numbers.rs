@@ -1,11 +1,11 @@
 //! Every operation and method of every number type.
 
-use super::harness::Suite;
+use super::harness::{Suite, Tolerance};
 use scan_runtime::{ScanOp, ops, scan_element, scan_op};
 
 /// An operator whose `lift` computes several results of one input.
 macro_rules! results {
-    ($suite:ident, $ulps:expr, |$x:ident: $input:ty| $name:ident { $($field:ident: $ty:ty),* $(,)? } { $($body:tt)* }) => {{
+    ($suite:ident, $tolerance:expr, |$x:ident: $input:ty| $name:ident { $($field:ident: $ty:ty),* $(,)? } { $($body:tt)* }) => {{
         #[scan_element]
         #[derive(Clone, Copy, Debug, Default)]
         struct $name { $($field: $ty),* }
@@ -19,13 +19,13 @@ macro_rules! results {
             fn lift($x: $input) -> $name { $($body)* }
             fn combine(a: $name, _b: $name) -> $name { a }
         }
-        $suite.lift(Operator, $ulps);
+        $suite.lift(Operator, $tolerance);
     }};
 }
 
 /// An operator of a single expression.
 macro_rules! binary {
-    ($suite:ident, $ulps:expr, $ty:ident, |$a:ident, $b:ident| $($body:tt)*) => {{
+    ($suite:ident, $tolerance:expr, $ty:ident, |$a:ident, $b:ident| $($body:tt)*) => {{
         struct Operator;
         #[scan_op]
         impl ScanOp for Operator {
@@ -33,9 +33,11 @@ macro_rules! binary {
             const IDENTITY: $ty = Default::default();
             fn combine($a: $ty, $b: $ty) -> $ty { $($body)* }
         }
-        $suite.combine(Operator, $ulps);
+        $suite.combine(Operator, $tolerance);
     }};
 }
+
+pub(crate) use {binary, results};
 
 macro_rules! integers {
     ($suite:ident: $($ty:ident)*) => {$(
@@ -183,9 +185,9 @@ macro_rules! floats {
                 to_i128: x as i128, to_isize: x as isize, to_f32: x as f32, to_f64: x as f64,
             }
         });
-        // The zeros of `min` and `max` are left open by IEEE 754: one unit in the last place takes them for equal.
-        binary!($suite, 1, $ty, |a, b| a.min(b));
-        binary!($suite, 1, $ty, |a, b| $ty::max(a, b));
+        // Which zero `min` and `max` give is left open by Rust.
+        binary!($suite, Tolerance::EitherZero, $ty, |a, b| a.min(b));
+        binary!($suite, Tolerance::EitherZero, $ty, |a, b| $ty::max(a, b));
         binary!($suite, 0, $ty, |a, b| a.clamp(-1.5, b));
         binary!($suite, 0, $ty, |a, b| {
             let mut x = a;
