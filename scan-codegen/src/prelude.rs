@@ -37,6 +37,25 @@ const ARITHMETIC: &[Sign] = &[
     sign("bitxor", "^", false),
 ];
 const DIVISIONS: &[Sign] = &[sign("div", "/", true), sign("rem", "%", true)];
+
+/// A division that wraps where the smallest number is divided by -1: what it is elsewhere, and what it is there.
+#[derive(Serialize)]
+struct WrappingDivision {
+    name: &'static str,
+    elsewhere: &'static str,
+    by_minus_one: &'static str,
+}
+
+const fn wrapping(name: &'static str, elsewhere: &'static str, by_minus_one: &'static str) -> WrappingDivision {
+    WrappingDivision { name, elsewhere, by_minus_one }
+}
+
+const WRAPPING_DIVISIONS: &[WrappingDivision] = &[
+    wrapping("wrapping_div", "*this / b", "Bits(0) - Bits(value)"),
+    wrapping("wrapping_rem", "*this % b", "0"),
+    wrapping("wrapping_div_euclid", "div_euclid(b)", "Bits(0) - Bits(value)"),
+    wrapping("wrapping_rem_euclid", "rem_euclid(b)", "0"),
+];
 const FLOAT_ARITHMETIC: &[Sign] =
     &[sign("add", "+", true), sign("sub", "-", true), sign("mul", "*", true), sign("div", "/", true)];
 const COMPARISONS: &[Sign] = &[
@@ -239,6 +258,12 @@ const FOLLOW: &[(&str, &[&str])] = &[
     ("index", &["panic"]),
     ("div_euclid", &["panic"]),
     ("rem_euclid", &["panic"]),
+    ("wrapping_div", &["div", "panic"]),
+    ("wrapping_rem", &["rem", "panic"]),
+    ("wrapping_div_euclid", &["div_euclid", "panic"]),
+    ("wrapping_rem_euclid", &["rem_euclid", "panic"]),
+    ("saturating_div", &["div", "panic"]),
+    ("saturating_pow", &["saturating_mul"]),
     ("count_zeros", &["count_ones"]),
     ("leading_ones", &["leading_zeros"]),
     ("trailing_ones", &["leading_zeros"]),
@@ -270,12 +295,15 @@ const NEEDS_LIMITS: &[&str] = &[
     "saturating_add",
     "saturating_sub",
     "saturating_mul",
+    "saturating_neg",
+    "saturating_abs",
     "div_euclid",
     "rem_euclid",
 ];
 
 /// Parts whose result or argument is a `u32`.
-const NEEDS_U32: &[&str] = &["pow", "count_ones", "count_zeros", "leading_zeros", "rotate_left", "rotate_right"];
+const NEEDS_U32: &[&str] =
+    &["pow", "saturating_pow", "count_ones", "count_zeros", "leading_zeros", "rotate_left", "rotate_right"];
 
 const PARTS: &[(&str, &str)] = &[
     ("machine", include_str!("../templates/prelude/machine.cu.tera")),
@@ -333,6 +361,7 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("assignments", ASSIGNMENTS);
     context.insert("shift_assignments", SHIFT_ASSIGNMENTS);
     context.insert("euclid", &["rem_euclid", "div_euclid"]);
+    context.insert("wrapping_divisions", WRAPPING_DIVISIONS);
     context.insert("machine_functions", &machine_functions);
     context.insert("float_methods", &float_methods);
 

@@ -89,6 +89,7 @@ pub(crate) struct Suite {
     cases: Vec<Case>,
 }
 
+#[derive(Default)]
 pub(crate) struct Report {
     pub(crate) compared: usize,
     pub(crate) wrong: usize,
@@ -153,7 +154,6 @@ impl Suite {
         let file = directory.join("language.cpp");
         let library = directory.join("language.so");
         std::fs::write(&file, source).unwrap();
-        std::fs::write(directory.join("language.cu"), self.cuda_source()).unwrap();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"];
         let output = Command::new(&compiler).args(flags).arg(&file).arg("-o").arg(&library).output();
@@ -164,31 +164,45 @@ impl Suite {
 
         // SAFETY: the library was made just now, and has no initialisers.
         let library = unsafe { libloading::Library::new(&library) }.unwrap();
-        let mut report = Report { compared: 0, wrong: 0, failures: String::new() };
+        let mut report = Report::default();
         for (index, case) in self.cases.iter().enumerate() {
             case.compare(&library, index, &mut report);
         }
         report
     }
 
-    /// The same operators as kernels of NVRTC's CUDA, to be compiled and run by whoever has it.
-    pub(crate) fn cuda_source(&self) -> String {
-        let mut source = String::new();
+    /// The same operators as kernels for NVRTC, dealt out to so many sources.
+    pub(crate) fn cuda_sources(&self, count: usize) -> Vec<CudaSource> {
+        let mut sources: Vec<_> = (0..count).map(|_| CudaSource { text: String::new(), cases: Vec::new() }).collect();
         for (index, case) in self.cases.iter().enumerate() {
-            let Case { cuda, op, state, input, .. } = case;
+            let Case { name, cuda, op, state, input, .. } = case;
             let (arguments, call) =
                 if case.lifts { (input, "lift(left[i])") } else { (state, "combine(left[i], right[i])") };
+            let source = &mut sources[index % count];
+            source.cases.push(index);
             writeln!(
-                source,
+                source.text,
                 "namespace case_{index} {{ // {name}\n{cuda}\n\
-                 extern \"C\" __global__ void run_{index}({op} op, const {arguments} *left, const {arguments} *right, {state} *out, unsigned n) {{\n\
+                 extern \"C\" __global__ void run_{index}({op} op, const {arguments} *left, const {arguments} *right, {state} *out, unsigned char *done, unsigned n) {{\n\
                  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n\
-                 if (i < n) out[i] = op.{call};\n}}\n}}",
-                name = case.name,
+                 if (i >= n) return;\n\
+                 out[i] = op.{call};\n\
+                 done[i] = 1;\n}}\n}}",
             )
             .unwrap();
         }
-        source
+        sources
+    }
+
+    /// What the kernel of a case is given.
+    pub(crate) fn case(&self, index: usize) -> Inputs<'_> {
+        let Case { parameters, left, right, expected, result, .. } = &self.cases[index];
+        Inputs { kernel: format!("run_{index}"), parameters, left, right, count: expected.len(), result: result.size }
+    }
+
+    /// Compares what the kernel of a case made of its inputs; where `done` is 0, it panicked.
+    pub(crate) fn check(&self, index: usize, out: &[u8], done: &[u8], report: &mut Report) {
+        self.cases[index].check(out, |i| done[i] == 0, report);
     }
 
     fn source(&self) -> String {
@@ -220,6 +234,27 @@ impl Suite {
     }
 }
 
+/// A text for NVRTC, and the cases whose kernels stand in it.
+pub(crate) struct CudaSource {
+    pub(crate) text: String,
+    pub(crate) cases: Vec<usize>,
+}
+
+/// What the kernel of a case is given: its operator by value, its operands, and how many; and the size of a result.
+pub(crate) struct Inputs<'a> {
+    pub(crate) kernel: String,
+    pub(crate) parameters: &'a [u8],
+    pub(crate) left: &'a [u8],
+    pub(crate) right: &'a [u8],
+    pub(crate) count: usize,
+    pub(crate) result: usize,
+}
+
+/// In the suite's kernels a thread that panics ends, and the others go on: so that each can be seen to panic or not.
+/// In a scan's kernels all end, and the launch reports an error.
+const TRAP: &str = "__trap();";
+const EXIT: &str = "asm volatile(\"exit;\"); __builtin_unreachable();";
+
 type Run = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8, usize);
 
 impl Case {
@@ -241,7 +276,7 @@ impl Case {
         Case {
             name: format!("{} of {}", source.name, source.state.name),
             body: text.text.replace("#line here\n", ""),
-            cuda: operator_text(&source, Target::Cuda).unwrap().text.replace("#line here\n", ""),
+            cuda: operator_text(&source, Target::Cuda).unwrap().text.replace("#line here\n", "").replace(TRAP, EXIT),
             op: text.operator,
             state: text.state,
             input: text.input,
@@ -256,6 +291,7 @@ impl Case {
         }
     }
 
+    /// Runs the host's text, and compares.
     fn compare(&self, library: &libloading::Library, index: usize, report: &mut Report) {
         let count = self.expected.len();
         // 16 bytes of alignment, which is the most that an element here has.
@@ -283,11 +319,15 @@ impl Case {
         }
         // SAFETY: the words hold as many bytes.
         let out = unsafe { std::slice::from_raw_parts(out.as_ptr().cast::<u8>(), self.result.size * count) };
+        self.check(out, |i| panicked[i] == 1, report);
+    }
+
+    fn check(&self, out: &[u8], panicked: impl Fn(usize) -> bool, report: &mut Report) {
         let mut shown = 0;
         for (i, expected) in self.expected.iter().enumerate() {
             report.compared += 1;
             let found = &out[i * self.result.size..(i + 1) * self.result.size];
-            let difference = match (expected, panicked[i] == 1) {
+            let difference = match (expected, panicked(i)) {
                 (None, true) => continue,
                 (None, false) => "Rust panicked, the text did not".to_owned(),
                 (Some(_), true) => "the text panicked, Rust did not".to_owned(),
