@@ -8,6 +8,36 @@ use scan_codegen::{ElementType, Primitive};
 /// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs become elements by
 /// `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`).
 ///
+/// What is stored can be smaller than what is combined:
+///
+/// ```
+/// # #[cfg(feature = "half")] {
+/// use scan_runtime::{ScanOp, Scanner, half::bf16, scan_op};
+///
+/// struct SumInFloat;
+///
+/// #[scan_op]
+/// impl ScanOp for SumInFloat {
+///     type Input = bf16;
+///     type State = f32;
+///     type Output = bf16;
+///     const IDENTITY: f32 = 0.0;
+///     fn lift(x: bf16) -> f32 {
+///         x.to_f32()
+///     }
+///     fn combine(a: f32, b: f32) -> f32 {
+///         a + b
+///     }
+///     fn project(sum: f32) -> bf16 {
+///         bf16::from_f32(sum)
+///     }
+/// }
+///
+/// let sums = Scanner::cpu().scan(SumInFloat).run(&[bf16::ONE; 300]).unwrap();
+/// assert_eq!(sums[299].to_f32(), 300.0); // in bf16 alone, 256 + 1 is 256
+/// # }
+/// ```
+///
 /// # Safety
 ///
 /// The implementor vouches that [`layout`](ScanElement::layout) tells the true size, alignment and field offsets of

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use scan_runtime::{Architecture, Scanner, nvrtc, ops};
 
 #[path = "language/mod.rs"]
+#[allow(dead_code, reason = "the test on a GPU needs more of it")]
 mod language;
 
 #[test]

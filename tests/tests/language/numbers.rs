@@ -116,6 +116,21 @@ macro_rules! integers {
                 saturating_pow: a.saturating_pow(b as u32 & 63),
             }
         });
+        binary!($suite, 0, $ty, |a, b| {
+            let mut sum = a;
+            for i in 3..(b & 7) {
+                sum = sum.wrapping_mul(3).wrapping_add(i);
+            }
+            for i in ($ty::MAX - 3..=$ty::MAX).rev() {
+                sum ^= i;
+            }
+            match b {
+                0 | $ty::MAX => sum,
+                1..=9 if a > 4 => !sum,
+                $ty::MIN..=20 => sum.wrapping_add(100),
+                _ => 5,
+            }
+        });
         binary!($suite, 0, $ty, |a, b| a.clamp(3, b));
         binary!($suite, 0, $ty, |a, b| {
             let mut x = a;
@@ -259,6 +274,10 @@ pub(crate) fn cases(suite: &mut Suite) {
             to_u8: x as u8, to_i32: x as i32, to_u128: x as u128, to_usize: x as usize, not: !x, and: x & true, or: x | !x,
             xor: x ^ true, from: u64::from(x),
         }
+    });
+    results!(suite, 0, |x: [bool; 2]| Truth { equal: bool, unequal: bool, less: bool, at_most: bool, and: bool, or: bool } {
+        let (a, b) = (x[0], x[1]);
+        Truth { equal: a == b, unequal: a != b, less: a < b, at_most: a <= b, and: a && !b, or: !a || b }
     });
     suite.combine(ops::all(), 0);
     suite.combine(ops::any(), 0);
