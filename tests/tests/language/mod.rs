@@ -3,6 +3,7 @@
 
 pub(crate) mod halves;
 pub(crate) mod harness;
+#[allow(clippy::bool_comparison, reason = "what is compared is how the text compares")]
 pub(crate) mod numbers;
 #[allow(
     clippy::zero_prefixed_literal,
