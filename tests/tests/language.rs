@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the harness is a part of the test")]
 
 use rayon::prelude::*;
+use scan_runtime::half::{bf16, f16};
 use scan_runtime::{Architecture, Scanner, nvrtc, ops};
 
 #[path = "language/mod.rs"]
@@ -32,4 +33,30 @@ fn nvrtc_takes_every_text_without_a_word() {
     let logs: Vec<_> = sources.into_par_iter().map(compile).collect();
     let said: Vec<_> = logs.iter().filter(|log| log.as_ref().map_or(true, |log| !log.is_empty())).collect();
     assert!(said.is_empty(), "{said:#?}");
+}
+
+/// A text that means something else than its Rust is found to do so, each mistake in its own operator.
+#[test]
+fn mistakes_are_found() {
+    let mut suite = language::harness::Suite::default();
+    suite.combine(ops::sum::<u8>(), 0);
+    suite.combine(ops::product::<f16>(), 0);
+    suite.combine(ops::product::<bf16>(), 0);
+    suite.combine(ops::max::<f32>(), 0);
+    suite.combine(ops::sum::<f64>(), 0);
+    suite.mutate("Repr(Bits(a.value) + Bits(b.value))", "Repr(Bits(a.value) + Bits(b.value) % 128)");
+    // Ties away from zero, to zero.
+    suite.mutate("0xfff + (rest >> 13 & 1)", "0x1000");
+    suite.mutate("0x7fff + (bits >> 16 & 1)", "0x7fff");
+    suite.mutate("a != a", "b != b");
+    let report = suite.run_as("mistakes");
+    for (operator, wrong) in [
+        ("Sum of u8", true),
+        ("Product of f16", true),
+        ("Product of bf16", true),
+        ("Max of f32", true),
+        ("of f64", false),
+    ] {
+        assert_eq!(report.failures.contains(operator), wrong, "{operator}:\n{}", report.failures);
+    }
 }

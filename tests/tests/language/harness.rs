@@ -147,12 +147,23 @@ impl Suite {
         self.cases.push(Case::new(op.source(), op.parameters(), true, values, expected, shown, tolerance));
     }
 
+    /// Puts a mistake into the text of every operator that has these words.
+    pub(crate) fn mutate(&mut self, words: &str, mistake: &str) {
+        assert!(self.cases.iter().any(|case| case.body.contains(words)), "no text has `{words}`");
+        self.cases.iter_mut().for_each(|case| case.body = case.body.replace(words, mistake));
+    }
+
     /// Compiles all, runs all, compares all.
     pub(crate) fn run(self) -> Report {
+        self.run_as("language")
+    }
+
+    /// The same, in files of this name.
+    pub(crate) fn run_as(self, name: &str) -> Report {
         let source = self.source();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let file = directory.join("language.cpp");
-        let library = directory.join("language.so");
+        let file = directory.join(format!("{name}.cpp"));
+        let library = directory.join(format!("{name}.so"));
         std::fs::write(&file, source).unwrap();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"];
