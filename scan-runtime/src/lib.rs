@@ -37,6 +37,7 @@ extern crate self as scan_runtime;
 
 mod cpu;
 mod cuda;
+mod disk_cache;
 mod element;
 mod error;
 mod heads;
@@ -48,19 +49,20 @@ mod scan;
 mod scanner;
 mod segmented;
 
-pub use cuda::{CacheStats, CompiledModule};
+pub use cuda::{CacheStats, CompiledModule, DiskStats};
+pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
-pub use reduce::Reduce;
+pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,
     Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_op};
-pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
+pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 
 /// The CUDA driver bindings in whose device slices and streams scans are run.

@@ -92,15 +92,15 @@ pub struct Span {
     /// The last position.
     pub last: u64,
     /// [`EMPTY`], [`COVERS`] or [`BROKEN`].
-    pub kind: u32,
+    pub kind: u64,
 }
 
 /// Covers nothing: the identity.
-pub const EMPTY: u32 = 0;
+pub const EMPTY: u64 = 0;
 /// Covers the positions from the first to the last.
-pub const COVERS: u32 = 1;
+pub const COVERS: u64 = 1;
 /// Two partial results were combined that are not neighbours in this order; never mended by what follows.
-pub const BROKEN: u32 = 2;
+pub const BROKEN: u64 = 2;
 
 /// Adjacent intervals join; anything else is an error that stays. If position `i` of a scan's output is the interval from
 /// the first position to `i`, then the network is right for every associative operator.
@@ -443,9 +443,33 @@ pub fn inputs<Op: TestOperator>(len: usize) -> Vec<Op::Item> {
 
 /// The bytes of each element in turn, padding as zeros: what "bit for bit" compares.
 pub fn bits<T: ScanElement>(elements: &[T]) -> Vec<u8> {
-    if T::layout().padding() == 0 {
-        // SAFETY: without padding, every byte of the elements is initialised.
-        return unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }.to_vec();
+    if let Some(bytes) = as_bytes(elements) {
+        return bytes.to_vec();
     }
-    elements.iter().flat_map(scan_runtime::__private::bytes_of).collect()
+    let mut bytes = Vec::with_capacity(size_of_val(elements));
+    for element in elements {
+        bytes.extend_from_slice(&scan_runtime::__private::bytes_of(element));
+    }
+    bytes
+}
+
+/// The first position at which the elements are not the same bit for bit, or one of the slices has ended.
+pub fn first_difference<T: ScanElement>(a: &[T], b: &[T]) -> Option<usize> {
+    let same = match (as_bytes(a), as_bytes(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => bits(a) == bits(b),
+    };
+    if same {
+        return None;
+    }
+    let differ = |(a, b): (&T, &T)| bits(&[*a]) != bits(&[*b]);
+    Some(a.iter().zip(b).position(differ).unwrap_or(a.len().min(b.len())))
+}
+
+/// The elements' bytes where they have no padding.
+fn as_bytes<T: ScanElement>(elements: &[T]) -> Option<&[u8]> {
+    (T::layout().padding() == 0).then(|| {
+        // SAFETY: without padding, every byte of the elements is initialised.
+        unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+    })
 }

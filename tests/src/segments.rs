@@ -213,7 +213,7 @@ pub fn begins(pattern: Pattern, len: usize, tile: usize) -> Vec<bool> {
 }
 
 /// A value that stands before the first element of any segment, and of no other kind.
-pub const SEED: u32 = 3;
+pub const SEED: u64 = 3;
 
 /// Places of the line are this far apart from one segment to the next.
 const SEGMENT: u64 = 1 << 32;

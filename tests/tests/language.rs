@@ -13,7 +13,7 @@ mod language;
 
 #[test]
 fn the_text_means_what_the_rust_means() {
-    let report = language::suite().run();
+    let report = language::suite().run("language");
     assert!(report.failures.is_empty(), "{} of {} values differ:\n{}", report.wrong, report.compared, report.failures);
     // A suite that compares little proves little.
     assert!(report.compared > 1_700_000, "only {} values were compared", report.compared);
@@ -49,7 +49,7 @@ fn mistakes_are_found() {
     suite.mutate("0xfff + (rest >> 13 & 1)", "0x1000");
     suite.mutate("0x7fff + (bits >> 16 & 1)", "0x7fff");
     suite.mutate("a != a", "b != b");
-    let report = suite.run_as("mistakes");
+    let report = suite.run("mistakes");
     for (operator, wrong) in [
         ("Sum of u8", true),
         ("Product of f16", true),

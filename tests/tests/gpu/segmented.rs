@@ -5,7 +5,7 @@ use std::sync::Arc;
 use scan_runtime::{Carry, Scan, Scanner, Strategy, TileNumbers, cudarc::driver::CudaStream, ops};
 use scan_tests::{
     configure,
-    operators::{MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
+    operators::{MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
     reference::{self, WAYS},
     restart,
     segments::{Heads, PATTERNS, Restart, begins, places},
@@ -27,7 +27,6 @@ pub(crate) fn add(trials: &mut Trials) {
         trials.add(format!("large segmented: {strategy}"), move || {
             let longest: &[usize] = match strategy.carry {
                 Carry::Chained(TileNumbers::BlockIndex) => &[10_000],
-                Carry::OneBlock => &[65_537],
                 _ => &[65_537, 1_048_577],
             };
             climb::<Restart>(strategy, longest, None, places)?;
@@ -84,11 +83,8 @@ fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Optio
 }
 
 fn same<T: scan_runtime::ScanElement>(result: &[T], expected: &[T], what: impl Fn() -> String) -> Outcome {
-    let (result, expected) = (bits(result), bits(expected));
-    let wrong = result.iter().zip(&expected).position(|(result, expected)| result != expected);
-    ensure(wrong.is_none() && result.len() == expected.len(), || {
-        format!("{}: wrong from {:?} on", what(), wrong.map(|byte| byte / size_of::<T>()))
-    })
+    let wrong = first_difference(result, expected);
+    ensure(wrong.is_none(), || format!("{}: wrong from {wrong:?} on", what()))
 }
 
 /// Device slices and views that begin in the middle of a buffer, on a stream of the user's: into a view, in place, and into a

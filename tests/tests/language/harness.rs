@@ -153,13 +153,8 @@ impl Suite {
         self.cases.iter_mut().for_each(|case| case.body = case.body.replace(words, mistake));
     }
 
-    /// Compiles all, runs all, compares all.
-    pub(crate) fn run(self) -> Report {
-        self.run_as("language")
-    }
-
-    /// The same, in files of this name.
-    pub(crate) fn run_as(self, name: &str) -> Report {
+    /// Compiles all, in files of this name, runs all, compares all.
+    pub(crate) fn run(self, name: &str) -> Report {
         let source = self.source();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let file = directory.join(format!("{name}.cpp"));
