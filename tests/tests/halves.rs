@@ -58,9 +58,7 @@ fn verify<Op: ScanOp<Output: std::fmt::Debug> + Copy>(
     every: usize,
     initial_value: Op::State,
     input: fn(u64) -> Op::Input,
-) where
-    Op: Copy,
-{
+) {
     let program = |(index, strategy): (usize, Strategy)| {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(strategy);
