@@ -20,9 +20,13 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
     }
 }
 
-/// The primitive types, which calls may name (`f32::max(a, b)`).
-pub(crate) const PRIMITIVES: &[&str] =
-    &["bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64"];
+/// The primitive types and the floats of the crate `half`, which calls may name (`f32::max(a, b)`).
+#[rustfmt::skip]
+pub(crate) const PRIMITIVES: &[&str] = &[
+    "bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16", "f32", "f64",
+];
+/// Functions of a type that take a value of another.
+const CONVERSIONS: &[&str] = &["from", "from_bits", "from_f32"];
 
 fn signature(function: &Function, errors: &mut Errors) {
     let signature = &function.signature;
@@ -309,6 +313,9 @@ impl Body<'_> {
         let Some(last) = path.segments.last() else { return };
         let name = last.ident.to_string();
         let of_type = match path.segments.first() {
+            Some(first) if path.segments.len() == 3 && first.ident == "half" => {
+                PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
+            }
             Some(first) if path.segments.len() == 2 => {
                 let first = first.ident.to_string();
                 PRIMITIVES.contains(&first.as_str())
@@ -316,7 +323,7 @@ impl Body<'_> {
             }
             _ => false,
         };
-        if of_type && ((name == "from" || name == "from_bits") && call.args.len() == 1) {
+        if of_type && (CONVERSIONS.contains(&name.as_str()) && call.args.len() == 1) {
             return;
         }
         match parse::method_of_type(path) {

@@ -68,6 +68,11 @@ pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 /// The CUDA driver bindings in whose device slices and streams scans are run.
 pub use cudarc;
 
+/// The floats of 16 bits, [`half::f16`] and [`half::bf16`], which are elements; with the feature `half`, which is on by
+/// default.
+#[cfg(feature = "half")]
+pub use half;
+
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -1,6 +1,7 @@
 //! The operators that every test of an algorithm runs: one that proves a network for all operators, many that are not
 //! commutative, and elements of every size.
 
+use scan_runtime::half::{bf16, f16};
 use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
 
 /// An operator with inputs to test it on.
@@ -42,8 +43,10 @@ all_operators! {
     "sum_usize" => ops::Sum<usize>,
     "sum_f32" => ops::Sum<f32>,
     "sum_f64" => ops::Sum<f64>,
+    "sum_f16" => ops::Sum<f16>,
     "product_u32" => ops::Product<u32>,
     "max_f32" => ops::Max<f32>,
+    "max_bf16" => ops::Max<bf16>,
     "min_i64" => ops::Min<i64>,
     "bit_xor_u16" => ops::BitXor<u16>,
     "bit_and_u32" => ops::BitAnd<u32>,
@@ -157,8 +160,10 @@ test_operators! {
     () ops::Sum<usize>, ops::sum(), |i| mixed(i) as usize, 11;
     () ops::Sum<f32>, ops::sum(), |i| unit(i) as f32, 0.5;
     () ops::Sum<f64>, ops::sum(), |i| unit(i) as f64 * 0.25, 0.5;
+    () ops::Sum<f16>, ops::sum(), |i| f16::from_f32(if mixed(!i).is_multiple_of(512) { unit(i) as f32 } else { 0.0 }), f16::ONE;
     () ops::Product<u32>, ops::product(), |i| mixed(i) as u32 | 1, 3;
     () ops::Max<f32>, ops::max(), |i| mixed(i) as u32 as f32 * 0.5, 1.0e9;
+    () ops::Max<bf16>, ops::max(), |i| bf16::from_bits(mixed(i) as u16 & 0x7f7f), bf16::from_f32(1.0e9);
     () ops::Min<i64>, ops::min(), |i| mixed(i) as i64, 12;
     () ops::BitXor<u16>, ops::bit_xor(), |i| mixed(i) as u16, 0x5555;
     () ops::BitAnd<u32>, ops::bit_and(), |i| !(1_u32.checked_shl((mixed(i) % 4096) as u32).unwrap_or(0)), 0xffff_fff7;

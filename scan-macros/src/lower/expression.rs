@@ -300,9 +300,11 @@ impl Lowerer<'_> {
                 let text = Text::new("as<").add(self.type_text(&owner)).add(">(").add(first.text).add(")");
                 Value::typed(text, Rank::Postfix)
             }
-            "from_bits" => {
-                self.uses.insert("from_bits");
-                Value::typed(self.type_text(&owner).add("::from_bits(").add(first.text).add(")"), Rank::Postfix)
+            "from_bits" | "from_f32" => {
+                let name = if last == "from_bits" { "from_bits" } else { "from_f32" };
+                self.uses.insert(name);
+                let text = self.type_text(&owner).add(format!("::{name}(")).add(first.text).add(")");
+                Value::typed(text, Rank::Postfix)
             }
             name if method_of_type(path).is_some() => {
                 let receiver = if first.is_typed() {

@@ -5,6 +5,7 @@ mod against_cpu;
 mod cases;
 mod errors;
 mod ladder;
+mod language;
 mod large;
 mod reduction;
 mod segmented;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     visit_all(&mut trials);
     errors::add(&mut trials);
     ladder::add(&mut trials);
+    language::add(&mut trials);
     large::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
