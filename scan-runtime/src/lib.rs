@@ -40,6 +40,7 @@ mod cuda;
 mod element;
 mod error;
 mod heads;
+pub mod laws;
 pub mod nvrtc;
 mod op;
 pub mod ops;
