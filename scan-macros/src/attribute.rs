@@ -28,12 +28,15 @@ pub(crate) struct Laws {
     pub(crate) tolerance: Option<Expr>,
     /// `in_order`
     pub(crate) in_order: bool,
+    /// What is wrong with the options in the parentheses; the attribute's others are read all the same.
+    errors: Vec<syn::Error>,
 }
 
 impl Laws {
     /// What stands after the word.
     fn parse(name: Ident, input: ParseStream) -> syn::Result<Self> {
-        let mut laws = Laws { name, samples: None, operator: None, tolerance: None, in_order: false };
+        let mut laws =
+            Laws { name, samples: None, operator: None, tolerance: None, in_order: false, errors: Vec::new() };
         if input.peek(Token![=]) {
             input.parse::<Token![=]>()?;
             laws.samples = Some(input.parse()?);
@@ -64,7 +67,12 @@ impl Laws {
                 let message = format!(
                     "unknown option `{name}` of `laws`: there is `samples = …`, `operator = …`, `tolerance = …` and `in_order`"
                 );
-                return Err(syn::Error::new_spanned(&name, message));
+                self.errors.push(syn::Error::new_spanned(&name, message));
+                if input.peek(Token![=]) {
+                    input.parse::<Token![=]>()?;
+                    input.parse::<Expr>()?;
+                }
+                return Ok(());
             }
         };
         input.parse::<Token![=]>()?;
@@ -122,7 +130,10 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
         match value {
             Value::Crate(path) => options.krate = path,
             Value::Identity(expr) if known.contains(&"identity") => options.identity = Some((name, expr)),
-            Value::Laws(laws) if known.contains(&"laws") => options.laws = Some(laws),
+            Value::Laws(mut laws) if known.contains(&"laws") => {
+                laws.errors.drain(..).for_each(|error| errors.push(error));
+                options.laws = Some(laws);
+            }
             _ => errors.at(&name, format!("unknown option `{name}`: there is {}", list(known))),
         }
     }
