@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::Overrides;
-use scan_runtime::{Architecture, BlockScan, Carry, Network, ScanKind, ScanOp, Scanner, Strategy, nvrtc};
+use scan_runtime::{Architecture, BlockScan, Carry, Network, ScanKind, Scanner, Strategy, nvrtc};
 use scan_tests::{
     emulator::{Emulator, Module, Program},
     gallery::{Example, Visitor, compare, visit_gallery},
