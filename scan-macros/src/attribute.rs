@@ -89,7 +89,7 @@ struct Entry {
 enum Value {
     Crate(Path),
     Identity(Expr),
-    Laws(Laws),
+    Laws(Box<Laws>),
     Unknown,
 }
 
@@ -97,7 +97,7 @@ impl Parse for Entry {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let name = input.call(Ident::parse_any)?;
         if name == "laws" {
-            let value = Value::Laws(Laws::parse(name.clone(), input)?);
+            let value = Value::Laws(Box::new(Laws::parse(name.clone(), input)?));
             return Ok(Entry { name, value });
         }
         if input.is_empty() || input.peek(Token![,]) {
@@ -132,7 +132,7 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
             Value::Identity(expr) if known.contains(&"identity") => options.identity = Some((name, expr)),
             Value::Laws(mut laws) if known.contains(&"laws") => {
                 laws.errors.drain(..).for_each(|error| errors.push(error));
-                options.laws = Some(laws);
+                options.laws = Some(*laws);
             }
             _ => errors.at(&name, format!("unknown option `{name}`: there is {}", list(known))),
         }

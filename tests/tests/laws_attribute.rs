@@ -122,13 +122,14 @@ fn the_test_fails_with_the_counterexample() {
     let failure = laws_of_decay().expect_err("a * 0.5 + b is not associative");
     let text = format!("{failure:?}");
     assert!(text.contains("`decay` is not associative") && text.contains("hint: "), "{text}");
-    let names: [(&str, fn() -> Result<(), Box<dyn std::error::Error>>); 4] = [
+    type Test = fn() -> Result<(), Box<dyn std::error::Error>>;
+    let tests: [(&str, Test); 4] = [
         ("a function", laws_of_compose),
         ("an impl", laws_of_Largest),
         ("a generic impl", laws_of_First_T),
         ("two of one name", laws_of_Counter_bool),
     ];
-    for (name, test) in names {
+    for (name, test) in tests {
         assert!(test().is_ok(), "{name}");
     }
 }

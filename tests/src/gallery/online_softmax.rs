@@ -53,7 +53,7 @@ impl ScanOp for Attention {
     fn project(s: Partial) -> [f32; 4] {
         let mut mean = s.weighted;
         for i in 0..4_usize {
-            mean[i] = mean[i] / s.sum;
+            mean[i] /= s.sum;
         }
         mean
     }
