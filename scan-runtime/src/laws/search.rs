@@ -233,7 +233,7 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
         for case in 0..self.check.cases {
             let lengths: [usize; 3] = std::array::from_fn(|_| 1 + self.below(self.check.longest_run.max(1)));
             let total: usize = lengths.iter().sum();
-            if case % 2 == 0 || self.check.in_order {
+            if case % 2 == 0 && total <= len || self.check.in_order {
                 // Runs that are neighbours in the samples as they stand.
                 let Some(room) = len.checked_sub(total) else { continue };
                 let first = self.below(room + 1);
@@ -252,7 +252,7 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
         let mut runs: Vec<Run> = (0..len).take(self.check.cases).map(|index| vec![index]).collect();
         for case in 0..self.check.cases / 4 {
             let length = 1 + self.below(self.check.longest_run.max(1));
-            if case % 2 == 0 || self.check.in_order {
+            if case % 2 == 0 && length <= len || self.check.in_order {
                 let Some(room) = len.checked_sub(length) else { continue };
                 let first = self.below(room + 1);
                 runs.push((first..first + length).collect());
