@@ -19,7 +19,7 @@ const RESERVED: &[&str] = &[
     "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16",
     "f32", "f64",
     "as", "raw", "panic", "range", "range_inclusive", "repeat", "set_bits", "zeros_above",
-    "Array", "Range", "RangeInclusive", "linux", "unix",
+    "Array", "Range", "RangeInclusive", "Slots", "Values", "linux", "unix",
 ];
 
 /// Names of types that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`).

@@ -1,5 +1,6 @@
 //! What the operator language has: one small function per rule, each error at the tokens, with what to write instead.
 
+use crate::attribute::Laws;
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
 use crate::{methods, parse};
@@ -15,6 +16,7 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
         signature(function, errors);
         errors.count() == before
     });
+    laws(operator, errors);
     for function in &operator.functions {
         Body { errors, generics: &operator.generics }.visit_block(&function.block);
     }
@@ -27,6 +29,25 @@ pub(crate) const PRIMITIVES: &[&str] = &[
 ];
 /// Functions of a type that take a value of another.
 const CONVERSIONS: &[&str] = &["from", "from_bits", "from_f32"];
+
+/// The test of the laws needs a value of the operator, which only a struct without fields and parameters has by its name.
+fn laws(operator: &Operator, errors: &mut Errors) {
+    let Some(Laws { name, operator: None, .. }) = &operator.laws else { return };
+    if !operator.generics.params.is_empty() {
+        errors.at(
+            name,
+            format!(
+                "a generic operator is checked for types of your choice: `laws(operator = {}::<…>…)`, or `laws::check` in \
+                 tests of your own",
+                operator.name
+            ),
+        );
+    } else if operator.reads_self {
+        let message =
+            format!("`{0}` has fields: say which value is checked, `laws(operator = {0} {{ … }})`", operator.name);
+        errors.at(name, message);
+    }
+}
 
 fn signature(function: &Function, errors: &mut Errors) {
     let signature = &function.signature;

@@ -50,6 +50,11 @@ use proc_macro::TokenStream;
 ///
 /// `crate = path` where `scan_runtime` goes by another name.
 ///
+/// `laws` writes a test, `laws_of_…`, that checks the operator's laws (`scan_runtime::laws`): on samples made of its input's
+/// layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …, tolerance = …, in_order)`
+/// has all options: `operator` is the value to check, needed where it is generic or has fields; the others are those of
+/// `scan_runtime::laws::Check`.
+///
 /// # The language
 ///
 /// Numbers, `bool`, arrays and `#[scan_element]` structs; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over

@@ -155,6 +155,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         functions,
         reads_self: reads.fields,
         names_identity: reads.identity,
+        laws: options.laws,
     })
 }
 
@@ -211,6 +212,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
         reads_self: false,
         names_identity: false,
+        laws: options.laws,
     })
 }
 

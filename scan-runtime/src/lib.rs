@@ -22,6 +22,7 @@
 //! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. What it works on are
 //!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
 //!   [`ops`] has the usual ones.
+//! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
 //!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
 //! - What will run on the GPU can be asked for first, on a machine without one too: [`Scan::plan`], [`Scan::cuda_source`].
@@ -41,6 +42,7 @@ mod disk_cache;
 mod element;
 mod error;
 mod heads;
+pub mod laws;
 pub mod nvrtc;
 mod op;
 pub mod ops;

@@ -28,6 +28,7 @@
 
 pub mod emulator;
 pub mod explain;
+pub mod gallery;
 mod nvrtc;
 pub mod operators;
 pub mod pip;

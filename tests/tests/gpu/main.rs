@@ -4,6 +4,7 @@
 mod against_cpu;
 mod cases;
 mod errors;
+mod gallery;
 mod ladder;
 mod language;
 mod large;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let mut trials = Trials(Vec::new());
     visit_all(&mut trials);
     errors::add(&mut trials);
+    gallery::add(&mut trials);
     ladder::add(&mut trials);
     language::add(&mut trials);
     large::add(&mut trials);
