@@ -30,6 +30,7 @@ pub mod emulator;
 pub mod explain;
 mod nvrtc;
 pub mod operators;
+pub mod programs;
 pub mod reference;
 pub mod segments;
 pub mod strategies;
