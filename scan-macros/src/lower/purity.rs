@@ -58,7 +58,9 @@ pub(super) fn is_number(expr: &Expr) -> bool {
         Expr::Binary(binary) => match binary.op {
             BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => true,
             BinOp::Shl(_) | BinOp::Shr(_) => true,
-            BinOp::BitAnd(_) | BinOp::BitOr(_) | BinOp::BitXor(_) => is_number(&binary.left) || is_number(&binary.right),
+            BinOp::BitAnd(_) | BinOp::BitOr(_) | BinOp::BitXor(_) => {
+                is_number(&binary.left) || is_number(&binary.right)
+            }
             _ => false,
         },
         Expr::MethodCall(call) => !call.method.to_string().starts_with("is_"),

@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     for (round, first) in (0..count).step_by(AT_A_TIME).enumerate() {
         let seed = seed + round as u64;
         let programs = Programs { seed, count: AT_A_TIME.min(count - first), values };
-        let Report { programs: run, compared, panics, failures } = programs.run("long")?;
+        let Report { programs: run, compared, panics, failures } = programs.build("long")?.run()?;
         total += run;
         println!("seed {seed}: {run} programs, {compared} results, {panics} panics; {total} programs so far");
         for failure in failures.iter().take(5) {

@@ -9,6 +9,7 @@ use scan_codegen::Primitive;
 use std::ffi::c_void;
 use std::fmt::Write;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -67,17 +68,13 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// The programs' CUDA text as kernels, in several sources.
-pub struct Kernels {
-    /// Each of them for NVRTC.
-    pub sources: Vec<String>,
-}
-
 /// How many programs' texts share a file and a prelude; one in so many is a file by itself.
 const IN_A_FILE: usize = 125;
 
 const EXPORTS: &str = include_str!("exports.rs");
 
+/// The profile is that of the workspace, so that what the tests were built with serves here too. The programs themselves are
+/// built fast, and their integers wrap.
 const MANIFEST: &str = r#"[workspace]
 members = ["part_*"]
 resolver = "3"
@@ -86,41 +83,29 @@ resolver = "3"
 edition = "2024"
 
 [profile.dev]
-opt-level = 0
-debug = 0
+opt-level = 1
+debug = "line-tables-only"
 incremental = false
-overflow-checks = false
-
-[profile.dev.package."*"]
-opt-level = 1
-
-[profile.dev.build-override]
-opt-level = 1
 "#;
 
-impl Batch {
-    /// Builds and runs all.
-    pub(super) fn run(&self) -> Result<Report, String> {
-        let libraries = self.build()?;
-        let folder = self.directory()?;
-        // The first program of a file gives its prelude's operator a name; most files hold many programs.
-        let mut files = Vec::new();
-        let mut place = 0;
-        for (number, part) in self.parts.iter().enumerate() {
-            let count = part.programs.len();
-            let mut first = 0;
-            while first < count {
-                let end = if self.alone || first % IN_A_FILE == 0 { first + 1 } else { count.min(first + IN_A_FILE - 1) };
-                files.push(File { part: number, first, end, place: place + first });
-                first = end;
-            }
-            place += count;
-        }
+const PART_PROFILE: &str = "opt-level = 0\ndebug = 0\noverflow-checks = false\n";
+
+/// Programs whose Rust is built.
+pub struct Built {
+    batch: Batch,
+    libraries: Vec<RustLibrary>,
+    folder: PathBuf,
+}
+
+impl Built {
+    /// Compiles the text, runs both sides, and compares.
+    pub fn run(&self) -> Result<Report, String> {
+        let files = self.files();
         let next = AtomicUsize::new(0);
         let reports = Mutex::new(Vec::new());
         let work = || {
             while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let report = self.run_file(&folder, file, &libraries[file.part]);
+                let report = self.run_file(file, &|text| text);
                 match reports.lock() {
                     Ok(mut reports) => reports.push(report),
                     Err(_) => return,
@@ -141,86 +126,65 @@ impl Batch {
         Ok(all)
     }
 
-    /// Builds the Rust, and gives the CUDA text.
-    pub(super) fn kernels(&self) -> Result<Kernels, String> {
-        let libraries = self.build()?;
-        let mut sources = Vec::new();
-        for (part, library) in self.parts.iter().zip(&libraries) {
-            for first in (0..part.programs.len()).step_by(50) {
-                sources.push(library.text(first, part.programs.len().min(first + 50), true)?);
+    /// The same with something in the text replaced, until a program tells: how many programs that took, `None` where
+    /// none of `most` did.
+    pub fn first_to_tell(&self, (from, to): (&str, &str), most: usize) -> Result<Option<usize>, String> {
+        let mut programs = 0;
+        let mut replaced = false;
+        for file in self.files().iter().filter(|file| file.end - file.first > 1) {
+            if programs >= most {
+                break;
             }
-        }
-        Ok(Kernels { sources })
-    }
-
-    fn directory(&self) -> Result<PathBuf, String> {
-        Ok(target_dir()?.join("programs").join(&self.folder))
-    }
-
-    /// Writes the crates, and builds them with cargo, as a user would.
-    fn build(&self) -> Result<Vec<RustLibrary>, String> {
-        let folder = self.directory()?;
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests have no workspace")?;
-        write(&folder.join("Cargo.toml"), MANIFEST)?;
-        if !folder.join("Cargo.lock").exists() {
-            let lock = fs::read_to_string(workspace.join("Cargo.lock")).map_err(|error| error.to_string())?;
-            write(&folder.join("Cargo.lock"), &lock)?;
-        }
-        // A part of an earlier, larger batch would be built along.
-        for old in fs::read_dir(&folder).map_err(|error| error.to_string())?.flatten() {
-            let name = old.file_name().to_string_lossy().into_owned();
-            let number = name.strip_prefix("part_").and_then(|number| number.parse::<usize>().ok());
-            if number.is_some_and(|number| number >= self.parts.len()) {
-                fs::remove_dir_all(old.path()).map_err(|error| error.to_string())?;
+            let has = self.libraries[file.part].text(file.first, file.end, false)?.contains(from);
+            replaced |= has;
+            if has {
+                let report = self.run_file(file, &|text| text.replace(from, to))?;
+                if let Some(failure) = report.failures.first() {
+                    return Ok(Some(programs + failure.place + 1 - file.place));
+                }
             }
+            programs += file.end - file.first;
         }
-        for (number, part) in self.parts.iter().enumerate() {
-            let own = folder.join(format!("part_{number}"));
-            let path = |name: &str| format!("{:?}", workspace.join(name));
-            let manifest = format!(
-                "[package]\nname = \"part_{number}\"\nversion = \"0.1.0\"\nedition.workspace = true\n\n\
-                 [lib]\ncrate-type = [\"cdylib\"]\n\n\
-                 [dependencies]\nscan-runtime = {{ path = {} }}\nscan-codegen = {{ path = {} }}\n",
-                path("scan-runtime"),
-                path("scan-codegen"),
-            );
-            write(&own.join("Cargo.toml"), &manifest)?;
-            write(&own.join("src/lib.rs"), &part.text())?;
-        }
-        let build = target_dir()?.join("programs").join("build");
-        let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
-            .args(["build", "--offline", "--quiet", "--manifest-path"])
-            .arg(folder.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(&build)
-            .output()
-            .map_err(|error| format!("cargo does not start: {error}"))?;
-        if !output.status.success() {
-            return Err(format!(
-                "the programs of seed {} do not build in {}:\n{}",
-                self.seed,
-                folder.display(),
-                first_lines(&output.stderr)
-            ));
-        }
-        (0..self.parts.len()).map(|number| RustLibrary::open(&build.join("debug"), number)).collect()
+        if replaced { Ok(None) } else { Err(format!("no text has `{from}`")) }
     }
 
-    fn run_file(&self, folder: &Path, file: &File, rust: &RustLibrary) -> Result<Report, String> {
-        let part = &self.parts[file.part];
-        let text = rust.text(file.first, file.end, false)?;
+    /// The CUDA text of some of the first programs as kernels in one source, each with the prelude that it alone needs.
+    pub fn kernels(&self, range: Range<usize>) -> Result<String, String> {
+        let (part, library) = self.batch.parts.iter().zip(&self.libraries).next().ok_or("there are no programs")?;
+        library.text(range.start, part.programs.len().min(range.end), true)
+    }
+
+    fn files(&self) -> Vec<File> {
+        let mut files = Vec::new();
+        let mut place = 0;
+        for (number, part) in self.batch.parts.iter().enumerate() {
+            let count = part.programs.len();
+            let mut first = 0;
+            while first < count {
+                let alone = self.batch.alone || first % IN_A_FILE == 0;
+                let end = if alone { first + 1 } else { count.min(first + IN_A_FILE - 1) };
+                files.push(File { part: number, first, end, place: place + first });
+                first = end;
+            }
+            place += count;
+        }
+        files
+    }
+    fn run_file(&self, file: &File, change: &dyn Fn(String) -> String) -> Result<Report, String> {
+        let (part, rust) = (&self.batch.parts[file.part], &self.libraries[file.part]);
+        let text = change(rust.text(file.first, file.end, false)?);
         let source = format!(
             "{text}extern \"C\" bool run(unsigned long long index, const void *a, const void *b, void *out) {{ \
              return table[index](a, b, out); }}\n"
         );
         let mut report = Report::default();
-        let library = match compile(folder, file, &source) {
+        let library = match compile(&self.folder, file, &source) {
             Ok(library) => library,
             Err(errors) if file.end - file.first == 1 => {
                 report.failures.push(self.failure(file, 0, format!("the text does not compile:\n{errors}"), rust)?);
                 return Ok(report);
             }
-            Err(errors) => return Err(format!("the text of seed {} does not compile:\n{errors}", self.seed)),
+            Err(errors) => return Err(format!("the text of seed {} does not compile:\n{errors}", self.batch.seed)),
         };
         // SAFETY: the text ends in this function.
         let text_run = unsafe { library.get::<TextRun>(b"run") }.map_err(|error| error.to_string())?;
@@ -234,7 +198,7 @@ impl Batch {
                 return Err(format!("a value of program {index} has {found} bytes, not {size}"));
             }
             let mut random = Random::new(*index as u64);
-            for _ in 0..self.values {
+            for _ in 0..self.batch.values {
                 let (a, mut b) = (element(&leaves, &mut random), element(&leaves, &mut random));
                 if random.one_in(8) {
                     b = a;
@@ -242,8 +206,7 @@ impl Batch {
                 let (mut by_rust, mut by_text) = ([0_u8; 256], [0_u8; 256]);
                 let rust_panicked = rust.run(file.first + place, &a, &b, &mut by_rust)?;
                 // SAFETY: the buffers have room for any element; both sides were made of the same program.
-                let text_panicked =
-                    unsafe { text_run(place as u64, a.as_ptr(), b.as_ptr(), by_text.as_mut_ptr()) };
+                let text_panicked = unsafe { text_run(place as u64, a.as_ptr(), b.as_ptr(), by_text.as_mut_ptr()) };
                 report.compared += 1;
                 let difference = match (rust_panicked, text_panicked) {
                     (true, true) => {
@@ -267,7 +230,7 @@ impl Batch {
 
     fn failure(&self, file: &File, place: usize, difference: String, rust: &RustLibrary) -> Result<Failure, String> {
         let own = file.first + place;
-        let (index, _, program) = &self.parts[file.part].programs[own];
+        let (index, _, program) = &self.batch.parts[file.part].programs[own];
         let text = rust.text(own, own + 1, false)?;
         let body = text.find("struct Programs {").map_or("", |start| &text[start..]);
         let body = body.split("\n};").next().unwrap_or_default();
@@ -279,6 +242,69 @@ impl Batch {
             rust: program.clone(),
             text: lines.collect::<Vec<_>>().join("\n"),
         })
+    }
+}
+
+impl Batch {
+    /// Cargo puts what it builds of all batches into one folder.
+    fn crate_name(&self, number: usize) -> String {
+        format!("programs_{}_{number}", self.folder)
+    }
+
+    /// Writes the crates, and builds them with cargo, as a user would.
+    pub(super) fn build(self) -> Result<Built, String> {
+        let folder = target_dir()?.join("programs").join(&self.folder);
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests have no workspace")?;
+        let mut manifest = MANIFEST.to_owned();
+        for number in 0..self.parts.len() {
+            write!(manifest, "\n[profile.dev.package.{}]\n{PART_PROFILE}", self.crate_name(number)).ok();
+        }
+        write(&folder.join("Cargo.toml"), &manifest)?;
+        if !folder.join("Cargo.lock").exists() {
+            let lock = fs::read_to_string(workspace.join("Cargo.lock")).map_err(|error| error.to_string())?;
+            write(&folder.join("Cargo.lock"), &lock)?;
+        }
+        // A part of an earlier, larger batch would be built along.
+        for old in fs::read_dir(&folder).map_err(|error| error.to_string())?.flatten() {
+            let name = old.file_name().to_string_lossy().into_owned();
+            let number = name.strip_prefix("part_").and_then(|number| number.parse::<usize>().ok());
+            if number.is_some_and(|number| number >= self.parts.len()) {
+                fs::remove_dir_all(old.path()).map_err(|error| error.to_string())?;
+            }
+        }
+        for (number, part) in self.parts.iter().enumerate() {
+            let own = folder.join(format!("part_{number}"));
+            let path = |name: &str| format!("{:?}", workspace.join(name));
+            let manifest = format!(
+                "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition.workspace = true\n\n\
+                 [lib]\ncrate-type = [\"cdylib\"]\n\n\
+                 [dependencies]\nscan-runtime = {{ path = {} }}\nscan-codegen = {{ path = {} }}\n",
+                self.crate_name(number),
+                path("scan-runtime"),
+                path("scan-codegen"),
+            );
+            write(&own.join("Cargo.toml"), &manifest)?;
+            write(&own.join("src/lib.rs"), &part.text())?;
+        }
+        let build = target_dir()?;
+        let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+            .args(["build", "--offline", "--quiet", "--manifest-path"])
+            .arg(folder.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&build)
+            .output()
+            .map_err(|error| format!("cargo does not start: {error}"))?;
+        if !output.status.success() {
+            return Err(format!(
+                "the programs of seed {} do not build in {}:\n{}",
+                self.seed,
+                folder.display(),
+                first_lines(&output.stderr)
+            ));
+        }
+        let open = |number| RustLibrary::open(&build.join("debug"), &self.crate_name(number));
+        let libraries = (0..self.parts.len()).map(open).collect::<Result<_, _>>()?;
+        Ok(Built { batch: self, libraries, folder })
     }
 }
 
@@ -302,9 +328,8 @@ struct RustLibrary {
 }
 
 impl RustLibrary {
-    fn open(folder: &Path, number: usize) -> Result<Self, String> {
-        let name = format!("{}part_{number}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-        // A copy: the next batch writes the file anew while this one is open.
+    fn open(folder: &Path, name: &str) -> Result<Self, String> {
+        let name = format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
         // SAFETY: the library was built just now, of a crate whose initialisers do nothing.
         let library = unsafe { Library::new(folder.join(name)) }.map_err(|error| error.to_string())?;
         let opened = RustLibrary { library };
@@ -352,9 +377,8 @@ impl RustLibrary {
 impl Part {
     /// The crate's `lib.rs`.
     fn text(&self) -> String {
-        let mut text = format!(
-            "#![allow(warnings, arithmetic_overflow, unconditional_panic, overflowing_literals)]\n{EXPORTS}\n"
-        );
+        let mut text =
+            format!("#![allow(warnings, arithmetic_overflow, unconditional_panic, overflowing_literals)]\n{EXPORTS}\n");
         for primitive in Primitive::ALL.into_iter().filter(|primitive| *primitive != Primitive::Bool) {
             let (name, upper) = (primitive.name(), primitive.name().to_uppercase());
             let (constant, table) = match (is_integer(primitive), is_float(primitive)) {
@@ -362,7 +386,8 @@ impl Part {
                 _ if name.starts_with('i') => ("-77", "[3, -1, 4, 1, -5]"),
                 _ => ("201", "[3, 1, 4, 1, 5]"),
             };
-            writeln!(text, "const CONST_{upper}: {name} = {constant};\nconst TABLE_{upper}: [{name}; 5] = {table};").ok();
+            writeln!(text, "const CONST_{upper}: {name} = {constant};\nconst TABLE_{upper}: [{name}; 5] = {table};")
+                .ok();
         }
         text += &self.types.declarations();
         let mut names = String::new();
@@ -399,6 +424,14 @@ fn compile(folder: &Path, file: &File, source: &str) -> Result<Library, String> 
     let stem = folder.join(format!("text_{}_{}", file.part, file.first));
     let (text, library) = (stem.with_extension("cpp"), stem.with_extension(format!("{}.so", &key[..24])));
     if !library.is_file() {
+        // Those of earlier texts of this file.
+        let name = stem.file_name().map(|name| format!("{}.", name.to_string_lossy())).unwrap_or_default();
+        for old in fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {
+            let old_name = old.file_name().to_string_lossy().into_owned();
+            if old_name.starts_with(&name) && old_name.ends_with(".so") {
+                fs::remove_file(old.path()).ok();
+            }
+        }
         write(&text, source)?;
         let output = Command::new(&compiler).args(flags).arg(&text).arg("-o").arg(&library).output();
         let output = output.map_err(|error| format!("this needs a C++20 compiler, `{compiler}`: {error}"))?;

@@ -2,10 +2,16 @@
 
 use scan_codegen::{FunctionSource, OpSource, Target, operator_text};
 use scan_runtime::{ScanOp, scan_element, scan_op};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt::Write;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// Whether a panic is a result like any other.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
 
 struct Program {
     source: fn() -> OpSource,
@@ -23,13 +29,20 @@ unsafe fn run<Op: ScanOp>(op: &Op, a: *const u8, b: *const u8, out: *mut u8) {
 /// Runs a program; whether it panicked. Its values lie at `a` and `b`, its result goes to `out`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn programs_run(index: usize, a: *const u8, b: *const u8, out: *mut u8) -> bool {
+    QUIET.set(true);
     // SAFETY: the caller knows the program's type.
-    catch_unwind(AssertUnwindSafe(|| unsafe { (PROGRAMS[index].run)(a, b, out) })).is_err()
+    let panicked = catch_unwind(AssertUnwindSafe(|| unsafe { (PROGRAMS[index].run)(a, b, out) })).is_err();
+    QUIET.set(false);
+    panicked
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn programs_silence() {
-    std::panic::set_hook(Box::new(|_| {}));
+    std::panic::set_hook(Box::new(|panic| {
+        if !QUIET.get() {
+            eprintln!("{panic}");
+        }
+    }));
 }
 
 #[unsafe(no_mangle)]

@@ -77,6 +77,9 @@ impl Generator<'_> {
             return Expression::new(place.clone(), rank::POSTFIX);
         }
         match ty {
+            Type::Primitive(primitive) if self.percent(70) => {
+                self.other_variable(*primitive).unwrap_or_else(|| self.literal(*primitive))
+            }
             Type::Primitive(primitive) => self.literal(*primitive),
             // Something that is not always the same, where there is anything.
             Type::Array(item, len) => {
@@ -94,6 +97,25 @@ impl Generator<'_> {
                 Expression::block(code![name, self.list(fields, " { ", " }")])
             }
         }
+    }
+
+    /// What a variable of another type says.
+    fn other_variable(&mut self, to: Primitive) -> Option<Expression> {
+        let from = types::primitive(self.random);
+        // The first type after a random one of which there is a variable.
+        let start = Primitive::ALL.iter().position(|primitive| *primitive == from)?;
+        let others = Primitive::ALL.iter().cycle().skip(start).take(Primitive::ALL.len());
+        let (from, places) = others
+            .filter(|other| !(**other == Primitive::Bool && is_float(to)))
+            .map(|other| (*other, self.places(&Type::Primitive(*other), false, true)))
+            .find(|(_, places)| !places.is_empty())?;
+        let place = Expression::new(places[self.random.below(places.len())].clone(), rank::POSTFIX);
+        if to == Primitive::Bool {
+            let literal = self.literal(from);
+            let sign = ["<", ">", "==", "!="][self.random.below(4)];
+            return Some(self.binary(place, sign, literal, rank::COMPARE));
+        }
+        Some(Expression { code: code![place.code, " as ", to.name()], rank: rank::CAST, block: false, cast: true })
     }
 
     fn list(&mut self, items: Vec<Code>, open: &str, close: &str) -> Code {
@@ -420,14 +442,9 @@ impl Generator<'_> {
             13..16 => self.converted(ty, depth),
             16 if ty == Primitive::U32 => {
                 let from = types::integer(self.random);
-                let name = [
-                    "count_ones",
-                    "count_zeros",
-                    "leading_zeros",
-                    "leading_ones",
-                    "trailing_zeros",
-                    "trailing_ones",
-                ][self.random.below(6)];
+                let name =
+                    ["count_ones", "count_zeros", "leading_zeros", "leading_ones", "trailing_zeros", "trailing_ones"]
+                        [self.random.below(6)];
                 self.method(from, name, Vec::new(), depth)
             }
             16 | 17 if matches!(ty, Primitive::U32 | Primitive::U64) => {
@@ -438,8 +455,7 @@ impl Generator<'_> {
                 match self.simple {
                     true => self.leaf(&Type::Primitive(ty)),
                     false => {
-                        let code =
-                            code!["{ let bits: ", ty.name(), " = ", code, "; bits }"];
+                        let code = code!["{ let bits: ", ty.name(), " = ", code, "; bits }"];
                         Expression::block(code)
                     }
                 }
@@ -533,9 +549,9 @@ impl Generator<'_> {
             6 => self.unary("-", ty, depth),
             7 | 8 => self.converted(ty, depth),
             9 | 10 => {
-                let name = [
-                    "abs", "sqrt", "floor", "ceil", "round", "round_ties_even", "trunc", "fract", "signum", "recip",
-                ][self.random.below(10)];
+                let name =
+                    ["abs", "sqrt", "floor", "ceil", "round", "round_ties_even", "trunc", "fract", "signum", "recip"]
+                        [self.random.below(10)];
                 self.method(ty, name, Vec::new(), depth)
             }
             11 => {
@@ -648,7 +664,7 @@ impl Generator<'_> {
         let value = match self.random.below(8) {
             0..4 => self.random.below(11) as u128,
             4 | 5 => 1 << self.random.below(bits as usize - 1),
-            6 => u128::from(self.random.bits()) * u128::from(self.random.bits()) & largest,
+            6 => (u128::from(self.random.bits()) * u128::from(self.random.bits())) & largest,
             _ => largest - self.random.below(3) as u128,
         };
         let minus = is_signed(ty) && self.random.one_in(4);
@@ -682,9 +698,6 @@ fn lossless(from: Primitive, to: Primitive) -> bool {
         Isize => matches!(from, I8 | I16 | U8 | Isize),
         Bool => from == Bool,
         to if matches!(from, F32 | F64 | Isize | Usize) => from == to,
-        to => {
-            from == to
-                || from.size() < to.size() && (is_signed(to) || !is_signed(from))
-        }
+        to => from == to || from.size() < to.size() && (is_signed(to) || !is_signed(from)),
     }
 }

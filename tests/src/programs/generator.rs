@@ -47,12 +47,13 @@ pub(super) struct Body {
     pub(super) code: Code,
 }
 
-const NAMES: &[&str] = &["x", "y", "z", "n", "sum", "item", "value", "auto", "int", "x_1", "operand", "matched", "r#try"];
+const NAMES: &[&str] =
+    &["x", "y", "z", "n", "sum", "item", "value", "auto", "int", "x_1", "operand", "matched", "r#try"];
 
 impl<'a> Generator<'a> {
     /// A function of two values of a type that gives a third.
     pub(super) fn body(random: &'a mut Random, types: &'a Types, ty: &Type) -> Body {
-        let budget = [8, 15, 15, 30, 30, 60][random.below(6)];
+        let budget = [8, 12, 12, 18, 18, 24, 45][random.below(7)];
         let mut generator = Generator {
             random,
             types,
@@ -74,7 +75,7 @@ impl<'a> Generator<'a> {
                 *name = format!("mut {name}");
             }
         }
-        let code = generator.block(Some(ty), true, budget as usize / 8);
+        let code = generator.block(Some(ty), true, 2 + budget as usize / 12);
         Body { parameters, code }
     }
 

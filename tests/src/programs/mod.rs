@@ -13,7 +13,7 @@ mod statements;
 mod types;
 mod values;
 
-pub use batch::{Failure, Kernels, Report};
+pub use batch::{Built, Failure, Report};
 
 use crate::emulator::Random;
 use batch::{Batch, Part};
@@ -34,7 +34,7 @@ pub struct Programs {
 }
 
 /// How many programs share their types and a crate.
-const IN_A_PART: usize = 1250;
+const IN_A_PART: usize = 1000;
 
 struct Program {
     ty: Type,
@@ -42,15 +42,10 @@ struct Program {
 }
 
 impl Programs {
-    /// Makes, builds and runs them all. The folder of that name in the target folder is kept: what has not changed is not
-    /// built again.
-    pub fn run(&self, folder: &str) -> Result<Report, String> {
-        self.batch(folder, 0..self.count).run()
-    }
-
-    /// The CUDA text of the first programs, as kernels: each with the prelude that it alone needs.
-    pub fn kernels(&self, folder: &str) -> Result<Kernels, String> {
-        self.batch(folder, 0..self.count).kernels()
+    /// Makes them all, and builds them as a crate. The folder of that name in the target folder is kept: what has not
+    /// changed is not built again.
+    pub fn build(&self, folder: &str) -> Result<Built, String> {
+        self.batch(folder, 0..self.count).build()
     }
 
     /// Makes a program of the seed smaller for as long as it fails.
@@ -61,8 +56,10 @@ impl Programs {
         let mut last = None;
         loop {
             // Each part that is left, by itself; all programs in one crate.
-            let parts: Vec<Option<usize>> =
-                std::iter::once(None).chain(program.body.code.parts(&without).into_iter().map(Some)).take(150).collect();
+            let parts: Vec<Option<usize>> = std::iter::once(None)
+                .chain(program.body.code.parts(&without).into_iter().map(Some))
+                .take(150)
+                .collect();
             let candidates: Vec<(usize, Type, String)> = parts
                 .iter()
                 .map(|part| {
@@ -72,8 +69,14 @@ impl Programs {
                 })
                 .collect();
             let part = Part { types: types.clone(), programs: candidates };
-            let batch = Batch { folder: folder.to_owned(), seed: self.seed, values: self.values, parts: vec![part], alone: true };
-            let failures = batch.run()?.failures;
+            let batch = Batch {
+                folder: folder.to_owned(),
+                seed: self.seed,
+                values: self.values,
+                parts: vec![part],
+                alone: true,
+            };
+            let failures = batch.build()?.run()?.failures;
             let failing = |place: usize| failures.iter().find(|failure| failure.place == place);
             let Some(whole) = failing(0) else { return Ok(last) };
             last = Some(whole.clone());

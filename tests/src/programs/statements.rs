@@ -182,6 +182,9 @@ impl Generator<'_> {
         let mut code = code![&name, if tuple { "(" } else { " { " }];
         let mut names = Vec::new();
         for (place, (field, ty)) in fields.iter().enumerate() {
+            if tuple && place > 0 && self.random.one_in(5) {
+                break;
+            }
             let pattern = match ty {
                 Type::Primitive(primitive) if refutable && self.random.one_in(2) => {
                     self.part_pattern(*primitive, &mut names)
@@ -198,9 +201,6 @@ impl Generator<'_> {
                     }
                 }
             };
-            if tuple && place > 0 && self.random.one_in(5) {
-                break;
-            }
             match tuple {
                 true => code.push(code![pattern, ", "]),
                 false => code.push(code![field, ": ", pattern, ", "]),
@@ -358,8 +358,11 @@ impl Generator<'_> {
             return self.assertion();
         }
         let typed = format!("({}, {})", self.types.name(&first), self.types.name(&second));
-        let neutral =
-            format!("let (mut {one}, mut {other}): {typed} = ({}, {});", self.types.zero(&first), self.types.zero(&second));
+        let neutral = format!(
+            "let (mut {one}, mut {other}): {typed} = ({}, {});",
+            self.types.zero(&first),
+            self.types.zero(&second)
+        );
         let annotation = if self.random.one_in(2) { format!(": {typed}") } else { String::new() };
         let values = self.contained(|this| (this.expression(&first, 2).code, this.expression(&second, 2).code));
         let code = code![format!("let ({one}, mut {other}){annotation} = ("), values.0, ", ", values.1, ");"];
