@@ -32,6 +32,7 @@ pub mod gallery;
 mod nvrtc;
 pub mod operators;
 pub mod pip;
+pub mod programs;
 pub mod reference;
 pub mod segments;
 pub mod strategies;

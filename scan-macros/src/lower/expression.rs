@@ -184,7 +184,13 @@ impl Lowerer<'_> {
             }
         };
         self.uses.insert(used);
-        Value::typed(infix(left, operator, right, rank), rank)
+        let bitwise = matches!(rank, Rank::BitAnd | Rank::BitOr | Rank::BitXor)
+            && left.is_typed()
+            && right.is_typed()
+            && !purity::is_number(&binary.left)
+            && !purity::is_number(&binary.right);
+        let typing = if bitwise { Typing::Bitwise } else { Typing::Typed };
+        Value { text: infix(left, operator, right, rank), rank, typing }
     }
 
     /// An operation of two literals without suffix. Only those are done here whose low bits depend on low bits alone, so
@@ -346,9 +352,16 @@ impl Lowerer<'_> {
     fn array(&mut self, array: &syn::ExprArray, expected: Option<&Type>) -> Value {
         self.uses.insert("index");
         let exprs: Vec<&Expr> = array.elems.iter().collect();
-        let values = self.operands(&exprs);
+        let mut values = self.operands(&exprs);
         let mut text = match (values.first(), expected) {
             (_, Some(ty @ Type::Array(_))) => self.type_text(ty),
+            // `Array{x}` of an array `x` would be that array.
+            (Some(first), _) if first.is_typed() && values.len() == 1 => {
+                self.uses.insert("repeat");
+                let item = values.pop().unwrap_or_else(Value::error);
+                let item = self.settled(item);
+                return Value::typed(Text::new("repeat<1>(").add(item).add(")"), Rank::Postfix);
+            }
             (Some(first), _) if first.is_typed() => Text::new("Array"),
             (Some(_), _) => {
                 self.errors.at(
@@ -365,7 +378,7 @@ impl Lowerer<'_> {
         text.push("{");
         for (index, value) in values.into_iter().enumerate() {
             text.push(if index > 0 { ", " } else { "" });
-            text.push(value.text);
+            text.push(self.settled(value));
         }
         Value::typed(text.add("}"), Rank::Postfix)
     }
@@ -388,7 +401,8 @@ impl Lowerer<'_> {
         // Rust evaluates the length, whatever constant it is.
         let length = &repeat.len;
         let length = Text::of(Piece::Constant(quote::quote!({ let length: usize = #length; length })));
-        Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value.text).add(")"), Rank::Postfix)
+        let value = self.settled(value);
+        Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value).add(")"), Rank::Postfix)
     }
 
     fn conditional(&mut self, branch: &ExprIf, whole: &Expr, expected: Option<&Type>) -> Value {
@@ -513,6 +527,7 @@ pub(super) fn ternary(condition: Text, then: Value, other: Value) -> Value {
     let typing = match (then.typing, other.typing) {
         (Typing::Integer(_), Typing::Integer(_)) => Typing::Integer(None),
         (Typing::Float, Typing::Float) => Typing::Float,
+        (Typing::Bitwise, _) | (_, Typing::Bitwise) => Typing::Bitwise,
         _ => Typing::Typed,
     };
     let text = condition.add(" ? ").add(then.at_least(Rank::LogicalOr)).add(" : ").add(other.text);
