@@ -52,6 +52,21 @@ impl<Op: ScanOp> Program<Op> {
         Program::segmented(op, kind, initial_value, Segments::None, overrides)
     }
 
+    /// As [`new`](Program::new), for a device with other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn planned(
+        op: Op,
+        kind: ScanKind,
+        initial_value: Option<Op::State>,
+        limits: &DeviceLimits,
+        overrides: &Overrides,
+    ) -> Result<Self, EmulatorError> {
+        Program::with_limits(op, kind, initial_value, Segments::None, limits, overrides)
+    }
+
     /// As [`new`](Program::new), of a scan that restarts. Before it runs it must be told [where](Program::with_heads).
     ///
     /// # Errors
@@ -64,6 +79,17 @@ impl<Op: ScanOp> Program<Op> {
         segments: Segments,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
+        Program::with_limits(op, kind, initial_value, segments, &DeviceLimits::BASELINE, overrides)
+    }
+
+    fn with_limits(
+        op: Op,
+        kind: ScanKind,
+        initial_value: Option<Op::State>,
+        segments: Segments,
+        limits: &DeviceLimits,
+        overrides: &Overrides,
+    ) -> Result<Self, EmulatorError> {
         let spec = match kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
@@ -71,7 +97,7 @@ impl<Op: ScanOp> Program<Op> {
         let spec = spec.with_segments(segments);
         let spec = if initial_value.is_some() { spec.with_initial_value() } else { spec };
         let operator = op.source();
-        let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, overrides)?;
+        let plan = plan(&operator, &spec, limits, overrides)?;
         let source = render_for(&operator, &plan, Target::Host)?;
         Ok(Program { op, initial_value, heads: None, plan, source })
     }
