@@ -234,7 +234,7 @@ impl Shape {
     }
 
     fn result_bytes(self) -> u32 {
-        self.threads.saturating_mul(self.run).saturating_mul(self.sizes.output).saturating_add(16)
+        self.threads.saturating_mul(self.run).saturating_mul(self.sizes.output)
     }
 
     fn dynamic_bytes(self, stages: u32) -> u32 {

@@ -78,6 +78,15 @@ impl Plan {
         }
     }
 
+    /// Bytes of shared memory that launches of the kernel with this role ask for, at the most.
+    pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
+        let ahead = self.long.as_ref().map_or(self, |long| &long.plan);
+        match (&ahead.pipeline, kernel) {
+            (Some(pipeline), "scan_look_ahead") => pipeline.dynamic_shared_bytes,
+            _ => 0,
+        }
+    }
+
     /// The launches that scan `len` elements; none where `len` is zero.
     ///
     /// # Errors

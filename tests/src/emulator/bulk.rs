@@ -280,11 +280,12 @@ impl Machine {
         let request = pending.request(Access::Read, copy.from);
         self.count_access(copy.from_buffer, &request)?;
         let view = self.view_of_copy(pending);
-        let (bytes, writers) = buffer_of(&mut self.memory, &mut self.blocks, pending.slot, copy.from_buffer, |buffer| {
-            let start = buffer.access(&request, &view)?;
-            let end = start + copy.bytes as usize;
-            Ok((buffer.bytes[start..end].to_vec(), buffer.writers(start, end).collect::<Vec<_>>()))
-        })?;
+        let (bytes, writers) =
+            buffer_of(&mut self.memory, &mut self.blocks, pending.slot, copy.from_buffer, |buffer| {
+                let start = buffer.access(&request, &view)?;
+                let end = start + copy.bytes as usize;
+                Ok((buffer.bytes[start..end].to_vec(), buffer.writers(start, end).collect::<Vec<_>>()))
+            })?;
         if copy.from_buffer & SHARED != 0
             && let Some(block) = &self.blocks[pending.slot]
         {
