@@ -115,7 +115,10 @@ pub(crate) fn plan_look_ahead(
         Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
     };
     let room = limits.shared_bytes_per_block_optin;
-    let mut shapes = TEAMS.into_iter().filter_map(|(threads, teams)| {
+    // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
+    let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
+    let runs = std::iter::successors(Some(run), shorter);
+    let mut shapes = runs.flat_map(|run| TEAMS.map(|teams| (run, teams))).filter_map(|(run, (threads, teams))| {
         let shape = Shape {
             sizes,
             run,
@@ -139,7 +142,7 @@ pub(crate) fn plan_look_ahead(
         );
         return Err(PlanError::Run { run, why });
     };
-    let Shape { threads, teams, .. } = shape;
+    let Shape { threads, teams, run, .. } = shape;
     let tile = threads * run;
     let pipeline = Pipeline {
         teams,

@@ -63,7 +63,7 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
             let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
             let seed = mixed(index * 64 + run);
             let emulator = Emulator::new(seed);
-            let emulator = prepare(if seed % 3 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
             let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
             let results = [
                 program.verify(&emulator, &input).err(),

@@ -12,7 +12,7 @@ use scan_tests::{
     emulator::{Emulator, Memory, Module},
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference,
-    strategies::{self, CARRIES},
+    strategies::{self, CARRIES, LOOK_AHEAD},
 };
 
 const TREES: [Reduction; 3] = [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened];
@@ -113,7 +113,7 @@ fn trees_in_the_emulator() {
 #[test]
 fn totals_in_the_emulator() {
     let strategies = strategies::all().filter(|strategy| strategy.block == strategies::all().next().unwrap().block);
-    for strategy in strategies {
+    for strategy in strategies.chain([LOOK_AHEAD]) {
         for with_initial_value in [false, true] {
             let spec = ScanSpec::exclusive().with_total();
             let spec = if with_initial_value { spec.with_initial_value() } else { spec };

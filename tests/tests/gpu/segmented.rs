@@ -18,7 +18,7 @@ use crate::{Outcome, Trials, ensure};
 type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
 
 pub(crate) fn add(trials: &mut Trials) {
-    for strategy in strategies::all() {
+    for strategy in strategies::all_segmented() {
         trials.add(format!("segmented: {strategy}"), move || {
             climb::<Restart>(strategy, &[1, 2, 31, 33, 64, 65, 1_019], Some(32), places)?;
             climb::<PolynomialHash>(strategy, &[65, 1_025], Some(64), |begins| inputs::<PolynomialHash>(begins.len()))?;
