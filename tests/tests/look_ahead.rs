@@ -112,3 +112,62 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
     let EmulatorError::Plan(PlanError::Strategy { why, .. }) = error else { panic!("{error}") };
     assert!(why.contains("warp shuffles"), "{why}");
 }
+
+/// Changes of the text, one at a time: some run shows each.
+#[test]
+fn planted_faults_are_found() {
+    let program = program::<Interval>((96, 2, 3, 4, 4), (ScanKind::Exclusive, true));
+    let changes = [
+        ("wait(&taken[stage], (use - 1) % 2);", ""),
+        ("wait(&loaded[stage], use % 2);", ""),
+        ("wait(&reduced[team], turn % 2);", ""),
+        ("wait(&told[team], turn % 2);", ""),
+        ("wait(&known[team], turn % 2);", ""),
+        ("wait(&written[team], turn % 2);\n        if (whole && lane", "if (whole && lane"),
+        ("wait(&written[team], turn % 2);\n        write_words", "write_words"),
+        ("wait_for_copies_out(); // there is room again for results", ""),
+        ("wait_for_copies_out(); // they read the memory of this block", ""),
+        ("        show_to_copies();\n", ""),
+        ("warp_sums[2 * team + turn % 2]", "warp_sums[2 * team]"),
+        ("begin_barrier(&taken[stage], TEAM_WARPS)", "begin_barrier(&taken[stage], 1)"),
+        ("begin_barrier(&reduced[team], TEAM_WARPS)", "begin_barrier(&reduced[team], 1)"),
+        ("begin_barrier(&written[team], TEAM_WARPS)", "begin_barrier(&written[team], 1)"),
+        ("      begin_barrier(&known[team], 1);\n", ""),
+        ("  __syncthreads();\n\n  // Where the gap", "\n  // Where the gap"),
+        ("if (team_warp > first_warp && lanes > 0)", "if (team_warp > first_warp)"),
+        ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
+        ("arrived[k] = k >= mine;", "arrived[k] = k > 0;"),
+        ("if (k < mine) {", "if (k < mine && k < 2) {"),
+        ("combine(sum, sums[k])", "combine(sums[k], sum)"),
+        ("interval.combine(sum, window)", "interval.combine(window, sum)"),
+        ("interval.combine(before, earlier_warps)", "interval.combine(earlier_warps, before)"),
+        ("interval.combine(before, earlier_lanes)", "interval.combine(earlier_lanes, before)"),
+        ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
+        ("folded += count;", "folded += count + 1;"),
+        ("sum = initial_value;", "sum = interval.identity();"),
+    ];
+    let planted: Vec<_> = changes
+        .iter()
+        .map(|(from, to)| {
+            let text = &program.source.text;
+            assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once");
+            let mut planted = program.clone();
+            planted.source.text = text.replace(from, to);
+            planted
+        })
+        .collect();
+    Module::compile(&planted.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Interval>| {
+        (0..24).any(|seed| {
+            let input: Vec<Span> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(Interval::input).collect();
+            let emulator = Emulator::new(seed).check(adjacent).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
+            let offsets = [(0, 0), (1, 1), (1, 0)][seed as usize % 3];
+            program.verify_at_offset(&emulator, &input, offsets).is_err()
+        })
+    };
+    assert!(!is_found(&program), "nothing is planted");
+    let survivors: Vec<_> =
+        changes.iter().zip(&planted).filter(|(_, program)| !is_found(program)).map(|(change, _)| change).collect();
+    assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}

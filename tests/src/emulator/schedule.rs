@@ -139,8 +139,8 @@ impl Scheduler {
     fn resume_paused(&mut self) {
         let hopeless =
             machine(|machine| self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, ROUNDS)));
-        if hopeless && self.ready.is_empty() {
-            return;
+        if hopeless {
+            return; // until something changes: those that are ready may yet change something
         }
         for (slot, thread) in self.paused.drain(..) {
             machine(|machine| machine.wake(slot, thread));
