@@ -239,6 +239,7 @@ impl Plan {
             "scan_totals" => self.totals_cost(launch, length(launch)),
             "carry_totals" => self.carry_totals_cost(launch, length(launch)),
             "carry_sections" => self.carry_sections_cost(launch, len),
+            "scan_look_ahead" => self.long.as_ref().map_or(self, |long| &long.plan).look_ahead_cost(launch, len),
             _ => self.single_pass_cost(launch, len),
         });
         Ok(Cost { launches: launches.collect() })
@@ -396,6 +397,101 @@ impl Plan {
             global_written: len * self.output_bytes + sent * message + 4 * counter * tiles,
         }
     }
+}
+
+impl Plan {
+    /// Look-ahead, from an address at which tiles begin. No block waits for a barrier once it works, so the steps are those of
+    /// the thread that has the most to do: one of a team, or one that folds the sums of tiles.
+    fn look_ahead_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let pipeline = self.pipeline.unwrap_or_default();
+        let [(full, tile), (last, rest)] = self.tiles(len);
+        let (tiles, blocks, teams) = (full + last, u64::from(launch.blocks), u64::from(pipeline.teams));
+        let tile_of = |number: u64, any: bool| self.team_cost(if number < full { tile } else { rest }, any);
+        let initial = self.spec.initial_value;
+        let (first, later) = (tile_of(0, initial), self.team_cost(tile, true));
+        let (mut applications, mut steps, mut read) = (0, 0, 0);
+        for block in 0..blocks {
+            let rounds = (tiles - 1 - block) / blocks + 1;
+            // The teams: what each thread of each applies.
+            for team in 0..teams.min(rounds) {
+                let turns = (rounds - 1 - team) / teams + 1;
+                let mut threads = vec![0; self.threads as usize];
+                let mut add = |cost: &[u64], times: u64| {
+                    threads.iter_mut().zip(cost).for_each(|(sum, cost)| *sum += cost * times);
+                };
+                let number = |turn: u64| block + (team + turn * teams) * blocks;
+                let (has_first, has_last) = (number(0) == 0, number(turns - 1) == full && full > 0);
+                add(&later, turns - u64::from(has_first) - u64::from(has_last));
+                if has_first {
+                    add(&first, 1);
+                }
+                if has_last {
+                    add(&tile_of(full, true), 1);
+                }
+                applications += threads.iter().sum::<u64>();
+                steps = threads.into_iter().max().unwrap_or(0).max(steps);
+            }
+            // The warp that folds the sums of the tiles before each of the block's own.
+            let (mut lanes, mut folded, mut any) = ([0; WARP as usize], 0, initial);
+            for round in 0..rounds {
+                let number = block + round * blocks;
+                while folded < number {
+                    let count = (number - folded).min(WARP * u64::from(pipeline.look_run));
+                    let runs = count.div_ceil(pipeline.look_run.into());
+                    for (lane, applied) in (0..).zip(&mut lanes) {
+                        let own = count.saturating_sub(lane * u64::from(pipeline.look_run));
+                        *applied += own.min(pipeline.look_run.into()).saturating_sub(1);
+                        *applied += warp_scan_steps(lane, runs) + u64::from(any);
+                    }
+                    any = true;
+                    folded += count;
+                }
+            }
+            if self.spec.total && (tiles - 1) % blocks == block {
+                lanes[0] += u64::from(any);
+                read += 1;
+            }
+            read += folded;
+            applications += lanes.iter().sum::<u64>();
+            steps = lanes.into_iter().max().unwrap_or(0).max(steps);
+        }
+        let message = message_bytes(self.state_bytes);
+        // A tile that is not whole is read where it lies, once to reduce it and once to scan it.
+        let reread = if rest < tile { rest } else { 0 };
+        LaunchCost {
+            kernel: launch.kernel,
+            applications: applications.into(),
+            steps: steps.into(),
+            barriers: 1,
+            global_read: (len + reread) * self.input_bytes + read * message,
+            global_written: len * self.output_bytes + tiles * message,
+        }
+    }
+
+    /// What each thread of a team applies for a tile of `n` elements, with anything before it or not.
+    fn team_cost(&self, n: u64, any: bool) -> Vec<u64> {
+        let run = u64::from(self.run);
+        let active = n.div_ceil(run);
+        let warps = active.div_ceil(WARP);
+        let of_thread = |thread: u64| {
+            let (warp, lane) = (thread / WARP, thread % WARP);
+            let lanes = active.saturating_sub(warp * WARP).min(WARP);
+            let own = n.saturating_sub(thread * run).min(run);
+            let reduce = own.saturating_sub(1);
+            let scans = warp_scan_steps(lane, lanes) + if warp == 0 { warp_scan_steps(lane, warps) } else { 0 };
+            let from_warps = warp > 0 && lanes > 0;
+            let from_lanes = 0 < lane && lane < lanes;
+            let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
+            let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
+            reduce + scans + before + scan
+        };
+        (0..u64::from(self.threads)).map(of_thread).collect()
+    }
+}
+
+/// What a lane applies in the scan of a warp of which `count` lanes have values.
+fn warp_scan_steps(lane: u64, count: u64) -> u64 {
+    if 0 < lane && lane < count { log_down(lane) + 1 } else { 0 }
 }
 
 /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile but the

@@ -13,6 +13,7 @@ mod element;
 mod error;
 mod limits;
 mod literal;
+mod look_ahead;
 mod names;
 mod operator;
 mod operator_text;
@@ -30,6 +31,7 @@ pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles}
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::RenderError;
 pub use limits::{Architecture, DeviceLimits};
+pub use look_ahead::{Long, Pipeline};
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
 pub use operator_text::Target;
 #[doc(hidden)]

@@ -29,6 +29,8 @@ pub struct DeviceLimits {
     pub threads_per_block: u32,
     /// The most shared memory a block can declare, in bytes.
     pub shared_bytes_per_block: u32,
+    /// The most shared memory a block can have where its launch asks for it, in bytes.
+    pub shared_bytes_per_block_optin: u32,
     /// The most blocks a grid can have.
     pub blocks_per_grid: u64,
 }
@@ -41,6 +43,7 @@ impl DeviceLimits {
         multiprocessors: 132,
         threads_per_block: 1024,
         shared_bytes_per_block: 48 * 1024,
+        shared_bytes_per_block_optin: 48 * 1024,
         blocks_per_grid: (1 << 31) - 1,
     };
 

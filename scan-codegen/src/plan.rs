@@ -5,6 +5,7 @@ use std::fmt;
 use crate::{
     element::ElementType,
     limits::DeviceLimits,
+    look_ahead::{Long, Pipeline, plan_long, plan_look_ahead},
     operator::OpSource,
     segments::Segments,
     spec::{ScanKind, ScanSpec},
@@ -31,6 +32,12 @@ pub struct Overrides {
     pub threads: Option<u32>,
     /// Elements that a thread scans on its own, in a coarsened block scan.
     pub run: Option<u32>,
+    /// Teams of a block ([`Pipeline::teams`]).
+    pub teams: Option<u32>,
+    /// Stages of shared memory ([`Pipeline::stages`]).
+    pub stages: Option<u32>,
+    /// The most blocks that stay ([`Pipeline::blocks`]).
+    pub blocks: Option<u32>,
 }
 
 /// The shape of the kernels for one scan. [`plan`] makes one; its `Display` tells it in words.
@@ -41,11 +48,11 @@ pub struct Plan {
     pub spec: ScanSpec,
     /// The algorithm.
     pub strategy: Strategy,
-    /// Threads of a block.
+    /// Threads that scan a tile together: those of a block, or of a team of it where there are teams.
     pub threads: u32,
     /// Elements that a thread scans on its own; 1 where the block scan is not coarsened.
     pub run: u32,
-    /// Elements that a block scans at once.
+    /// Elements that a block, or a team of it, scans at once.
     pub tile: u32,
     /// Bytes of shared memory that a block declares.
     pub shared_bytes: u32,
@@ -54,6 +61,10 @@ pub struct Plan {
     pub partials_in_output: bool,
     /// The most elements that one scan can have under this plan.
     pub max_len: u64,
+    /// The line along which look-ahead works; `None` with another way to carry.
+    pub pipeline: Option<Pipeline>,
+    /// What takes over for long inputs, where the caller names no algorithm.
+    pub long: Option<Long>,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
     pub(crate) state_bytes: u64,
@@ -98,6 +109,14 @@ pub enum PlanError {
     /// A scan that restarts has no one total.
     #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
     TotalOfSegments,
+    /// The algorithm cannot do this.
+    #[error("{strategy} cannot be had here: {why}")]
+    Strategy {
+        /// The algorithm.
+        strategy: String,
+        /// What stands against it, and what to do.
+        why: String,
+    },
     /// The requested number of threads cannot be had.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
@@ -160,6 +179,9 @@ pub fn plan(
     if spec.total && !spec.segments.is_none() {
         return Err(PlanError::TotalOfSegments);
     }
+    if strategy.carry == Carry::LookAhead {
+        return plan_look_ahead(operator, spec, limits, overrides, strategy);
+    }
 
     let state_bytes = operator.state.size as u32;
     let segmented = !spec.segments.is_none();
@@ -191,6 +213,8 @@ pub fn plan(
             Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(shape.tile()),
             _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
+        pipeline: None,
+        long: plan_long(operator, spec, limits, overrides),
         network_slots: shape.network_slots(),
         state_bytes: u64::from(state_bytes),
         input_bytes: operator.input.size as u64,
@@ -296,16 +320,33 @@ impl Shape {
     }
 }
 
-/// Bytes of a message between blocks: words of sixteen bytes, twelve of them payload.
+/// Words of a sum that a packet of a message between blocks has room for, beside its tag.
+pub(crate) fn packet_payload(state_bytes: u64) -> u64 {
+    if state_bytes <= 4 { 1 } else { 3 }
+}
+
+/// Bytes of a message between blocks: packets of a tag and a part of the sum.
 pub(crate) fn message_bytes(state_bytes: u64) -> u64 {
-    state_bytes.div_ceil(12) * 16
+    let payload = packet_payload(state_bytes);
+    state_bytes.div_ceil(4 * payload) * (payload + 1) * 4
 }
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.spec)?;
         writeln!(f, "  strategy  {}", self.strategy)?;
-        writeln!(f, "  block     {} threads, {} bytes of shared memory", self.threads, self.shared_bytes)?;
+        match &self.pipeline {
+            None => writeln!(f, "  block     {} threads, {} bytes of shared memory", self.threads, self.shared_bytes)?,
+            Some(pipeline) => {
+                let Pipeline { teams, stages, blocks, dynamic_shared_bytes, .. } = pipeline;
+                writeln!(
+                    f,
+                    "  blocks    {blocks} at most, {} bytes of shared memory each",
+                    self.shared_bytes + dynamic_shared_bytes
+                )?;
+                writeln!(f, "  pipeline  {teams} teams of {} threads, {stages} stages", self.threads)?;
+            }
+        }
         write!(f, "  tile      {} elements", self.tile)?;
         if self.strategy.block.coarsened {
             write!(f, ", {} a thread", self.run)?;
@@ -313,10 +354,14 @@ impl fmt::Display for Plan {
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match self.strategy.carry {
             Carry::OneBlock => Ok(()),
-            Carry::Chained(_) | Carry::LookBack => {
+            Carry::Chained(_) | Carry::LookBack | Carry::LookAhead => {
                 write!(f, "\n  messages  {} bytes a tile", message_bytes(self.state_bytes))
             }
             Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
+        }?;
+        match &self.long {
+            Some(Long { from, plan }) => write!(f, "\nfrom {from} elements on: {plan}"),
+            None => Ok(()),
         }
     }
 }
@@ -329,7 +374,7 @@ mod tests {
     const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
 
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
-        let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), run: None };
+        let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), ..Overrides::default() };
         plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
 

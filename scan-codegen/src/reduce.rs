@@ -127,13 +127,13 @@ impl ReductionPlan {
             let blocks = elements.div_ceil(u64::from(self.tile));
             let sums = Workspace(workspace.reserve(blocks * self.state_bytes));
             let arguments = vec![Operator, from, sums, Length(elements)];
-            launches.push(Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments });
+            launches.push(Launch::new(kernel, blocks as u32, self.threads, arguments));
             (from, elements) = (sums, blocks);
         }
         if len > 0 {
             let mut arguments = vec![Operator, from, Output];
             arguments.extend(self.initial_value.then_some(InitialValue));
-            launches.push(Launch { kernel: "reduce_end", blocks: 1, threads: 1, arguments });
+            launches.push(Launch::new("reduce_end", 1, 1, arguments));
         }
         Ok(Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: 0, launches })
     }

@@ -7,7 +7,7 @@ use crate::{
     error::RenderError,
     operator::OpSource,
     operator_text::{OperatorText, Target, operator_text},
-    plan::Plan,
+    plan::{Plan, packet_payload},
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
@@ -63,6 +63,9 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
 /// The templates that make up the kernels of a plan, in order.
 fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened } = plan.strategy.block;
+    if plan.strategy.carry == Carry::LookAhead {
+        return vec!["machine", "message", "look_ahead"];
+    }
     let mut parts = Vec::new();
     let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack);
     if network == Network::WarpShuffle || single_pass || !plan.spec.segments.is_none() {
@@ -78,6 +81,9 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     }
     if plan.strategy.carry != Carry::OneBlock {
         parts.push(plan.strategy.carry.name());
+    }
+    if plan.long.is_some() {
+        parts.push("look_ahead");
     }
     parts
 }
@@ -117,8 +123,27 @@ struct Words<'a> {
     /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
     shuffles: bool,
     votes: bool,
+    fetches: bool,
     counts: bool,
     messages: bool,
+    packet_payload: u64,
+    /// The pipeline of look-ahead, and whether it has to bring the scan of a warp along.
+    looks_ahead: bool,
+    brings_scan_warp: bool,
+    team: u32,
+    teams: u32,
+    stages: u32,
+    team_run: u32,
+    team_tile: u32,
+    look_run: u32,
+    block_threads: u32,
+    input_unit: u32,
+    input_units: u32,
+    input_odd: bool,
+    output_unit: u32,
+    output_units: u32,
+    /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
+    copy_grain: u64,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
     network_exclusive: bool,
     tile_exclusive: bool,
@@ -139,6 +164,12 @@ impl<'a> Words<'a> {
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
         let segments = plan.spec.segments.words();
+        let ahead = plan.long.as_ref().map_or(plan, |long| &long.plan);
+        let pipeline = ahead.pipeline.unwrap_or_default();
+        let looks_ahead = ahead.pipeline.is_some();
+        let units = |bytes: u64, unit: u32| (bytes as u32 * ahead.run).checked_div(unit).unwrap_or(0);
+        let (input_units, output_units) =
+            (units(plan.input_bytes, pipeline.input_unit), units(plan.output_bytes, pipeline.output_unit));
         Words {
             op: &text.operator,
             value: &text.value,
@@ -168,8 +199,25 @@ impl<'a> Words<'a> {
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
             votes: carry == Carry::LookBack,
+            fetches: carry == Carry::LookBack || looks_ahead,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
-            messages: matches!(carry, Carry::LookBack | Carry::Chained(_)),
+            messages: matches!(carry, Carry::LookBack | Carry::Chained(_) | Carry::LookAhead),
+            packet_payload: packet_payload(plan.state_bytes),
+            looks_ahead,
+            brings_scan_warp: carry == Carry::LookAhead,
+            team: ahead.threads,
+            teams: pipeline.teams,
+            stages: pipeline.stages,
+            team_run: ahead.run,
+            team_tile: ahead.tile,
+            look_run: pipeline.look_run,
+            block_threads: pipeline.block_threads(ahead.threads),
+            input_unit: pipeline.input_unit,
+            input_units,
+            input_odd: input_units % 2 == 1,
+            output_unit: pipeline.output_unit,
+            output_units,
+            copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
             network_exclusive,
             tile_exclusive,
             covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },

@@ -26,6 +26,10 @@ pub struct Launch {
     pub blocks: u32,
     /// Threads of each block.
     pub threads: u32,
+    /// Bytes of shared memory that each block asks for beyond what the kernel declares.
+    pub dynamic_shared_bytes: u32,
+    /// Whether the blocks wait for each other in a way that needs all of them on the device at once: a cooperative launch.
+    pub cooperative: bool,
     /// The arguments, in order.
     pub arguments: Vec<Argument>,
 }
@@ -54,6 +58,13 @@ pub enum Argument {
     OffsetCount,
 }
 
+impl Launch {
+    /// An ordinary launch.
+    pub(crate) fn new(kernel: &'static str, blocks: u32, threads: u32, arguments: Vec<Argument>) -> Self {
+        Launch { kernel, blocks, threads, dynamic_shared_bytes: 0, cooperative: false, arguments }
+    }
+}
+
 impl Plan {
     /// The roles of the kernels that schedules of this plan may launch.
     pub fn kernels(&self) -> &'static [&'static str] {
@@ -61,7 +72,18 @@ impl Plan {
             Carry::OneBlock => &["scan_block"],
             Carry::Hierarchical => &["scan_block", "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
             Carry::Chained(_) => &["scan_block", "scan_chained"],
+            Carry::LookBack if self.long.is_some() => &["scan_block", "scan_look_back", "scan_look_ahead"],
             Carry::LookBack => &["scan_block", "scan_look_back"],
+            Carry::LookAhead => &["scan_look_ahead"],
+        }
+    }
+
+    /// Bytes of shared memory that launches of the kernel with this role ask for, at the most.
+    pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
+        let ahead = self.long.as_ref().map_or(self, |long| &long.plan);
+        match (&ahead.pipeline, kernel) {
+            (Some(pipeline), "scan_look_ahead") => pipeline.dynamic_shared_bytes,
+            _ => 0,
         }
     }
 
@@ -74,8 +96,14 @@ impl Plan {
         if len > self.max_len {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
+        if let Some(long) = &self.long
+            && len >= long.from
+        {
+            return long.plan.schedule(len);
+        }
         Ok(match self.strategy.carry {
             _ if len == 0 => Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: Vec::new() },
+            Carry::LookAhead => self.look_ahead(len),
             _ if len <= u64::from(self.tile) => self.one_block(len),
             Carry::OneBlock => self.one_block(len),
             Carry::Hierarchical => self.hierarchical(len),
@@ -90,7 +118,7 @@ impl Plan {
         let arguments =
             [vec![Operator, Input], self.heads(), vec![Output, Length(len)], self.initial_value(), self.total()]
                 .concat();
-        let launch = Launch { kernel: "scan_block", blocks: 1, threads: self.threads, arguments };
+        let launch = Launch::new("scan_block", 1, self.threads, arguments);
         Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: vec![launch] }
     }
 
@@ -112,11 +140,8 @@ impl Plan {
             true => Output,
             false => Workspace(workspace.reserve(len * self.state_bytes)),
         };
-        let launch = |kernel, elements: u64, arguments| Launch {
-            kernel,
-            blocks: elements.div_ceil(tile) as u32,
-            threads: self.threads,
-            arguments,
+        let launch = |kernel, elements: u64, arguments| {
+            Launch::new(kernel, elements.div_ceil(tile) as u32, self.threads, arguments)
         };
         let scan_totals = |pair: &[Level]| {
             let (level, above) = (&pair[0], &pair[1]);
@@ -160,8 +185,29 @@ impl Plan {
         arguments.push(Length(len));
         arguments.extend(self.initial_value());
         arguments.extend(self.total());
-        let launch = Launch { kernel, blocks: blocks as u32, threads: self.threads, arguments };
+        let launch = Launch::new(kernel, blocks as u32, self.threads, arguments);
         Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: workspace.bytes(), launches: vec![launch] }
+    }
+
+    /// One kernel whose blocks stay.
+    fn look_ahead(&self, len: u64) -> Schedule {
+        use Argument::*;
+        let pipeline = self.pipeline.unwrap_or_default();
+        let tiles = len.div_ceil(u64::from(self.tile));
+        // A gap before the first element may make one more.
+        let messages = Workspace(0);
+        let bytes = (tiles + 1) * message_bytes(self.state_bytes);
+        let arguments =
+            [vec![Operator, Input, Output, messages, Length(len)], self.initial_value(), self.total()].concat();
+        let launch = Launch {
+            kernel: "scan_look_ahead",
+            blocks: tiles.min(u64::from(pipeline.blocks)) as u32,
+            threads: pipeline.block_threads(self.threads),
+            dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
+            cooperative: true,
+            arguments,
+        };
+        Schedule { workspace_bytes: bytes, zeroed_bytes: bytes, launches: vec![launch] }
     }
 
     fn is_segmented(&self) -> bool {
@@ -221,7 +267,7 @@ mod tests {
 
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
-        let overrides = Overrides { strategy: Some(strategy), threads: Some(threads), run: None };
+        let overrides = Overrides { strategy: Some(strategy), threads: Some(threads), ..Overrides::default() };
         plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
 

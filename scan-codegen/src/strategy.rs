@@ -84,6 +84,10 @@ pub enum Carry {
     /// Merrill and Garland 2016: one kernel, each block looks back over the tiles before its own. Floats may differ from run
     /// to run in their last bits, because the grouping depends on which sums a block finds ready.
     LookBack,
+    /// Maleki, Yang and Burtscher 2016: one kernel whose blocks stay, as many as the device has room for at once, and take the
+    /// tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block folds the sums of all
+    /// tiles in their order. Floats come out the same in every run. It needs `sm_90`, and goes with runs over warp shuffles.
+    LookAhead,
 }
 
 /// How blocks that wait for each other share out the tiles.
@@ -131,6 +135,7 @@ impl Carry {
             Carry::Hierarchical => "hierarchical",
             Carry::Chained(_) => "chained",
             Carry::LookBack => "look_back",
+            Carry::LookAhead => "look_ahead",
         }
     }
 }
@@ -165,6 +170,7 @@ impl fmt::Display for Carry {
             Carry::Chained(TileNumbers::Counter) => "chained",
             Carry::Chained(TileNumbers::BlockIndex) => "chained by block index",
             Carry::LookBack => "look-back",
+            Carry::LookAhead => "look-ahead",
         })
     }
 }

@@ -7,9 +7,10 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 23] = [
+const PARTS: [(&str, &str); 26] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
+    ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
@@ -19,12 +20,14 @@ const PARTS: [(&str, &str); 23] = [
     ("hillis_steele", include_str!("../templates/block/hillis_steele.cu.tera")),
     ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
     ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
+    ("scan_warp", include_str!("../templates/block/scan_warp.cu.tera").trim_ascii_end()),
     ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
     ("message", include_str!("../templates/carry/message.cu.tera")),
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
+    ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
     ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),

@@ -75,6 +75,13 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
+    /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
+    /// the CPU.
+    pub fn overrides(mut self, overrides: Overrides) -> Self {
+        self.overrides = overrides;
+        self
+    }
+
     fn spec(&self, segments: &Segments) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),

@@ -17,7 +17,7 @@ pub const NETWORKS: [Network; 11] = [
     Network::WarpShuffle,
 ];
 
-/// Every way to carry between tiles.
+/// Every way to carry between tiles that goes with every network.
 pub const CARRIES: [Carry; 5] = [
     Carry::OneBlock,
     Carry::Hierarchical,
@@ -26,10 +26,20 @@ pub const CARRIES: [Carry; 5] = [
     Carry::LookBack,
 ];
 
-/// Every strategy: each network, over single elements and over runs, with each way to carry.
+/// The one that goes with one network only.
+pub const LOOK_AHEAD: Strategy =
+    Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
+
+/// Every strategy: each network, over single elements and over runs, with each way to carry that goes with it.
 pub fn all() -> impl Iterator<Item = Strategy> {
     NETWORKS
         .into_iter()
         .flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)])
         .flat_map(|block| CARRIES.into_iter().map(move |carry| Strategy { block, carry }))
+        .chain([LOOK_AHEAD])
+}
+
+/// Those that can restart.
+pub fn all_segmented() -> impl Iterator<Item = Strategy> {
+    all().filter(|strategy| strategy.carry != Carry::LookAhead)
 }

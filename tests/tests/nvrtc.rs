@@ -1,14 +1,15 @@
 //! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
 
 use rayon::prelude::*;
-use scan_runtime::{Architecture, Error, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op};
+use scan_codegen::{DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, render};
+use scan_runtime::{Architecture, Carry, Error, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op};
 use scan_tests::{
     configure,
     operators::{MatrixProduct, TestOperator, Visitor, visit_all},
     reference::WAYS,
     restart,
     segments::Heads,
-    strategies,
+    strategies::{self, LOOK_AHEAD},
 };
 
 const fn sm(major: u32, minor: u32) -> Architecture {
@@ -54,6 +55,14 @@ fn every_kernel_compiles_without_a_word() {
     assert!(compile.compiled >= 300, "{} compiled", compile.compiled);
 }
 
+/// The architectures in turn, as far as they can do it.
+fn architecture_for(strategy: Strategy, index: usize) -> Architecture {
+    match strategy.carry {
+        Carry::LookAhead => ARCHITECTURES[4 + index % 3],
+        _ => ARCHITECTURES[index % ARCHITECTURES.len()],
+    }
+}
+
 /// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest, and one
 /// whose elements leave a block the fewest threads.
 #[test]
@@ -61,7 +70,7 @@ fn every_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let compile = |(index, strategy): (usize, Strategy)| {
-        let (way, architecture) = (WAYS[index % WAYS.len()], ARCHITECTURES[index % ARCHITECTURES.len()]);
+        let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
         let large = configure::<MatrixProduct<4>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
         let failure = |source| match nvrtc::compile(source, "operator", architecture) {
@@ -73,6 +82,50 @@ fn every_strategy_compiles_without_a_word() {
     };
     let strategies: Vec<_> = strategies::all().enumerate().collect();
     let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Look-ahead as a device plans it that has shared memory for it: each operator, the ways and the architectures in turn.
+struct CompileAhead {
+    sources: Vec<(String, KernelSource, Architecture)>,
+}
+
+impl Visitor for CompileAhead {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        let index = self.sources.len();
+        let architecture = architecture_for(LOOK_AHEAD, index);
+        let mut limits = DeviceLimits::new(architecture, 132);
+        limits.shared_bytes_per_block_optin = 227 * 1024;
+        let (kind, with_initial_value) = WAYS[index % WAYS.len()];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if with_initial_value { spec.with_initial_value() } else { spec };
+        let mut overrides = Overrides::default();
+        // The largest elements are not scanned so unless that is asked for.
+        if size_of::<Op::Item>() > 64 {
+            overrides.strategy = Some(LOOK_AHEAD);
+        }
+        let operator = Op::new().source();
+        let plan = plan(&operator, &spec, &limits, &overrides).unwrap();
+        assert!(plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
+        self.sources.push((name.to_owned(), render(&operator, &plan).unwrap(), architecture));
+    }
+}
+
+#[test]
+fn look_ahead_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let mut ahead = CompileAhead { sources: Vec::new() };
+    visit_all(&mut ahead);
+    let failure = |(name, source, architecture): (String, KernelSource, Architecture)| match nvrtc::compile(
+        &source,
+        &name,
+        architecture,
+    ) {
+        Ok(compiled) if compiled.log.is_empty() => None,
+        Ok(compiled) => Some(format!("{name}, {architecture}:\n{}", compiled.log)),
+        Err(error) => Some(format!("{name}: {error}")),
+    };
+    let failures: Vec<_> = ahead.sources.into_par_iter().filter_map(failure).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
@@ -95,7 +148,7 @@ fn every_segmented_strategy_compiles_without_a_word() {
         };
         [failure(&small), failure(&large)]
     };
-    let strategies: Vec<_> = strategies::all().enumerate().collect();
+    let strategies: Vec<_> = strategies::all_segmented().enumerate().collect();
     let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }

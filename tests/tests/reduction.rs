@@ -8,7 +8,7 @@ use scan_tests::{
     emulator::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference,
-    strategies::{self, CARRIES},
+    strategies::{self, CARRIES, LOOK_AHEAD},
 };
 
 const TREES: [Reduction; 3] = [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened];
@@ -66,7 +66,7 @@ fn trees_in_the_emulator() {
 #[test]
 fn totals_in_the_emulator() {
     let strategies = strategies::all().filter(|strategy| strategy.block == strategies::all().next().unwrap().block);
-    for strategy in strategies {
+    for strategy in strategies.chain([LOOK_AHEAD]) {
         for initial_value in [None, Some(Interval::initial_value())] {
             let mut overrides = Overrides::default();
             overrides.strategy = Some(strategy);

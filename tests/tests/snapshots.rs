@@ -3,7 +3,7 @@
 use scan_runtime::{BlockScan, Carry, Network, Scan, ScanOp, Scanner, SegmentedScan, Strategy, ops};
 use scan_tests::{
     operators::{Affine, MixedSum, TestOperator, compose},
-    strategies::{CARRIES, NETWORKS},
+    strategies::{CARRIES, LOOK_AHEAD, NETWORKS},
 };
 
 fn text<Op: ScanOp>(scan: Scan<'_, Op>) -> String {
@@ -71,6 +71,19 @@ fn every_carry() {
         let source = scan.cuda_source().unwrap().text;
         let from = source.find("// ---- One block").unwrap();
         insta::assert_snapshot!(format!("carry_{}", slug(carry)), &source[from..]);
+    }
+}
+
+#[test]
+fn look_ahead() {
+    let scanner = Scanner::cpu();
+    for (name, text) in [
+        ("bytes", text(scanner.scan(ops::sum::<u8>()).strategy(LOOK_AHEAD))),
+        ("structs", text(scanner.scan(MixedSum).exclusive().init(MixedSum::initial_value()).strategy(LOOK_AHEAD))),
+    ] {
+        let (plan, source) = text.split_once("\n\n").unwrap();
+        let from = source.find("// The shared memory").unwrap();
+        insta::assert_snapshot!(format!("look_ahead_{name}"), format!("{plan}\n\n{}", &source[from..]));
     }
 }
 

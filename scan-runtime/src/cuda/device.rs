@@ -80,6 +80,7 @@ fn limits(context: &CudaContext) -> Result<DeviceLimits, Error> {
     let mut limits = DeviceLimits::new(architecture, read(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?);
     limits.threads_per_block = read(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
     limits.shared_bytes_per_block = read(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)?;
+    limits.shared_bytes_per_block_optin = read(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
     limits.blocks_per_grid = u64::from(read(Attribute::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)?);
     Ok(limits)
 }

@@ -87,14 +87,16 @@ impl Kernels {
                 code: "not in the module".to_owned(),
                 message: format!("the plan launches `{}`, which it does not list", launch.kernel),
             })?;
+            let launch_kernel =
+                if launch.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
             // SAFETY: the arguments are those that the plan lists for this kernel, and the driver copies them during the
             // call; the caller vouches for the buffers; the workspace is freed in the order of the stream.
             unsafe {
-                result::launch_kernel(
+                launch_kernel(
                     function.cu_function(),
                     (launch.blocks, 1, 1),
                     (launch.threads, 1, 1),
-                    0,
+                    launch.dynamic_shared_bytes,
                     stream.cu_stream(),
                     &mut pointers,
                 )

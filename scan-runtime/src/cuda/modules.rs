@@ -10,7 +10,7 @@ use std::{
 };
 
 use cudarc::{
-    driver::{CudaContext, CudaFunction, CudaModule},
+    driver::{CudaContext, CudaFunction, CudaModule, sys},
     nvrtc::Ptx,
 };
 use scan_codegen::{
@@ -180,6 +180,13 @@ impl AnyPlan {
         }
     }
 
+    fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
+        match self {
+            AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
+            AnyPlan::Reduction(_) => 0,
+        }
+    }
+
     pub(super) fn schedule(&self, len: u64) -> Result<Schedule, Error> {
         Ok(match self {
             AnyPlan::Scan(plan) => plan.schedule(len)?,
@@ -214,6 +221,12 @@ impl Kernels {
             context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
+            // Beyond what every device grants, the driver wants to be told.
+            if let Ok(bytes @ 1..) = i32::try_from(plan.dynamic_shared_bytes(role)) {
+                function
+                    .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
+                    .map_err(driver_error("asking for shared memory"))?;
+            }
             Ok((role, function))
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;

@@ -32,6 +32,19 @@ pub(super) struct Handle {
     pub(super) offset: i64,
 }
 
+/// A bulk copy, and the barrier that it arrives at (buffer 0 for none).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct Copy {
+    pub(super) to_buffer: u32,
+    pub(super) from_buffer: u32,
+    pub(super) barrier_buffer: u32,
+    pub(super) bytes: u32,
+    pub(super) to: i64,
+    pub(super) from: i64,
+    pub(super) barrier: i64,
+}
+
 /// The table.
 #[repr(C)]
 pub(super) struct Host {
@@ -50,6 +63,14 @@ pub(super) struct Host {
     shared: unsafe extern "C" fn(u32, *const c_char, u64, u32, u32) -> u32,
     address: extern "C" fn(u32, i64) -> u64,
     trap: extern "C" fn(u32),
+    launched_shared: extern "C" fn() -> u32,
+    begin_barrier: extern "C" fn(u32, i64, u32, u32),
+    arrive: extern "C" fn(u32, i64, u32, u32),
+    wait: extern "C" fn(u32, i64, u32, u32),
+    copy_in: unsafe extern "C" fn(*const Copy, u32),
+    copy_out: unsafe extern "C" fn(*const Copy, u32),
+    wait_for_copies_out: extern "C" fn(u32),
+    show_to_copies: extern "C" fn(),
 }
 
 pub(super) static HOST: Host = Host {
@@ -68,6 +89,14 @@ pub(super) static HOST: Host = Host {
     shared,
     address,
     trap,
+    launched_shared,
+    begin_barrier,
+    arrive,
+    wait,
+    copy_in: begin_copy,
+    copy_out: begin_copy,
+    wait_for_copies_out,
+    show_to_copies,
 };
 
 // The numbers of the atomic operations. Also in the host prelude.
@@ -305,6 +334,55 @@ extern "C" fn address(buffer: u32, offset: i64) -> u64 {
 
 extern "C" fn trap(line: u32) {
     fail(FaultKind::Trap, line);
+}
+
+extern "C" fn launched_shared() -> u32 {
+    machine(Machine::launched_shared)
+}
+
+extern "C" fn begin_barrier(buffer: u32, offset: i64, arrivals: u32, line: u32) {
+    if buffer == 0 {
+        return fail(FaultKind::Uninitialised { spot: None }, line);
+    }
+    machine(|machine| machine.begin_barrier((buffer, offset), arrivals));
+}
+
+extern "C" fn arrive(buffer: u32, offset: i64, bytes: u32, line: u32) {
+    if buffer == 0 {
+        return fail(FaultKind::Uninitialised { spot: None }, line);
+    }
+    interrupt(|_| true);
+    check(machine(|machine| machine.arrive((buffer, offset), bytes)), line);
+}
+
+extern "C" fn wait(buffer: u32, offset: i64, parity: u32, line: u32) {
+    if buffer == 0 {
+        return fail(FaultKind::Uninitialised { spot: None }, line);
+    }
+    interrupt_access();
+    if check(machine(|machine| machine.wait((buffer, offset), parity, line)), line) == Some(false) {
+        suspend();
+    }
+}
+
+/// # Safety
+///
+/// `copy` is valid for a read.
+unsafe extern "C" fn begin_copy(copy: *const Copy, line: u32) {
+    interrupt_access();
+    // SAFETY: the caller vouches for the place.
+    let copy = unsafe { copy.read() };
+    check(machine(|machine| machine.begin_copy(&copy, line)), line);
+}
+
+extern "C" fn wait_for_copies_out(line: u32) {
+    if !machine(|machine| machine.wait_for_copies_out(line)) {
+        suspend();
+    }
+}
+
+extern "C" fn show_to_copies() {
+    machine(Machine::show_to_copies);
 }
 
 /// Executes the thread that the coroutine is made for: remembers how to suspend it, and notes its end.

@@ -112,6 +112,18 @@ pub enum FaultKind {
         /// the right one.
         right: String,
     },
+    /// More threads arrived at a barrier in shared memory, in one phase, than it counts.
+    Arrivals {
+        /// How many it counts.
+        counted: u32,
+    },
+    /// A bulk copy reads what a thread wrote to shared memory, and did not show to copies.
+    NotShown {
+        /// The thread.
+        other: Place,
+    },
+    /// A block ended while a bulk copy still used its shared memory.
+    CopyLeftBehind,
     /// An output was not written.
     NotWritten {
         /// Which one.
@@ -201,6 +213,17 @@ impl fmt::Display for FaultKind {
             FaultKind::Endless => f.write_str("the kernel does not come to an end"),
             FaultKind::Operands { left, right } => {
                 write!(f, "the operator is applied to what is not two adjacent partial results: {left} and {right}")
+            }
+            FaultKind::Arrivals { counted } => {
+                write!(f, "more threads arrive at a barrier in shared memory than the {counted} that it counts")
+            }
+            FaultKind::NotShown { other } => write!(
+                f,
+                "a bulk copy reads what thread {} of block {} wrote to shared memory and did not show to copies",
+                other.thread, other.block
+            ),
+            FaultKind::CopyLeftBehind => {
+                f.write_str("the block ends while a bulk copy that began here still uses its shared memory")
             }
             FaultKind::NotWritten { index } => write!(f, "output[{index}] is never written"),
             FaultKind::WrongOutput { index, expected, found } => {

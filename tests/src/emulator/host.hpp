@@ -29,6 +29,12 @@ inline constexpr std::uint32_t NEVER_SET = 0xffffffff; // the depth of a variabl
 enum Atomic : std::uint32_t { LOAD_RELAXED, LOAD_ACQUIRE, STORE_RELAXED, STORE_RELEASE, ADD };
 enum Exchange : std::uint32_t { SYNC, SHUFFLE, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR, BALLOT };
 
+// A bulk copy, and the barrier that it arrives at, if it is one into shared memory. Mirrored by `Copy` in Rust.
+struct Copy {
+  std::uint32_t to_buffer, from_buffer, barrier_buffer, bytes;
+  std::int64_t to, from, barrier;
+};
+
 // The emulator's side. Mirrored by `Host` in Rust.
 struct Host {
   std::uint32_t (*thread_index)();
@@ -51,6 +57,14 @@ struct Host {
                           std::uint32_t line);
   std::uint64_t (*address)(std::uint32_t buffer, std::int64_t offset);
   void (*trap)(std::uint32_t line);
+  std::uint32_t (*launched_shared)();
+  void (*begin_barrier)(std::uint32_t buffer, std::int64_t offset, std::uint32_t arrivals, std::uint32_t line);
+  void (*arrive)(std::uint32_t buffer, std::int64_t offset, std::uint32_t bytes, std::uint32_t line);
+  void (*wait)(std::uint32_t buffer, std::int64_t offset, std::uint32_t parity, std::uint32_t line);
+  void (*copy_in)(const Copy* copy, std::uint32_t line);
+  void (*copy_out)(const Copy* copy, std::uint32_t line);
+  void (*wait_for_copies_out)(std::uint32_t line);
+  void (*show_to_copies)();
 };
 
 extern const Host* host;
@@ -450,6 +464,49 @@ inline void fence(std::uint32_t line = __builtin_LINE()) {
 }
 inline void pause(std::uint32_t line = __builtin_LINE()) {
   host->pause(line);
+}
+
+inline Pointer<unsigned char> launched_shared_memory() {
+  return Pointer<unsigned char>(host->launched_shared(), 0);
+}
+template <class T>
+void begin_barrier(Pointer<T> barrier, unsigned arrivals, std::uint32_t line = __builtin_LINE()) {
+  host->begin_barrier(barrier.buffer, barrier.offset, arrivals, line);
+}
+inline void show_barriers() {
+  host->show_to_copies();
+}
+template <class T>
+void arrive(Pointer<T> barrier, std::uint32_t line = __builtin_LINE()) {
+  host->arrive(barrier.buffer, barrier.offset, 0, line);
+}
+template <class T>
+void arrive_and_expect(Pointer<T> barrier, unsigned bytes, std::uint32_t line = __builtin_LINE()) {
+  host->arrive(barrier.buffer, barrier.offset, bytes, line);
+}
+template <class T>
+void wait(Pointer<T> barrier, unsigned parity, std::uint32_t line = __builtin_LINE()) {
+  host->wait(barrier.buffer, barrier.offset, parity, line);
+}
+template <class T>
+void begin_copy_in(Pointer<unsigned char> to, Pointer<const unsigned char> from, unsigned bytes, Pointer<T> barrier,
+                   std::uint32_t line = __builtin_LINE()) {
+  const Copy copy{to.buffer, from.buffer, barrier.buffer, bytes, to.offset, from.offset, barrier.offset};
+  host->copy_in(&copy, line);
+}
+inline void begin_copy_out(Pointer<unsigned char> to, Pointer<const unsigned char> from, unsigned bytes,
+                           std::uint32_t line = __builtin_LINE()) {
+  const Copy copy{to.buffer, from.buffer, 0, bytes, to.offset, from.offset, 0};
+  host->copy_out(&copy, line);
+}
+inline void wait_for_copies_out(std::uint32_t line = __builtin_LINE()) {
+  host->wait_for_copies_out(line);
+}
+inline void show_to_copies() {
+  host->show_to_copies();
+}
+inline unsigned as_if_new(unsigned word) {
+  return word;
 }
 
 } // namespace machine

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use corosensei::Yielder;
 
 use super::{
+    bulk::{Barriers, Copies, Pending},
     callbacks::Origin,
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
@@ -40,6 +41,8 @@ pub(super) enum State {
     Warp,
     /// It waits for other threads to change something.
     Paused,
+    /// It waits at a barrier in shared memory, or for its copies.
+    Waiting,
     /// It has returned.
     Done,
 }
@@ -51,7 +54,8 @@ pub(super) struct Thread {
     pub(super) line: u32,
     pub(super) yielder: *const Yielder<(), ()>,
     /// What it has acquired.
-    known: Option<Rc<Knowledge>>,
+    pub(super) known: Option<Rc<Knowledge>>,
+    pub(super) copies: Copies,
     /// What relaxed loads have shown it, and a fence would make it know.
     glimpsed: Option<Rc<Knowledge>>,
     /// What it knew at its last fence, which its relaxed stores pass on.
@@ -78,8 +82,9 @@ pub(super) struct Block {
     pub(super) index: u32,
     pub(super) threads: Vec<Thread>,
     pub(super) returned: u32,
-    shared: Vec<Option<Buffer>>,
+    pub(super) shared: Vec<Option<Buffer>>,
     shared_bytes: u64,
+    pub(super) barriers_in_memory: Barriers,
     at_barrier: u32,
     first_at_barrier: usize,
     /// How many barriers it has met at, and the time of the last.
@@ -107,6 +112,7 @@ pub(super) struct Shape {
     pub(super) launch: u32,
     pub(super) blocks: u32,
     pub(super) threads: u32,
+    pub(super) dynamic_shared_bytes: u32,
 }
 
 /// The machine.
@@ -133,8 +139,11 @@ pub(super) struct Machine {
     pub(super) accesses: u64,
     pub(super) counters: LaunchCounters,
     pub(super) fault: Option<(FaultKind, Place)>,
-    now: u32,
-    launch_time: u32,
+    /// Bulk copies that have begun and not ended, and how many have begun in this launch.
+    pub(super) copies: Vec<Pending>,
+    pub(super) copies_begun: u32,
+    pub(super) now: u32,
+    pub(super) launch_time: u32,
 }
 
 impl Machine {
@@ -156,6 +165,8 @@ impl Machine {
             accesses: 0,
             counters: LaunchCounters::default(),
             fault: None,
+            copies: Vec::new(),
+            copies_begun: 0,
             now: 1,
             launch_time: 0,
         }
@@ -166,6 +177,7 @@ impl Machine {
         self.launch_time = self.now;
         self.now += 1;
         self.accesses = 0;
+        self.copies_begun = 0;
         let (kernel, blocks, threads) = (kernel.to_owned(), shape.blocks, shape.threads);
         self.counters = LaunchCounters { kernel, blocks, threads, ..LaunchCounters::default() };
         self.blocks.clear();
@@ -181,6 +193,7 @@ impl Machine {
             line: 0,
             yielder: std::ptr::null(),
             known: None,
+            copies: Copies::default(),
             glimpsed: None,
             fenced: None,
             seen: 0,
@@ -198,6 +211,7 @@ impl Machine {
             returned: 0,
             shared_bytes: 0,
             shared,
+            barriers_in_memory: Barriers::default(),
             at_barrier: 0,
             first_at_barrier: 0,
             barriers: 0,
@@ -214,6 +228,9 @@ impl Machine {
     pub(super) fn end_block(&mut self, slot: usize) {
         for warp in 0..(self.shape.threads as usize).div_ceil(WARP) {
             self.count_banks(slot, warp);
+        }
+        if let Some(left) = self.copy_left_behind(slot) {
+            self.fault = Some(left);
         }
         if let Some(block) = &self.blocks[slot] {
             let counters = &mut self.counters;
@@ -238,13 +255,13 @@ impl Machine {
         Place { line, block: self.block().index, thread }
     }
 
-    fn number(&self, block: u32, thread: usize) -> Who {
+    pub(super) fn number(&self, block: u32, thread: usize) -> Who {
         let warps = self.shape.threads.div_ceil(WARP as u32);
         Who { thread: block * self.shape.threads + thread as u32, warp: block * warps + (thread / WARP) as u32, block }
     }
 
     /// Runs `action` on a buffer, with the executing thread's view of it.
-    fn with_buffer<R>(&mut self, buffer: u32, action: impl FnOnce(&mut Buffer, &View<'_>) -> R) -> R {
+    pub(super) fn with_buffer<R>(&mut self, buffer: u32, action: impl FnOnce(&mut Buffer, &View<'_>) -> R) -> R {
         let index = self.blocks[self.slot].as_ref().map_or(0, |block| block.index);
         let who = self.number(index, self.thread);
         let Some(block) = self.blocks[self.slot].as_mut() else {
@@ -268,7 +285,7 @@ impl Machine {
         action(target, &view)
     }
 
-    fn count_access(&mut self, buffer: u32, request: &Request) -> Result<(), FaultKind> {
+    pub(super) fn count_access(&mut self, buffer: u32, request: &Request) -> Result<(), FaultKind> {
         self.accesses += 1;
         if self.accesses > self.limit {
             return Err(FaultKind::Endless);
@@ -381,7 +398,7 @@ impl Machine {
     }
 
     /// All that the executing thread knows, itself included. Time moves on, so what it does next is not part of it.
-    fn knowledge(&mut self) -> Rc<Knowledge> {
+    pub(super) fn knowledge(&mut self) -> Rc<Knowledge> {
         let (slot, thread) = (self.slot, self.thread);
         let index = self.block().index;
         let (who, now) = (self.number(index, thread), self.now);
@@ -656,7 +673,8 @@ impl Machine {
     pub(super) fn stuck(&mut self, blocks_not_started: u32) -> (FaultKind, Place) {
         let mut found = None;
         for block in self.blocks.iter().flatten() {
-            let spinning = block.threads.iter().position(|thread| thread.state == State::Paused);
+            let spins = |thread: &Thread| matches!(thread.state, State::Paused | State::Waiting);
+            let spinning = block.threads.iter().position(spins);
             let waiting = block.threads.iter().position(|thread| matches!(thread.state, State::Barrier | State::Warp));
             if let Some(thread) = spinning {
                 let place = block.place(thread);

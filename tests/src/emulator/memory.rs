@@ -266,6 +266,18 @@ impl Buffer {
         (cell.depth, cell.event) = (depth, event);
     }
 
+    /// Who wrote each stretch from `start` to `end` last, and when.
+    pub(super) fn writers(&self, start: usize, end: usize) -> impl Iterator<Item = (u32, u32)> {
+        self.cells[start / self.grain..end / self.grain].iter().map(|cell| (cell.writer, cell.write_time))
+    }
+
+    /// What lies from `start` to `end` now has been brought by no application of the operator.
+    pub(super) fn forget_origins(&mut self, start: usize, end: usize) {
+        for cell in &mut self.cells[start / self.grain..end / self.grain] {
+            (cell.depth, cell.event) = (0, 0);
+        }
+    }
+
     /// The value that an atomic load sees, and what acquiring it teaches. The last value where `random` is `None`.
     pub(super) fn load_atomic(
         &mut self,

@@ -15,6 +15,7 @@
 //!
 //! What the kernels did is counted ([`Counters`]), and traced on demand ([`Trace`]).
 
+mod bulk;
 mod callbacks;
 mod compile;
 mod counters;
@@ -232,10 +233,17 @@ impl Emulator {
         }
         let values = argument_values(launch, &kernel.parameters, buffers, memory).map_err(failed)?;
         let pointers: Vec<*const c_void> = values.iter().map(|value| value.as_ptr().cast()).collect();
-        let shape = Shape { launch: index, blocks: launch.blocks, threads: launch.threads };
+        let shape = Shape {
+            launch: index,
+            blocks: launch.blocks,
+            threads: launch.threads,
+            dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        };
+        // A cooperative launch starts when there is room for all its blocks, or not at all.
+        let resident_blocks = if launch.cooperative { usize::MAX } else { self.resident_blocks };
         callbacks::machine(|machine| machine.begin_launch(shape, name));
         // SAFETY: the machine is active; the arguments have the sizes that the kernel tells, and live as long as the launch.
-        let launched = unsafe { schedule::launch(shape, self.resident_blocks, kernel.entry, pointers.as_ptr()) };
+        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr()) };
         launched.map_err(|error| failed(format!("a stack for a thread: {error}")))?;
         match callbacks::machine(|machine| machine.fault.take()) {
             Some((kind, place)) => {

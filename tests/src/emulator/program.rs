@@ -40,6 +40,13 @@ pub struct Emulated<Output> {
     pub trace: Option<Trace>,
 }
 
+fn of_kind(kind: ScanKind) -> ScanSpec {
+    match kind {
+        ScanKind::Inclusive => ScanSpec::inclusive(),
+        ScanKind::Exclusive => ScanSpec::exclusive(),
+    }
+}
+
 impl<Op: ScanOp> Program<Op> {
     /// Plans a scan for a device with the [baseline](DeviceLimits::BASELINE) limits, and writes its kernels.
     ///
@@ -55,6 +62,21 @@ impl<Op: ScanOp> Program<Op> {
         Program::segmented(op, kind, initial_value, Segments::None, overrides)
     }
 
+    /// As [`new`](Program::new), for a device with other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn planned(
+        op: Op,
+        kind: ScanKind,
+        initial_value: Option<Op::State>,
+        limits: &DeviceLimits,
+        overrides: &Overrides,
+    ) -> Result<Self, EmulatorError> {
+        Program::with_limits(op, &of_kind(kind), initial_value, limits, overrides)
+    }
+
     /// As [`new`](Program::new), of a scan that restarts. Before it runs it must be told [where](Program::with_heads).
     ///
     /// # Errors
@@ -67,11 +89,7 @@ impl<Op: ScanOp> Program<Op> {
         segments: Segments,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
-        let spec = match kind {
-            ScanKind::Inclusive => ScanSpec::inclusive(),
-            ScanKind::Exclusive => ScanSpec::exclusive(),
-        };
-        Program::of(op, &spec.with_segments(segments), initial_value, overrides)
+        Program::with_limits(op, &of_kind(kind).with_segments(segments), initial_value, &DeviceLimits::BASELINE, overrides)
     }
 
     /// As [`new`](Program::new), of whatever else can be asked of a scan. Whether there is an initial value is told by the value.
@@ -85,9 +103,19 @@ impl<Op: ScanOp> Program<Op> {
         initial_value: Option<Op::State>,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
+        Program::with_limits(op, spec, initial_value, &DeviceLimits::BASELINE, overrides)
+    }
+
+    fn with_limits(
+        op: Op,
+        spec: &ScanSpec,
+        initial_value: Option<Op::State>,
+        limits: &DeviceLimits,
+        overrides: &Overrides,
+    ) -> Result<Self, EmulatorError> {
         let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
         let operator = op.source();
-        let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, overrides)?;
+        let plan = plan(&operator, &spec, limits, overrides)?;
         let source = render_for(&operator, &plan, Target::Host)?;
         Ok(Program { op, initial_value, heads: None, plan, source })
     }

@@ -45,7 +45,8 @@ pub(super) unsafe fn launch(
     entry: unsafe extern "C" fn(*const *const c_void),
     arguments: *const *const c_void,
 ) -> std::io::Result<()> {
-    let mut random = machine(|machine| Random::new(machine.random.bits()));
+    let bits = machine(|machine| machine.random.bits());
+    let (mut random, mut of_copies) = (Random::new(bits), Random::new(!bits));
     let mut pending: Vec<u32> = (0..shape.blocks).collect();
     // The hardware promises nothing about the order in which blocks start.
     shuffle(&mut pending, &mut random);
@@ -59,6 +60,8 @@ pub(super) unsafe fn launch(
         order,
         random,
         threads: shape.threads as usize,
+        copy_once_in: [1, 4, 32, usize::MAX][of_copies.below(4)],
+        of_copies,
     };
     for slot in 0..slots {
         // SAFETY: the caller vouches for the arguments.
@@ -78,6 +81,9 @@ struct Scheduler {
     order: Order,
     random: Random,
     threads: usize,
+    /// Bulk copies go on once in so many steps of threads; where that is never, once nothing else can.
+    copy_once_in: usize,
+    of_copies: Random,
 }
 
 impl Scheduler {
@@ -133,8 +139,8 @@ impl Scheduler {
     fn resume_paused(&mut self) {
         let hopeless =
             machine(|machine| self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, ROUNDS)));
-        if hopeless && self.ready.is_empty() {
-            return;
+        if hopeless {
+            return; // until something changes: those that are ready may yet change something
         }
         for (slot, thread) in self.paused.drain(..) {
             machine(|machine| machine.wake(slot, thread));
@@ -152,7 +158,17 @@ impl Scheduler {
     ) -> std::io::Result<()> {
         let mut live = self.fibers.iter().filter(|fibers| !fibers.is_empty()).count();
         while live > 0 {
-            let Some((slot, thread)) = self.next() else {
+            if self.copy_once_in < usize::MAX && self.of_copies.one_in(self.copy_once_in) {
+                self.advance_copies();
+            }
+            let next = self.next();
+            if next.is_none() && self.advance_copies() {
+                continue;
+            }
+            if machine(|machine| machine.fault.is_some()) {
+                break;
+            }
+            let Some((slot, thread)) = next else {
                 let not_started = self.pending.len() as u32;
                 machine(|machine| machine.fault = Some(machine.stuck(not_started)));
                 break;
@@ -176,6 +192,9 @@ impl Scheduler {
                     }
                     if machine(|machine| machine.block_has_ended(slot)) {
                         machine(|machine| machine.end_block(slot));
+                        if machine(|machine| machine.fault.is_some()) {
+                            break;
+                        }
                         if self.pending.is_empty() {
                             live -= 1;
                         } else {
@@ -186,7 +205,20 @@ impl Scheduler {
                 }
             }
         }
+        while self.advance_copies() {}
         Ok(())
+    }
+
+    /// Goes on with one of the bulk copies that are under way, whichever; `false` where there is none, or after a fault.
+    fn advance_copies(&mut self) -> bool {
+        let count = machine(|machine| if machine.fault.is_some() { 0 } else { machine.copies.len() });
+        if count == 0 {
+            return false;
+        }
+        let index = self.of_copies.below(count);
+        machine(|machine| machine.advance_copy(index));
+        machine(|machine| self.ready.extend(machine.woken.drain(..)));
+        true
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{Outcome, Trials, ensure};
 type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
 
 pub(crate) fn add(trials: &mut Trials) {
-    for (index, strategy) in strategies::all().enumerate() {
+    for (index, strategy) in strategies::all_segmented().enumerate() {
         trials.add(format!("segmented: {strategy}"), move || {
             let rung = Rung { index, strategy, threads: Some(32) };
             climb::<Restart>(rung, 9, &[1, 2, 31, 33, 64, 65, 1_019], places)?;

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 15] = [
+const MACHINE: [&str; 27] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -40,6 +40,18 @@ const MACHINE: [&str; 15] = [
     "take_number",
     "fence",
     "pause",
+    "launched_shared_memory",
+    "shared_address",
+    "begin_barrier",
+    "show_barriers",
+    "arrive",
+    "arrive_and_expect",
+    "wait",
+    "begin_copy_in",
+    "begin_copy_out",
+    "wait_for_copies_out",
+    "show_to_copies",
+    "as_if_new",
 ];
 
 /// The C++ text of one generated source.

@@ -1,0 +1,318 @@
+//! The plan of look-ahead: the shape of a pipeline in each block.
+
+use crate::{
+    limits::DeviceLimits,
+    operator::OpSource,
+    plan::{Overrides, Plan, PlanError},
+    spec::ScanSpec,
+    strategy::{BlockScan, Carry, Network, Strategy},
+};
+
+/// The shape of the line along which a block of look-ahead works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Pipeline {
+    /// Teams of a block, which take its tiles in turn. Each holds one in registers while it waits for what stands before it.
+    pub teams: u32,
+    /// Stages of shared memory, into which tiles are copied ahead of the teams; no fewer than teams, because a team knows only
+    /// of the tiles before its last one that they have arrived.
+    pub stages: u32,
+    /// The most blocks that stay on the device: as many as there is room for at once.
+    pub blocks: u32,
+    /// Bytes of shared memory that a block asks for at its launch.
+    pub dynamic_shared_bytes: u32,
+    /// Sums of tiles that a lane folds on its own.
+    pub look_run: u32,
+    /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
+    pub(crate) input_unit: u32,
+    /// The same for its results.
+    pub(crate) output_unit: u32,
+}
+
+/// What takes over for long inputs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Long {
+    /// From this many elements on.
+    pub from: u64,
+    /// How they are scanned.
+    pub plan: Box<Plan>,
+}
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// Bytes of input and output from which on look-ahead is the faster one: a pipeline must be filled and emptied.
+const LONG_BYTES: u64 = 48 << 20;
+
+/// The largest element with which every block can afford to read the sums of all tiles.
+const LONG_ELEMENT_BYTES: usize = 64;
+
+/// Shared memory below which a pipeline has too few stages to be worth while.
+const LONG_SHARED_BYTES: u32 = 160 * 1024;
+
+/// Threads of a team and teams, in the order of preference; the later ones need less shared memory.
+const TEAMS: [(u32, u32); 10] =
+    [(256, 3), (256, 2), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+
+/// The most stages: more do not load faster.
+const MOST_STAGES: u32 = 8;
+
+impl Pipeline {
+    /// Threads of a block with teams of so many threads: the loader's warp and the looker's besides.
+    pub(crate) fn block_threads(&self, team: u32) -> u32 {
+        self.teams * team + 2 * WARP
+    }
+}
+
+/// Look-ahead for long inputs, where it can be had and the caller wants nothing in particular.
+pub(crate) fn plan_long(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+) -> Option<Long> {
+    let bytes = operator.input.size + operator.output.size;
+    let largest = operator.input.size.max(operator.output.size).max(operator.state.size);
+    if *overrides != Overrides::default()
+        || limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES
+        || largest > LONG_ELEMENT_BYTES
+    {
+        return None;
+    }
+    let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
+    let plan = plan_look_ahead(operator, spec, limits, overrides, strategy).ok()?;
+    Some(Long { from: LONG_BYTES / bytes as u64, plan: Box::new(plan) })
+}
+
+/// The plan of look-ahead.
+pub(crate) fn plan_look_ahead(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+    strategy: Strategy,
+) -> Result<Plan, PlanError> {
+    let refuse = |why: &str| Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
+    if strategy.block != BlockScan::coarsened(Network::WarpShuffle) {
+        return refuse(
+            "its teams scan runs over warp shuffles, so choose `BlockScan::coarsened(Network::WarpShuffle)`",
+        );
+    }
+    if limits.architecture.major < 9 {
+        return refuse("bulk copies need compute capability 9.0 or later; choose look-back");
+    }
+    if !spec.segments.is_none() {
+        return refuse("it does not restart; choose look-back");
+    }
+    let sizes = Sizes {
+        input: operator.input.size as u32,
+        state: operator.state.size as u32,
+        output: operator.output.size as u32,
+    };
+    let run = match overrides.run {
+        None => sizes.run(),
+        Some(run @ 1..=1024) => run,
+        Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+    };
+    let room = limits.shared_bytes_per_block_optin;
+    // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
+    let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
+    let runs = std::iter::successors(Some(run), shorter);
+    let mut shapes = runs.flat_map(|run| TEAMS.map(|teams| (run, teams))).filter_map(|(run, (threads, teams))| {
+        let shape = Shape {
+            sizes,
+            run,
+            threads: overrides.threads.unwrap_or(threads),
+            teams: overrides.teams.unwrap_or(teams),
+        };
+        let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room).min(MOST_STAGES));
+        let fits = stages >= shape.teams && shape.is_possible(limits) && shape.bytes(stages) <= room;
+        fits.then_some((shape, stages))
+    });
+    let Some((shape, stages)) = shapes.next() else {
+        if let Some(threads) = overrides.threads
+            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - 2 * WARP)
+        {
+            return Err(PlanError::Threads { threads, least: WARP, most: 512 });
+        }
+        let why = format!(
+            "it needs as many stages as teams at least, and these and the results must fit {room} bytes of shared \
+             memory, the teams and two warps more {} threads",
+            limits.threads_per_block
+        );
+        return Err(PlanError::Run { run, why });
+    };
+    let Shape { threads, teams, run, .. } = shape;
+    let tile = threads * run;
+    let pipeline = Pipeline {
+        teams,
+        stages,
+        blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors.max(1)),
+        dynamic_shared_bytes: shape.dynamic_bytes(stages),
+        look_run: sizes.look_run(limits.multiprocessors),
+        input_unit: unit(sizes.input, run),
+        output_unit: unit(sizes.output, run),
+    };
+    Ok(Plan {
+        spec: spec.clone(),
+        strategy,
+        threads,
+        run,
+        tile,
+        shared_bytes: shape.static_bytes(stages),
+        partials_in_output: operator.state == operator.output,
+        max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
+        pipeline: Some(pipeline),
+        long: None,
+        network_slots: 0,
+        state_bytes: u64::from(sizes.state),
+        input_bytes: u64::from(sizes.input),
+        output_bytes: u64::from(sizes.output),
+    })
+}
+
+/// Bytes of the three element types.
+#[derive(Clone, Copy)]
+struct Sizes {
+    input: u32,
+    state: u32,
+    output: u32,
+}
+
+impl Sizes {
+    /// Elements that a thread scans on its own: about 23 words of them (of larger elements up to 31), in whole words, and an
+    /// odd number of units, so that neighbouring threads meet different memory banks.
+    fn run(self) -> u32 {
+        let largest = self.input.max(self.output);
+        let most = if largest <= 16 { 92 / largest } else { (124 / largest).max(1) };
+        // Narrow elements fill words together.
+        let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
+        let step = step(self.input).max(step(self.output));
+        let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
+        let is_odd = |run: &u32| {
+            let unit = unit(self.input, *run);
+            unit > 0 && (run * self.input / unit) % 2 == 1
+        };
+        candidates().find(is_odd).or_else(|| candidates().next()).unwrap_or(most.max(1))
+    }
+
+    /// Sums that a lane folds on its own: all those of a round at once, as far as registers go.
+    fn look_run(self, multiprocessors: u32) -> u32 {
+        multiprocessors.div_ceil(WARP).min(24 / self.state.div_ceil(4)).clamp(1, 8)
+    }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Bytes in which a run of so many elements of a size is read or written: the widest words that divide an element, or 4 where
+/// narrow elements fill such words together; 0 where they do not.
+fn unit(size: u32, run: u32) -> u32 {
+    let widest = 1 << size.trailing_zeros().min(4);
+    match widest {
+        4.. => widest,
+        _ if (run * size).is_multiple_of(4) => 4,
+        _ => 0,
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Shape {
+    sizes: Sizes,
+    run: u32,
+    threads: u32,
+    teams: u32,
+}
+
+impl Shape {
+    fn is_possible(self, limits: &DeviceLimits) -> bool {
+        let threads = self.threads.saturating_mul(self.teams).saturating_add(2 * WARP);
+        let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
+        whole_warps && self.teams > 0 && threads <= limits.threads_per_block
+    }
+
+    fn stage_bytes(self) -> u32 {
+        self.threads.saturating_mul(self.run).saturating_mul(self.sizes.input)
+    }
+
+    fn result_bytes(self) -> u32 {
+        self.threads.saturating_mul(self.run).saturating_mul(self.sizes.output)
+    }
+
+    fn dynamic_bytes(self, stages: u32) -> u32 {
+        stages.saturating_mul(self.stage_bytes()).saturating_add(self.teams.saturating_mul(self.result_bytes()))
+    }
+
+    /// The barriers, and the sums of warps and before tiles; 128 bytes in which alignment may push these apart.
+    fn static_bytes(self, stages: u32) -> u32 {
+        let sums = self.teams * (2 * (self.threads / WARP) + 1);
+        8 * (2 * stages + 4 * self.teams) + sums * self.sizes.state + 128
+    }
+
+    fn bytes(self, stages: u32) -> u32 {
+        self.dynamic_bytes(stages).saturating_add(self.static_bytes(stages))
+    }
+
+    fn most_stages(self, room: u32) -> u32 {
+        let fixed = self.bytes(0);
+        room.saturating_sub(fixed) / self.stage_bytes().saturating_add(16).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Architecture, operator::operator_of, plan};
+
+    fn h200() -> DeviceLimits {
+        let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
+        limits.shared_bytes_per_block_optin = 227 * 1024;
+        limits
+    }
+
+    fn plan_of(bytes: usize, limits: &DeviceLimits) -> Plan {
+        let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
+        let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+        plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &overrides).unwrap()
+    }
+
+    #[test]
+    fn runs_fill_words_and_meet_all_banks() {
+        let shape = |bytes| {
+            let plan = plan_of(bytes, &h200());
+            (plan.run, plan.pipeline.unwrap().input_unit)
+        };
+        let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
+        let expected = [(92, 4), (46, 4), (28, 4), (23, 4), (14, 4), (11, 8), (7, 4), (5, 16), (5, 8), (3, 4), (1, 16)];
+        assert_eq!(shapes, expected);
+    }
+
+    #[test]
+    fn every_size_fits_small_and_large_shared_memory() {
+        for limits in [DeviceLimits::BASELINE, h200()] {
+            for bytes in 1..=256 {
+                let plan = plan_of(bytes, &limits);
+                let pipeline = plan.pipeline.unwrap();
+                let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;
+                assert!(shared <= limits.shared_bytes_per_block_optin, "{bytes}: {plan}");
+                assert!(pipeline.stages >= pipeline.teams && pipeline.teams >= 1, "{bytes}: {plan}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_looks_ahead_over_long_inputs_where_it_can() {
+        let default = |limits: DeviceLimits| {
+            plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap()
+        };
+        assert_eq!(default(DeviceLimits::BASELINE).long, None);
+        let plan = default(h200());
+        let from = plan.long.as_ref().unwrap().from;
+        let kernel = |len| plan.schedule(len).unwrap().launches[0].kernel;
+        assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_back", "scan_look_ahead"));
+        let mut ampere = h200();
+        ampere.architecture = Architecture { major: 8, minor: 0 };
+        assert_eq!(default(ampere).long, None);
+    }
+}

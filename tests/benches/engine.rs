@@ -1,0 +1,303 @@
+//! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
+//!
+//! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them. What a
+//! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
+//! of several samples, each between two events on the stream.
+
+use std::{error::Error, sync::Arc};
+
+use scan_codegen::Overrides;
+use scan_runtime::{
+    BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
+    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, sys::CUevent_flags},
+    ops, scan_element, scan_op,
+};
+use scan_tests::{
+    configure,
+    operators::{MixedSum, TestOperator, bits, compose, inputs, mixed},
+};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+const BYTES: usize = 2 << 30;
+const SAMPLES: usize = 7;
+const WAY: (ScanKind, bool) = (ScanKind::Inclusive, false);
+
+const fn with_warp_shuffles(carry: Carry) -> Strategy {
+    Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry }
+}
+
+/// A 2×2 matrix.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Matrix {
+    a: f32,
+    b: f32,
+    c: f32,
+    d: f32,
+}
+
+/// Its product.
+#[derive(Clone, Copy)]
+struct Product;
+
+#[scan_op]
+impl ScanOp for Product {
+    type Element = Matrix;
+    const IDENTITY: Matrix = Matrix { a: 1.0, b: 0.0, c: 0.0, d: 1.0 };
+    fn combine(x: Matrix, y: Matrix) -> Matrix {
+        Matrix {
+            a: x.a * y.a + x.b * y.c,
+            b: x.a * y.b + x.b * y.d,
+            c: x.c * y.a + x.d * y.c,
+            d: x.c * y.b + x.d * y.d,
+        }
+    }
+}
+
+impl TestOperator for Product {
+    type Item = Matrix;
+    fn new() -> Self {
+        Product
+    }
+    /// Turns and reflections of the square, whose products have the same few entries.
+    fn input(index: u64) -> Matrix {
+        let bits = mixed(index);
+        let sign = |bit: u64| if bits >> bit & 1 == 0 { 1.0 } else { -1.0 };
+        match bits & 1 {
+            0 => Matrix { a: sign(1), b: 0.0, c: 0.0, d: sign(2) },
+            _ => Matrix { a: 0.0, b: sign(1), c: sign(2), d: 0.0 },
+        }
+    }
+    fn initial_value() -> Matrix {
+        Product::input(0)
+    }
+}
+
+/// The product modulo a prime.
+#[derive(Clone, Copy)]
+struct ModularProduct;
+
+#[scan_op]
+impl ScanOp for ModularProduct {
+    type Element = u32;
+    const IDENTITY: u32 = 1;
+    fn combine(a: u32, b: u32) -> u32 {
+        ((a as u64) * (b as u64) % 1_000_000_007_u64) as u32
+    }
+}
+
+impl TestOperator for ModularProduct {
+    type Item = u32;
+    fn new() -> Self {
+        ModularProduct
+    }
+    fn input(index: u64) -> u32 {
+        (mixed(index) % 1_000_000_006 + 1) as u32
+    }
+    fn initial_value() -> u32 {
+        5
+    }
+}
+
+/// Threads of a team, teams, words a thread; stages as many as there is room for, unless told.
+const SHAPES: [(u32, u32, u32, Option<u32>); 16] = [
+    (256, 3, 23, None),
+    (256, 3, 23, Some(4)),
+    (256, 3, 19, None),
+    (256, 3, 15, None),
+    (256, 2, 31, None),
+    (256, 2, 23, None),
+    (192, 4, 23, None),
+    (192, 4, 19, None),
+    (192, 3, 31, None),
+    (128, 6, 23, None),
+    (128, 5, 23, None),
+    (128, 4, 31, None),
+    (128, 7, 19, None),
+    (384, 2, 23, None),
+    (384, 2, 15, None),
+    (96, 7, 23, None),
+];
+
+fn main() -> Outcome {
+    let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    let scanner = Scanner::cuda(0)?;
+    println!("{}\n", scanner.backend());
+    println!("| operator | threads × teams | elements a thread | stages | copy, µs | scan, µs | ratio to copy |");
+    println!("|---|---|---:|---:|---:|---:|---:|");
+    macro_rules! sweep {
+        ($($name:literal => $op:ty),*) => {$(
+            if wanted($name) {
+                sweep::<$op>($name, &scanner)?;
+            }
+        )*};
+    }
+    sweep!(
+        "f32" => ops::Sum<f32>,
+        "u8" => ops::Sum<u8>,
+        "i16" => ops::Sum<i16>,
+        "u64" => ops::Sum<u64>,
+        "compose" => compose,
+        "struct12" => MixedSum,
+        "matrix2" => Product,
+        "modular" => ModularProduct
+    );
+    if wanted("lengths") {
+        println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
+        println!("|---|---:|---:|---:|---:|");
+        lengths::<ops::Sum<f32>>("f32", &scanner)?;
+        lengths::<ops::Sum<u8>>("u8", &scanner)?;
+    }
+    if wanted("views") {
+        println!("\n| operator | elements left out before input and output | copy, µs | scan, µs | ratio to copy |");
+        println!("|---|---|---:|---:|---:|");
+        views::<ops::Sum<f32>>("f32", &scanner)?;
+        views::<ops::Sum<u8>>("u8", &scanner)?;
+        views::<MixedSum>("struct12", &scanner)?;
+    }
+    Ok(())
+}
+
+/// Device memory with random data: the same block of it again and again.
+fn filled<T: DeviceRepr>(stream: &Arc<CudaStream>, block: &[T], len: usize) -> Outcome<CudaSlice<T>> {
+    // SAFETY: all of it is written below.
+    let mut memory = unsafe { stream.alloc::<T>(len)? };
+    for start in (0..len).step_by(block.len()) {
+        let end = len.min(start + block.len());
+        stream.memcpy_htod(&block[..end - start], &mut memory.slice_mut(start..end))?;
+    }
+    Ok(memory)
+}
+
+/// Stretches of the output, from its first element to its last.
+fn stretches(len: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    const STRETCHES: usize = 24;
+    let size = len.min(1 << 17);
+    (0..STRETCHES).map(move |index| {
+        let start = (len - size) / (STRETCHES - 1) * index;
+        if index == STRETCHES - 1 { len - size..len } else { start..start + size }
+    })
+}
+
+/// The bytes of stretches of the output.
+fn fetch<Op: TestOperator>(stream: &Arc<CudaStream>, output: &CudaSlice<Op::Item>, len: usize) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for stretch in stretches(len) {
+        bytes.extend(bits(&stream.clone_dtoh(&output.slice(stretch))?));
+    }
+    Ok(bytes)
+}
+
+fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let size = size_of::<Op::Item>();
+    let len = BYTES / size;
+    let block = inputs::<Op>(1 << 21);
+    let input = filled(&stream, &block, len)?;
+    let mut output = filled(&stream, &block, len)?;
+
+    let look_back = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookBack));
+    look_back.on(&stream).run_into(&input, &mut output)?;
+    let expected = configure::<Op>(&Scanner::cpu(), WAY).run(&block)?;
+    if bits(&stream.clone_dtoh(&output.slice(..block.len()))?) != bits(&expected) {
+        return Err(format!("{name}: look-back is wrong").into());
+    }
+    let expected = fetch::<Op>(&stream, &output, len)?;
+    let (copy, scan) = measure(&stream, &look_back, &input, &mut output)?;
+    println!("| {name} | look-back | | | {copy:.1} | {scan:.1} | {:.3} |", copy / scan);
+
+    for (threads, teams, words, stages) in SHAPES {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+        overrides.threads = Some(threads);
+        overrides.teams = Some(teams);
+        overrides.stages = stages;
+        // An odd number of units, as the planner would have it.
+        let run = words * 4 / size as u32;
+        let run = if size < 4 { run } else { (run - 1 + run % 2).max(1) };
+        overrides.run = Some(run);
+        let scan = configure::<Op>(scanner, WAY).overrides(overrides);
+        let Ok(plan) = scan.plan() else {
+            println!("| {name} | {threads} × {teams} | {run} | | | no room | |");
+            continue;
+        };
+        stream.memcpy_dtod(&input, &mut output)?;
+        scan.on(&stream).run_into(&input, &mut output)?;
+        if fetch::<Op>(&stream, &output, len)? != expected {
+            println!("| {name} | {threads} × {teams} | {run} | | | WRONG | |");
+            continue;
+        }
+        let (copy, time) = measure(&stream, &scan, &input, &mut output)?;
+        let stages = plan.pipeline.map_or(0, |pipeline| pipeline.stages);
+        println!("| {name} | {threads} × {teams} | {run} | {stages} | {copy:.1} | {time:.1} | {:.3} |", copy / time);
+    }
+    Ok(())
+}
+
+/// Medians of a copy and of a scan, in turns.
+fn measure<Op: TestOperator>(
+    stream: &Arc<CudaStream>,
+    scan: &Scan<'_, Op>,
+    input: &impl DevicePtr<Op::Item>,
+    output: &mut impl DevicePtrMut<Op::Item>,
+) -> Outcome<(f64, f64)> {
+    let (mut copies, mut scans) = (Vec::new(), Vec::new());
+    for _ in 0..SAMPLES {
+        copies.push(sample(stream, || Ok(stream.memcpy_dtod(input, output)?))?);
+        scans.push(sample(stream, || Ok(scan.on(stream).run_into(input, output)?))?);
+    }
+    Ok((median(copies), median(scans)))
+}
+
+/// From which length on look-ahead is the faster one.
+fn lengths<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let len = (1 << 30) / size_of::<Op::Item>();
+    let block = inputs::<Op>(1 << 21);
+    let input = filled(&stream, &block, len)?;
+    let mut output = filled(&stream, &block, len)?;
+    for log in 18..=30 {
+        let bytes = 1 << log;
+        let part = input.slice(..bytes / size_of::<Op::Item>());
+        let mut to = output.slice_mut(..bytes / size_of::<Op::Item>());
+        let look = |carry| configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(carry));
+        let (look_back, look_ahead) = (look(Carry::LookBack), look(Carry::LookAhead));
+        measure(&stream, &look_ahead, &part, &mut to)?;
+        let (copy, back) = measure(&stream, &look_back, &part, &mut to)?;
+        let (_, ahead) = measure(&stream, &look_ahead, &part, &mut to)?;
+        println!("| {name} | {bytes} | {copy:.1} | {back:.1} | {ahead:.1} |");
+    }
+    Ok(())
+}
+
+/// Views that begin at any element.
+fn views<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let len = BYTES / size_of::<Op::Item>();
+    let block = inputs::<Op>(1 << 21);
+    let input = filled(&stream, &block, len)?;
+    let mut output = filled(&stream, &block, len)?;
+    let scan = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookAhead));
+    for (before_input, before_output) in [(0, 0), (1, 1), (3, 3), (1, 0), (0, 1), (7, 2)] {
+        let part = input.slice(before_input..len - 7 + before_input);
+        let mut to = output.slice_mut(before_output..len - 7 + before_output);
+        let (copy, time) = measure(&stream, &scan, &part, &mut to)?;
+        println!("| {name} | {before_input}, {before_output} | {copy:.1} | {time:.1} | {:.3} |", copy / time);
+    }
+    Ok(())
+}
+
+/// Microseconds of a call.
+fn sample(stream: &Arc<CudaStream>, call: impl FnOnce() -> Outcome) -> Outcome<f64> {
+    let start = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
+    call()?;
+    let end = stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT))?;
+    Ok(f64::from(start.elapsed_ms(&end)?) * 1e3)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}

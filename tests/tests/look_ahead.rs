@@ -1,0 +1,173 @@
+//! Look-ahead in the emulator: pipelines of several shapes, over many rounds, from any address.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{DeviceLimits, Overrides, PlanError};
+use scan_runtime::{ScanKind, ops};
+use scan_tests::{
+    emulator::{Emulator, EmulatorError, Module, Program},
+    operators::{
+        BROKEN, Brackets, Bytes3Sum, COVERS, EMPTY, Interval, MatrixProduct, MixedSum, Span, TestOperator, mixed,
+    },
+    reference::WAYS,
+    strategies::LOOK_AHEAD,
+};
+
+/// Threads of a team, teams, stages, elements a thread, blocks.
+type Shape = (u32, u32, u32, u32, u32);
+
+/// Few threads and short runs, so that short inputs take many rounds.
+const SHAPES: [Shape; 6] =
+    [(32, 2, 2, 4, 3), (32, 3, 4, 4, 2), (64, 2, 3, 4, 4), (32, 1, 1, 8, 5), (96, 2, 2, 4, 1), (32, 4, 5, 12, 7)];
+
+fn program<Op: TestOperator>(
+    (threads, teams, stages, run, blocks): Shape,
+    (kind, with_initial_value): (ScanKind, bool),
+) -> Program<Op> {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(LOOK_AHEAD);
+    overrides.threads = Some(threads);
+    overrides.teams = Some(teams);
+    overrides.stages = Some(stages);
+    overrides.run = Some(run);
+    overrides.blocks = Some(blocks);
+    let initial_value = with_initial_value.then(Op::initial_value);
+    Program::planned(Op::new(), kind, initial_value, &limits(), &overrides).unwrap()
+}
+
+/// A device with the shared memory of an H200.
+fn limits() -> DeviceLimits {
+    let mut limits = DeviceLimits::BASELINE;
+    limits.shared_bytes_per_block_optin = 227 * 1024;
+    limits
+}
+
+fn adjacent(a: &Span, b: &Span) -> bool {
+    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
+    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
+}
+
+fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
+    let programs: Vec<_> = SHAPES
+        .into_iter()
+        .enumerate()
+        .map(|(index, shape)| program::<Op>(shape, WAYS[index % WAYS.len()]))
+        .chain(WAYS.map(|way| program::<Op>(SHAPES[0], way)))
+        .collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, program) in (0..).zip(&programs) {
+        let tile = u64::from(program.plan.tile);
+        let lengths = [1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
+        for (run, length) in (0..).zip(lengths) {
+            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+            let seed = mixed(index * 64 + run);
+            let emulator = Emulator::new(seed);
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
+            let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
+            let results = [
+                program.verify(&emulator, &input).err(),
+                program.verify_in_place(&emulator, &input).err(),
+                program.verify_at_offset(&emulator, &input, offsets).err(),
+            ];
+            failures.extend(results.into_iter().flatten().map(|error| format!("{length}: {error}\n{}", program.plan)));
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn interval() {
+    climb::<Interval>(|emulator| emulator.check(adjacent));
+}
+
+macro_rules! other_operators {
+    ($($name:ident: $op:ty;)*) => {$(
+        #[test]
+        fn $name() {
+            climb::<$op>(|emulator| emulator);
+        }
+    )*};
+}
+
+other_operators! {
+    sum_u8: ops::Sum<u8>;
+    sum_i16: ops::Sum<i16>;
+    sum_f32: ops::Sum<f32>;
+    brackets: Brackets;
+    bytes3: Bytes3Sum;
+    mixed12: MixedSum;
+    matrix2: MatrixProduct<2>;
+    matrix3: MatrixProduct<3>;
+}
+
+#[test]
+fn what_it_does_not_go_with_is_an_error_that_says_why() {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(scan_runtime::Strategy {
+        block: scan_runtime::BlockScan::of(scan_runtime::Network::KoggeStone),
+        ..LOOK_AHEAD
+    });
+    let error = Program::new(Interval, ScanKind::Inclusive, None, &overrides).unwrap_err();
+    let EmulatorError::Plan(PlanError::Strategy { why, .. }) = error else { panic!("{error}") };
+    assert!(why.contains("warp shuffles"), "{why}");
+}
+
+/// Changes of the text, one at a time: some run shows each.
+#[test]
+fn planted_faults_are_found() {
+    let program = program::<Interval>((96, 2, 3, 4, 4), (ScanKind::Exclusive, true));
+    let changes = [
+        ("wait(&taken[stage], (use - 1) % 2);", ""),
+        ("wait(&loaded[stage], use % 2);", ""),
+        ("wait(&reduced[team], turn % 2);", ""),
+        ("wait(&told[team], turn % 2);", ""),
+        ("wait(&known[team], turn % 2);", ""),
+        ("wait(&written[team], turn % 2);\n        if (whole && lane", "if (whole && lane"),
+        ("wait(&written[team], turn % 2);\n        write_words", "write_words"),
+        ("wait_for_copies_out(); // there is room again for results", ""),
+        ("wait_for_copies_out(); // they read the memory of this block", ""),
+        ("        show_to_copies();\n", ""),
+        ("warp_sums[2 * team + turn % 2]", "warp_sums[2 * team]"),
+        ("begin_barrier(&taken[stage], TEAM_WARPS)", "begin_barrier(&taken[stage], 1)"),
+        ("begin_barrier(&reduced[team], TEAM_WARPS)", "begin_barrier(&reduced[team], 1)"),
+        ("begin_barrier(&written[team], TEAM_WARPS)", "begin_barrier(&written[team], 1)"),
+        ("      begin_barrier(&known[team], 1);\n", ""),
+        ("  __syncthreads();\n\n  // Where the gap", "\n  // Where the gap"),
+        ("if (team_warp > first_warp && lanes > 0)", "if (team_warp > first_warp)"),
+        ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
+        ("arrived[k] = k >= mine;", "arrived[k] = k > 0;"),
+        ("if (k < mine) {", "if (k < mine && k < 2) {"),
+        ("combine(sum, sums[k])", "combine(sums[k], sum)"),
+        ("interval.combine(sum, window)", "interval.combine(window, sum)"),
+        ("interval.combine(before, earlier_warps)", "interval.combine(earlier_warps, before)"),
+        ("interval.combine(before, earlier_lanes)", "interval.combine(earlier_lanes, before)"),
+        ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
+        ("folded += count;", "folded += count + 1;"),
+        ("sum = initial_value;", "sum = interval.identity();"),
+    ];
+    let planted: Vec<_> = changes
+        .iter()
+        .map(|(from, to)| {
+            let text = &program.source.text;
+            assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once");
+            let mut planted = program.clone();
+            planted.source.text = text.replace(from, to);
+            planted
+        })
+        .collect();
+    Module::compile(&planted.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Interval>| {
+        (0..24).any(|seed| {
+            let input: Vec<Span> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(Interval::input).collect();
+            let emulator = Emulator::new(seed).check(adjacent).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
+            let offsets = [(0, 0), (1, 1), (1, 0)][seed as usize % 3];
+            program.verify_at_offset(&emulator, &input, offsets).is_err()
+        })
+    };
+    assert!(!is_found(&program), "nothing is planted");
+    let survivors: Vec<_> =
+        changes.iter().zip(&planted).filter(|(_, program)| !is_found(program)).map(|(change, _)| change).collect();
+    assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}
