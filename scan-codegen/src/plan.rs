@@ -87,6 +87,14 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// A reduction of nothing needs something to give.
+    #[error(
+        "operator `{operator}` has no identity, so the sum of no elements needs an initial value: add `.init(value)`"
+    )]
+    NoElements {
+        /// The operator.
+        operator: String,
+    },
     /// The algorithm needs an identity, and the operator has none.
     #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another block scan")]
     StrategyNeedsIdentity {

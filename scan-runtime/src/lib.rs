@@ -43,6 +43,7 @@ mod heads;
 pub mod nvrtc;
 mod op;
 pub mod ops;
+mod parameters;
 mod reduce;
 mod scan;
 mod scanner;
@@ -53,13 +54,14 @@ pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
+pub use parameters::{Parameter, Parameters, Table};
 pub use reduce::Reduce;
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,
     Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
-pub use scan_macros::{scan_element, scan_op};
+pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 

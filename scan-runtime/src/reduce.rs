@@ -67,14 +67,14 @@ impl<Op: ScanOp> Reduce<'_, Op> {
     ///
     /// # Errors
     ///
-    /// [`PlanError::NoIdentity`] for no elements, no initial value and no identity, and whatever else can go wrong.
+    /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
         self.plan()?;
         match &self.scanner.engine {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
             _ => {
                 let sum = cpu::reduce(&self.op, self.initial_value, input)?.or_else(|| self.op.identity());
-                let nothing = || PlanError::NoIdentity { operator: self.op.source().name };
+                let nothing = || PlanError::NoElements { operator: self.op.source().name };
                 Ok(self.op.project(sum.ok_or_else(nothing)?))
             }
         }

@@ -1,7 +1,7 @@
 //! Expressions.
 
-use super::{Lowerer, Rank, Sink, Typing, Value, purity};
-use crate::parse::method_of_type;
+use super::{Callee, Lowerer, Rank, Sink, Typing, Value, purity};
+use crate::parse::{is_of_type, method_of_type};
 use crate::text::{Piece, Text};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -109,7 +109,8 @@ impl Lowerer<'_> {
         {
             return Value::typed(binding.place.clone(), Rank::Postfix);
         }
-        Value::typed(self.constant(path.to_token_stream()), Rank::Postfix)
+        let name = path.path.segments.last().map(|last| super::scope::plain(&last.ident));
+        Value::typed(Text::of(Piece::Constant { value: path.to_token_stream(), name }), Rank::Postfix)
     }
 
     fn unary(&mut self, unary: &ExprUnary) -> Value {
@@ -269,6 +270,8 @@ impl Lowerer<'_> {
         };
         if let Some((known, _)) = crate::methods::find(name) {
             self.uses.insert(known);
+        } else if name == "len" {
+            self.uses.extend(["len", "index"]);
         }
         let mut text = receiver.at_least(Rank::Postfix).add(format!(".{name}("));
         for (index, argument) in arguments.into_iter().enumerate() {
@@ -280,7 +283,7 @@ impl Lowerer<'_> {
 
     fn call(&mut self, call: &ExprCall, expected: Option<&Type>) -> Value {
         let Expr::Path(function) = &*call.func else {
-            self.errors.at(&call.func, "outside the operator language: only numeric methods are called");
+            self.errors.at(&call.func, "outside the operator language: a function is called by its name");
             return Value::error();
         };
         let path = &function.path;
@@ -290,6 +293,9 @@ impl Lowerer<'_> {
             let names = (0..exprs.len()).map(|index| index.to_string()).collect();
             let ty = struct_type(path, expected);
             return self.structure_of(ty, names, &exprs, None);
+        }
+        if !is_of_type(path) {
+            return self.helper_call(path, &exprs);
         }
         let owner = owner(path);
         let mut values = self.operands(&exprs).into_iter();
@@ -313,10 +319,37 @@ impl Lowerer<'_> {
                 self.method(name, receiver, values)
             }
             _ => {
-                self.errors.at(path, "an operator cannot call functions of your own yet: write the body in place");
+                self.errors.at(path, "only numeric methods are called by their type");
                 Value::error()
             }
         }
+    }
+
+    /// A call of a `#[scan_fn]`. What that attribute made of it has the function's own name, among the types.
+    fn helper_call(&mut self, path: &Path, exprs: &[&Expr]) -> Value {
+        let mut values = self.operands(exprs).into_iter();
+        let mut found = path.clone();
+        let mut generics = syn::PathArguments::None;
+        if let Some(last) = found.segments.last_mut() {
+            generics = std::mem::take(&mut last.arguments);
+        }
+        let names: Vec<String> = found.segments.iter().map(|segment| super::scope::plain(&segment.ident)).collect();
+        let mut alias = syn::Ident::new(&format!("scan_fn_{}", names.join("__")), path.span());
+        if let Some(last) = path.segments.last() {
+            alias.set_span(last.ident.span());
+        }
+        if !self.callees.iter().any(|callee| callee.alias == alias) {
+            self.callees.push(Callee { path: found, alias: alias.clone() });
+        }
+        let mut text = Text::of(Piece::Call(quote::quote!(#alias #generics))).add("(");
+        if let Some(first) = values.next() {
+            text.push(first.text);
+        }
+        for value in values {
+            text.push(", ");
+            text.push(value.text);
+        }
+        Value::typed(text.add(")"), Rank::Postfix)
     }
 
     fn structure(&mut self, literal: &ExprStruct, expected: Option<&Type>) -> Value {
@@ -347,7 +380,7 @@ impl Lowerer<'_> {
         let values = self.operands(&exprs);
         let mut text = match (values.first(), expected) {
             (_, Some(ty @ Type::Array(_))) => self.type_text(ty),
-            (Some(first), _) if first.is_typed() => Text::new("Array"),
+            (Some(first), _) if first.is_typed() => Text::new("FixedArray"),
             (Some(_), _) => {
                 self.errors.at(
                     exprs.first(),
@@ -385,7 +418,8 @@ impl Lowerer<'_> {
         }
         // Rust evaluates the length, whatever constant it is.
         let length = &repeat.len;
-        let length = Text::of(Piece::Constant(quote::quote!({ let length: usize = #length; length })));
+        let length = quote::quote!({ let length: usize = #length; length });
+        let length = Text::of(Piece::Constant { value: length, name: None });
         Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value.text).add(")"), Rank::Postfix)
     }
 

@@ -205,7 +205,7 @@ impl<Op: ScanOp> Program<Op> {
         let memory = Memory {
             heads: &heads,
             offset_count: self.heads.as_ref().map_or(0, Heads::offset_count),
-            operator: &operator,
+            operator: operator.bytes(),
             initial_value: &initial_value,
             input: &bytes,
             output_element: size_of::<Op::Output>(),

@@ -1,7 +1,10 @@
 //! Compiles the text of many operators into one library and runs it beside their Rust.
 
-use scan_codegen::{ElementKind, ElementType, OpSource, Primitive, Target, operator_text};
-use scan_runtime::{ScanElement, ScanOp};
+use scan_codegen::{
+    DeviceLimits, ElementKind, ElementType, KernelSource, OpSource, Overrides, Primitive, ScanSpec, Target,
+    operator_text, plan, render,
+};
+use scan_runtime::{Parameters, ScanElement, ScanOp};
 use std::cell::Cell;
 use std::fmt::{Debug, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,6 +33,7 @@ impl Random {
 /// One operator, with the inputs it was run on and what Rust made of them.
 struct Case {
     name: String,
+    source: OpSource,
     body: String,
     /// The same for NVRTC.
     cuda: String,
@@ -37,7 +41,8 @@ struct Case {
     state: String,
     input: String,
     result: ElementType,
-    parameters: Vec<u8>,
+    /// Keeps the tables to which their bytes point.
+    parameters: Parameters,
     lifts: bool,
     left: Vec<u8>,
     right: Vec<u8>,
@@ -114,13 +119,13 @@ impl Suite {
     }
 
     /// Compiles all, runs all, compares all.
-    pub(crate) fn run(self) -> Report {
+    pub(crate) fn run(self, name: &str) -> Report {
         let source = self.source();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let file = directory.join("language.cpp");
-        let library = directory.join("language.so");
+        let file = directory.join(format!("{name}.cpp"));
+        let library = directory.join(format!("{name}.so"));
         std::fs::write(&file, source).unwrap();
-        std::fs::write(directory.join("language.cu"), self.cuda_source()).unwrap();
+        std::fs::write(directory.join(format!("{name}.cu")), self.cuda_source()).unwrap();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"];
         let output = Command::new(&compiler).args(flags).arg(&file).arg("-o").arg(&library).output();
@@ -136,6 +141,16 @@ impl Suite {
             case.compare(&library, index, &mut report);
         }
         report
+    }
+
+    /// Scans with the operators, for NVRTC.
+    pub(crate) fn kernels(&self) -> Vec<KernelSource> {
+        let kernels = |case: &Case| {
+            let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
+            let plan = plan(&case.source, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
+            render(&case.source, &plan).unwrap()
+        };
+        self.cases.iter().map(kernels).collect()
     }
 
     /// The same operators as kernels of NVRTC's CUDA, to be compiled and run by whoever has it.
@@ -179,7 +194,7 @@ impl Suite {
                  try {{ {state} result = op.{call}; __builtin_memcpy(out + i, &result, sizeof(result)); }} catch (int) {{ panicked[i] = 1; }}\n\
                  }}\n}}\n}}",
                 name = case.name,
-                size = case.parameters.len(),
+                size = case.parameters.bytes().len(),
             )
             .unwrap();
         }
@@ -192,7 +207,7 @@ type Run = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u
 impl Case {
     fn new(
         source: OpSource,
-        parameters: Vec<u8>,
+        parameters: Parameters,
         lifts: bool,
         [left, right]: [Vec<u8>; 2],
         expected: Vec<Option<Vec<u8>>>,
@@ -212,7 +227,8 @@ impl Case {
             op: text.operator,
             state: text.state,
             input: text.input,
-            result: source.state,
+            result: source.state.clone(),
+            source,
             parameters,
             lifts,
             left,
@@ -238,7 +254,7 @@ impl Case {
         // SAFETY: the function was written for these types, and every buffer holds `count` of them.
         unsafe {
             let run = library.get::<Run>(format!("run_{index}").as_bytes()).unwrap();
-            let parameters = aligned(&self.parameters);
+            let parameters = aligned(self.parameters.bytes());
             run(
                 parameters.as_ptr().cast(),
                 left.as_ptr().cast(),
@@ -300,6 +316,9 @@ fn difference(ty: &ElementType, rust: &[u8], text: &[u8], ulps: u64) -> Option<S
             difference(&field.ty, &rust[range.clone()], &text[range], ulps)
                 .map(|found| format!(".{} {found}", field.name))
         }),
+        ElementKind::Enum { .. } | ElementKind::Table { .. } => {
+            (rust != text).then(|| format!("{rust:02x?} in Rust, {text:02x?} in the text"))
+        }
         ElementKind::Array { item, len } => (0..*len).find_map(|index| {
             let range = index * item.size..(index + 1) * item.size;
             difference(item, &rust[range.clone()], &text[range], ulps).map(|found| format!("[{index}] {found}"))
