@@ -162,7 +162,7 @@ fn enum_representation(item: &ItemEnum, errors: &mut Errors) -> (Ident, Option<T
                 );
             }
             let ident = Ident::new(if item.variants.len() > 256 { "u16" } else { "u8" }, item.ident.span());
-            (ident.clone(), Some(quote!(#[repr(#ident)])))
+            (ident.clone(), (!item.variants.is_empty()).then(|| quote!(#[repr(#ident)])))
         }
     };
     let name = ident.to_string();

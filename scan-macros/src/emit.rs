@@ -108,7 +108,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
     let lowered = lowered.unwrap_or_default();
-    let callees = callees(lowered);
+    let callees = callees(krate, lowered);
     let functions = lowered.iter().map(|function| {
         // The trait says which types these are; rustc has compared them with those that the user wrote.
         let (takes, returns) = match function.name.as_str() {
@@ -156,9 +156,9 @@ pub(crate) fn function_text(
 
 /// The names under which the text finds the functions that are called.
 ///
-/// `use` brings a function and, if it is marked, the type of the same name. Where it is not, the name means the type in the
-/// module instead, which a glob brings only for want of another: so the error is that the function is not marked.
-pub(crate) fn callees(lowered: &[Lowered]) -> TokenStream {
+/// `use` brings a function and, if it is marked, the type of the same name. Where it is not, the name means the type from the
+/// module, which a glob brings only for want of another: so the error is that the function is not marked.
+pub(crate) fn callees(krate: &Path, lowered: &[Lowered]) -> TokenStream {
     let mut found: Vec<&Callee> = Vec::new();
     for callee in lowered.iter().flat_map(|function| &function.callees) {
         if !found.iter().any(|known| known.alias == callee.alias) {
@@ -169,12 +169,13 @@ pub(crate) fn callees(lowered: &[Lowered]) -> TokenStream {
         return TokenStream::new();
     }
     let aliases: Vec<_> = found.iter().map(|callee| &callee.alias).collect();
+    let unmarked = quote!(#krate::__private::UnmarkedFunction);
     let imports = found.iter().map(|Callee { path, alias }| quote!(use #path as #alias;));
     quote! {
-        mod scan_fn_unmarked {
-            #(pub struct #aliases {})*
+        mod scan_unmarked {
+            #(pub type #aliases = #unmarked;)*
         }
-        use scan_fn_unmarked::*;
+        use scan_unmarked::*;
         #(#imports)*
     }
 }

@@ -5,8 +5,8 @@ use crate::emit::{callees, function_text};
 use crate::errors::Errors;
 use crate::operator::Function;
 use crate::{attribute, check, lower};
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Item, ItemFn, Path, ReturnType};
 
 pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -70,7 +70,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     });
     let declared = (!item.sig.generics.params.is_empty()).then(|| quote!(<#(#declared),*>));
 
-    let callees = callees(lowered.as_slice());
+    let callees = callees(krate, lowered.as_slice());
     let text = match &lowered {
         Some(lowered) => {
             let takes = item.sig.inputs.iter().filter_map(|input| match input {
@@ -98,18 +98,14 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     // A function that calls itself through others is found here, as a constant that is made of itself.
     let evaluated = item.sig.generics.params.is_empty().then(|| {
-        quote! {
+        quote_spanned! {ident.span()=>
             #(#conditions)*
             const _: #private::Callee = <#ident as #private::ScanFn>::NOT_RECURSIVE;
         }
     });
-    quote! {
-        #(#conditions)*
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, missing_docs, missing_debug_implementations, unreachable_pub)]
-        #visibility struct #ident #declared {
-            held: #private::PhantomData<fn() -> (#(#held,)*)>,
-        }
+    // At the function's name, so that rustc points there.
+    let span = Span::call_site().located_at(ident.span());
+    let implementation = quote_spanned! {span=>
         #(#conditions)*
         #[automatically_derived]
         #[allow(unused, non_camel_case_types, clippy::all)]
@@ -124,6 +120,15 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
                 }
             };
         }
+    };
+    quote! {
+        #(#conditions)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code, missing_docs, missing_debug_implementations, unreachable_pub)]
+        #visibility struct #ident #declared {
+            held: #private::PhantomData<fn() -> (#(#held,)*)>,
+        }
+        #implementation
         #evaluated
     }
 }

@@ -60,7 +60,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     }
     ElementIsState.visit_item_impl_mut(&mut item);
 
-    let name = type_name(&item.self_ty, errors)?;
+    let name = type_name(&item.self_ty, errors);
     let mut types: [Option<Type>; 4] = [None, None, None, None];
     let mut type_names: [Option<Ident>; 4] = [None, None, None, None];
     let mut identity = None;
@@ -194,14 +194,15 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
     })
 }
 
-fn type_name(ty: &Type, errors: &mut Errors) -> Option<String> {
-    match ty {
+fn type_name(ty: &Type, errors: &mut Errors) -> String {
+    let name = match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
         _ => {
             errors.at(ty, "implement `ScanOp` for a struct of your own");
             None
         }
-    }
+    };
+    name.unwrap_or_default()
 }
 
 /// `Self::Element` is the user's word; the trait has `State`, which is the same type.

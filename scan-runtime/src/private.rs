@@ -59,6 +59,10 @@ pub trait ScanFn: 'static {
     const NOT_RECURSIVE: Callee;
 }
 
+/// Stands for a function that is not marked.
+#[derive(Debug)]
+pub struct UnmarkedFunction;
+
 /// A function that operators can call.
 #[derive(Clone, Copy, Debug)]
 pub struct Callee {

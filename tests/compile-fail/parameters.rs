@@ -4,7 +4,6 @@ struct Scale {
     factor: f32,
     names: Vec<f32>,
     table: Table<char>,
-    nested: Option<Table<f32>>,
 }
 
 #[scan_op]
@@ -37,5 +36,5 @@ impl ScanOp for Lookup {
 }
 
 fn main() {
-    let _ = Scale { factor: 2.0, names: vec![], table: [].into(), nested: None }.combine(1.0, 2.0);
+    let _ = Scale { factor: 2.0, names: vec![], table: [].into() }.combine(1.0, 2.0);
 }

@@ -44,7 +44,7 @@ mod number_theory {
 #[scan_fn]
 fn reduced(Fraction { above, below }: Fraction) -> Fraction {
     let common = number_theory::gcd(above, below);
-    if common == 0 { Fraction { above, below } } else { Fraction { above: above / common, below: below / common } }
+    if common < 2 { Fraction { above, below } } else { Fraction { above: above / common, below: below / common } }
 }
 
 /// Names that C has, with literals among the arguments of their calls.
@@ -68,7 +68,7 @@ const fn register() -> i64 {
 fn weighted<T: Number, const N: usize>(x: [T; N]) -> T {
     let mut sum = x[0];
     for i in 1..N {
-        sum = sum.wrapping_mul(T::from(x[i])).wrapping_add(x[i]);
+        sum = sum.wrapping_mul(x[i]).wrapping_add(x[i]);
     }
     sum
 }
