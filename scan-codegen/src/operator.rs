@@ -63,8 +63,8 @@ pub enum Piece {
     Helper(usize),
     /// A struct expression. Its fields are written in the order of declaration, which the macro cannot see.
     Struct {
-        /// The struct.
-        ty: ElementType,
+        /// The struct; `None` for that of the field in which it stands.
+        ty: Option<ElementType>,
         /// Rust field name and value, in the order in which the user wrote them.
         fields: Vec<(&'static str, Vec<Piece>)>,
         /// Whence the other fields come (`..base`).

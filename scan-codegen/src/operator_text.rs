@@ -342,7 +342,7 @@ impl Writer {
             match piece {
                 Piece::Line(number) => lines.mark(*number),
                 piece => {
-                    let text = self.piece(piece)?;
+                    let text = self.piece(piece, None)?;
                     lines.push(&text);
                 }
             }
@@ -350,7 +350,8 @@ impl Writer {
         Ok(())
     }
 
-    fn piece(&mut self, piece: &Piece) -> Result<String, RenderError> {
+    /// `within` is the type of the field in which the piece stands.
+    fn piece(&mut self, piece: &Piece, within: Option<&ElementType>) -> Result<String, RenderError> {
         Ok(match piece {
             Piece::Text(text) => (*text).to_owned(),
             Piece::Name(name) => variable(name),
@@ -358,15 +359,20 @@ impl Writer {
             Piece::Constant { ty, bytes, name: Some(name) } if ty.holds_array() => self.table(name, ty, bytes)?,
             Piece::Constant { ty, bytes, .. } => self.constant(ty, bytes)?,
             Piece::Helper(index) => self.helpers.get(*index).cloned().unwrap_or_default(),
-            Piece::Struct { ty, fields, base } => self.structure(ty, fields, base.as_deref())?,
+            Piece::Struct { ty, fields, base } => {
+                let untyped =
+                    || RenderError::Template("a struct expression without a type stands in no field".to_owned());
+                let ty = ty.as_ref().or_else(|| within.and_then(struct_within)).ok_or_else(untyped)?;
+                self.structure(ty, fields, base.as_deref())?
+            }
             Piece::Line(_) => String::new(),
         })
     }
 
-    fn inline(&mut self, pieces: &[Piece]) -> Result<String, RenderError> {
+    fn inline(&mut self, pieces: &[Piece], within: Option<&ElementType>) -> Result<String, RenderError> {
         let mut text = String::new();
         for piece in pieces {
-            text.push_str(&self.piece(piece)?);
+            text.push_str(&self.piece(piece, within)?);
         }
         Ok(text)
     }
@@ -380,13 +386,13 @@ impl Writer {
     ) -> Result<String, RenderError> {
         let name = self.ty(ty);
         let ElementKind::Struct(declared) = &ty.kind else { return Ok(format!("{name}{{}}")) };
-        let base = base.map(|base| self.inline(base)).transpose()?;
+        let base = base.map(|base| self.inline(base, None)).transpose()?;
         let mut values = Vec::new();
         for field in declared {
             let own = variable(&field.name);
             let value = match (fields.iter().find(|(name, _)| *name == field.name), &base) {
                 (Some((_, value)), _) => {
-                    let value = self.inline(value)?;
+                    let value = self.inline(value, Some(&field.ty))?;
                     // `&`, `|` and `^` of two truth values are an `int` in C++, which does not narrow by itself.
                     let bits = [" & ", " | ", " ^ "].iter().any(|operator| value.contains(operator));
                     let truth = matches!(field.ty.kind, ElementKind::Primitive(Primitive::Bool));
@@ -398,6 +404,15 @@ impl Writer {
             values.push(format!(".{own} = {value}"));
         }
         Ok(format!("{name}{{{}}}", values.join(", ")))
+    }
+}
+
+/// The struct that a field holds, or an array of which it holds.
+fn struct_within(ty: &ElementType) -> Option<&ElementType> {
+    match &ty.kind {
+        ElementKind::Struct(_) => Some(ty),
+        ElementKind::Array { item, .. } => struct_within(item),
+        _ => None,
     }
 }
 

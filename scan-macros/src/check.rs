@@ -192,7 +192,12 @@ impl<'ast> Visit<'ast> for Body<'_> {
                 (ty, _) => self.visit_type(ty),
             }
         }
-        let Some(init) = &local.init else { return };
+        let Some(init) = &local.init else {
+            if let Pat::Tuple(names) = strip_type(&local.pat) {
+                self.errors.at(names, "declare the names one by one: `let x: f32;`");
+            }
+            return;
+        };
         if let Some((token, _)) = &init.diverge {
             self.errors.at(token, "`let … else` is outside the operator language: use `if`");
         }

@@ -15,8 +15,8 @@ pub(crate) enum Piece {
     Type(TokenStream),
     /// A Rust expression, evaluated by Rust, and its name if it is a constant that has one.
     Constant { value: TokenStream, name: Option<String> },
-    /// A struct expression.
-    Struct { ty: TokenStream, fields: Vec<(String, Text)>, base: Option<Text> },
+    /// A struct expression; without a type, that of the field in which it stands.
+    Struct { ty: Option<TokenStream>, fields: Vec<(String, Text)>, base: Option<Text> },
     /// A function that is called, by the type that carries its text.
     Call(TokenStream),
     /// The user's line of what follows.
@@ -103,7 +103,11 @@ impl Piece {
                     }
                     None => quote!(#private::None),
                 };
-                quote!(#part::Struct { ty: #private::layout::<#ty>, fields: &[#(#fields),*], base: #base })
+                let ty = match ty {
+                    Some(ty) => quote!(#private::Some(#private::layout::<#ty>)),
+                    None => quote!(#private::None),
+                };
+                quote!(#part::Struct { ty: #ty, fields: &[#(#fields),*], base: #base })
             }
             Piece::Line(line) => {
                 let line = u32::try_from(*line).unwrap_or(u32::MAX);

@@ -35,8 +35,8 @@ pub enum Part {
     Constant(fn() -> Piece),
     /// A struct expression.
     Struct {
-        /// The struct.
-        ty: Layout,
+        /// The struct; `None` for that of the field in which it stands.
+        ty: Option<Layout>,
         /// Its fields, in the order in which the user wrote them.
         fields: &'static [(&'static str, &'static [Part])],
         /// Whence the other fields come.
@@ -175,7 +175,7 @@ impl Texts {
             Part::Type(layout) => Piece::Type(layout()),
             Part::Constant(value) => value(),
             Part::Struct { ty, fields, base } => Piece::Struct {
-                ty: ty(),
+                ty: ty.map(|layout| layout()),
                 fields: fields.iter().map(|(name, value)| (*name, self.pieces(value))).collect(),
                 base: base.map(|base| self.pieces(base)),
             },

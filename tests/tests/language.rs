@@ -28,6 +28,9 @@ mod numbers;
     reason = "the language is wider than good style"
 )]
 mod statements;
+#[path = "language/subset.rs"]
+#[allow(clippy::all, reason = "the language is wider than good style")]
+mod subset;
 #[path = "language/tables.rs"]
 mod tables;
 
@@ -48,6 +51,7 @@ fn items() -> harness::Suite {
     functions::cases(&mut suite);
     enums::cases(&mut suite);
     tables::cases(&mut suite);
+    subset::cases(&mut suite);
     suite
 }
 

@@ -86,11 +86,16 @@ impl Lowerer<'_> {
 
     /// Several operands, evaluated from left to right.
     pub(super) fn operands(&mut self, exprs: &[&Expr]) -> Vec<Value> {
+        self.operands_of(exprs, |_| None)
+    }
+
+    /// The same, with the types that their places ask for.
+    fn operands_of<'t>(&mut self, exprs: &[&Expr], expected: impl Fn(usize) -> Option<&'t Type>) -> Vec<Value> {
         let ordered = exprs.iter().any(|expr| purity::has_effects(expr));
         let last = exprs.len().saturating_sub(1);
         let mut values = Vec::new();
         for (index, expr) in exprs.iter().enumerate() {
-            let value = self.expr(expr, None);
+            let value = self.expr(expr, expected(index));
             let constant = matches!(expr, Expr::Lit(_));
             if ordered && index < last && value.is_typed() && !constant {
                 let text = self.spill("operand", value);
@@ -362,7 +367,10 @@ impl Lowerer<'_> {
 
     /// A struct expression; the base is the last of `exprs` where there is one.
     fn structure_of(&mut self, ty: Type, names: Vec<String>, exprs: &[&Expr], base: Option<&Expr>) -> Value {
-        let mut values = self.operands(exprs);
+        // A field knows the type of its value, generic arguments included; rustc tells when the program runs.
+        let field: Type = syn::parse_quote!(_);
+        let fields = names.len();
+        let mut values = self.operands_of(exprs, |index| (index < fields).then_some(&field));
         let base = match base {
             None => None,
             Some(expr) => {
@@ -371,13 +379,15 @@ impl Lowerer<'_> {
             }
         };
         let fields = names.into_iter().zip(values).map(|(name, value)| (name, value.text)).collect();
-        Value::typed(Text::of(Piece::Struct { ty: ty.to_token_stream(), fields, base }), Rank::Postfix)
+        let ty = (!matches!(ty, Type::Infer(_))).then(|| ty.to_token_stream());
+        Value::typed(Text::of(Piece::Struct { ty, fields, base }), Rank::Postfix)
     }
 
     fn array(&mut self, array: &syn::ExprArray, expected: Option<&Type>) -> Value {
         self.uses.insert("index");
         let exprs: Vec<&Expr> = array.elems.iter().collect();
-        let values = self.operands(&exprs);
+        let item = item_of(expected);
+        let values = self.operands_of(&exprs, |_| item);
         let mut text = match (values.first(), expected) {
             (_, Some(ty @ Type::Array(_))) => self.type_text(ty),
             (Some(first), _) if first.is_typed() => Text::new("FixedArray"),
@@ -404,7 +414,7 @@ impl Lowerer<'_> {
     fn repeat(&mut self, repeat: &syn::ExprRepeat, expected: Option<&Type>) -> Value {
         self.uses.insert("index");
         self.uses.insert("repeat");
-        let value = self.expr(&repeat.expr, None);
+        let value = self.expr(&repeat.expr, item_of(expected));
         if let Some(ty @ Type::Array(_)) = expected {
             let text = self.type_text(ty).add("::repeat(").add(value.text).add(")");
             return Value::typed(text, Rank::Postfix);
@@ -463,7 +473,7 @@ impl Lowerer<'_> {
             self.lower_to(expr, &Sink::Discard, None);
             return Value::never();
         }
-        if let Some(ty) = expected {
+        if let Some(ty) = expected.filter(|ty| !matches!(ty, Type::Infer(_))) {
             let name = self.scopes.fresh("value");
             self.line(self.type_text(ty).add(" ").add(Text::name(&name)).add(";"));
             self.lower_to(expr, &Sink::Assign(Text::name(&name)), expected);
@@ -571,6 +581,15 @@ fn struct_type(path: &Path, expected: Option<&Type>) -> Type {
     match expected {
         Some(expected) => expected.clone(),
         None => syn::parse_quote!(#path),
+    }
+}
+
+/// The type of an array's items, where that of the array is known.
+fn item_of(array: Option<&Type>) -> Option<&Type> {
+    match array? {
+        Type::Array(array) => Some(&array.elem),
+        field @ Type::Infer(_) => Some(field),
+        _ => None,
     }
 }
 

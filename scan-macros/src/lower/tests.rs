@@ -18,6 +18,7 @@ fn shown(text: &Text) -> String {
                 let fields: Vec<String> =
                     fields.iter().map(|(name, value)| format!("{name}: {}", shown(value))).collect();
                 let base = base.as_ref().map(|base| format!(", ..{}", shown(base))).unwrap_or_default();
+                let ty = ty.as_ref().map(ToString::to_string).unwrap_or_default();
                 all.push_str(&format!("‹{ty}›{{{}{base}}}", fields.join(", ")));
             }
             Piece::Line(_) => {}
