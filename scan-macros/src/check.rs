@@ -81,6 +81,10 @@ fn value_type(ty: &syn::Type, errors: &mut Errors) {
 pub(crate) const PRIMITIVES: &[&str] =
     &["bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64"];
 
+/// Types that hold their values elsewhere.
+const HEAP_TYPES: &[&str] =
+    &["Box", "Vec", "String", "Rc", "Arc", "VecDeque", "HashMap", "HashSet", "BTreeMap", "BTreeSet", "Cow", "RefCell"];
+
 fn signature(function: &Function, errors: &mut Errors) {
     let signature = &function.signature;
     let name = &signature.ident;
@@ -306,6 +310,22 @@ impl<'ast> Visit<'ast> for Body<'_> {
             syn::Type::Reference(_) | syn::Type::Ptr(_) => {
                 self.errors.at(ty, "there are no references in an operator: use the value's type");
             }
+            syn::Type::TraitObject(_) | syn::Type::ImplTrait(_) | syn::Type::FnPtr(_) => {
+                self.errors
+                    .at(ty, "an operator calls what it names: there are no trait objects and no function pointers");
+            }
+            syn::Type::Tuple(_) => {
+                self.errors.at(ty, "tuples are outside the operator language: make a `#[scan_element]` struct")
+            }
+            syn::Type::Slice(_) => {
+                self.errors.at(ty, "an operator's values have a fixed size: use an array, `[f32; 4]`")
+            }
+            syn::Type::Path(path)
+                if path.path.segments.last().is_some_and(|last| HEAP_TYPES.iter().any(|heap| last.ident == heap)) =>
+            {
+                self.errors
+                    .at(ty, "there is no heap on the GPU: use an array, `[f32; 4]`, or a `#[scan_element]` struct");
+            }
             _ => visit::visit_type(self, ty),
         }
     }
@@ -414,6 +434,8 @@ impl Body<'_> {
             format!("an operator cannot call the standard library's functions: write the method, `a.{name}(…)`")
         } else if of_library {
             "an operator cannot call the standard library's functions: write the arithmetic out".to_owned()
+        } else if of_type && HEAP_TYPES.contains(&segments[segments.len() - 2].as_str()) {
+            "there is no heap on the GPU: use an array, `[0.0_f32; 4]`, or a `#[scan_element]` struct".to_owned()
         } else if of_type {
             format!(
                 "functions of a type are outside the operator language: make `{name}` a function of its own, marked `#[scan_fn]`"

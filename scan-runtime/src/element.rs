@@ -21,7 +21,7 @@ use scan_codegen::{ElementType, Primitive};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element that a scan can work on",
     label = "not a scan element",
-    note = "elements are the primitive numbers, `bool`, arrays of elements, and structs and enums marked `#[scan_element]`"
+    note = "elements are the primitive numbers, `bool`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
 )]
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The layout, as Rust laid the type out in memory.

@@ -28,6 +28,7 @@
 
 pub mod emulator;
 pub mod explain;
+pub mod items;
 mod nvrtc;
 pub mod operators;
 pub mod reference;

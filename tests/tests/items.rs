@@ -9,10 +9,11 @@ use rayon::prelude::*;
 use scan_codegen::Overrides;
 use scan_runtime::{
     __private::bytes_of, Architecture, Error, Network, PlanError, Reduction, ScanKind, ScanOp, Scanner, Strategy,
-    Table, nvrtc, ops, scan_element, scan_fn, scan_op,
+    Table, nvrtc, ops, scan_element,
 };
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
+    items::{Automaton, Kind, Leading, Transition, VERDICTS, Verdict, leftmost, quotes, stamp, text},
     operators::mixed,
     reference::{self, WAYS},
     segments::{Heads, TELLINGS},
@@ -21,127 +22,6 @@ use scan_tests::{
 
 /// Threads of a block: few, so that short inputs have several tiles.
 const THREADS: u32 = 32;
-
-/// Takes the value that came first, which any value may be: there is no identity.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Stamp {
-    place: u64,
-    kind: Kind,
-}
-
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(i16)]
-enum Kind {
-    Letter = -7,
-    Digit,
-    Other = 300,
-}
-
-/// The last stamp that is no letter, else the first one: ties go to the left.
-#[derive(Clone, Debug)]
-struct Leading;
-
-#[scan_op]
-impl ScanOp for Leading {
-    type Element = Stamp;
-    fn combine(a: Stamp, b: Stamp) -> Stamp {
-        match (a.kind, b.kind) {
-            (_, Kind::Digit) => b,
-            (Kind::Digit, _) => a,
-            (Kind::Other, Kind::Letter | Kind::Other) => a,
-            (Kind::Letter, Kind::Other) => b,
-            _ if a.place == b.place => b,
-            _ => a,
-        }
-    }
-}
-
-fn stamp(index: u64) -> Stamp {
-    let kinds = [Kind::Letter, Kind::Letter, Kind::Letter, Kind::Letter, Kind::Other];
-    let kind = if mixed(index).is_multiple_of(97) { Kind::Digit } else { kinds[(mixed(!index) % 5) as usize] };
-    Stamp { place: index, kind }
-}
-
-/// The short form without an identity.
-#[scan_op]
-fn leftmost(a: u32, _b: u32) -> u32 {
-    a
-}
-
-/// The states of an automaton that reads bytes, and what it says of each place.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Verdict {
-    Code,
-    Text,
-    Escape,
-    Comment,
-}
-
-const VERDICTS: [Verdict; 4] = [Verdict::Code, Verdict::Text, Verdict::Escape, Verdict::Comment];
-
-/// A function of states, which is what can be composed.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Transition {
-    to: [u8; 4],
-}
-
-#[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
-#[scan_fn]
-fn after(f: Transition, g: Transition) -> Transition {
-    let mut to = [0_u8; 4];
-    for i in 0..4 {
-        to[i] = g.to[f.to[i] as usize];
-    }
-    Transition { to }
-}
-
-/// An automaton whose transitions are known when the program runs.
-#[derive(Clone, Debug)]
-struct Automaton {
-    transitions: Table<Transition>,
-    start: u8,
-}
-
-#[scan_op]
-impl ScanOp for Automaton {
-    type Input = u8;
-    type State = Transition;
-    type Output = Verdict;
-    const IDENTITY: Transition = Transition { to: [0, 1, 2, 3] };
-
-    fn lift(&self, byte: u8) -> Transition {
-        self.transitions[byte as usize]
-    }
-
-    fn combine(f: Transition, g: Transition) -> Transition {
-        after(f, g)
-    }
-
-    fn project(&self, f: Transition) -> Verdict {
-        VERDICTS[f.to[self.start as usize] as usize]
-    }
-}
-
-/// Quotes, backslashes and comments to the end of the line.
-fn quotes(quote: u8) -> Automaton {
-    let transition = |byte: usize| match byte as u8 {
-        byte if byte == quote => Transition { to: [1, 0, 1, 3] },
-        b'\\' => Transition { to: [0, 2, 1, 3] },
-        b'#' => Transition { to: [3, 1, 1, 3] },
-        b'\n' => Transition { to: [0, 0, 0, 0] },
-        _ => Transition { to: [0, 1, 1, 3] },
-    };
-    Automaton { transitions: (0..256).map(transition).collect(), start: 0 }
-}
-
-fn text(length: u64) -> Vec<u8> {
-    let letters = b"ab'\"\\#\nc ";
-    (0..length).map(|i| letters[(mixed(i) % letters.len() as u64) as usize]).collect()
-}
 
 fn bits<T: scan_runtime::ScanElement>(values: &[T]) -> Vec<u8> {
     values.iter().flat_map(bytes_of).collect()

@@ -3,6 +3,7 @@
 
 mod against_cpu;
 mod errors;
+mod items;
 mod ladder;
 mod large;
 mod reduction;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let mut trials = Trials(Vec::new());
     visit_all(&mut trials);
     errors::add(&mut trials);
+    items::add(&mut trials);
     ladder::add(&mut trials);
     large::add(&mut trials);
     segmented::add(&mut trials);
