@@ -202,3 +202,22 @@ impl ElementType {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_structure_is_laid_out_as_in_c() {
+        let field = |name: &str, primitive| (name.to_owned(), ElementType::primitive(primitive));
+        let byte = ElementType::array(ElementType::primitive(Primitive::U8), 3);
+        let table = ElementType::table(ElementType::primitive(Primitive::F32));
+        let fields =
+            [field("a", Primitive::U16), ("b".to_owned(), byte), field("c", Primitive::U32), ("d".to_owned(), table)];
+        let layout = ElementType::structure("Op".to_owned(), fields);
+        let ElementKind::Struct(placed) = &layout.kind else { panic!("{layout:?}") };
+        let offsets: Vec<usize> = placed.iter().map(|field| field.offset).collect();
+        assert_eq!((offsets, layout.size, layout.align), (vec![0, 2, 8, 16], 32, 8));
+        assert_eq!(ElementType::structure("Op".to_owned(), []).size, 0);
+    }
+}
