@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use scan_codegen::Overrides;
 use scan_runtime::{
     __private::bytes_of, Architecture, Error, Network, PlanError, Reduction, ScanKind, ScanOp, Scanner, Strategy,
-    Table, nvrtc, ops, scan_element,
+    Table, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
@@ -234,4 +234,20 @@ fn all_of_it_compiles_without_a_word() {
 struct Shades {
     kind: Verdict,
     shade: Verdict,
+}
+
+/// Calls a function of another crate.
+#[scan_op]
+fn reversed(f: Transition, g: Transition) -> Transition {
+    scan_tests::items::after(g, f)
+}
+
+#[test]
+fn a_function_of_another_crate() {
+    let source = Scanner::cpu().scan(reversed).cuda_source().unwrap().text;
+    assert!(source.contains("return after(g, f);"), "{source}");
+    assert!(source.contains("#line") && source.contains("tests/src/items.rs"), "{source}");
+    let input: Vec<_> = text(100).iter().map(|byte| quotes(b'"').lift(*byte)).collect();
+    let program = program(reversed, strategies::all().last().unwrap(), ScanKind::Inclusive, None);
+    program.verify(&Emulator::new(1), &input).unwrap();
 }
