@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// A primitive type of the operator language, named as Rust names it.
+/// A primitive type of the operator language, named as Rust names it; the halves are those of the crate `half`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "each variant is the Rust type of the same name")]
@@ -20,13 +20,15 @@ pub enum Primitive {
     U64,
     U128,
     Usize,
+    F16,
+    Bf16,
     F32,
     F64,
 }
 
 impl Primitive {
     /// Every primitive, in the order of their declaration.
-    pub const ALL: [Primitive; 15] = [
+    pub const ALL: [Primitive; 17] = [
         Primitive::Bool,
         Primitive::I8,
         Primitive::I16,
@@ -40,6 +42,8 @@ impl Primitive {
         Primitive::U64,
         Primitive::U128,
         Primitive::Usize,
+        Primitive::F16,
+        Primitive::Bf16,
         Primitive::F32,
         Primitive::F64,
     ];
@@ -60,6 +64,8 @@ impl Primitive {
             Primitive::U64 => "u64",
             Primitive::U128 => "u128",
             Primitive::Usize => "usize",
+            Primitive::F16 => "f16",
+            Primitive::Bf16 => "bf16",
             Primitive::F32 => "f32",
             Primitive::F64 => "f64",
         }
@@ -69,7 +75,7 @@ impl Primitive {
     pub const fn size(self) -> usize {
         match self {
             Primitive::Bool | Primitive::I8 | Primitive::U8 => 1,
-            Primitive::I16 | Primitive::U16 => 2,
+            Primitive::I16 | Primitive::U16 | Primitive::F16 | Primitive::Bf16 => 2,
             Primitive::I32 | Primitive::U32 | Primitive::F32 => 4,
             Primitive::I64 | Primitive::U64 | Primitive::Isize | Primitive::Usize | Primitive::F64 => 8,
             Primitive::I128 | Primitive::U128 => 16,

@@ -77,6 +77,9 @@ fn number(primitive: Primitive, bytes: &[u8]) -> String {
         Primitive::I64 | Primitive::Isize => format!("{signed}ll"),
         Primitive::I128 => wide_number("__int128", bits),
         Primitive::U128 => wide_number("unsigned __int128", bits),
+        // No literal of C++ is a half. The value beside the bits is for the reader.
+        Primitive::F16 => format!("f16::from_bits({bits:#06x} /* {:?} */)", f16_value(bits as u16)),
+        Primitive::Bf16 => format!("bf16::from_bits({bits:#06x} /* {:?} */)", f32::from_bits((bits as u32) << 16)),
         Primitive::F32 => {
             let value = f32::from_bits(bits as u32);
             if value.is_finite() { format!("{value:?}f") } else { format!("f32::from_bits({bits:#x}u)") }
@@ -85,6 +88,18 @@ fn number(primitive: Primitive, bytes: &[u8]) -> String {
             let value = f64::from_bits(bits as u64);
             if value.is_finite() { format!("{value:?}") } else { format!("f64::from_bits({bits:#x}ull)") }
         }
+    }
+}
+
+/// The number that these bits of an f16 are.
+fn f16_value(bits: u16) -> f32 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f32::from(bits & 0x3ff));
+    sign * match exponent {
+        0 => fraction * 2.0_f32.powi(-24),
+        0x1f if fraction == 0.0 => f32::INFINITY,
+        0x1f => f32::NAN,
+        _ => (1024.0 + fraction) * 2.0_f32.powi(exponent - 25),
     }
 }
 
@@ -111,6 +126,10 @@ mod tests {
         assert_eq!(text(Primitive::F32, &1e30f32.to_le_bytes()), "f32(1e30f)");
         assert_eq!(text(Primitive::F32, &f32::NEG_INFINITY.to_le_bytes()), "f32::from_bits(0xff800000u)");
         assert_eq!(text(Primitive::F64, &f64::INFINITY.to_le_bytes()), "f64::from_bits(0x7ff0000000000000ull)");
+        assert_eq!(text(Primitive::F16, &0xc100_u16.to_le_bytes()), "f16::from_bits(0xc100 /* -2.5 */)");
+        assert_eq!(text(Primitive::F16, &1_u16.to_le_bytes()), "f16::from_bits(0x0001 /* 5.9604645e-8 */)");
+        assert_eq!(text(Primitive::F16, &0xfc00_u16.to_le_bytes()), "f16::from_bits(0xfc00 /* -inf */)");
+        assert_eq!(text(Primitive::Bf16, &0x3f80_u16.to_le_bytes()), "bf16::from_bits(0x3f80 /* 1.0 */)");
         assert_eq!(text(Primitive::I8, &(-128i8).to_le_bytes()), "i8(-128)");
         assert_eq!(text(Primitive::I32, &i32::MIN.to_le_bytes()), "i32(-2147483647 - 1)");
         assert_eq!(text(Primitive::I64, &(-5i64).to_le_bytes()), "i64(-5ll)");

@@ -16,9 +16,10 @@ const RESERVED: &[&str] = &[
     "try", "typedef", "typeid", "typename", "typeof", "union", "unsigned", "using", "virtual", "void", "volatile", "wchar_t",
     "while", "xor", "xor_eq",
     "blockDim", "blockIdx", "gridDim", "threadIdx", "warpSize", "dim3", "size_t", "asm_volatile", "main", "NULL", "assert",
-    "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64",
-    "as", "raw", "panic", "range", "range_inclusive", "repeat", "set_bits", "zeros_above",
-    "Array", "FixedArray", "Range", "RangeInclusive", "Table", "linux", "unix", "clock", "clock64",
+    "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16",
+    "f32", "f64",
+    "as", "raw", "panic", "range", "range_inclusive", "repeat", "set_bits", "value_of", "zeros_above",
+    "Array", "Range", "RangeInclusive", "Slots", "Table", "Values", "linux", "unix", "clock", "clock64",
 ];
 
 /// Names of types that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`).
@@ -75,7 +76,7 @@ impl TypeNames {
     pub(crate) fn of(&mut self, ty: &ElementType) -> String {
         match &ty.kind {
             ElementKind::Primitive(primitive) => primitive.name().to_owned(),
-            ElementKind::Array { item, len } => format!("FixedArray<{}, {len}>", self.of(item)),
+            ElementKind::Array { item, len } => format!("Array<{}, {len}>", self.of(item)),
             ElementKind::Table { item } => format!("Table<{}>", self.of(item)),
             ElementKind::Struct(_) | ElementKind::Enum { .. } => {
                 if let Some((_, name)) = self.structs.iter().find(|(known, _)| known == ty) {

@@ -17,7 +17,7 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
 pub const MAX_PARAMETER_BYTES: usize = 3072;
 
-/// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench rungs` measures (BENCHMARKS.md).
+/// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench peers` measures (BENCHMARKS.md).
 const DEFAULT_STRATEGY: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
 

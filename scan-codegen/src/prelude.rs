@@ -37,6 +37,25 @@ const ARITHMETIC: &[Sign] = &[
     sign("bitxor", "^", false),
 ];
 const DIVISIONS: &[Sign] = &[sign("div", "/", true), sign("rem", "%", true)];
+
+/// A division that wraps where the smallest number is divided by -1: what it is elsewhere, and what it is there.
+#[derive(Serialize)]
+struct WrappingDivision {
+    name: &'static str,
+    elsewhere: &'static str,
+    by_minus_one: &'static str,
+}
+
+const fn wrapping(name: &'static str, elsewhere: &'static str, by_minus_one: &'static str) -> WrappingDivision {
+    WrappingDivision { name, elsewhere, by_minus_one }
+}
+
+const WRAPPING_DIVISIONS: &[WrappingDivision] = &[
+    wrapping("wrapping_div", "*this / b", "Bits(0) - Bits(value)"),
+    wrapping("wrapping_rem", "*this % b", "0"),
+    wrapping("wrapping_div_euclid", "div_euclid(b)", "Bits(0) - Bits(value)"),
+    wrapping("wrapping_rem_euclid", "rem_euclid(b)", "0"),
+];
 const FLOAT_ARITHMETIC: &[Sign] =
     &[sign("add", "+", true), sign("sub", "-", true), sign("mul", "*", true), sign("div", "/", true)];
 const COMPARISONS: &[Sign] = &[
@@ -139,7 +158,17 @@ struct Float {
     bits: &'static str,
     bits_name: &'static str,
     width: usize,
+    smallest_normal: &'static str,
     constructors: Vec<&'static str>,
+}
+
+/// A float of 16 bits, for its template.
+#[derive(Serialize)]
+struct Half {
+    name: &'static str,
+    /// The bits of infinity and of one.
+    infinity: &'static str,
+    one: &'static str,
 }
 
 fn integer(primitive: Primitive, uses: &BTreeSet<&'static str>) -> Option<Integer> {
@@ -157,7 +186,7 @@ fn integer(primitive: Primitive, uses: &BTreeSet<&'static str>) -> Option<Intege
         U64 => ("unsigned long long", "unsigned long long", "u64"),
         Usize => ("unsigned long long", "unsigned long long", "usize"),
         U128 => ("unsigned __int128", "unsigned __int128", "u128"),
-        Bool | F32 | F64 => return None,
+        Bool | F16 | Bf16 | F32 | F64 => return None,
     };
     let mut constructors = vec![repr];
     let literals = [
@@ -196,6 +225,7 @@ fn float(primitive: Primitive, uses: &BTreeSet<&'static str>) -> Option<Float> {
             bits: "unsigned",
             bits_name: "u32",
             width: 32,
+            smallest_normal: "0x1p-126f",
             constructors: if literals { vec!["float", "double"] } else { vec!["float"] },
         }),
         Primitive::F64 => Some(Float {
@@ -204,8 +234,17 @@ fn float(primitive: Primitive, uses: &BTreeSet<&'static str>) -> Option<Float> {
             bits: "unsigned long long",
             bits_name: "u64",
             width: 64,
+            smallest_normal: "0x1p-1022",
             constructors: vec!["double"],
         }),
+        _ => None,
+    }
+}
+
+fn half(primitive: Primitive) -> Option<Half> {
+    match primitive {
+        Primitive::F16 => Some(Half { name: "f16", infinity: "0x7c00", one: "0x3c00" }),
+        Primitive::Bf16 => Some(Half { name: "bf16", infinity: "0x7f80", one: "0x3f80" }),
         _ => None,
     }
 }
@@ -228,6 +267,12 @@ const FOLLOW: &[(&str, &[&str])] = &[
     ("index", &["panic"]),
     ("div_euclid", &["panic"]),
     ("rem_euclid", &["panic"]),
+    ("wrapping_div", &["div", "panic"]),
+    ("wrapping_rem", &["rem", "panic"]),
+    ("wrapping_div_euclid", &["div_euclid", "panic"]),
+    ("wrapping_rem_euclid", &["rem_euclid", "panic"]),
+    ("saturating_div", &["div", "panic"]),
+    ("saturating_pow", &["saturating_mul"]),
     ("count_zeros", &["count_ones"]),
     ("leading_ones", &["leading_zeros"]),
     ("trailing_ones", &["leading_zeros"]),
@@ -259,12 +304,15 @@ const NEEDS_LIMITS: &[&str] = &[
     "saturating_add",
     "saturating_sub",
     "saturating_mul",
+    "saturating_neg",
+    "saturating_abs",
     "div_euclid",
     "rem_euclid",
 ];
 
 /// Parts whose result or argument is a `u32`.
-const NEEDS_U32: &[&str] = &["pow", "count_ones", "count_zeros", "leading_zeros", "rotate_left", "rotate_right"];
+const NEEDS_U32: &[&str] =
+    &["pow", "saturating_pow", "count_ones", "count_zeros", "leading_zeros", "rotate_left", "rotate_right"];
 
 const PARTS: &[(&str, &str)] = &[
     ("machine", include_str!("../templates/prelude/machine.cu.tera")),
@@ -272,6 +320,7 @@ const PARTS: &[(&str, &str)] = &[
     ("helpers", include_str!("../templates/prelude/helpers.cu.tera")),
     ("integer", include_str!("../templates/prelude/integer.cu.tera")),
     ("float", include_str!("../templates/prelude/float.cu.tera")),
+    ("half", include_str!("../templates/prelude/half.cu.tera")),
     ("generic", include_str!("../templates/prelude/generic.cu.tera")),
 ];
 
@@ -294,6 +343,10 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
         unsigned.chain(signed).filter_map(|primitive| integer(*primitive, &uses)).collect();
     integers.sort_by_key(|integer| integer.name != "u32");
     let floats: Vec<Float> = primitives.iter().filter_map(|primitive| float(*primitive, &uses)).collect();
+    let halves: Vec<Half> = primitives.iter().filter_map(|primitive| half(*primitive)).collect();
+    // What C++ computes floats in. Halves are computed in `float`.
+    let reprs: BTreeSet<&'static str> =
+        floats.iter().map(|float| float.repr).chain(halves.iter().map(|_| "float")).collect();
     let machine_functions = machine_functions(&uses);
     let float_methods: Vec<MachineFunction> = MACHINE_FUNCTIONS
         .iter()
@@ -307,6 +360,8 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("uses", &uses);
     context.insert("integers", &integers);
     context.insert("floats", &floats);
+    context.insert("halves", &halves);
+    context.insert("reprs", &reprs);
     context.insert("wide", &integers.iter().any(|integer| integer.width == 128));
     context.insert("needs_limits", &needs_limits);
     context.insert("tables", &tables);
@@ -320,6 +375,7 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("assignments", ASSIGNMENTS);
     context.insert("shift_assignments", SHIFT_ASSIGNMENTS);
     context.insert("euclid", &["rem_euclid", "div_euclid"]);
+    context.insert("wrapping_divisions", WRAPPING_DIVISIONS);
     context.insert("machine_functions", &machine_functions);
     context.insert("float_methods", &float_methods);
 
@@ -337,6 +393,10 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     for float in &floats {
         context.insert("float", float);
         rendered.push(tera.render("float", &context)?);
+    }
+    for half in &halves {
+        context.insert("half", half);
+        rendered.push(tera.render("half", &context)?);
     }
     rendered.push(tera.render("generic", &context)?);
     let rendered: Vec<&str> = rendered.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
@@ -370,6 +430,7 @@ fn primitives(
         .collect();
     let present = primitives.clone();
     let has_float = |primitive| present.contains(&primitive);
+    let has_half = has_float(Primitive::F16) || has_float(Primitive::Bf16);
     let has_integer = present.iter().any(|primitive| primitive.name().starts_with(['i', 'u']));
     if has_integer && NEEDS_U32.iter().any(|used| uses.contains(used)) {
         primitives.insert(Primitive::U32);
@@ -386,8 +447,17 @@ fn primitives(
         if has_float(Primitive::F64) {
             primitives.insert(Primitive::U64);
         }
+        if has_half {
+            primitives.insert(Primitive::U16);
+        }
     }
-    if uses.contains("powi") && (has_float(Primitive::F32) || has_float(Primitive::F64)) {
+    if has_half && (uses.contains("to_f32") || uses.contains("from_f32")) {
+        primitives.insert(Primitive::F32);
+    }
+    if has_half && uses.contains("to_f64") {
+        primitives.insert(Primitive::F64);
+    }
+    if uses.contains("powi") && (has_half || has_float(Primitive::F32) || has_float(Primitive::F64)) {
         primitives.insert(Primitive::I32);
     }
     if arrays {

@@ -12,6 +12,73 @@ pub(crate) struct Options {
     pub(crate) krate: Path,
     /// `identity = …`, of the function form.
     pub(crate) identity: Option<(Ident, Expr)>,
+    /// `laws`, in one of its forms.
+    pub(crate) laws: Option<Laws>,
+}
+
+/// The test of the laws that the user asked for: `laws`, `laws = samples`, or `laws(…)`.
+pub(crate) struct Laws {
+    /// The word itself.
+    pub(crate) name: Ident,
+    /// `samples = …`; without them the runtime makes some up.
+    pub(crate) samples: Option<Expr>,
+    /// `operator = …`: the value that is checked, where the type alone is none.
+    pub(crate) operator: Option<Expr>,
+    /// `tolerance = …`
+    pub(crate) tolerance: Option<Expr>,
+    /// `in_order`
+    pub(crate) in_order: bool,
+    /// What is wrong with the options in the parentheses; the attribute's others are read all the same.
+    errors: Vec<syn::Error>,
+}
+
+impl Laws {
+    /// What stands after the word.
+    fn parse(name: Ident, input: ParseStream) -> syn::Result<Self> {
+        let mut laws =
+            Laws { name, samples: None, operator: None, tolerance: None, in_order: false, errors: Vec::new() };
+        if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            laws.samples = Some(input.parse()?);
+        } else if input.peek(syn::token::Paren) {
+            let content;
+            syn::parenthesized!(content in input);
+            while !content.is_empty() {
+                laws.option(&content)?;
+                if !content.is_empty() {
+                    content.parse::<Token![,]>()?;
+                }
+            }
+        }
+        Ok(laws)
+    }
+
+    fn option(&mut self, input: ParseStream) -> syn::Result<()> {
+        let name: Ident = input.call(Ident::parse_any)?;
+        let value = match name.to_string().as_str() {
+            "in_order" => {
+                self.in_order = true;
+                return Ok(());
+            }
+            "samples" => &mut self.samples,
+            "operator" => &mut self.operator,
+            "tolerance" => &mut self.tolerance,
+            _ => {
+                let message = format!(
+                    "unknown option `{name}` of `laws`: there is `samples = …`, `operator = …`, `tolerance = …` and `in_order`"
+                );
+                self.errors.push(syn::Error::new_spanned(&name, message));
+                if input.peek(Token![=]) {
+                    input.parse::<Token![=]>()?;
+                    input.parse::<Expr>()?;
+                }
+                return Ok(());
+            }
+        };
+        input.parse::<Token![=]>()?;
+        *value = Some(input.parse()?);
+        Ok(())
+    }
 }
 
 struct Entry {
@@ -22,12 +89,17 @@ struct Entry {
 enum Value {
     Crate(Path),
     Identity(Expr),
+    Laws(Box<Laws>),
     Unknown,
 }
 
 impl Parse for Entry {
     fn parse(input: ParseStream) -> syn::Result<Self> {
         let name = input.call(Ident::parse_any)?;
+        if name == "laws" {
+            let value = Value::Laws(Box::new(Laws::parse(name.clone(), input)?));
+            return Ok(Entry { name, value });
+        }
         if input.is_empty() || input.peek(Token![,]) {
             return Ok(Entry { name, value: Value::Unknown });
         }
@@ -46,7 +118,7 @@ impl Parse for Entry {
 
 /// Reads the options; `known` are those that this attribute has.
 pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) -> Options {
-    let mut options = Options { krate: syn::parse_quote!(::scan_runtime), identity: None };
+    let mut options = Options { krate: syn::parse_quote!(::scan_runtime), identity: None, laws: None };
     let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
         Ok(entries) => entries,
         Err(error) => {
@@ -58,11 +130,20 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
         match value {
             Value::Crate(path) => options.krate = path,
             Value::Identity(expr) if known.contains(&"identity") => options.identity = Some((name, expr)),
-            _ => {
-                let known = known.iter().map(|known| format!("`{known} = …`")).collect::<Vec<_>>().join(" and ");
-                errors.at(&name, format!("unknown option `{name}`: there is {known}"));
+            Value::Laws(mut laws) if known.contains(&"laws") => {
+                laws.errors.drain(..).for_each(|error| errors.push(error));
+                options.laws = Some(*laws);
             }
+            _ => errors.at(&name, format!("unknown option `{name}`: there is {}", list(known))),
         }
     }
     options
+}
+
+/// `a = …`, `b` and `c = …`
+fn list(known: &[&str]) -> String {
+    let show = |name: &&str| if *name == "laws" { "`laws`".to_owned() } else { format!("`{name} = …`") };
+    let mut names: Vec<String> = known.iter().map(show).collect();
+    let last = names.pop().unwrap_or_default();
+    if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) }
 }

@@ -1,5 +1,6 @@
 //! What the operator language has: one small function per rule, each error at the tokens, with what to write instead.
 
+use crate::attribute::Laws;
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
 use crate::{methods, parse};
@@ -15,6 +16,7 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
         signature(function, errors);
         errors.count() == before
     });
+    laws(operator, errors);
     for function in &operator.functions {
         Body { errors, generics: &operator.generics, own_name: None }.visit_block(&function.block);
     }
@@ -77,9 +79,32 @@ fn value_type(ty: &syn::Type, errors: &mut Errors) {
     }
 }
 
-/// The primitive types, which calls may name (`f32::max(a, b)`).
-pub(crate) const PRIMITIVES: &[&str] =
-    &["bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f32", "f64"];
+/// The primitive types and the floats of the crate `half`, which calls may name (`f32::max(a, b)`).
+#[rustfmt::skip]
+pub(crate) const PRIMITIVES: &[&str] = &[
+    "bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16", "f32", "f64",
+];
+/// Functions of a type that take a value of another.
+const CONVERSIONS: &[&str] = &["from", "from_bits", "from_f32"];
+
+/// The test of the laws needs a value of the operator, which only a struct without fields and parameters has by its name.
+fn laws(operator: &Operator, errors: &mut Errors) {
+    let Some(Laws { name, operator: None, .. }) = &operator.laws else { return };
+    if !operator.generics.params.is_empty() {
+        errors.at(
+            name,
+            format!(
+                "a generic operator is checked for types of your choice: `laws(operator = {}::<…>…)`, or `laws::check` in \
+                 tests of your own",
+                operator.name
+            ),
+        );
+    } else if !operator.fields.is_empty() {
+        let message =
+            format!("`{0}` has fields: say which value is checked, `laws(operator = {0} {{ … }})`", operator.name);
+        errors.at(name, message);
+    }
+}
 
 /// Types that hold their values elsewhere.
 const HEAP_TYPES: &[&str] =
@@ -396,6 +421,9 @@ impl Body<'_> {
         let Some(last) = path.segments.last() else { return };
         let name = last.ident.to_string();
         let of_type = match path.segments.first() {
+            Some(first) if path.segments.len() == 3 && first.ident == "half" => {
+                PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
+            }
             Some(first) if path.segments.len() == 2 => {
                 let first = first.ident.to_string();
                 PRIMITIVES.contains(&first.as_str())
@@ -403,7 +431,7 @@ impl Body<'_> {
             }
             _ => false,
         };
-        if of_type && ((name == "from" || name == "from_bits") && call.args.len() == 1) {
+        if of_type && (CONVERSIONS.contains(&name.as_str()) && call.args.len() == 1) {
             return;
         }
         match parse::method_of_type(path) {

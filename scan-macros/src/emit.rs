@@ -1,11 +1,12 @@
 //! The Rust item that comes out: the impl of the trait, the user's bodies untouched, the CUDA text beside them.
 
+use crate::attribute::Laws;
 use crate::lower::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, Member, Path, parse_quote};
+use syn::{FnArg, Ident, Member, Path, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
 pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
@@ -60,9 +61,11 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             }
         }
     });
+    let laws = lowered.and(operator.laws.as_ref()).map(|laws| test_of_laws(operator, laws));
     quote! {
         #declaration
         #constant
+        #laws
         #(#attributes)*
         #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
         impl #impl_generics #trait_path for #self_ty #where_clause {
@@ -75,6 +78,36 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #project
             #source
             #parameters
+        }
+    }
+}
+
+/// A test that fails with the counterexample.
+fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
+    let Operator { krate, self_ty, .. } = operator;
+    // Two operators of one name may stand in a module, `Sum<f32>` and `Sum<f64>`.
+    let words = quote!(#self_ty).to_string();
+    let words: Vec<&str> = words.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let name = Ident::new(&format!("laws_of_{}", words.join("_")), laws.name.span());
+    let value = match &laws.operator {
+        Some(value) => quote!(#value),
+        None => quote!(#self_ty),
+    };
+    let tolerance = laws.tolerance.as_ref().map(|tolerance| quote!(.tolerance(#tolerance)));
+    let in_order = laws.in_order.then(|| quote!(.in_order()));
+    let run = match &laws.samples {
+        Some(samples) => quote!(.run(&operator, #samples)),
+        None => quote!(.run_on_default_samples(&operator)),
+    };
+    quote! {
+        #[cfg(test)]
+        #[::core::prelude::v1::test]
+        #[allow(non_snake_case)]
+        fn #name() -> #krate::__private::LawsResult {
+            let operator = #value;
+            #krate::laws::Check::new()#tolerance #in_order #run?;
+            #krate::__private::Ok(())
         }
     }
 }

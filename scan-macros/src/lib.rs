@@ -53,11 +53,46 @@ use proc_macro::TokenStream;
 ///
 /// `crate = path` where `scan_runtime` goes by another name.
 ///
+/// `laws` writes a test, `laws_of_…`, that checks the operator's laws (`scan_runtime::laws`): on samples made of its input's
+/// layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …, tolerance = …, in_order)`
+/// has all options: `operator` is the value to check, needed where it is generic or has fields; the others are those of
+/// `scan_runtime::laws::Check`.
+///
 /// # The language
 ///
 /// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
 /// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. It means on the GPU what it means in Rust: integers wrap, shift counts
 /// are masked, `as` saturates, floats are not contracted. What is outside the language is an error at the expression.
+///
+/// # Numbers
+///
+/// The CPU and the GPU give the same bits for integers, for `bool`, and for whatever IEEE 754 fixes of floats: `+ - * / %`,
+/// `sqrt`, `mul_add`, roundings, comparisons, conversions, subnormal numbers included. What that leaves:
+///
+/// - Integers wrap at their ends on the GPU. On the CPU `a + b` does so in release builds and panics in debug builds;
+///   `a.wrapping_add(b)` says that wrapping is meant.
+/// - What panics in Rust in every build (a division by zero, `MIN / -1`, an index past the end, a failed `assert!`) stops the
+///   kernel on the GPU, and the launch reports an error.
+/// - A NaN that an operation makes can be any NaN. One that is only moved keeps its bits.
+/// - `min` and `max` of floats pass a NaN over; of `0.0` and `-0.0` they give either.
+/// - `f16` and `bf16` of the crate `half` are computed as the crate does it: each operation in `f32`, rounded once. `min`,
+///   `max`, `abs`, `copysign` and `signum` are exact to the sign of zero. The crate's `from_f64` is left out, because its last bit
+///   depends on the CPU: write `f16::from_f32(x as f32)`.
+/// - The functions below are off the exact result by some units in the last place. On the GPU by at most those that NVIDIA
+///   gives in the CUDA programming guide, for `f32` and `f64`:
+///
+///   | | f32 | f64 | | f32 | f64 | | f32 | f64 | | f32 | f64 |
+///   |---|--:|--:|---|--:|--:|---|--:|--:|---|--:|--:|
+///   | `exp` | 2 | 1 | `log2` | 1 | 1 | `asin` | 2 | 2 | `cosh` | 2 | 1 |
+///   | `exp2` | 2 | 1 | `log10` | 2 | 1 | `acos` | 2 | 2 | `tanh` | 2 | 1 |
+///   | `exp_m1` | 1 | 1 | `sin` | 2 | 2 | `atan` | 2 | 2 | `cbrt` | 1 | 1 |
+///   | `ln` | 1 | 1 | `cos` | 2 | 2 | `atan2` | 3 | 2 | `hypot` | 3 | 2 |
+///   | `ln_1p` | 1 | 1 | `tan` | 4 | 2 | `sinh` | 3 | 2 | `powf` | 4 | 2 |
+///
+///   On the CPU they are those of the system's C library; with GNU's they are off by at most 2, `cbrt` of `f64` by 4. `powi`
+///   multiplies in the order in which LLVM's library does.
+///
+/// The tests hold the GPU to this, on edge values and random ones of every type.
 ///
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]

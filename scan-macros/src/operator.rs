@@ -1,5 +1,6 @@
 //! An operator as the passes see it, and the order of the passes.
 
+use crate::attribute::Laws;
 use crate::errors::Errors;
 use crate::{attribute, check, emit, lower, parse};
 use proc_macro2::TokenStream;
@@ -31,6 +32,8 @@ pub(crate) struct Operator {
     pub(crate) fields: Vec<Member>,
     /// Whether a function names `Self::IDENTITY`.
     pub(crate) names_identity: bool,
+    /// The test of its laws, where one is wanted.
+    pub(crate) laws: Option<Laws>,
 }
 
 /// The unit struct that the function form leaves behind.
@@ -50,7 +53,7 @@ pub(crate) struct Function {
 /// The passes, in order.
 pub(crate) fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let options = attribute::options(options, &["identity", "crate"], &mut errors);
+    let options = attribute::options(options, &["identity", "laws", "crate"], &mut errors);
     let Some(mut operator) = parse::operator(options, item.clone(), &mut errors) else {
         // Not even the outline of an operator: the item stays as it is, so that its names still exist.
         let errors = errors.to_tokens();

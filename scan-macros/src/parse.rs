@@ -147,6 +147,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         functions,
         fields: reads.fields,
         names_identity: reads.identity,
+        laws: options.laws,
     })
 }
 
@@ -191,6 +192,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
         fields: Vec::new(),
         names_identity: false,
+        laws: options.laws,
     })
 }
 
@@ -268,6 +270,9 @@ impl Reads {
 /// Whether what is called belongs to a primitive type, or to a type parameter.
 pub(crate) fn is_of_type(path: &Path) -> bool {
     match path.segments.first() {
+        Some(first) if path.segments.len() == 3 && first.ident == "half" => {
+            PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
+        }
         Some(first) if path.segments.len() == 2 => {
             let first = first.ident.to_string();
             PRIMITIVES.contains(&first.as_str()) || first.starts_with(|first: char| first.is_uppercase())

@@ -5,8 +5,39 @@ use scan_codegen::{ElementType, Primitive};
 
 /// A plain-data type that lies in memory the same way on the host and on the GPU.
 ///
-/// All primitive numbers, `bool` and arrays of elements are elements. Your own structs and enums without fields become
-/// elements by `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`; of an enum, `repr(u8)`).
+/// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs and enums without
+/// fields become elements by `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`; of an enum,
+/// `repr(u8)`).
+///
+/// What is stored can be smaller than what is combined:
+///
+/// ```
+/// # #[cfg(feature = "half")] {
+/// use scan_runtime::{ScanOp, Scanner, half::bf16, scan_op};
+///
+/// struct SumInFloat;
+///
+/// #[scan_op]
+/// impl ScanOp for SumInFloat {
+///     type Input = bf16;
+///     type State = f32;
+///     type Output = bf16;
+///     const IDENTITY: f32 = 0.0;
+///     fn lift(x: bf16) -> f32 {
+///         x.to_f32()
+///     }
+///     fn combine(a: f32, b: f32) -> f32 {
+///         a + b
+///     }
+///     fn project(sum: f32) -> bf16 {
+///         bf16::from_f32(sum)
+///     }
+/// }
+///
+/// let sums = Scanner::cpu().scan(SumInFloat).run(&[bf16::ONE; 300]).unwrap();
+/// assert_eq!(sums[299].to_f32(), 300.0); // in bf16 alone, 256 + 1 is 256
+/// # }
+/// ```
 ///
 /// # Safety
 ///
@@ -21,7 +52,7 @@ use scan_codegen::{ElementType, Primitive};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element that a scan can work on",
     label = "not a scan element",
-    note = "elements are the primitive numbers, `bool`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
+    note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
 )]
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The layout, as Rust laid the type out in memory.
@@ -46,6 +77,11 @@ primitive_elements! {
     i8 => I8, i16 => I16, i32 => I32, i64 => I64, i128 => I128, isize => Isize,
     u8 => U8, u16 => U16, u32 => U32, u64 => U64, u128 => U128, usize => Usize,
     f32 => F32, f64 => F64,
+}
+
+#[cfg(feature = "half")]
+primitive_elements! {
+    half::f16 => F16, half::bf16 => Bf16,
 }
 
 // SAFETY: an array lays its items one after the other, without padding between them.

@@ -76,6 +76,12 @@ pub enum Error {
         /// Elements of the output.
         output: usize,
     },
+    /// The output that the caller brought for the result of a reduction is no single element.
+    #[error("the output has {output} elements: a reduction writes one")]
+    ResultLength {
+        /// Elements of the output.
+        output: usize,
+    },
     /// What tells where segments begin is not as long as the input requires.
     #[error("there are {found} {what} for an input of {len} elements, which needs {expected}")]
     SegmentsLength {

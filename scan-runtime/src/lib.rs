@@ -22,6 +22,7 @@
 //! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. What it works on are
 //!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
 //!   [`ops`] has the usual ones.
+//! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
 //!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
 //! - What will run on the GPU can be asked for first, on a machine without one too: [`Scan::plan`], [`Scan::cuda_source`].
@@ -37,9 +38,11 @@ extern crate self as scan_runtime;
 
 mod cpu;
 mod cuda;
+mod disk_cache;
 mod element;
 mod error;
 mod heads;
+pub mod laws;
 pub mod nvrtc;
 mod op;
 pub mod ops;
@@ -49,24 +52,30 @@ mod scan;
 mod scanner;
 mod segmented;
 
-pub use cuda::{CacheStats, CompiledModule};
+pub use cuda::{CacheStats, CompiledModule, DiskStats};
+pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
-pub use reduce::Reduce;
+pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Plan, PlanError,
     Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
-pub use scanner::{Backend, DEVICE_VARIABLE, Scanner};
+pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 
 /// The CUDA driver bindings in whose device slices and streams scans are run.
 pub use cudarc;
+
+/// The floats of 16 bits, [`half::f16`] and [`half::bf16`], which are elements; with the feature `half`, which is on by
+/// default.
+#[cfg(feature = "half")]
+pub use half;
 
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]

@@ -2,7 +2,8 @@
 //!
 //! Compiling needs no GPU and no driver, only the library. It is looked for in the variable `SCAN_NVRTC` (the library
 //! itself, or the folder it is in), in the toolkit that `CUDA_HOME` or `CUDA_PATH` name, in the toolkit's usual places, in
-//! Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts it), and last wherever the system's loader looks.
+//! Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts it), and last wherever the system's loader looks. What
+//! it compiles can be kept on disk, for other processes: [`cached`].
 
 use std::{
     collections::HashSet,
@@ -11,12 +12,13 @@ use std::{
     path::{Path, PathBuf},
     ptr,
     sync::{LazyLock, Mutex, PoisonError},
+    time::{Duration, Instant, UNIX_EPOCH},
 };
 
 use cudarc::nvrtc::sys;
 use scan_codegen::{Architecture, KernelSource};
 
-use crate::Error;
+use crate::{DiskCache, DiskStats, Error, disk_cache::Key};
 
 /// The environment variable that names the NVRTC library, or the folder it is in.
 pub const LIBRARY_VARIABLE: &str = "SCAN_NVRTC";
@@ -77,8 +79,21 @@ fn folders() -> Vec<PathBuf> {
     for prefix in ["/usr/local", "/usr"] {
         folders.extend(in_python(Path::new(prefix)));
     }
+    folders.extend(of_loader());
     let mut seen = HashSet::new();
     folders.retain(|folder| seen.insert(folder.clone()));
+    folders
+}
+
+/// The folders that the system's loader is told of. What it finds there is found here by its path, and so without loading it.
+fn of_loader() -> Vec<PathBuf> {
+    let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut folders: Vec<_> = env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
+    let more = Path::new("/etc/ld.so.conf.d").read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+    for file in std::iter::once("/etc/ld.so.conf".into()).chain(more) {
+        let lines = std::fs::read_to_string(file).unwrap_or_default();
+        folders.extend(lines.lines().map(str::trim).filter(|line| line.starts_with('/')).map(PathBuf::from));
+    }
     folders
 }
 
@@ -147,6 +162,86 @@ pub fn version() -> Result<(u32, u32), Error> {
     // SAFETY: the library is loaded, and both pointers are good for a write.
     check("nvrtcVersion", unsafe { sys::nvrtcVersion(&mut major, &mut minor) })?;
     Ok((major as u32, minor as u32))
+}
+
+/// What tells one cubin from another, but for the compiler that makes it.
+pub(crate) fn key(source: &KernelSource, architecture: Architecture) -> Key {
+    let mut hasher = blake3::Hasher::new();
+    for part in [source.text.as_str(), &source.options.join("\0"), &architecture.to_string()] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    hasher.finalize()
+}
+
+/// A cubin, and how it was come by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cached {
+    /// The machine code, for exactly one architecture.
+    pub cubin: Vec<u8>,
+    /// Wall time in the compiler; `None` where it was on disk.
+    pub compile_time: Option<Duration>,
+    /// What was read and written.
+    pub disk: DiskStats,
+}
+
+/// The cubin of a source, from the cache if it is there, in which case NVRTC is not even loaded; else it is
+/// [compiled](compile) and stored.
+///
+/// # Errors
+///
+/// [`Error::NoNvrtc`] if there is no NVRTC: the cache holds the work of the one that is found. Otherwise those of
+/// [`compile`]. A cache that cannot be read or written is no error.
+pub fn cached(
+    source: &KernelSource,
+    operator: &str,
+    architecture: Architecture,
+    cache: Option<&DiskCache>,
+) -> Result<Cached, Error> {
+    let mut disk = DiskStats::default();
+    let mut entry = None;
+    if let Some(cache) = cache {
+        let start = Instant::now();
+        let (major, minor) = version_by(cache)?;
+        let key = blake3::hash(format!("cubin of {} by NVRTC {major}.{minor}", key(source, architecture)).as_bytes());
+        let found = cache.load(&key);
+        disk.time = start.elapsed();
+        if let Some(cubin) = found {
+            (disk.hits, disk.bytes_read) = (1, cubin.len() as u64);
+            return Ok(Cached { cubin, compile_time: None, disk });
+        }
+        disk.misses = 1;
+        entry = Some((cache, key));
+    }
+    let start = Instant::now();
+    let cubin = compile(source, operator, architecture)?.cubin;
+    let compile_time = Some(start.elapsed());
+    if let Some((cache, key)) = entry {
+        let start = Instant::now();
+        if cache.store(&key, &cubin) {
+            disk.bytes_written = cubin.len() as u64;
+        }
+        disk.time += start.elapsed();
+    }
+    Ok(Cached { cubin, compile_time, disk })
+}
+
+/// The version of the NVRTC that is found. The cache remembers that of each library file, so that it need not be loaded, which
+/// takes a quarter of a second.
+fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
+    let Location::File(path) = locate()? else { return version() };
+    let identity = || {
+        let (path, metadata) = (path.canonicalize().ok()?, path.metadata().ok()?);
+        let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+        Some(blake3::hash(format!("version of {} {} {modified:?}", path.display(), metadata.len()).as_bytes()))
+    };
+    let Some(key) = identity() else { return version() };
+    if let Some([a, b, c, d, e, f, g, h]) = cache.load(&key).and_then(|known| <[u8; 8]>::try_from(known).ok()) {
+        return Ok((u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])));
+    }
+    let (major, minor) = version()?;
+    cache.store(&key, &[major.to_le_bytes(), minor.to_le_bytes()].concat());
+    Ok((major, minor))
 }
 
 /// What NVRTC made of a source.

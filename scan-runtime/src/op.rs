@@ -28,7 +28,7 @@ use crate::{Parameters, ScanElement};
 ///
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
 /// The operator need not be commutative: the machinery always applies it to two adjacent partial results, the earlier one
-/// on the left.
+/// on the left. [`laws`](crate::laws) checks both.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scan operator",
     label = "not a scan operator",

@@ -18,7 +18,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type with arithmetic: every integer, `f32` and `f64`.
+/// A type with arithmetic: every integer, `f32`, `f64`, and, with the feature `half`, `half::f16` and `half::bf16`.
 ///
 /// The methods are named for what they are on integers; on floats they are plain `+` and `*`.
 pub trait Number: ScanElement + PartialOrd + sealed::Sealed {
@@ -73,13 +73,13 @@ macro_rules! integers {
 }
 
 macro_rules! floats {
-    ($($ty:ident)*) => {$(
+    ($($ty:ty: $zero:expr, $one:expr;)*) => {$(
         impl sealed::Sealed for $ty {}
         impl Number for $ty {
-            const ZERO: $ty = 0.0;
-            const ONE: $ty = 1.0;
-            const LOWEST: $ty = $ty::NEG_INFINITY;
-            const HIGHEST: $ty = $ty::INFINITY;
+            const ZERO: $ty = $zero;
+            const ONE: $ty = $one;
+            const LOWEST: $ty = <$ty>::NEG_INFINITY;
+            const HIGHEST: $ty = <$ty>::INFINITY;
             fn wrapping_add(self, other: $ty) -> $ty {
                 self + other
             }
@@ -91,7 +91,15 @@ macro_rules! floats {
 }
 
 integers! { i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize }
-floats! { f32 f64 }
+floats! {
+    f32: 0.0, 1.0;
+    f64: 0.0, 1.0;
+}
+#[cfg(feature = "half")]
+floats! {
+    half::f16: half::f16::ZERO, half::f16::ONE;
+    half::bf16: half::bf16::ZERO, half::bf16::ONE;
+}
 
 impl sealed::Sealed for bool {}
 impl Bits for bool {

@@ -11,6 +11,7 @@ pub use std::default::Default;
 pub use std::marker::PhantomData;
 pub use std::mem::{offset_of, size_of};
 pub use std::option::Option::{self, None, Some};
+pub use std::result::Result::Ok;
 pub use std::string::String;
 pub use std::vec::Vec;
 pub use std::{assert, file, option_env, vec};
@@ -18,6 +19,9 @@ pub use std::{assert, file, option_env, vec};
 use crate::{ScanElement, ScanOp};
 use scan_codegen::{ElementKind, Field, FunctionSource, Piece};
 use std::collections::HashMap;
+
+/// What the test of an operator's laws returns.
+pub type LawsResult = Result<(), Box<dyn std::error::Error>>;
 
 /// How the layout of a type is found.
 pub type Layout = fn() -> ElementType;

@@ -1,13 +1,13 @@
 //! A reduction about to be run: one result for the whole input.
 
-use std::mem::MaybeUninit;
+use std::{mem::MaybeUninit, sync::Arc};
 
-use cudarc::driver::sys;
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
 use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
-    cuda::{CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error},
+    cuda::{CudaDevice, DeviceMemory, InOut, Kernels, SideBuffers, Task, driver_error, out_of_memory_or},
     scanner::Engine,
 };
 
@@ -31,7 +31,7 @@ pub struct Reduce<'s, Op: ScanOp> {
     pub(crate) reduction: Reduction,
 }
 
-impl<Op: ScanOp> Reduce<'_, Op> {
+impl<'s, Op: ScanOp> Reduce<'s, Op> {
     /// Puts a value before the first element.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
@@ -72,17 +72,32 @@ impl<Op: ScanOp> Reduce<'_, Op> {
         self.plan()?;
         match &self.scanner.engine {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
-            _ => {
-                let sum = cpu::reduce(&self.op, self.initial_value, input)?.or_else(|| self.op.identity());
-                let nothing = || PlanError::NoElements { operator: self.op.source().name };
-                Ok(self.op.project(sum.ok_or_else(nothing)?))
-            }
+            _ => match cpu::reduce(&self.op, self.initial_value, input)? {
+                Some(sum) => Ok(self.op.project(sum)),
+                None => self.of_nothing(),
+            },
         }
+    }
+
+    /// Prepares to reduce device memory on a stream of yours.
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceReduce<'a, 's, Op> {
+        DeviceReduce { reduce: self, stream }
+    }
+
+    /// The result for no elements.
+    fn of_nothing(&self) -> Result<Op::Output, Error> {
+        let sum = self.initial_value.or_else(|| self.op.identity());
+        let nothing = || PlanError::NoElements { operator: self.op.source().name };
+        Ok(self.op.project(sum.ok_or_else(nothing)?))
+    }
+
+    fn kernels(&self, device: &CudaDevice) -> Result<Arc<Kernels>, Error> {
+        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()))
     }
 
     /// Copies to the device, reduces there, copies the result back, and waits for it.
     fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        let kernels = device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()))?;
+        let kernels = self.kernels(device)?;
         let stream = &device.stream;
         let (input_bytes, output_bytes) = (std::mem::size_of_val(input), size_of::<Op::Output>());
         let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
@@ -110,5 +125,78 @@ impl<Op: ScanOp> Reduce<'_, Op> {
         enqueued.and(finished)?;
         // SAFETY: the last kernel has written the output.
         Ok(unsafe { output.assume_init() })
+    }
+}
+
+/// A reduction of device memory on a stream, made by [`Reduce::on`].
+///
+/// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
+/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`.
+///
+/// ```no_run
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::cuda(0)?;
+/// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+/// let input = stream.clone_htod(&[2, 7, 1])?;
+/// let largest = scanner.reduce(ops::max()).on(&stream).run(&input)?;
+/// assert_eq!(stream.clone_dtoh(&largest)?, [7]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a reduction does nothing until it is run"]
+pub struct DeviceReduce<'a, 's, Op: ScanOp> {
+    reduce: &'a Reduce<'s, Op>,
+    stream: &'a Arc<CudaStream>,
+}
+
+impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
+    /// Reduces a device slice or view into a new slice of one element. The sum of no elements is the initial value, or
+    /// else the identity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
+    /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
+    /// whatever else can go wrong.
+    pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        self.reduce.scanner.device_of(self.stream)?;
+        // SAFETY: nothing reads the output before the reduction has written it.
+        let mut output = unsafe { self.stream.alloc::<Op::Output>(1) }
+            .map_err(|error| out_of_memory_or(self.stream, size_of::<Op::Output>() as u64, error))?;
+        self.run_into(input, &mut output)?;
+        Ok(output)
+    }
+
+    /// Reduces a device slice or view into a slice or view of one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceReduce::run), and [`Error::ResultLength`] if the output is not one element.
+    pub fn run_into(
+        &self,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let reduce = self.reduce;
+        let device = reduce.scanner.device_of(self.stream)?;
+        device.check_context("input", input.stream())?;
+        device.check_context("output", output.stream())?;
+        if output.len() != 1 {
+            return Err(Error::ResultLength { output: output.len() });
+        }
+        reduce.plan()?;
+        let len = input.len();
+        if len == 0 {
+            let result = [reduce.of_nothing()?];
+            return self.stream.memcpy_htod(&result, output).map_err(driver_error("copying to the device"));
+        }
+        device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+        let kernels = reduce.kernels(device)?;
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (input, _reading) = input.device_ptr(self.stream);
+        let (output, _writing) = output.device_ptr_mut(self.stream);
+        let work = InOut { input, output, len: len as u64 };
+        // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
+        unsafe { kernels.enqueue(self.stream, &reduce.op, reduce.initial_value.as_ref(), SideBuffers::default(), work) }
     }
 }

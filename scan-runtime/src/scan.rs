@@ -354,10 +354,38 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         self.run_with(&Segments::None, SideBuffers::default(), input)
     }
 
+    /// Scans a device slice or view into a new slice, and puts the sum of all elements, the initial value included, into
+    /// another one, of one element: `None` where there is neither an element nor an initial value. Both come from the same
+    /// launches.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceScan::run).
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub fn run_with_total(
+        &self,
+        input: &impl DevicePtr<Op::Input>,
+    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
+        if input.len() == 0 {
+            let output = self.run(input)?;
+            let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
+            return Ok((output, total.transpose().map_err(driver_error("copying to the device"))?));
+        }
+        self.device()?;
+        // SAFETY: nothing reads the total before the scan has written it.
+        let mut total = unsafe { self.stream.alloc::<Op::State>(1) }
+            .map_err(|error| out_of_memory_or(self.stream, size_of::<Op::State>() as u64, error))?;
+        let (pointer, writing) = total.device_ptr_mut(self.stream);
+        let side = SideBuffers { total: pointer, ..SideBuffers::default() };
+        let output = self.run_with(&Segments::None, side, input)?;
+        drop(writing);
+        Ok((output, Some(total)))
+    }
+
     pub(crate) fn run_with(
         &self,
         segments: &Segments,
-        heads: SideBuffers,
+        side: SideBuffers,
         input: &impl DevicePtr<Op::Input>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
         self.device()?;
@@ -369,7 +397,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         if len == 0 {
             return self.stream.null().map_err(driver_error("allocating device memory"));
         }
-        self.run_into_with(segments, heads, input, &mut output)?;
+        self.run_into_with(segments, side, input, &mut output)?;
         Ok(output)
     }
 
@@ -389,7 +417,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     pub(crate) fn run_into_with(
         &self,
         segments: &Segments,
-        heads: SideBuffers,
+        side: SideBuffers,
         input: &impl DevicePtr<Op::Input>,
         output: &mut impl DevicePtrMut<Op::Output>,
     ) -> Result<(), Error> {
@@ -397,14 +425,14 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { input: input.len(), output: output.len() });
         }
-        self.check_context(device, "input", input.stream())?;
-        self.check_context(device, "output", output.stream())?;
+        device.check_context("input", input.stream())?;
+        device.check_context("output", output.stream())?;
         let len = input.len();
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
         // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do not overlap.
-        unsafe { self.enqueue(device, segments, heads, input, output, len) }
+        unsafe { self.enqueue(device, segments, side, input, output, len) }
     }
 
     /// Scans a device slice or view in place.
@@ -423,7 +451,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     pub(crate) fn run_in_place_with<T>(
         &self,
         segments: &Segments,
-        heads: SideBuffers,
+        side: SideBuffers,
         buffer: &mut impl DevicePtrMut<T>,
     ) -> Result<(), Error>
     where
@@ -431,29 +459,15 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         T: crate::ScanElement,
     {
         let device = self.device()?;
-        self.check_context(device, "buffer", buffer.stream())?;
+        device.check_context("buffer", buffer.stream())?;
         let len = buffer.len();
         let (pointer, _writing) = buffer.device_ptr_mut(self.stream);
         // SAFETY: the buffer is exclusively borrowed, and input and output have the same type.
-        unsafe { self.enqueue(device, segments, heads, pointer, pointer, len) }
+        unsafe { self.enqueue(device, segments, side, pointer, pointer, len) }
     }
 
     pub(crate) fn device(&self) -> Result<&CudaDevice, Error> {
-        let scanner = self.scan.scanner;
-        let Engine::Cuda(device) = &scanner.engine else {
-            return Err(Error::NotCuda { backend: scanner.backend().to_string() });
-        };
-        self.check_context(device, "stream", self.stream)?;
-        Ok(device)
-    }
-
-    pub(crate) fn check_context(
-        &self,
-        device: &CudaDevice,
-        what: &'static str,
-        stream: &CudaStream,
-    ) -> Result<(), Error> {
-        if stream.context() == &device.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
+        self.scan.scanner.device_of(self.stream)
     }
 
     /// # Safety
@@ -463,21 +477,23 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         &self,
         device: &CudaDevice,
         segments: &Segments,
-        heads: SideBuffers,
+        side: SideBuffers,
         input: sys::CUdeviceptr,
         output: sys::CUdeviceptr,
         len: usize,
     ) -> Result<(), Error> {
         let scan = self.scan;
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let kernels = device.kernels(&scan.op, Task::Scan(scan.spec(segments), scan.overrides))?;
+        let spec = scan.spec(segments);
+        let spec = if side.total == 0 { spec } else { spec.with_total() };
+        let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides))?;
         // SAFETY: the caller vouches for the buffers.
         unsafe {
             kernels.enqueue(
                 self.stream,
                 &scan.op,
                 scan.initial_value.as_ref(),
-                heads,
+                side,
                 InOut { input, output, len: len as u64 },
             )
         }

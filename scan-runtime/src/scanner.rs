@@ -2,11 +2,11 @@
 
 use std::{env, fmt, sync::Arc};
 
-use cudarc::driver::CudaContext;
+use cudarc::driver::{CudaContext, CudaStream};
 use scan_codegen::{Architecture, DeviceLimits, Overrides, Reduction, ScanKind};
 
 use crate::{
-    Error, Reduce, Scan, ScanOp,
+    DiskCache, Error, Reduce, Scan, ScanOp,
     cuda::{self, CacheStats, CudaDevice},
     nvrtc,
 };
@@ -35,6 +35,79 @@ pub struct Scanner {
 pub(crate) enum Engine {
     Cuda(Arc<CudaDevice>),
     Cpu { reason: Option<Arc<Error>> },
+}
+
+/// The settings of a scanner, made by [`Scanner::builder`].
+///
+/// ```
+/// use scan_runtime::{DiskCache, Scanner};
+///
+/// let scanner = Scanner::builder().cache(DiskCache::at("target/kernels").with_limit(64 << 20)).build()?;
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "settings do nothing until the scanner is built"]
+pub struct ScannerBuilder {
+    device: Option<usize>,
+    cache: CacheChoice,
+}
+
+/// Where compiled kernels are kept beyond the process.
+#[derive(Debug)]
+enum CacheChoice {
+    OfUser,
+    Nowhere,
+    Disk(DiskCache),
+}
+
+impl ScannerBuilder {
+    /// Takes the CUDA device with this number, in place of what [`Scanner::new`] would choose.
+    pub fn device(mut self, index: usize) -> Self {
+        self.device = Some(index);
+        self
+    }
+
+    /// Keeps compiled kernels in this cache, in place of [the user's](DiskCache::of_user).
+    pub fn cache(mut self, cache: DiskCache) -> Self {
+        self.cache = CacheChoice::Disk(cache);
+        self
+    }
+
+    /// Keeps compiled kernels for this process only.
+    pub fn no_cache(mut self) -> Self {
+        self.cache = CacheChoice::Nowhere;
+        self
+    }
+
+    /// Makes the scanner.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Scanner::cuda`] where a device is asked for, else those of [`Scanner::new`].
+    pub fn build(self) -> Result<Scanner, Error> {
+        match (self.device, env::var(DEVICE_VARIABLE)) {
+            (Some(index), _) => self.cuda(index),
+            (None, Ok(value)) if value == "cpu" => Ok(Scanner::cpu()),
+            (None, Ok(value)) => match value.parse() {
+                Ok(index) => self.cuda(index),
+                Err(_) => Err(Error::DeviceVariable { value }),
+            },
+            (None, Err(_)) => Ok(self
+                .cuda(0)
+                .unwrap_or_else(|error| Scanner { engine: Engine::Cpu { reason: Some(Arc::new(error)) } })),
+        }
+    }
+
+    fn cuda(self, index: usize) -> Result<Scanner, Error> {
+        let cache = match self.cache {
+            CacheChoice::OfUser => DiskCache::of_user(),
+            CacheChoice::Nowhere => None,
+            CacheChoice::Disk(cache) => Some(cache),
+        };
+        let device = CudaDevice::open(index, cache)?;
+        nvrtc::locate()?;
+        Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
+    }
 }
 
 /// What a scanner runs on, and why. `Display` tells it in one line.
@@ -88,15 +161,7 @@ impl Scanner {
     ///
     /// Only if `SCAN_DEVICE` is set: to something else than `cpu` or a number, or to a device that cannot be used.
     pub fn new() -> Result<Self, Error> {
-        match env::var(DEVICE_VARIABLE) {
-            Ok(value) if value == "cpu" => Ok(Scanner::cpu()),
-            Ok(value) => match value.parse() {
-                Ok(index) => Scanner::cuda(index),
-                Err(_) => Err(Error::DeviceVariable { value }),
-            },
-            Err(_) => Ok(Scanner::cuda(0)
-                .unwrap_or_else(|error| Scanner { engine: Engine::Cpu { reason: Some(Arc::new(error)) } })),
-        }
+        Scanner::builder().build()
     }
 
     /// Takes the CUDA device with this number.
@@ -106,9 +171,12 @@ impl Scanner {
     /// [`Error::NoDriver`], [`Error::NoDevice`], [`Error::DeviceIndex`], [`Error::NoNvrtc`], or [`Error::Driver`] if the
     /// device cannot be opened.
     pub fn cuda(index: usize) -> Result<Self, Error> {
-        let device = CudaDevice::open(index)?;
-        nvrtc::locate()?;
-        Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
+        Scanner::builder().device(index).build()
+    }
+
+    /// A scanner with other settings than usual.
+    pub fn builder() -> ScannerBuilder {
+        ScannerBuilder { device: None, cache: CacheChoice::OfUser }
     }
 
     /// Takes the CPU, all cores of it (rayon's global thread pool).
@@ -135,6 +203,15 @@ impl Scanner {
             Engine::Cuda(device) => Some(&device.context),
             Engine::Cpu { .. } => None,
         }
+    }
+
+    /// The device, for work on this stream.
+    pub(crate) fn device_of(&self, stream: &CudaStream) -> Result<&CudaDevice, Error> {
+        let Engine::Cuda(device) = &self.engine else {
+            return Err(Error::NotCuda { backend: self.backend().to_string() });
+        };
+        device.check_context("stream", stream)?;
+        Ok(device)
     }
 
     /// The limits that plans are made for: the device's, or [`DeviceLimits::BASELINE`] on the CPU.

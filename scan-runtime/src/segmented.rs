@@ -277,7 +277,7 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     /// Enqueues work that reads the heads.
     fn with_heads<R>(&self, len: usize, enqueue: impl FnOnce(SideBuffers) -> Result<R, Error>) -> Result<R, Error> {
         let device = self.scan.device()?;
-        self.scan.check_context(device, "heads", self.heads.stream())?;
+        device.check_context("heads", self.heads.stream())?;
         check_length(&self.segments, self.heads.len(), len)?;
         // The guard records the event by which cudarc orders work on several streams, once the launches are made.
         let (pointer, _reading) = self.heads.device_ptr(self.scan.stream);

@@ -28,9 +28,12 @@
 
 pub mod emulator;
 pub mod explain;
+pub mod gallery;
 pub mod items;
 mod nvrtc;
 pub mod operators;
+pub mod pip;
+pub mod programs;
 pub mod reference;
 pub mod segments;
 pub mod strategies;

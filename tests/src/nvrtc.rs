@@ -1,17 +1,15 @@
 //! The compiler that every generated kernel is put through. It needs no GPU, only the library.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use scan_runtime::nvrtc::{Location, locate};
 
-use crate::target_dir;
+use crate::{pip::Packages, target_dir};
 
-/// The PyPI package that holds NVRTC, in the version whose cubins every machine of ours can load.
-const PACKAGE: &str = "nvidia-cuda-nvrtc==13.0.*";
-/// Where the package keeps its libraries.
-const INSIDE: &str = "nvidia/cu13/lib";
+/// NVRTC on PyPI, in the version whose cubins every machine of ours can load.
+const PACKAGES: Packages<'_> =
+    Packages { what: "NVRTC", packages: &["nvidia-cuda-nvrtc==13.0.*"], proof: "nvidia/cu13/lib/libnvrtc.so.13" };
 const LIBRARY: &str = "libnvrtc.so.13";
 /// NVRTC opens this one by name alone, which finds it only if it is open already.
 const BUILTINS: &str = "libnvrtc-builtins.so.13.0";
@@ -41,54 +39,7 @@ fn find_or_fetch() -> Result<PathBuf, String> {
         Ok(Location::Loader) => return Ok(PathBuf::from(LIBRARY)),
         Ok(Location::File(_)) | Err(_) => (),
     }
-    let fetched = target_dir()?.join("nvrtc");
-    let library = fetched.join(INSIDE).join(LIBRARY);
-    if !library.is_file() {
-        fetch(&fetched)?;
-    }
-    if library.is_file() {
-        Ok(library)
-    } else {
-        Err(format!("{PACKAGE} holds no {INSIDE}/{LIBRARY}; delete {} and try again", fetched.display()))
-    }
-}
-
-/// Installs the package into `folder`, which appears complete or not at all: tests of several processes may come here
-/// at once, and one of them may be stopped halfway.
-fn fetch(folder: &Path) -> Result<(), String> {
-    let partial = folder.with_extension(format!("partial-{}", std::process::id()));
-    let how = format!("python3 -m pip install --target {} '{PACKAGE}'", folder.display());
-    let installed = Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
-        .args(["--only-binary=:all:", "--target"])
-        .arg(&partial)
-        .arg(PACKAGE)
-        .output();
-    let outcome = match installed {
-        Ok(output) if output.status.success() => publish(&partial, folder),
-        Ok(output) => Err(format!(
-            "NVRTC is on neither this machine nor was it fetched. This command should work, and did not:\n\
-             {how}\n{}\n\
-             It needs pip (Debian: apt install python3-pip) and a way to pypi.org. Where there is none, run it on \
-             another machine and copy the folder.",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
-        Err(error) => Err(format!(
-            "NVRTC is not on this machine, and python3 did not start to fetch it ({error}). \
-             Install Python 3 with pip, or NVRTC itself."
-        )),
-    };
-    // Left over where something failed, or where another process was faster.
-    let _ = std::fs::remove_dir_all(&partial);
-    outcome
-}
-
-fn publish(partial: &Path, folder: &Path) -> Result<(), String> {
-    match std::fs::rename(partial, folder) {
-        Ok(()) => Ok(()),
-        Err(_) if folder.join(INSIDE).join(LIBRARY).is_file() => Ok(()),
-        Err(error) => Err(format!("cannot move NVRTC to {}: {error}", folder.display())),
-    }
+    PACKAGES.install(&target_dir()?.join("nvrtc"))
 }
 
 /// Opens a library and keeps it open until the process ends, its symbols visible to libraries opened later.

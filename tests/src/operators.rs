@@ -1,6 +1,7 @@
 //! The operators that every test of an algorithm runs: one that proves a network for all operators, many that are not
 //! commutative, and elements of every size.
 
+use scan_runtime::half::{bf16, f16};
 use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
 
 /// An operator with inputs to test it on.
@@ -42,8 +43,10 @@ all_operators! {
     "sum_usize" => ops::Sum<usize>,
     "sum_f32" => ops::Sum<f32>,
     "sum_f64" => ops::Sum<f64>,
+    "sum_f16" => ops::Sum<f16>,
     "product_u32" => ops::Product<u32>,
     "max_f32" => ops::Max<f32>,
+    "max_bf16" => ops::Max<bf16>,
     "min_i64" => ops::Min<i64>,
     "bit_xor_u16" => ops::BitXor<u16>,
     "bit_and_u32" => ops::BitAnd<u32>,
@@ -89,15 +92,15 @@ pub struct Span {
     /// The last position.
     pub last: u64,
     /// [`EMPTY`], [`COVERS`] or [`BROKEN`].
-    pub kind: u32,
+    pub kind: u64,
 }
 
 /// Covers nothing: the identity.
-pub const EMPTY: u32 = 0;
+pub const EMPTY: u64 = 0;
 /// Covers the positions from the first to the last.
-pub const COVERS: u32 = 1;
+pub const COVERS: u64 = 1;
 /// Two partial results were combined that are not neighbours in this order; never mended by what follows.
-pub const BROKEN: u32 = 2;
+pub const BROKEN: u64 = 2;
 
 /// Adjacent intervals join; anything else is an error that stays. If position `i` of a scan's output is the interval from
 /// the first position to `i`, then the network is right for every associative operator.
@@ -121,23 +124,11 @@ impl ScanOp for Interval {
     }
 }
 
-impl TestOperator for Interval {
-    type Item = Span;
-    fn new() -> Self {
-        Interval
-    }
-    fn input(index: u64) -> Span {
-        Span { first: index + 1, last: index + 1, kind: COVERS }
-    }
-    fn initial_value() -> Span {
-        Span { first: 0, last: 0, kind: COVERS }
-    }
-}
-
+/// An operator a line: its generic parameters, its type, how to make it, its inputs, an initial value.
 macro_rules! test_operators {
     ($(($($generics:tt)*) $op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(
-        impl<$($generics)*> TestOperator for $op {
-            type Item = <Self as ScanOp>::State;
+        impl<$($generics)*> $crate::operators::TestOperator for $op {
+            type Item = <Self as scan_runtime::ScanOp>::State;
             fn new() -> Self {
                 $new
             }
@@ -152,6 +143,12 @@ macro_rules! test_operators {
     )*};
 }
 
+pub(crate) use test_operators;
+
+test_operators! {
+    () Interval, Interval, |i| Span { first: i + 1, last: i + 1, kind: COVERS }, Span { first: 0, last: 0, kind: COVERS };
+}
+
 // ---- ready operators --------------------------------------------------------
 
 test_operators! {
@@ -163,8 +160,10 @@ test_operators! {
     () ops::Sum<usize>, ops::sum(), |i| mixed(i) as usize, 11;
     () ops::Sum<f32>, ops::sum(), |i| unit(i) as f32, 0.5;
     () ops::Sum<f64>, ops::sum(), |i| unit(i) as f64 * 0.25, 0.5;
+    () ops::Sum<f16>, ops::sum(), |i| f16::from_f32(if mixed(!i).is_multiple_of(512) { unit(i) as f32 } else { 0.0 }), f16::ONE;
     () ops::Product<u32>, ops::product(), |i| mixed(i) as u32 | 1, 3;
     () ops::Max<f32>, ops::max(), |i| mixed(i) as u32 as f32 * 0.5, 1.0e9;
+    () ops::Max<bf16>, ops::max(), |i| bf16::from_bits(mixed(i) as u16 & 0x7f7f), bf16::from_f32(1.0e9);
     () ops::Min<i64>, ops::min(), |i| mixed(i) as i64, 12;
     () ops::BitXor<u16>, ops::bit_xor(), |i| mixed(i) as u16, 0x5555;
     () ops::BitAnd<u32>, ops::bit_and(), |i| !(1_u32.checked_shl((mixed(i) % 4096) as u32).unwrap_or(0)), 0xffff_fff7;
@@ -438,9 +437,33 @@ pub fn inputs<Op: TestOperator>(len: usize) -> Vec<Op::Item> {
 
 /// The bytes of each element in turn, padding as zeros: what "bit for bit" compares.
 pub fn bits<T: ScanElement>(elements: &[T]) -> Vec<u8> {
-    if T::layout().padding() == 0 {
-        // SAFETY: without padding, every byte of the elements is initialised.
-        return unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }.to_vec();
+    if let Some(bytes) = as_bytes(elements) {
+        return bytes.to_vec();
     }
-    elements.iter().flat_map(scan_runtime::__private::bytes_of).collect()
+    let mut bytes = Vec::with_capacity(size_of_val(elements));
+    for element in elements {
+        bytes.extend_from_slice(&scan_runtime::__private::bytes_of(element));
+    }
+    bytes
+}
+
+/// The first position at which the elements are not the same bit for bit, or one of the slices has ended.
+pub fn first_difference<T: ScanElement>(a: &[T], b: &[T]) -> Option<usize> {
+    let same = match (as_bytes(a), as_bytes(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => bits(a) == bits(b),
+    };
+    if same {
+        return None;
+    }
+    let differ = |(a, b): (&T, &T)| bits(&[*a]) != bits(&[*b]);
+    Some(a.iter().zip(b).position(differ).unwrap_or(a.len().min(b.len())))
+}
+
+/// The elements' bytes where they have no padding.
+fn as_bytes<T: ScanElement>(elements: &[T]) -> Option<&[u8]> {
+    (T::layout().padding() == 0).then(|| {
+        // SAFETY: without padding, every byte of the elements is initialised.
+        unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
+    })
 }

@@ -29,6 +29,12 @@ pub fn scan<Op: ScanOp>(
     output
 }
 
+/// The sum of all elements by a plain loop, the initial value before them; `None` where there is nothing to sum.
+pub fn total<Op: ScanOp>(op: &Op, initial_value: Option<Op::State>, input: &[Op::Input]) -> Option<Op::State> {
+    let elements = input.iter().map(|&x| op.lift(x));
+    initial_value.into_iter().chain(elements).reduce(|sum, x| op.combine(sum, x))
+}
+
 /// Scans by a plain loop that restarts wherever `begins` says so, and at the first element.
 pub fn scan_segments<Op: ScanOp>(
     op: &Op,

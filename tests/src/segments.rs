@@ -4,7 +4,7 @@
 use scan_codegen::{OffsetWidth, Segments};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
 
-use crate::operators::{BROKEN, COVERS, EMPTY, Span, TestOperator, mixed};
+use crate::operators::{BROKEN, COVERS, EMPTY, Span, mixed, test_operators};
 
 /// A key of two words, without padding.
 #[scan_element]
@@ -213,7 +213,7 @@ pub fn begins(pattern: Pattern, len: usize, tile: usize) -> Vec<bool> {
 }
 
 /// A value that stands before the first element of any segment, and of no other kind.
-pub const SEED: u32 = 3;
+pub const SEED: u64 = 3;
 
 /// Places of the line are this far apart from one segment to the next.
 const SEGMENT: u64 = 1 << 32;
@@ -242,17 +242,8 @@ impl ScanOp for Restart {
     }
 }
 
-impl TestOperator for Restart {
-    type Item = Span;
-    fn new() -> Self {
-        Restart
-    }
-    fn input(index: u64) -> Span {
-        Span { first: index + 1, last: index + 1, kind: COVERS }
-    }
-    fn initial_value() -> Span {
-        Span { first: 0, last: 0, kind: SEED }
-    }
+test_operators! {
+    () Restart, Restart, |i| Span { first: i + 1, last: i + 1, kind: COVERS }, Span { first: 0, last: 0, kind: SEED };
 }
 
 /// Inputs of [`Restart`]: each element its place on its segment's line.

@@ -4,8 +4,8 @@
 use scan_codegen::{BankCycles, Overrides, tree_bank_cycles};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 use scan_tests::{
-    emulator::{BankCounters, Banks, Emulator, Module, Program},
-    explain::Counts,
+    emulator::{Banks, Emulator, Module, Program},
+    explain::{ADDRESSING_CYCLES, Counts, TreeAccesses, tree_banks},
     operators::{MixedSum, TestOperator},
     reference::WAYS,
     strategies::{self, CARRIES, NETWORKS},
@@ -133,58 +133,18 @@ fn looking_back_stays_within_its_bounds() {
 
 // ---- bank conflicts ---------------------------------------------------------
 
-/// The kernels of a tree over `leaves` values, with the padding's period changed from 32 to `period` where there is one.
-fn tree(network: Network, kind: ScanKind, leaves: u32, period: u32) -> Program<ops::Sum<i32>> {
-    let strategy = Strategy { block: BlockScan::of(network), carry: Carry::OneBlock };
-    let mut program = program::<ops::Sum<i32>>(strategy, (kind, false), leaves / 2, None);
-    if network.is_padded() {
-        let text = &program.source.text;
-        let slots = format!("TILE_SLOTS = {};", leaves + leaves / 32);
-        assert!(text.contains("slots[i + i / 32]") && text.contains(&slots), "the padding has changed:\n{text}");
-        let text = text.replace("slots[i + i / 32]", &format!("slots[i + i / {period}]"));
-        program.source.text = text.replace(&slots, &format!("TILE_SLOTS = {};", leaves + leaves / period));
-    }
-    program
-}
-
-/// What the lines of the network's text that contain one of these took.
-fn of_lines(program: &Program<ops::Sum<i32>>, banks: Banks, lines: &[&str]) -> BankCounters {
-    let length = program.plan.tile as usize;
-    let run = program.verify(&Emulator::new(1).banks(banks), &vec![1; length]).unwrap();
-    let text: Vec<&str> = program.source.text.lines().collect();
-    let mut sum = BankCounters::default();
-    let mut found = vec![false; lines.len()];
-    for (&line, &counters) in &run.counters.launches[0].banks_of_line {
-        let wanted = lines.iter().position(|wanted| text[line as usize - 1].trim() == *wanted);
-        if let Some(wanted) = wanted {
-            found[wanted] = true;
-            sum += counters;
-        }
-    }
-    assert!(found.iter().all(|&found| found), "not all of {lines:?} were executed");
-    sum
-}
-
-const UP: &str = "x[i] = sum_op.combine(x[i - stride], x[i]);";
-const READ_LEFT: &str = "const i32 first_half = x[i - stride];";
-const READ_RIGHT: &str = "const i32 before = x[i];";
-const WRITE_LEFT: &str = "x[i - stride] = before;";
-const WRITE_RIGHT: &str = "x[i] = sum_op.combine(before, first_half);";
-
-/// The accesses that the texts count: on the way up two reads and a write, on the way down the same. (Blelloch's way down
-/// has a fourth access, the write of the left child, which they leave out.)
-const COUNTED: [&str; 4] = [UP, READ_LEFT, READ_RIGHT, WRITE_RIGHT];
+const BLELLOCH: Network = Network::Blelloch { padded: false };
+const PADDED_BLELLOCH: Network = Network::Blelloch { padded: true };
 
 /// 16 banks, half a warp at a time: 102 cycles against 36 without conflicts for 64 leaves, 186 against 48 for 128, 570
 /// against 120 for 512.
 #[test]
 fn the_unpadded_tree_has_the_conflicts_of_the_texts() {
     for (leaves, cycles, without_conflicts) in [(64, 102, 36), (128, 186, 48), (512, 570, 120)] {
-        let program = tree(Network::Blelloch { padded: false }, ScanKind::Exclusive, leaves, 0);
-        let counted = of_lines(&program, Banks::HALF_WARPS, &COUNTED);
+        let counted = tree_banks(BLELLOCH, leaves, Banks::HALF_WARPS, TreeAccesses::OfTheTexts).unwrap();
         assert_eq!((counted.cycles, counted.without_conflicts), (cycles, without_conflicts), "{leaves} leaves");
         // All four of the way down: seven accesses a level instead of six.
-        let left = of_lines(&program, Banks::HALF_WARPS, &[WRITE_LEFT]);
+        let left = tree_banks(BLELLOCH, leaves, Banks::HALF_WARPS, TreeAccesses::LeftChild).unwrap();
         assert_eq!((6 * left.cycles, 6 * left.without_conflicts), (cycles, without_conflicts), "{leaves} leaves");
     }
 }
@@ -193,16 +153,17 @@ fn the_unpadded_tree_has_the_conflicts_of_the_texts() {
 /// compute padded addresses (a shift and an addition for each of two operands, on the way up and on the way down), and the
 /// rest are accesses, 36 and 144.
 ///
-/// For 128 leaves the texts say 106. By the same account it is 48 + 8 · 8 = 112, and that is what ours take; 106 would leave
-/// 42 cycles for the accesses, fewer than the 48 that they take without any conflict.
+/// For 128 leaves the same account gives 48 + 64 = 112. The texts say 106, which is 42 + 64: they take six accesses for each
+/// of the seven levels, but the first level has two warps, which the other 64 count.
 #[test]
 fn one_pad_word_in_16_takes_the_conflicts_away() {
-    const ADDRESSING: u64 = 2 * 2 * 2;
-    for (leaves, cycles) in [(64, 84), (128, 112), (512, 304)] {
-        let program = tree(Network::Blelloch { padded: true }, ScanKind::Exclusive, leaves, 16);
-        let counted = of_lines(&program, Banks::HALF_WARPS, &COUNTED);
+    for (leaves, cycles, of_texts) in [(64, 84, 84), (128, 112, 106), (512, 304, 304)] {
+        let counted = tree_banks(PADDED_BLELLOCH, leaves, Banks::HALF_WARPS, TreeAccesses::OfTheTexts).unwrap();
         let warps = counted.without_conflicts / 6; // over all levels
-        assert_eq!(counted.cycles + ADDRESSING * warps, cycles, "{leaves} leaves");
+        assert_eq!(counted.cycles + ADDRESSING_CYCLES * warps, cycles, "{leaves} leaves");
+        let levels = u64::from(leaves.ilog2());
+        let second_warp_left_out = if leaves == 128 { 6 * (warps - levels) } else { 0 };
+        assert_eq!(cycles - second_warp_left_out, of_texts, "{leaves} leaves");
     }
 }
 
@@ -212,8 +173,7 @@ fn the_unpadded_trees_conflicts_are_those_of_the_formula() {
     for leaves in [64, 128, 256, 512, 1024, 2048] {
         for banks in [Banks::HALF_WARPS, Banks::TODAY] {
             let network = Network::BrentKung { workers: Workers::Contiguous, padded: false };
-            let program = tree(network, ScanKind::Inclusive, leaves, 0);
-            let up = of_lines(&program, banks, &[UP]);
+            let up = tree_banks(network, leaves, banks, TreeAccesses::Up).unwrap();
             let BankCycles { cycles, without_conflicts } =
                 tree_bank_cycles(leaves.into(), banks.banks.into(), banks.group.into());
             assert_eq!((up.cycles, up.without_conflicts), (3 * cycles, 3 * without_conflicts), "{leaves}, {banks:?}");
@@ -226,8 +186,7 @@ fn the_unpadded_trees_conflicts_are_those_of_the_formula() {
 #[test]
 fn one_pad_word_in_32_takes_the_conflicts_of_today_away() {
     for (leaves, left) in [(64, 0), (128, 0), (512, 0), (1024, 0), (2048, 5 * 6)] {
-        let program = tree(Network::Blelloch { padded: true }, ScanKind::Exclusive, leaves, 32);
-        let counted = of_lines(&program, Banks::TODAY, &COUNTED);
+        let counted = tree_banks(PADDED_BLELLOCH, leaves, Banks::TODAY, TreeAccesses::OfTheTexts).unwrap();
         assert_eq!(counted.cycles - counted.without_conflicts, left, "{leaves} leaves");
     }
 }

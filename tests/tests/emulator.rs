@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
+use rayon::prelude::*;
 use scan_codegen::{Overrides, PlanError};
 use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
@@ -133,6 +134,50 @@ fn interval_in_blocks_of_several_warps() {
         .map(|(index, strategy)| program::<Interval>(strategy, WAYS[index % 4], [64, 128, 256][index % 3]))
         .collect();
     climb_all(&programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
+}
+
+/// The lengths that take long, for every strategy; these are shared out over the cores.
+fn long(lengths: &[u64]) {
+    let by_index = |strategy: Strategy| strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .map(|(index, strategy)| {
+            // A stack for each thread: where all blocks must be there at once, they are small.
+            program::<Interval>(strategy, WAYS[index % 4], if by_index(strategy) { THREADS } else { 256 })
+        })
+        .collect();
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    let failures: Vec<_> = programs
+        .par_iter()
+        .enumerate()
+        .filter_map(|(index, program)| {
+            let mut lengths: Vec<_> = lengths.iter().map(|&length| length.min(program.plan.max_len)).collect();
+            lengths.dedup();
+            let resident = if by_index(program.plan.strategy) { usize::MAX } else { 1 + index % 7 };
+            let prepare = |emulator: Emulator| emulator.check(adjacent).resident_blocks(resident);
+            let (length, error) = climb(program, &lengths, prepare).err()?;
+            Some(format!("{length} elements: {error}\n{}", program.plan))
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn interval_at_65537() {
+    long(&[65_537]);
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour; `cargo test -p scan-tests --test emulator -- --ignored` runs it"]
+fn interval_at_1048577() {
+    long(&[786_437, 1_048_577]);
+}
+
+#[test]
+#[ignore = "takes an hour; `cargo test -p scan-tests --test emulator -- --ignored` runs it"]
+fn interval_at_8388611() {
+    long(&[8_388_611]);
 }
 
 /// Every strategy for which the index is a multiple of `step`, each in one of the four ways.

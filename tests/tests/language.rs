@@ -3,61 +3,67 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the harness is a part of the test")]
 
-use scan_runtime::{Architecture, nvrtc};
+use rayon::prelude::*;
+use scan_runtime::half::{bf16, f16};
+use scan_runtime::{Architecture, Scanner, nvrtc, ops};
 
-#[path = "language/enums.rs"]
-#[allow(non_camel_case_types, reason = "a word of C++")]
-mod enums;
-#[path = "language/functions.rs"]
-mod functions;
-#[path = "language/harness.rs"]
-mod harness;
-#[path = "language/numbers.rs"]
-mod numbers;
-#[path = "language/statements.rs"]
-#[allow(
-    clippy::zero_prefixed_literal,
-    clippy::precedence,
-    clippy::let_and_return,
-    clippy::needless_range_loop,
-    clippy::identity_op,
-    clippy::manual_is_multiple_of,
-    clippy::excessive_precision,
-    clippy::lossy_float_literal,
-    clippy::nonminimal_bool,
-    reason = "the language is wider than good style"
-)]
-mod statements;
-#[path = "language/subset.rs"]
-#[allow(clippy::all, reason = "the language is wider than good style")]
-mod subset;
-#[path = "language/tables.rs"]
-mod tables;
+#[path = "language/mod.rs"]
+#[allow(dead_code, reason = "the test on a GPU needs more of it")]
+mod language;
 
 #[test]
 fn the_text_means_what_the_rust_means() {
-    let mut suite = harness::Suite::default();
-    numbers::cases(&mut suite);
-    statements::cases(&mut suite);
-    let report = suite.run("language");
+    let report = language::suite().run("language");
     assert!(report.failures.is_empty(), "{} of {} values differ:\n{}", report.wrong, report.compared, report.failures);
     // A suite that compares little proves little.
-    assert!(report.compared > 1_000_000, "only {} values were compared", report.compared);
+    assert!(report.compared > 1_700_000, "only {} values were compared", report.compared);
 }
 
-/// What stands outside of the operator: functions, enums, constants, parameters.
-fn items() -> harness::Suite {
-    let mut suite = harness::Suite::default();
-    functions::cases(&mut suite);
-    enums::cases(&mut suite);
-    tables::cases(&mut suite);
-    subset::cases(&mut suite);
-    suite
+/// The kernels that the GPU tests run, through the compiler of their texts.
+#[test]
+fn nvrtc_takes_every_text_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let whole = Scanner::cpu().scan(ops::sum::<u32>()).cuda_source().unwrap();
+    let compile = |piece: language::harness::CudaSource| {
+        let mut source = whole.clone();
+        (source.name, source.text) = ("language.cu".to_owned(), piece.text);
+        nvrtc::compile(&source, "language", Architecture { major: 9, minor: 0 }).map(|compiled| compiled.log)
+    };
+    let sources = language::suite().cuda_sources(16);
+    let logs: Vec<_> = sources.into_par_iter().map(compile).collect();
+    let said: Vec<_> = logs.iter().filter(|log| log.as_ref().map_or(true, |log| !log.is_empty())).collect();
+    assert!(said.is_empty(), "{said:#?}");
+}
+
+/// A text that means something else than its Rust is found to do so, each mistake in its own operator.
+#[test]
+fn mistakes_are_found() {
+    let mut suite = language::harness::Suite::default();
+    suite.combine(ops::sum::<u8>(), 0);
+    suite.combine(ops::product::<f16>(), 0);
+    suite.combine(ops::product::<bf16>(), 0);
+    suite.combine(ops::max::<f32>(), 0);
+    suite.combine(ops::sum::<f64>(), 0);
+    suite.mutate("Repr(Bits(a.value) + Bits(b.value))", "Repr(Bits(a.value) + Bits(b.value) % 128)");
+    // Ties away from zero, to zero.
+    suite.mutate("0xfff + (rest >> 13 & 1)", "0x1000");
+    suite.mutate("0x7fff + (bits >> 16 & 1)", "0x7fff");
+    suite.mutate("a != a", "b != b");
+    let report = suite.run("mistakes");
+    for (operator, wrong) in [
+        ("Sum of u8", true),
+        ("Product of f16", true),
+        ("Product of bf16", true),
+        ("Max of f32", true),
+        ("of f64", false),
+    ] {
+        assert_eq!(report.failures.contains(operator), wrong, "{operator}:\n{}", report.failures);
+    }
 }
 
 #[test]
 fn items_mean_what_the_rust_means() {
-    let report = items().run("items");
+    let report = language::items().run("items");
     assert!(report.failures.is_empty(), "{} of {} values differ:\n{}", report.wrong, report.compared, report.failures);
     assert!(report.compared > 15_000, "only {} values were compared", report.compared);
 }
@@ -65,7 +71,7 @@ fn items_mean_what_the_rust_means() {
 #[test]
 fn items_compile_for_a_gpu() {
     scan_tests::nvrtc().unwrap();
-    let kernels = items().kernels();
+    let kernels = language::items().kernels();
     assert!(kernels.len() > 15, "only {}", kernels.len());
     for kernel in kernels {
         let compiled = nvrtc::compile(&kernel, "operator", Architecture { major: 8, minor: 0 });

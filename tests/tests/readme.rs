@@ -5,10 +5,7 @@
 use std::{env, fs, path::PathBuf};
 
 use scan_runtime::{Network, Workers};
-use scan_tests::explain::{counts_table, network_picture};
-
-const BEGIN: &str = "<!-- counts -->\n";
-const END: &str = "<!-- end of counts -->";
+use scan_tests::explain::{banks_table, counts_table, network_picture};
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
@@ -27,12 +24,15 @@ fn check(name: &str, expected: &str) {
 }
 
 #[test]
-fn the_table_is_what_is_counted() {
-    let readme = fs::read_to_string(path("README.md")).unwrap().replace("\r\n", "\n");
-    let start = readme.find(BEGIN).expect("the README has a table of counts") + BEGIN.len();
-    let end = start + readme[start..].find(END).expect("the README's table of counts ends");
-    let expected = format!("{}\n{}\n{}", &readme[..start], counts_table().unwrap(), &readme[end..]);
-    check("README.md", &expected);
+fn the_tables_are_what_is_counted() {
+    let mut readme = fs::read_to_string(path("README.md")).unwrap().replace("\r\n", "\n");
+    for (name, table) in [("counts", counts_table().unwrap()), ("bank cycles", banks_table().unwrap())] {
+        let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
+        let start = readme.find(&begin).unwrap_or_else(|| panic!("no table of {name}")) + begin.len();
+        let end = start + readme[start..].find(&end).unwrap_or_else(|| panic!("the table of {name} does not end"));
+        readme.replace_range(start..end, &format!("\n{table}\n"));
+    }
+    check("README.md", &readme);
 }
 
 #[test]

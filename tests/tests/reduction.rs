@@ -1,28 +1,17 @@
 //! Reductions, and the total of a scan: the CPU, the emulator and NVRTC. The GPU has its own.
 
 use rayon::prelude::*;
-use scan_codegen::{
-    DeviceLimits, Overrides, Reduction, ScanSpec, Target, plan, plan_reduction, render_for, render_reduction_for,
-};
-use scan_runtime::{
-    Architecture, Carry, Error, PlanError, ScanElement, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops,
-};
+use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec, plan};
+use scan_runtime::{Architecture, Carry, Error, PlanError, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
 use scan_tests::{
     configure,
-    emulator::{Emulator, Memory, Module},
+    emulator::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference,
     strategies::{self, CARRIES},
 };
 
 const TREES: [Reduction; 3] = [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened];
-
-/// The sum of all by a plain loop.
-fn sum_of<Op: TestOperator>(with_initial_value: bool, input: &[Op::Item]) -> Option<Op::Item> {
-    let op = Op::new();
-    let initial_value = with_initial_value.then(Op::initial_value);
-    reference::scan(&op, ScanKind::Inclusive, initial_value, input).last().copied().or(initial_value)
-}
 
 struct OnCpu;
 
@@ -34,7 +23,7 @@ impl Visitor for OnCpu {
             for with_initial_value in [false, true] {
                 let reduce = scanner.reduce(Op::new());
                 let reduce = if with_initial_value { reduce.init(Op::initial_value()) } else { reduce };
-                let sum = sum_of::<Op>(with_initial_value, &input);
+                let sum = reference::total(&Op::new(), with_initial_value.then(Op::initial_value), &input);
                 let expected = sum.or_else(|| Op::new().identity()).unwrap();
                 assert!(bits(&[reduce.run(&input).unwrap()]) == bits(&[expected]), "{name}, length {len}");
 
@@ -52,51 +41,15 @@ fn on_the_cpu() {
     visit_all(&mut OnCpu);
 }
 
-/// The bytes of an element that the emulator left, padding as zeros.
-fn bits_of<T: ScanElement>(bytes: &[u8]) -> Vec<u8> {
-    assert_eq!(bytes.len(), size_of::<T>());
-    // SAFETY: the kernels have written the element, and what an operator produces is a valid one.
-    bits(&[unsafe { bytes.as_ptr().cast::<T>().read_unaligned() }])
-}
-
-/// Runs a source in the emulator, and gives the bytes of its output.
-fn emulate<Op: TestOperator>(
-    seed: u64,
-    source: &scan_codegen::KernelSource,
-    schedule: &scan_codegen::Schedule,
-    input: &[Op::Item],
-    outputs: usize,
-) -> Vec<u8> {
-    let (input, initial_value) = (bits(input), bits(&[Op::initial_value()]));
-    let item = size_of::<Op::Item>();
-    let memory = Memory {
-        initial_value: &initial_value,
-        input: &input,
-        output_bytes: Some(outputs * item),
-        output_element: item,
-        ..Memory::default()
-    };
-    let module = Module::new(source).unwrap();
-    Emulator::new(seed).run(&module, |role| source.kernel_name(role), schedule, &memory).unwrap().output
-}
-
 fn emulate_trees<Op: TestOperator>(lengths: &[usize]) {
     let mut limits = DeviceLimits::BASELINE;
     limits.threads_per_block = 32;
     for reduction in TREES {
-        for with_initial_value in [false, true] {
-            let operator = Op::new().source();
-            let plan = plan_reduction(&operator, with_initial_value, &limits, reduction).unwrap();
-            let source = render_reduction_for(&operator, &plan, Target::Host).unwrap();
+        for initial_value in [None, Some(Op::initial_value())] {
+            let program = ReductionProgram::new(Op::new(), reduction, initial_value, &limits).unwrap();
             for &len in lengths {
-                let input = inputs::<Op>(len);
-                let schedule = plan.schedule(len as u64).unwrap();
-                let output = emulate::<Op>(len as u64, &source, &schedule, &input, 1);
-                let expected = bits(&[sum_of::<Op>(with_initial_value, &input).unwrap()]);
-                assert!(
-                    bits_of::<Op::Item>(&output) == expected,
-                    "{reduction}, length {len}, initial value {with_initial_value}"
-                );
+                let result = program.verify(&Emulator::new(len as u64), &inputs::<Op>(len), len % 4);
+                result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
             }
         }
     }
@@ -114,37 +67,48 @@ fn trees_in_the_emulator() {
 fn totals_in_the_emulator() {
     let strategies = strategies::all().filter(|strategy| strategy.block == strategies::all().next().unwrap().block);
     for strategy in strategies {
-        for with_initial_value in [false, true] {
-            let spec = ScanSpec::exclusive().with_total();
-            let spec = if with_initial_value { spec.with_initial_value() } else { spec };
+        for initial_value in [None, Some(Interval::initial_value())] {
             let mut overrides = Overrides::default();
             overrides.strategy = Some(strategy);
             overrides.threads = Some(32);
-            let operator = Interval.source();
-            let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-            let source = render_for(&operator, &plan, Target::Host).unwrap();
+            let spec = ScanSpec::exclusive().with_total();
+            let program = Program::of(Interval, &spec, initial_value, &overrides).unwrap();
             for len in [1_usize, 32, 33, 1_019] {
-                let schedule = plan.schedule(len as u64).unwrap();
-                let input = inputs::<Interval>(len);
-                let (input_bytes, initial_value) = (bits(&input), bits(&[Interval::initial_value()]));
-                let memory = Memory {
-                    initial_value: &initial_value,
-                    input: &input_bytes,
-                    output_bytes: Some(input_bytes.len()),
-                    output_element: size_of::<<Interval as ScanOp>::Output>(),
-                    total_bytes: size_of::<<Interval as ScanOp>::State>(),
-                    ..Memory::default()
-                };
-                let module = Module::new(&source).unwrap();
                 let resident = if strategy.carry == Carry::OneBlock { 1 } else { usize::MAX };
                 let emulator = Emulator::new(len as u64).resident_blocks(resident);
-                let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory).unwrap();
-                let expected = bits(&[sum_of::<Interval>(with_initial_value, &input).unwrap()]);
-                let total = bits_of::<<Interval as ScanOp>::State>(&run.total);
-                assert!(total == expected, "{strategy}, length {len}, initial value {with_initial_value}");
+                let result = program.verify(&emulator, &inputs::<Interval>(len));
+                result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
             }
         }
     }
+}
+
+/// What the other tests of totals rest on: a total that is wrong is found, be all outputs right.
+#[test]
+fn a_wrong_total_is_found() {
+    let found = |result: Result<(), EmulatorError>| match result.unwrap_err() {
+        EmulatorError::Fault(fault) => assert!(matches!(fault.kind, FaultKind::WrongTotal { .. }), "{fault}"),
+        other => panic!("{other}"),
+    };
+    let spoil = |text: &mut String, from: &str, to: &str| {
+        assert_eq!(text.matches(from).count(), 1, "{text}");
+        *text = text.replace(from, to);
+    };
+    let mut overrides = Overrides::default();
+    overrides.strategy = strategies::all().find(|strategy| strategy.carry == Carry::OneBlock);
+    let spec = ScanSpec::inclusive().with_total();
+    let mut scan = Program::of(ops::sum::<i32>(), &spec, None, &overrides).unwrap();
+    spoil(
+        &mut scan.source.text,
+        "sum_of_all[0] = sum_before",
+        "sum_of_all[0] = sum_op.combine(sum_before, sum_before)",
+    );
+    found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
+
+    let limits = DeviceLimits::BASELINE;
+    let mut reduction = ReductionProgram::new(ops::sum::<i32>(), Reduction::Coarsened, Some(40), &limits).unwrap();
+    spoil(&mut reduction.source.text, "sum_op.combine(initial_value, last[0])", "last[0]");
+    found(reduction.verify(&Emulator::new(1), &[1, 1], 0));
 }
 
 #[test]

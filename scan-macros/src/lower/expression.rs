@@ -190,7 +190,13 @@ impl Lowerer<'_> {
             }
         };
         self.uses.insert(used);
-        Value::typed(infix(left, operator, right, rank), rank)
+        let bitwise = matches!(rank, Rank::BitAnd | Rank::BitOr | Rank::BitXor)
+            && left.is_typed()
+            && right.is_typed()
+            && !purity::is_number(&binary.left)
+            && !purity::is_number(&binary.right);
+        let typing = if bitwise { Typing::Bitwise } else { Typing::Typed };
+        Value { text: infix(left, operator, right, rank), rank, typing }
     }
 
     /// An operation of two literals without suffix. Only those are done here whose low bits depend on low bits alone, so
@@ -311,9 +317,11 @@ impl Lowerer<'_> {
                 let text = Text::new("as<").add(self.type_text(&owner)).add(">(").add(first.text).add(")");
                 Value::typed(text, Rank::Postfix)
             }
-            "from_bits" => {
-                self.uses.insert("from_bits");
-                Value::typed(self.type_text(&owner).add("::from_bits(").add(first.text).add(")"), Rank::Postfix)
+            "from_bits" | "from_f32" => {
+                let name = if last == "from_bits" { "from_bits" } else { "from_f32" };
+                self.uses.insert(name);
+                let text = self.type_text(&owner).add(format!("::{name}(")).add(first.text).add(")");
+                Value::typed(text, Rank::Postfix)
             }
             name if method_of_type(path).is_some() => {
                 let receiver = if first.is_typed() {
@@ -387,10 +395,17 @@ impl Lowerer<'_> {
         self.uses.insert("index");
         let exprs: Vec<&Expr> = array.elems.iter().collect();
         let item = item_of(expected);
-        let values = self.operands_of(&exprs, |_| item);
+        let mut values = self.operands_of(&exprs, |_| item);
         let mut text = match (values.first(), expected) {
             (_, Some(ty @ Type::Array(_))) => self.type_text(ty),
-            (Some(first), _) if first.is_typed() => Text::new("FixedArray"),
+            // `Array{x}` of an array `x` would be that array.
+            (Some(first), _) if first.is_typed() && values.len() == 1 => {
+                self.uses.insert("repeat");
+                let item = values.pop().unwrap_or_else(Value::error);
+                let item = self.settled(item);
+                return Value::typed(Text::new("repeat<1>(").add(item).add(")"), Rank::Postfix);
+            }
+            (Some(first), _) if first.is_typed() => Text::new("Array"),
             (Some(_), _) => {
                 self.errors.at(
                     exprs.first(),
@@ -406,7 +421,7 @@ impl Lowerer<'_> {
         text.push("{");
         for (index, value) in values.into_iter().enumerate() {
             text.push(if index > 0 { ", " } else { "" });
-            text.push(value.text);
+            text.push(self.settled(value));
         }
         Value::typed(text.add("}"), Rank::Postfix)
     }
@@ -430,7 +445,8 @@ impl Lowerer<'_> {
         let length = &repeat.len;
         let length = quote::quote!({ let length: usize = #length; length });
         let length = Text::of(Piece::Constant { value: length, name: None });
-        Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value.text).add(")"), Rank::Postfix)
+        let value = self.settled(value);
+        Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value).add(")"), Rank::Postfix)
     }
 
     fn conditional(&mut self, branch: &ExprIf, whole: &Expr, expected: Option<&Type>) -> Value {
@@ -555,6 +571,7 @@ pub(super) fn ternary(condition: Text, then: Value, other: Value) -> Value {
     let typing = match (then.typing, other.typing) {
         (Typing::Integer(_), Typing::Integer(_)) => Typing::Integer(None),
         (Typing::Float, Typing::Float) => Typing::Float,
+        (Typing::Bitwise, _) | (_, Typing::Bitwise) => Typing::Bitwise,
         _ => Typing::Typed,
     };
     let text = condition.add(" ? ").add(then.at_least(Rank::LogicalOr)).add(" : ").add(other.text);

@@ -75,6 +75,8 @@ enum Rank {
 enum Typing {
     /// C++ finds out.
     Typed,
+    /// C++ finds out, unless these are truth values: their `&`, `|` and `^` are an `int`.
+    Bitwise,
     /// An integer literal without a suffix, and its value where it is needed for folding.
     Integer(Option<i128>),
     /// A float literal without a suffix.
@@ -106,7 +108,7 @@ impl Value {
     }
 
     fn is_typed(&self) -> bool {
-        self.typing == Typing::Typed
+        matches!(self.typing, Typing::Typed | Typing::Bitwise)
     }
 
     /// The text, in parentheses where the rank is below the one that its place asks for.
@@ -239,8 +241,18 @@ impl<'a> Lowerer<'a> {
         Text::of(Piece::Constant { value: path.to_token_stream(), name })
     }
 
+    /// The value for a place that takes its type from it.
+    fn settled(&mut self, value: Value) -> Text {
+        if value.typing != Typing::Bitwise {
+            return value.text;
+        }
+        self.uses.insert("value_of");
+        Text::new("value_of(").add(value.text).add(")")
+    }
+
     /// Keeps a value in a variable of its own.
     fn spill(&mut self, name: &str, value: Value) -> Text {
+        let value = Value { text: self.settled(value.clone()), ..value };
         let name = self.scopes.fresh(name);
         self.line(Text::new("const auto ").add(Text::name(&name)).add(" = ").add(value.text).add(";"));
         Text::name(name)

@@ -47,6 +47,27 @@ fn simple_block(block: &Block) -> bool {
     matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if is_simple(value))
 }
 
+/// Whether the expression shows that it is a number and no truth value.
+pub(super) fn is_number(expr: &Expr) -> bool {
+    match expr {
+        Expr::Lit(literal) => !matches!(literal.lit, syn::Lit::Bool(_)),
+        Expr::Paren(inner) => is_number(&inner.expr),
+        Expr::Group(inner) => is_number(&inner.expr),
+        Expr::Cast(cast) => !matches!(&*cast.ty, syn::Type::Path(path) if path.path.is_ident("bool")),
+        Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Neg(_)) || is_number(&unary.expr),
+        Expr::Binary(binary) => match binary.op {
+            BinOp::Add(_) | BinOp::Sub(_) | BinOp::Mul(_) | BinOp::Div(_) | BinOp::Rem(_) => true,
+            BinOp::Shl(_) | BinOp::Shr(_) => true,
+            BinOp::BitAnd(_) | BinOp::BitOr(_) | BinOp::BitXor(_) => {
+                is_number(&binary.left) || is_number(&binary.right)
+            }
+            _ => false,
+        },
+        Expr::MethodCall(call) => !call.method.to_string().starts_with("is_"),
+        _ => false,
+    }
+}
+
 /// A local, or a field of one: reading it twice is reading it once.
 pub(super) fn is_place(expr: &Expr) -> bool {
     match expr {

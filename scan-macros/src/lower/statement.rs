@@ -132,9 +132,10 @@ impl Lowerer<'_> {
                 let declared = Text::new(unused).add(self.type_text(ty)).add(" ").add(Text::name(name));
                 self.line(declared.add(" = ").add(text.text).add(";"));
             }
-            (Typing::Typed, None) => {
+            (Typing::Typed | Typing::Bitwise, None) => {
                 let declared = Text::new(unused).add("auto ").add(Text::name(name));
-                self.line(declared.add(" = ").add(text.text).add(";"));
+                let value = self.settled(text);
+                self.line(declared.add(" = ").add(value).add(";"));
             }
             (_, None) => self.errors.at(
                 value,
@@ -188,10 +189,14 @@ impl Lowerer<'_> {
         }
         match sink {
             Sink::Return => {
-                if let Some(typings) = &mut self.lambda_returns {
-                    typings.push(value.typing);
-                }
-                self.line(Text::new("return ").add(value.text).add(";"));
+                let text = match &mut self.lambda_returns {
+                    Some(typings) => {
+                        typings.push(value.typing);
+                        self.settled(value)
+                    }
+                    None => value.text,
+                };
+                self.line(Text::new("return ").add(text).add(";"));
             }
             Sink::Assign(place) => self.line(place.clone().add(" = ").add(value.text).add(";")),
             Sink::Discard => self.line(Text::new("static_cast<void>(").add(value.text).add(");")),

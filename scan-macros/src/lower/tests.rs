@@ -154,7 +154,7 @@ fn a_function_is_called_by_the_type_beside_it() {
     let body = quote!(helpers::gcd(a, 4) + first::<i32, 2>([a, b]) + none());
     assert_eq!(
         text(body.clone()),
-        "return ‹scan_fn_helpers__gcd›(a, 4) + ‹scan_fn_first::<i32,2>›(FixedArray{a, b}) + ‹scan_fn_none›();\n"
+        "return ‹scan_fn_helpers__gcd›(a, 4) + ‹scan_fn_first::<i32,2>›(Array{a, b}) + ‹scan_fn_none›();\n"
     );
     let mut errors = Errors::default();
     let lowered = Lowerer::new(&mut errors).function(&function(quote!(gcd(gcd(a, b), helpers::gcd(a, b)))));
@@ -199,4 +199,17 @@ fn every_let_has_its_line() {
         })
         .collect();
     assert_eq!(lines, [2, 4]);
+}
+
+#[test]
+fn bit_operations_of_truth_values_stay_truth_values() {
+    // Where a place takes its type from them: in C++ they are an `int`.
+    assert_eq!(text(quote!(let c = (a < b) & (a > 0); a)), "auto c = value_of((a < b) & (a > 0));\nreturn a;\n");
+    assert_eq!(text(quote!(let c = a & 3; c)), "auto c = a & 3;\nreturn c;\n");
+    assert_eq!(text(quote!([a, a & b][0])), "return Array{a, value_of(a & b)}[0];\n");
+}
+
+#[test]
+fn an_array_of_one_array_is_no_copy() {
+    assert_eq!(text(quote!([[a, b]][0][1])), "return repeat<1>(Array{a, b})[0][1];\n");
 }

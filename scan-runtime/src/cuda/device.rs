@@ -12,7 +12,7 @@ use super::{
     driver_error,
     modules::{Kernels, KernelsKey, Slot},
 };
-use crate::Error;
+use crate::{DiskCache, Error};
 
 /// A device with its context, and the kernels that have been loaded into it.
 #[derive(Debug)]
@@ -22,12 +22,14 @@ pub(crate) struct CudaDevice {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
+    /// Where compiled kernels are kept beyond the process.
+    pub(super) cache: Option<DiskCache>,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
 }
 
 impl CudaDevice {
     /// Opens the device with this number.
-    pub(crate) fn open(index: usize) -> Result<Self, Error> {
+    pub(crate) fn open(index: usize, cache: Option<DiskCache>) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
             return Err(Error::NoDevice { reason: "the driver sees none".to_owned() });
@@ -39,7 +41,12 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, kernels: Mutex::default() })
+        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default() })
+    }
+
+    /// An error if `stream`, to which the `what` of a call belongs, is of another context.
+    pub(crate) fn check_context(&self, what: &'static str, stream: &CudaStream) -> Result<(), Error> {
+        if stream.context() == &self.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
     }
 }
 

@@ -4,8 +4,9 @@ use std::{
     any::TypeId,
     collections::HashMap,
     fmt,
+    ops::AddAssign,
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use cudarc::{
@@ -17,7 +18,7 @@ use scan_codegen::{
 };
 
 use super::{CudaDevice, driver_error};
-use crate::{Error, ScanOp, nvrtc};
+use crate::{DiskCache, Error, ScanOp, nvrtc};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,12 +26,30 @@ use crate::{Error, ScanOp, nvrtc};
 pub struct CacheStats {
     /// Requests for kernels that were there already, compiled for the same architecture.
     pub hits: u64,
-    /// Requests that had to compile.
+    /// Requests for kernels that were not in this process yet: read from disk, or compiled.
     pub misses: u64,
     /// Wall time spent in the compiler, summed over all compilations.
     pub compile_time: Duration,
     /// Every module that was compiled, in the order in which the compilations ended.
     pub modules: Vec<CompiledModule>,
+    /// What came from the [`DiskCache`], and went there.
+    pub disk: DiskStats,
+}
+
+/// What a process's scanners have read from and written to their [`DiskCache`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskStats {
+    /// Modules that were there.
+    pub hits: u64,
+    /// Modules that were not, or not whole, and had to be compiled.
+    pub misses: u64,
+    /// Bytes of machine code that were read.
+    pub bytes_read: u64,
+    /// Bytes of machine code that were written.
+    pub bytes_written: u64,
+    /// Wall time of reading and writing.
+    pub time: Duration,
 }
 
 /// A module that the compiler made in this process.
@@ -74,33 +93,43 @@ fn cubin(
     operator: &str,
     plan: &AnyPlan,
     architecture: Architecture,
+    cache: Option<&DiskCache>,
 ) -> Result<Arc<Vec<u8>>, Error> {
-    let mut hasher = blake3::Hasher::new();
-    for part in [source.text.as_str(), &source.options.join("\0"), &architecture.to_string()] {
-        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
-    }
-    let slot = lock(&CUBINS).slots.entry(hasher.finalize()).or_default().clone();
+    let key = nvrtc::key(source, architecture);
+    let slot = lock(&CUBINS).slots.entry(key).or_default().clone();
 
-    // Whoever comes first compiles and holds the slot; the others wait here for the result.
+    // Whoever comes first reads or compiles and holds the slot; the others wait here for the result.
     let mut slot = lock(&slot);
     if let Some(cubin) = &*slot {
         lock(&CUBINS).stats.hits += 1;
         return Ok(cubin.clone());
     }
-    let start = Instant::now();
-    let cubin = Arc::new(nvrtc::compile(source, operator, architecture)?.cubin);
-    let compile_time = start.elapsed();
+    let made = nvrtc::cached(source, operator, architecture, cache)?;
+    let cubin = Arc::new(made.cubin);
     let stats = &mut lock(&CUBINS).stats;
     stats.misses += 1;
-    stats.compile_time += compile_time;
-    stats.modules.push(CompiledModule {
-        name: format!("{operator}: {plan}"),
-        architecture,
-        compile_time,
-        cubin_bytes: cubin.len(),
-    });
+    stats.disk += made.disk;
+    if let Some(compile_time) = made.compile_time {
+        stats.compile_time += compile_time;
+        stats.modules.push(CompiledModule {
+            name: format!("{operator}: {plan}"),
+            architecture,
+            compile_time,
+            cubin_bytes: cubin.len(),
+        });
+    }
     *slot = Some(cubin.clone());
     Ok(cubin)
+}
+
+impl AddAssign for DiskStats {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+        self.time += other.time;
+    }
 }
 
 /// What makes two scans share their kernels on a device. The identity is part of the kernels' text.
@@ -209,7 +238,7 @@ impl CudaDevice {
         let operator = op.source();
         let plan = AnyPlan::new(&operator, &task, &self.limits)?;
         let source = plan.render(&operator)?;
-        let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture)?;
+        let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture, self.cache.as_ref())?;
         let kernels = Arc::new(Kernels::load(&self.context, plan, &source, &cubin)?);
         *slot = Some(kernels.clone());
         Ok(kernels)

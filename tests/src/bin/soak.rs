@@ -1,4 +1,5 @@
-//! Executes random rungs on random lengths in the emulator, with a new seed each time, until the time is up.
+//! Executes random scans in the emulator, with a new seed each time, until the time is up: random rungs on random lengths, with
+//! and without totals; scans that restart, at heads of every pattern, told in every way; reductions.
 //!
 //! ```console
 //! $ cargo run --release -p scan-tests --bin soak -- --minutes 60
@@ -14,11 +15,14 @@ use std::{
 };
 
 use clap::Parser;
-use scan_runtime::{Carry, Overrides, Strategy, TileNumbers};
+use scan_runtime::{
+    Carry, DeviceLimits, KernelSource, Overrides, Plan, Reduction, ScanKind, ScanSpec, Strategy, TileNumbers,
+};
 use scan_tests::{
-    emulator::{Emulator, EmulatorError, Module, Program, Random},
-    operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator, Visitor, visit_all},
+    emulator::{Emulator, EmulatorError, Module, Program, Random, ReductionProgram},
+    operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator, Visitor, inputs, visit_all},
     reference::WAYS,
+    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
     strategies,
 };
 
@@ -86,9 +90,18 @@ fn soak(arguments: &Arguments) -> bool {
     failures > 0
 }
 
+/// What the programs of a round do.
+#[derive(Clone, Copy, PartialEq)]
+enum Work {
+    Scans,
+    Segments,
+    Reductions,
+}
+
 /// One operator, some programs of it, some runs of each.
 struct Round {
     random: Random,
+    work: Work,
     /// Which of the operators; counted down as they are visited.
     operator: usize,
     result: Result<u64, String>,
@@ -99,30 +112,36 @@ impl Round {
         let mut operators = Count(0);
         visit_all(&mut operators);
         let mut random = Random::new(seed);
+        let work = [Work::Scans, Work::Scans, Work::Segments, Work::Segments, Work::Reductions][random.below(5)];
         // Every other round is one of the interval monoid, which comes first and proves most.
-        let operator = if random.one_in(2) { 0 } else { random.below(operators.0) };
-        let mut round = Round { random, operator, result: Ok(0) };
+        let proof = random.one_in(2);
+        let operator = if proof { 0 } else { random.below(operators.0) };
+        let mut round = Round { random, work, operator, result: Ok(0) };
+        if proof && work == Work::Segments {
+            // The one with a line for each segment, which finds every leak.
+            return round.play_segments::<Restart>(places, |emulator| emulator.check(fit));
+        }
         visit_all(&mut round);
         round.result
     }
 
     fn play_operator<Op: TestOperator>(&mut self) -> Result<u64, String> {
-        let strategies: Vec<Strategy> = strategies::all().collect();
-        let random = &mut self.random;
-        let mut programs = Vec::new();
-        while programs.len() < PROGRAMS {
-            let mut overrides = Overrides::default();
-            overrides.strategy = Some(strategies[random.below(strategies.len())]);
-            overrides.threads = Some([32, 32, 64, 128, 256][random.below(5)]);
-            let (kind, with_initial_value) = WAYS[random.below(4)];
-            match Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides) {
-                Ok(program) => programs.push(program),
-                Err(EmulatorError::Plan(_)) => {} // not every operator has every strategy
-                Err(other) => return Err(other.to_string()),
-            }
+        match self.work {
+            Work::Scans => self.play_scans::<Op>(),
+            Work::Segments => self.play_segments::<Op>(|begins| inputs::<Op>(begins.len()), |emulator| emulator),
+            Work::Reductions => self.play_reductions::<Op>(),
         }
-        let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
-        Module::compile(&sources).map_err(|error| error.to_string())?;
+    }
+
+    fn play_scans<Op: TestOperator>(&mut self) -> Result<u64, String> {
+        let random = &mut self.random;
+        let programs = programs(PROGRAMS, || {
+            let (overrides, kind, initial_value) = choices::<Op>(random);
+            let spec = scan_spec(kind);
+            let spec = if random.one_in(3) { spec.with_total() } else { spec };
+            Program::of(Op::new(), &spec, initial_value, &overrides)
+        })?;
+        compile(programs.iter().map(|program| &program.source))?;
         for program in &programs {
             for _ in 0..RUNS {
                 execute(program, random).map_err(|error| format!("{error}\n{}", program.plan))?;
@@ -130,32 +149,144 @@ impl Round {
         }
         Ok((PROGRAMS * RUNS) as u64)
     }
+
+    fn play_segments<Op: TestOperator>(
+        &mut self,
+        inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
+        prepare: impl Fn(Emulator) -> Emulator,
+    ) -> Result<u64, String> {
+        let random = &mut self.random;
+        let programs = programs(PROGRAMS, || {
+            let (overrides, kind, initial_value) = choices::<Op>(random);
+            let telling = random.below(TELLINGS);
+            let spec = scan_spec(kind).with_segments(Heads::new(telling, &[]).segments());
+            Ok((telling, Program::of(Op::new(), &spec, initial_value, &overrides)?))
+        })?;
+        compile(programs.iter().map(|(_, program)| &program.source))?;
+        for (telling, program) in &programs {
+            for _ in 0..RUNS {
+                let length = length(random, program.plan.tile, program.plan.max_len);
+                let pattern = PATTERNS[random.below(PATTERNS.len())];
+                let begins = begins(pattern, length as usize, program.plan.tile as usize);
+                let program = program.with_heads(Heads::new(*telling, &begins));
+                let (emulator, how) = emulator(random, &program.plan);
+                verify(&program, &prepare(emulator), &inputs(&begins), random).map_err(|error| {
+                    format!("{length} elements, heads {}, {how}: {error}\n{}", pattern.0, program.plan)
+                })?;
+            }
+        }
+        Ok((PROGRAMS * RUNS) as u64)
+    }
+
+    fn play_reductions<Op: TestOperator>(&mut self) -> Result<u64, String> {
+        const TREES: [Reduction; 3] = [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened];
+        let random = &mut self.random;
+        let programs = programs(PROGRAMS / 2, || {
+            let mut limits = DeviceLimits::BASELINE;
+            limits.threads_per_block = THREADS[random.below(THREADS.len())];
+            let initial_value = random.one_in(2).then(Op::initial_value);
+            ReductionProgram::new(Op::new(), TREES[random.below(TREES.len())], initial_value, &limits)
+        })?;
+        compile(programs.iter().map(|program| &program.source))?;
+        for program in &programs {
+            for _ in 0..RUNS {
+                let length = length(random, program.plan.tile, program.plan.max_len).max(1);
+                let mut emulator = Emulator::new(random.bits()).resident_blocks(RESIDENT[random.below(RESIDENT.len())]);
+                if random.one_in(2) {
+                    emulator = emulator.interrupt_once_in(1 + random.below(40));
+                }
+                let emulator = with_check::<Op>(emulator);
+                program
+                    .verify(&emulator, &inputs::<Op>(length as usize), random.below(8))
+                    .map_err(|error| format!("{length} elements: {error}\n{}", program.plan))?;
+            }
+        }
+        Ok((programs.len() * RUNS) as u64)
+    }
+}
+
+/// As many programs as asked for, of those that can be planned: not every operator has every strategy.
+fn programs<P>(count: usize, mut make: impl FnMut() -> Result<P, EmulatorError>) -> Result<Vec<P>, String> {
+    let mut programs = Vec::new();
+    while programs.len() < count {
+        match make() {
+            Ok(program) => programs.push(program),
+            Err(EmulatorError::Plan(_)) => {}
+            Err(other) => return Err(other.to_string()),
+        }
+    }
+    Ok(programs)
+}
+
+fn compile<'a>(sources: impl Iterator<Item = &'a KernelSource>) -> Result<(), String> {
+    Module::compile(&sources.collect::<Vec<_>>()).map(drop).map_err(|error| error.to_string())
+}
+
+/// Threads of a block: few, so that short inputs have several tiles.
+const THREADS: [u32; 5] = [32, 32, 64, 128, 256];
+/// Blocks at a time.
+const RESIDENT: [usize; 6] = [1, 2, 3, 5, 12, 100];
+
+/// A strategy with its threads, a kind, and an initial value or none.
+fn choices<Op: TestOperator>(random: &mut Random) -> (Overrides, ScanKind, Option<Op::State>) {
+    let strategies: Vec<Strategy> = strategies::all().collect();
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(strategies[random.below(strategies.len())]);
+    overrides.threads = Some(THREADS[random.below(THREADS.len())]);
+    let (kind, with_initial_value) = WAYS[random.below(4)];
+    (overrides, kind, with_initial_value.then(Op::initial_value))
+}
+
+fn scan_spec(kind: ScanKind) -> ScanSpec {
+    match kind {
+        ScanKind::Inclusive => ScanSpec::inclusive(),
+        ScanKind::Exclusive => ScanSpec::exclusive(),
+    }
+}
+
+/// A random length: as many short ones as long ones, and some about the edges of tiles.
+fn length(random: &mut Random, tile: u32, max_len: u64) -> u64 {
+    let length = match random.below(3) {
+        0 => u64::from(tile) * (1 + random.below(8) as u64) + random.below(3) as u64 - 1,
+        _ => random.bits() >> (50 + random.below(14)),
+    };
+    length.min(max_len)
+}
+
+/// A random emulator for a plan, and how it is.
+fn emulator(random: &mut Random, plan: &Plan) -> (Emulator, String) {
+    let needs_all = plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+    let resident = if needs_all { usize::MAX } else { RESIDENT[random.below(RESIDENT.len())] };
+    let emulator = Emulator::new(random.bits()).resident_blocks(resident);
+    let emulator = if random.one_in(2) { emulator.interrupt_once_in(1 + random.below(40)) } else { emulator };
+    (emulator, format!("{resident} resident blocks"))
+}
+
+/// Has the operands of the interval monoid checked; of other operators only results tell.
+fn with_check<Op: TestOperator>(emulator: Emulator) -> Emulator {
+    if TypeId::of::<Op>() == TypeId::of::<Interval>() { emulator.check(adjacent) } else { emulator }
 }
 
 /// Runs a program in a random way on input of a random length.
 fn execute<Op: TestOperator>(program: &Program<Op>, random: &mut Random) -> Result<(), String> {
-    // As many short inputs as long ones, and some about the edges of tiles.
-    let length = match random.below(3) {
-        0 => u64::from(program.plan.tile) * (1 + random.below(8) as u64) + random.below(3) as u64 - 1,
-        _ => random.bits() >> (50 + random.below(14)),
-    };
-    let length = length.min(program.plan.max_len);
-    let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-    let resident = if needs_all { usize::MAX } else { [1, 2, 3, 5, 12, 100][random.below(6)] };
-    let mut emulator = Emulator::new(random.bits()).resident_blocks(resident);
-    if random.one_in(2) {
-        emulator = emulator.interrupt_once_in(1 + random.below(40));
+    let length = length(random, program.plan.tile, program.plan.max_len);
+    let (emulator, how) = emulator(random, &program.plan);
+    verify(program, &with_check::<Op>(emulator), &inputs::<Op>(length as usize), random)
+        .map_err(|error| format!("{length} elements, {how}: {error}"))
+}
+
+/// Into another buffer, in place, or at any address.
+fn verify<Op: TestOperator>(
+    program: &Program<Op>,
+    emulator: &Emulator,
+    input: &[Op::Item],
+    random: &mut Random,
+) -> Result<(), EmulatorError> {
+    match random.below(3) {
+        0 => program.verify_in_place(emulator, input).map(drop),
+        1 => program.verify_at_offset(emulator, input, (random.below(8), random.below(8))).map(drop),
+        _ => program.verify(emulator, input).map(drop),
     }
-    if TypeId::of::<Op>() == TypeId::of::<Interval>() {
-        emulator = emulator.check(adjacent);
-    }
-    let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
-    let result = match random.below(3) {
-        0 => program.verify_in_place(&emulator, &input).map(drop),
-        1 => program.verify_at_offset(&emulator, &input, (random.below(8), random.below(8))).map(drop),
-        _ => program.verify(&emulator, &input).map(drop),
-    };
-    result.map_err(|error| format!("{length} elements, {resident} resident blocks: {error}"))
 }
 
 fn adjacent(a: &Span, b: &Span) -> bool {

@@ -126,6 +126,13 @@ pub enum FaultKind {
         /// What it is.
         found: String,
     },
+    /// The sum of all elements is not what the operator by definition gives.
+    WrongTotal {
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
     /// The kernel, or the operator, gave up: an integer division by zero, say.
     Trap,
 }
@@ -199,6 +206,7 @@ impl fmt::Display for FaultKind {
             FaultKind::WrongOutput { index, expected, found } => {
                 write!(f, "output[{index}] is {found}, and should be {expected}")
             }
+            FaultKind::WrongTotal { expected, found } => write!(f, "the total is {found}, and should be {expected}"),
             FaultKind::Trap => f.write_str("the kernel gave up (a trap: a division by zero, or an overflow of one)"),
         }
     }

@@ -40,7 +40,7 @@ pub use counters::{BankCounters, Banks, Counters, LaunchCounters};
 pub use fault::{Access, Fault, FaultKind, Place, Spot};
 use machine::{Machine, OperandCheck, Shape};
 use memory::Buffer;
-pub use program::{Emulated, Program};
+pub use program::{Emulated, Program, ReductionProgram};
 pub use random::Random;
 pub use trace::{Event, EventNumber, Trace, What};
 pub use translate::Unsupported;

@@ -3,9 +3,10 @@
 use std::{fmt::Debug, sync::Arc};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, Plan, ScanKind, ScanSpec, Segments, Target, plan, render_for,
+    DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Segments, Target, plan,
+    plan_reduction, render_for, render_reduction_for,
 };
-use scan_runtime::{__private::bytes_of, ScanOp};
+use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, Memory, Module, Trace};
 use crate::{reference, segments::Heads};
@@ -31,6 +32,8 @@ pub struct Program<Op: ScanOp> {
 pub struct Emulated<Output> {
     /// The output.
     pub output: Vec<Output>,
+    /// The bytes of the sum of all elements, where the scan was asked for it.
+    pub total: Vec<u8>,
     /// What it took.
     pub counters: Counters,
     /// What happened, if that was asked for.
@@ -68,8 +71,21 @@ impl<Op: ScanOp> Program<Op> {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
-        let spec = spec.with_segments(segments);
-        let spec = if initial_value.is_some() { spec.with_initial_value() } else { spec };
+        Program::of(op, &spec.with_segments(segments), initial_value, overrides)
+    }
+
+    /// As [`new`](Program::new), of whatever else can be asked of a scan. Whether there is an initial value is told by the value.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn of(
+        op: Op,
+        spec: &ScanSpec,
+        initial_value: Option<Op::State>,
+        overrides: &Overrides,
+    ) -> Result<Self, EmulatorError> {
+        let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
         let operator = op.source();
         let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, overrides)?;
         let source = render_for(&operator, &plan, Target::Host)?;
@@ -115,12 +131,12 @@ impl<Op: ScanOp> Program<Op> {
         self.run_in(emulator, input, Memory::default())
     }
 
-    /// As [`run`](Program::run), and compares the output bit for bit with that of the plain loop over the operator's Rust
-    /// body.
+    /// As [`run`](Program::run), and compares the output, and the total if there is one, bit for bit with those of the plain loop
+    /// over the operator's Rust body.
     ///
     /// # Errors
     ///
-    /// As [`run`](Program::run), and [`FaultKind::WrongOutput`].
+    /// As [`run`](Program::run), [`FaultKind::WrongOutput`] and [`FaultKind::WrongTotal`].
     pub fn verify(&self, emulator: &Emulator, input: &[Op::Input]) -> Result<Emulated<Op::Output>, EmulatorError>
     where
         Op::Output: Debug,
@@ -187,7 +203,16 @@ impl<Op: ScanOp> Program<Op> {
                 return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
             }
         }
+        // What the total of nothing is, is no question for the kernels.
+        if let Some(expected) = reference::total(&self.op, initial_value, input).filter(|_| self.total_of(input)) {
+            compare_total(&expected, &emulated.total, &self.source, |total| self.op.project(total))?;
+        }
         Ok(emulated)
+    }
+
+    /// Whether the kernels write the sum of this input.
+    fn total_of(&self, input: &[Op::Input]) -> bool {
+        self.plan.spec.total && !input.is_empty()
     }
 
     fn run_in(
@@ -202,7 +227,9 @@ impl<Op: ScanOp> Program<Op> {
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let heads = self.heads.as_ref().map(Heads::bytes).unwrap_or_default();
+        let total_bytes = if self.total_of(input) { size_of::<Op::State>() } else { 0 };
         let memory = Memory {
+            total_bytes,
             heads: &heads,
             offset_count: self.heads.as_ref().map_or(0, Heads::offset_count),
             operator: operator.bytes(),
@@ -215,8 +242,89 @@ impl<Op: ScanOp> Program<Op> {
         // SAFETY: the kernels have written every output (the emulator has seen to it), and what an operator produces is a
         // valid element.
         let output = unsafe { elements(&run.output) };
-        Ok(Emulated { output, counters: run.counters, trace: run.trace })
+        Ok(Emulated { output, total: run.total, counters: run.counters, trace: run.trace })
     }
+}
+
+/// A reduction of typed elements for the emulator, as [`Program`] is a scan.
+#[derive(Clone, Debug)]
+pub struct ReductionProgram<Op: ScanOp> {
+    /// The operator.
+    pub op: Op,
+    /// What stands before the first element.
+    pub initial_value: Option<Op::State>,
+    /// The plan.
+    pub plan: ReductionPlan,
+    /// The generated text. Change it to see what the emulator makes of it.
+    pub source: KernelSource,
+}
+
+impl<Op: ScanOp> ReductionProgram<Op> {
+    /// Plans a reduction for a device with these limits, and writes its kernels. Fewer threads a block than the
+    /// [baseline](DeviceLimits::BASELINE) has make several levels of short inputs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::new`].
+    pub fn new(
+        op: Op,
+        reduction: Reduction,
+        initial_value: Option<Op::State>,
+        limits: &DeviceLimits,
+    ) -> Result<Self, EmulatorError> {
+        let operator = op.source();
+        let plan = plan_reduction(&operator, initial_value.is_some(), limits, reduction)?;
+        let source = render_reduction_for(&operator, &plan, Target::Host)?;
+        Ok(ReductionProgram { op, initial_value, plan, source })
+    }
+
+    /// Reduces `input`, which has an element at least, and compares the result bit for bit with that of the plain loop over the
+    /// operator's Rust body. The input begins so many elements beyond an aligned address.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the kernels, [`FaultKind::WrongTotal`], and those of [`Module::new`].
+    pub fn verify(&self, emulator: &Emulator, input: &[Op::Input], offset: usize) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let module = Module::new(&self.source)?;
+        let schedule = self.plan.schedule(input.len() as u64)?;
+        let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
+        let operator = self.op.parameters();
+        let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
+        let memory = Memory {
+            operator: operator.bytes(),
+            initial_value: &initial_value,
+            input: &bytes,
+            input_offset: offset * size_of::<Op::Input>(),
+            output_bytes: Some(size_of::<Op::Output>()),
+            output_element: size_of::<Op::Output>(),
+            ..Memory::default()
+        };
+        let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory)?;
+        match reference::total(&self.op, self.initial_value, input) {
+            Some(total) => compare_total(&self.op.project(total), &run.output, &self.source, |total| total),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Compares the bytes of a total with what it should be, and tells of both as what `show` makes of them.
+fn compare_total<T: ScanElement, Shown: Debug>(
+    expected: &T,
+    found: &[u8],
+    source: &KernelSource,
+    show: impl Fn(T) -> Shown,
+) -> Result<(), EmulatorError> {
+    // SAFETY: the kernels have written the total (the emulator has seen to it), and what an operator produces is valid.
+    let totals = unsafe { elements::<T>(found) };
+    if totals.iter().map(bytes_of).eq([bytes_of(expected)]) {
+        return Ok(());
+    }
+    let found = totals.first().map(|found| format!("{:?}", show(*found))).unwrap_or_default();
+    let kind = FaultKind::WrongTotal { expected: format!("{:?}", show(*expected)), found };
+    Err(Box::new(Fault::at_end(kind, &source.name, "the last kernel")).into())
 }
 
 /// The elements that lie end to end in `bytes`.

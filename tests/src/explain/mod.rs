@@ -5,14 +5,16 @@
 //! $ cargo run -p scan-tests --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
 //! ```
 
+mod banks;
 mod counts;
 mod network;
 mod picture;
 mod readme;
 mod steps;
 
+pub use banks::{ADDRESSING_CYCLES, TreeAccesses, tree_banks};
 pub use counts::{Counts, parallel_steps};
 pub use network::{Application, Interval, Move, NetworkTrace, Step};
 pub use picture::{picture, title};
-pub use readme::{counts_table, network_picture};
+pub use readme::{banks_table, counts_table, network_picture};
 pub use steps::steps;

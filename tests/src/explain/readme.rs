@@ -6,6 +6,7 @@ use scan_codegen::{Count, Overrides};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 
 use super::{
+    banks::{ADDRESSING_CYCLES, TreeAccesses, tree_banks},
     counts::{Counts, parallel_steps},
     network::NetworkTrace,
     picture::{picture, title},
@@ -81,6 +82,37 @@ pub fn counts_table() -> Result<String, EmulatorError> {
             counted(cost.applications(), counters.applications()),
             counted(cost.steps(), steps),
             conflicts.sum::<u64>(),
+        );
+    }
+    Ok(table)
+}
+
+/// Counts the cycles of the balanced tree's accesses to shared memory in the emulator, for the GPUs of the course texts (16
+/// banks, half a warp at a time) and those of today, and writes the README's table.
+///
+/// # Errors
+///
+/// What is wrong with the kernels.
+pub fn banks_table() -> Result<String, EmulatorError> {
+    let count =
+        |padded, leaves, banks| tree_banks(Network::Blelloch { padded }, leaves, banks, TreeAccesses::OfTheTexts);
+    let mut table = String::from(
+        "| leaves | 16 banks | without conflicts | padded, with addressing | 32 banks | without conflicts | padded |\n\
+         |--:|--:|--:|--:|--:|--:|--:|\n",
+    );
+    for leaves in [64, 128, 512, 1024] {
+        let (plain, padded) = (count(false, leaves, Banks::HALF_WARPS)?, count(true, leaves, Banks::HALF_WARPS)?);
+        let addressing = ADDRESSING_CYCLES * padded.without_conflicts / 6;
+        let (plain_today, padded_today) = (count(false, leaves, Banks::TODAY)?, count(true, leaves, Banks::TODAY)?);
+        let _ = writeln!(
+            table,
+            "| {leaves} | {} | {} | {} | {} | {} | {} |",
+            plain.cycles,
+            plain.without_conflicts,
+            padded.cycles + addressing,
+            plain_today.cycles,
+            plain_today.without_conflicts,
+            padded_today.cycles,
         );
     }
     Ok(table)

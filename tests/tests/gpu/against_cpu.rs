@@ -5,7 +5,7 @@ use std::sync::Arc;
 use scan_runtime::{ScanElement, Scanner, cudarc::driver::CudaStream};
 use scan_tests::{
     configure,
-    operators::{TestOperator, Visitor, bits, inputs},
+    operators::{TestOperator, Visitor, bits, first_difference, inputs},
     reference::{self, WAYS},
 };
 
@@ -31,15 +31,10 @@ fn compare<Op: TestOperator>(lengths: &[usize], threads: Option<u32>) -> Outcome
             None => scan,
         };
         // A prefix of the scan is the scan of the prefix.
-        let expected = bits(&reference::scan(&Op::new(), way.0, way.1.then(Op::initial_value), &input));
+        let expected = reference::scan(&Op::new(), way.0, way.1.then(Op::initial_value), &input);
         for &len in lengths {
-            let result = bits(&scan.run(&input[..len])?);
-            let size = size_of::<Op::Item>();
-            let wrong =
-                result.chunks(size).zip(expected.chunks(size)).position(|(result, expected)| result != expected);
-            ensure(wrong.is_none() && result.len() == len * size, || {
-                format!("{way:?}, length {len}: wrong from {wrong:?} on")
-            })?;
+            let wrong = first_difference(&scan.run(&input[..len])?, &expected[..len]);
+            ensure(wrong.is_none(), || format!("{way:?}, length {len}: wrong from {wrong:?} on"))?;
         }
     }
     Ok(())

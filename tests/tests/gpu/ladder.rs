@@ -1,15 +1,19 @@
 //! Every strategy, on the operators that tell the most: the interval monoid, which proves a network for all others, one of
 //! eight bytes, one of thirty-six whose messages take several packets, the smallest and the largest.
 
-use scan_runtime::{Carry, Scanner, Strategy, TileNumbers, ops};
+use scan_runtime::{Scanner, Strategy, ops};
 use scan_tests::{
     configure,
-    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
-    reference::{self, WAYS},
+    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, first_difference},
+    reference::WAYS,
     strategies,
 };
 
-use crate::{Outcome, Trials, ensure};
+use crate::{
+    Outcome, Trials,
+    cases::{Case, LONGEST},
+    ensure,
+};
 
 pub(crate) fn add(trials: &mut Trials) {
     for strategy in strategies::all() {
@@ -19,36 +23,31 @@ pub(crate) fn add(trials: &mut Trials) {
             climb::<MatrixProduct<8>>(strategy, &[65, 200], Some(32))
         });
         trials.add(format!("large ladder: {strategy}"), move || {
-            let longest = match strategy.carry {
-                Carry::OneBlock => 65_537,
-                Carry::Chained(TileNumbers::BlockIndex) => 10_000,
-                _ => 786_437,
-            };
-            climb::<Interval>(strategy, &[1_023, 1_024, 1_025, 2_049, longest], None)?;
-            climb::<ops::Sum<f32>>(strategy, &[longest], None)?;
-            climb::<ops::Sum<u8>>(strategy, &[longest], None)?;
-            climb::<MatrixProduct<3>>(strategy, &[longest / 10], None)
+            climb::<Interval>(strategy, &[1_023, 1_024, 1_025, 2_049, 65_537, 786_437, 1_048_577, LONGEST], None)?;
+            climb::<ops::Sum<f32>>(strategy, &[1_048_577, LONGEST], None)?;
+            climb::<ops::Sum<u8>>(strategy, &[1_048_577, LONGEST], None)?;
+            climb::<MatrixProduct<3>>(strategy, &[65_537, 1_048_577], None)
         });
     }
 }
 
+/// Scans of these lengths in all four ways; of those that are longer than the strategy or the case can be, the longest that
+/// can.
 fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Option<u32>) -> Outcome {
     let scanner = Scanner::cuda(0)?;
-    let input = inputs::<Op>(lengths.iter().copied().max().unwrap_or(0));
-    for way in WAYS {
+    let case = Case::<Op>::shared();
+    for (place, way) in WAYS.into_iter().enumerate() {
         let scan = configure::<Op>(&scanner, way).strategy(strategy);
         let scan = match threads {
             Some(threads) => scan.threads(threads),
             None => scan,
         };
-        let expected = bits(&reference::scan(&Op::new(), way.0, way.1.then(Op::initial_value), &input));
-        for &len in lengths {
-            let bytes = len * size_of::<Op::Item>();
-            let result = bits(&scan.run(&input[..len])?);
-            let wrong = result.iter().zip(&expected).position(|(result, expected)| result != expected);
-            ensure(wrong.is_none() && result.len() == bytes, || {
-                format!("{way:?}, length {len}: wrong from {:?} on", wrong.map(|byte| byte / size_of::<Op::Item>()))
-            })?;
+        let longest = case.longest().min(usize::try_from(scan.plan()?.max_len).unwrap_or(usize::MAX));
+        let mut lengths: Vec<_> = lengths.iter().map(|&len| len.min(longest)).collect();
+        lengths.dedup();
+        for len in lengths {
+            let wrong = first_difference(&scan.run(case.input(len))?, case.expected(place, len));
+            ensure(wrong.is_none(), || format!("{way:?}, length {len}: wrong from {wrong:?} on"))?;
         }
     }
     Ok(())

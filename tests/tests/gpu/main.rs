@@ -2,9 +2,12 @@
 //! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer.
 
 mod against_cpu;
+mod cases;
 mod errors;
+mod gallery;
 mod items;
 mod ladder;
+mod language;
 mod large;
 mod reduction;
 mod segmented;
@@ -19,6 +22,8 @@ use scan_tests::operators::visit_all;
 type Outcome = Result<(), Box<dyn Error>>;
 
 fn main() -> ExitCode {
+    // SAFETY: no other thread runs yet. What the tests compile is of no use to anybody else.
+    unsafe { std::env::set_var(scan_runtime::CACHE_VARIABLE, "off") };
     let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
         if std::env::var_os("SCAN_TESTS_REQUIRE_GPU").is_some() {
@@ -30,14 +35,34 @@ fn main() -> ExitCode {
     let mut trials = Trials(Vec::new());
     visit_all(&mut trials);
     errors::add(&mut trials);
+    gallery::add(&mut trials);
     items::add(&mut trials);
     ladder::add(&mut trials);
+    language::add(&mut trials);
     large::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
     sharing::add(&mut trials);
-    let trials = trials.0.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
+    let shard = match shard() {
+        Ok(shard) => shard,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let trials = trials.0.into_iter().enumerate().filter(|(index, _)| index % shard.1 == shard.0);
+    let trials = trials.map(|(_, trial)| trial.with_ignored_flag(unusable.is_some())).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Which part of the tests to run, and of how many, so that several processes can share them: `SCAN_TESTS_SHARD=2/8`.
+fn shard() -> Result<(usize, usize), String> {
+    let Ok(value) = std::env::var("SCAN_TESTS_SHARD") else { return Ok((0, 1)) };
+    let parts = value.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+    match parts {
+        Some((part, parts)) if (1..=parts).contains(&part) => Ok((part - 1, parts)),
+        _ => Err(format!("SCAN_TESTS_SHARD is `{value}`; set it to a part and the number of parts, like 1/4")),
+    }
 }
 
 /// The tests, gathered.

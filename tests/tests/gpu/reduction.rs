@@ -1,10 +1,11 @@
 //! Reductions, and the total of a scan, against a plain loop.
 
-use scan_runtime::{BlockScan, Network, Reduction, ScanKind, Scanner};
+use scan_runtime::{BlockScan, Error, Network, Reduction, ScanKind, Scanner};
 use scan_tests::{
     configure,
-    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
-    reference, strategies,
+    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, first_difference, inputs},
+    reference::{self, WAYS},
+    strategies,
 };
 
 use crate::{Outcome, Trials, ensure};
@@ -35,6 +36,34 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
+    trials.add("total_of_device_slices", totals::<PolynomialHash>);
+    trials.add("total_of_device_slices_of_256_bytes", totals::<MatrixProduct<8>>);
+}
+
+/// Totals of device slices, beside their scans, in every way.
+fn totals<Op: TestOperator>() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for way in WAYS {
+        for len in [0, 1, 100, 5_000] {
+            let input = inputs::<Op>(len);
+            let scan = configure::<Op>(&scanner, way);
+            let (output, total) = match len {
+                0 => scan.on(&stream).run_with_total(&stream.null()?)?,
+                _ => scan.on(&stream).run_with_total(&stream.clone_htod(&input)?)?,
+            };
+            let total = total.map(|total| stream.clone_dtoh(&total)).transpose()?;
+            let expected = sum_of::<Op>(way.1, &input).map(|sum| vec![sum]);
+            ensure(total.map(|total| bits(&total)) == expected.map(|sum| bits(&sum)), || {
+                format!("{way:?}, length {len}: another total")
+            })?;
+            let output = if len == 0 { Vec::new() } else { stream.clone_dtoh(&output)? };
+            let expected = reference::scan(&Op::new(), way.0, way.1.then(Op::initial_value), &input);
+            let wrong = first_difference(&output, &expected);
+            ensure(wrong.is_none(), || format!("{way:?}, length {len}: wrong from {wrong:?} on"))?;
+        }
+    }
+    Ok(())
 }
 
 fn sum_of<Op: TestOperator>(with_initial_value: bool, input: &[Op::Item]) -> Option<Op::Item> {
@@ -44,6 +73,7 @@ fn sum_of<Op: TestOperator>(with_initial_value: bool, input: &[Op::Item]) -> Opt
 
 fn reduce<Op: TestOperator>(reduction: Reduction, lengths: &[usize]) -> Outcome {
     let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
     for &len in lengths {
         let input = inputs::<Op>(len);
         for with_initial_value in [false, true] {
@@ -52,7 +82,23 @@ fn reduce<Op: TestOperator>(reduction: Reduction, lengths: &[usize]) -> Outcome 
             let expected =
                 sum_of::<Op>(with_initial_value, &input).or_else(|| Op::new().identity()).ok_or("no identity")?;
             let sum = reduce.run(&input)?;
-            ensure(bits(&[sum]) == bits(&[expected]), || format!("length {len}, initial value {with_initial_value}"))?;
+            let what = |how: &str| format!("{how}, length {len}, initial value {with_initial_value}");
+            ensure(bits(&[sum]) == bits(&[expected]), || what("host memory"))?;
+
+            let sum = match len {
+                0 => reduce.on(&stream).run(&stream.null()?)?,
+                _ => reduce.on(&stream).run(&stream.clone_htod(&input)?)?,
+            };
+            ensure(bits(&stream.clone_dtoh(&sum)?) == bits(&[expected]), || what("device memory"))?;
+            let mut around = stream.clone_htod(&[Op::input(1), Op::input(2), Op::input(3)])?;
+            if len > 0 {
+                let input = stream.clone_htod(&input)?;
+                reduce.on(&stream).run_into(&input, &mut around.slice_mut(1..2))?;
+                let expected = [Op::input(1), expected, Op::input(3)];
+                ensure(bits(&stream.clone_dtoh(&around)?) == bits(&expected), || what("into a view"))?;
+            }
+            let error = reduce.on(&stream).run_into(&stream.null()?, &mut around).err();
+            ensure(matches!(error, Some(Error::ResultLength { output: 3 })), || what("three results"))?;
         }
     }
     Ok(())

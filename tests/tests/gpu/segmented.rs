@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use scan_runtime::{Carry, Scan, Scanner, Strategy, TileNumbers, cudarc::driver::CudaStream, ops};
+use scan_runtime::{Carry, Scanner, Strategy, TileNumbers, cudarc::driver::CudaStream, ops};
 use scan_tests::{
     configure,
-    operators::{MatrixProduct, PolynomialHash, TestOperator, bits, inputs},
+    operators::{MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
     reference::{self, WAYS},
     restart,
     segments::{Heads, PATTERNS, Restart, begins, places},
@@ -18,20 +18,21 @@ use crate::{Outcome, Trials, ensure};
 type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
 
 pub(crate) fn add(trials: &mut Trials) {
-    for strategy in strategies::all() {
+    for (index, strategy) in strategies::all().enumerate() {
         trials.add(format!("segmented: {strategy}"), move || {
-            climb::<Restart>(strategy, &[1, 2, 31, 33, 64, 65, 1_019], Some(32), places)?;
-            climb::<PolynomialHash>(strategy, &[65, 1_025], Some(64), |begins| inputs::<PolynomialHash>(begins.len()))?;
-            climb::<MatrixProduct<8>>(strategy, &[200], Some(32), |begins| inputs::<MatrixProduct<8>>(begins.len()))
+            let rung = Rung { index, strategy, threads: Some(32) };
+            climb::<Restart>(rung, 9, &[1, 2, 31, 33, 64, 65, 1_019], places)?;
+            climb::<PolynomialHash>(rung, 3, &[65, 1_025], |begins| inputs::<PolynomialHash>(begins.len()))?;
+            climb::<MatrixProduct<8>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<8>>(begins.len()))
         });
         trials.add(format!("large segmented: {strategy}"), move || {
+            let rung = Rung { index, strategy, threads: None };
             let longest: &[usize] = match strategy.carry {
                 Carry::Chained(TileNumbers::BlockIndex) => &[10_000],
-                Carry::OneBlock => &[65_537],
                 _ => &[65_537, 1_048_577],
             };
-            climb::<Restart>(strategy, longest, None, places)?;
-            climb::<ops::Sum<u8>>(strategy, longest, None, |begins| inputs::<ops::Sum<u8>>(begins.len()))
+            climb::<Restart>(rung, 3, longest, places)?;
+            climb::<ops::Sum<u8>>(rung, 3, longest, |begins| inputs::<ops::Sum<u8>>(begins.len()))
         });
     }
     trials.add("segmented_views", || {
@@ -50,33 +51,36 @@ pub(crate) fn add(trials: &mut Trials) {
     });
 }
 
-fn scan<'s, Op: TestOperator>(
-    scanner: &'s Scanner,
+/// A strategy, and its place among all.
+#[derive(Clone, Copy)]
+struct Rung {
+    index: usize,
     strategy: Strategy,
-    way: (scan_runtime::ScanKind, bool),
     threads: Option<u32>,
-) -> Scan<'s, Op> {
-    let scan = configure::<Op>(scanner, way).strategy(strategy);
-    match threads {
-        Some(threads) => scan.threads(threads),
-        None => scan,
-    }
 }
 
-/// Host slices: every pattern at every length, the ways to scan and to tell in turn.
-fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Option<u32>, input: Inputs<Op>) -> Outcome {
+/// Host slices: every pattern at every length. Each way to scan and to tell where segments begin wants kernels of its own,
+/// so a strategy goes only one way, which is another for the next one, and so many tellings.
+fn climb<Op: TestOperator>(rung: Rung, tellings: usize, lengths: &[usize], input: Inputs<Op>) -> Outcome {
     let scanner = Scanner::cuda(0)?;
+    let way = WAYS[rung.index % WAYS.len()];
+    let scan = || {
+        let scan = configure::<Op>(&scanner, way).strategy(rung.strategy);
+        match rung.threads {
+            Some(threads) => scan.threads(threads),
+            None => scan,
+        }
+    };
+    let tile = scan().plan()?.tile as usize;
     let mut run = 0;
     for &len in lengths {
         for pattern in PATTERNS {
             run += 1;
-            let way = WAYS[run % WAYS.len()];
-            let scan = scan::<Op>(&scanner, strategy, way, threads);
-            let begins = begins(pattern, len, scan.plan()?.tile as usize);
+            let begins = begins(pattern, len, tile);
             let input = input(&begins);
-            let heads = Heads::new(run, &begins);
+            let heads = Heads::new(rung.index * tellings + run % tellings, &begins);
             let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
-            let result = restart!(scan, heads, |vector| vector, |scan| scan.run(&input)?);
+            let result = restart!(scan(), heads, |vector| vector, |scan| scan.run(&input)?);
             same(&result, &expected, || format!("{way:?}, length {len}, heads {}", pattern.0))?;
         }
     }
@@ -84,11 +88,8 @@ fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Optio
 }
 
 fn same<T: scan_runtime::ScanElement>(result: &[T], expected: &[T], what: impl Fn() -> String) -> Outcome {
-    let (result, expected) = (bits(result), bits(expected));
-    let wrong = result.iter().zip(&expected).position(|(result, expected)| result != expected);
-    ensure(wrong.is_none() && result.len() == expected.len(), || {
-        format!("{}: wrong from {:?} on", what(), wrong.map(|byte| byte / size_of::<T>()))
-    })
+    let wrong = first_difference(result, expected);
+    ensure(wrong.is_none(), || format!("{}: wrong from {wrong:?} on", what()))
 }
 
 /// Device slices and views that begin in the middle of a buffer, on a stream of the user's: into a view, in place, and into a

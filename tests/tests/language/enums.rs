@@ -1,7 +1,7 @@
 //! Enums without fields, and the equality of structs and arrays.
 
 use super::harness::{Random, Sample, Suite};
-use scan_runtime::{ScanElement, ScanOp, scan_element, scan_fn, scan_op};
+use scan_runtime::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// Stored in a byte without being told.
 #[scan_element]
@@ -167,6 +167,7 @@ pub(crate) fn cases(suite: &mut Suite) {
 
 #[test]
 fn an_enum_is_stored_as_its_number() {
+    use scan_runtime::ScanElement;
     assert_eq!((Bracket::layout().size, Level::layout().size, Wide::layout().align), (1, 4, 8));
     assert_eq!(size_of::<Bracket>(), 1);
 }

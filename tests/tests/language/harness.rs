@@ -4,7 +4,7 @@ use scan_codegen::{
     DeviceLimits, ElementKind, ElementType, KernelSource, OpSource, Overrides, Primitive, ScanSpec, Target,
     operator_text, plan, render,
 };
-use scan_runtime::{Parameters, ScanElement, ScanOp};
+use scan_runtime::{Parameters, ScanElement, ScanOp, half};
 use std::cell::Cell;
 use std::fmt::{Debug, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,6 +15,44 @@ use std::process::Command;
 pub(crate) trait Sample: ScanElement {
     fn edges() -> Vec<Self>;
     fn random(random: &mut Random) -> Self;
+
+    /// What functions of one value are tried on.
+    fn singles() -> Vec<Self> {
+        let mut random = Random(11);
+        let mut values = Self::edges();
+        values.extend((0..1000).map(|_| Self::random(&mut random)));
+        values
+    }
+}
+
+/// How far apart a float in Rust and in the text may be. Two NaNs are equal in any case.
+#[derive(Clone, Copy)]
+pub(crate) enum Tolerance {
+    /// The same bits.
+    Exact,
+    /// The same bits, or one zero and the other.
+    EitherZero,
+    /// At most so many units in the last place.
+    Ulps(u64),
+    /// As many units in the last place as stand beside the field's name; none where it is not named.
+    Fields(&'static [(&'static str, u64)]),
+}
+
+impl From<u64> for Tolerance {
+    fn from(ulps: u64) -> Self {
+        if ulps == 0 { Tolerance::Exact } else { Tolerance::Ulps(ulps) }
+    }
+}
+
+impl Tolerance {
+    fn of_field(self, name: &str) -> Self {
+        match self {
+            Tolerance::Fields(fields) => {
+                fields.iter().find(|(field, _)| *field == name).map_or(Tolerance::Exact, |(_, ulps)| (*ulps).into())
+            }
+            whole => whole,
+        }
+    }
 }
 
 /// A small generator (SplitMix64), so that every run tries the same values.
@@ -48,7 +86,7 @@ struct Case {
     right: Vec<u8>,
     expected: Vec<Option<Vec<u8>>>,
     shown: Vec<String>,
-    ulps: u64,
+    tolerance: Tolerance,
 }
 
 #[derive(Default)]
@@ -56,6 +94,7 @@ pub(crate) struct Suite {
     cases: Vec<Case>,
 }
 
+#[derive(Default)]
 pub(crate) struct Report {
     pub(crate) compared: usize,
     pub(crate) wrong: usize,
@@ -82,20 +121,13 @@ fn pairs<T: Sample>() -> (Vec<T>, Vec<T>) {
     pairs.into_iter().unzip()
 }
 
-fn singles<T: Sample>() -> Vec<T> {
-    let mut random = Random(11);
-    let mut values = T::edges();
-    values.extend((0..1000).map(|_| T::random(&mut random)));
-    values
-}
-
 fn bytes<T: ScanElement>(value: &T) -> Vec<u8> {
     scan_runtime::__private::bytes_of(value)
 }
 
 impl Suite {
     /// `combine`, on all pairs of edges and some random pairs.
-    pub(crate) fn combine<O: ScanOp>(&mut self, op: O, ulps: u64)
+    pub(crate) fn combine<O: ScanOp>(&mut self, op: O, tolerance: impl Into<Tolerance>)
     where
         O::State: Sample + Debug,
     {
@@ -103,29 +135,36 @@ impl Suite {
         let shown = left.iter().zip(&right).map(|(a, b)| format!("{a:?}, {b:?}")).collect();
         let expected = expected(left.len(), &mut |i| bytes(&op.combine(left[i], right[i])));
         let (left, right) = (left.iter().flat_map(bytes).collect(), right.iter().flat_map(bytes).collect());
-        self.cases.push(Case::new(op.source(), op.parameters(), false, [left, right], expected, shown, ulps));
+        let tolerance = tolerance.into();
+        self.cases.push(Case::new(op.source(), op.parameters(), false, [left, right], expected, shown, tolerance));
     }
 
     /// `lift`, on all edges and some random values.
-    pub(crate) fn lift<O: ScanOp>(&mut self, op: O, ulps: u64)
+    pub(crate) fn lift<O: ScanOp>(&mut self, op: O, tolerance: impl Into<Tolerance>)
     where
         O::Input: Sample + Debug,
     {
-        let values = singles::<O::Input>();
+        let values = O::Input::singles();
         let shown = values.iter().map(|x| format!("{x:?}")).collect();
         let expected = expected(values.len(), &mut |i| bytes(&op.lift(values[i])));
         let left = values.iter().flat_map(bytes).collect();
-        self.cases.push(Case::new(op.source(), op.parameters(), true, [left, Vec::new()], expected, shown, ulps));
+        let (values, tolerance) = ([left, Vec::new()], tolerance.into());
+        self.cases.push(Case::new(op.source(), op.parameters(), true, values, expected, shown, tolerance));
     }
 
-    /// Compiles all, runs all, compares all.
+    /// Puts a mistake into the text of every operator that has these words.
+    pub(crate) fn mutate(&mut self, words: &str, mistake: &str) {
+        assert!(self.cases.iter().any(|case| case.body.contains(words)), "no text has `{words}`");
+        self.cases.iter_mut().for_each(|case| case.body = case.body.replace(words, mistake));
+    }
+
+    /// Compiles all, in files of this name, runs all, compares all.
     pub(crate) fn run(self, name: &str) -> Report {
         let source = self.source();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let file = directory.join(format!("{name}.cpp"));
         let library = directory.join(format!("{name}.so"));
         std::fs::write(&file, source).unwrap();
-        std::fs::write(directory.join(format!("{name}.cu")), self.cuda_source()).unwrap();
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"];
         let output = Command::new(&compiler).args(flags).arg(&file).arg("-o").arg(&library).output();
@@ -136,7 +175,7 @@ impl Suite {
 
         // SAFETY: the library was made just now, and has no initialisers.
         let library = unsafe { libloading::Library::new(&library) }.unwrap();
-        let mut report = Report { compared: 0, wrong: 0, failures: String::new() };
+        let mut report = Report::default();
         for (index, case) in self.cases.iter().enumerate() {
             case.compare(&library, index, &mut report);
         }
@@ -153,24 +192,45 @@ impl Suite {
         self.cases.iter().map(kernels).collect()
     }
 
-    /// The same operators as kernels of NVRTC's CUDA, to be compiled and run by whoever has it.
-    pub(crate) fn cuda_source(&self) -> String {
-        let mut source = String::new();
+    /// The same operators as kernels for NVRTC, dealt out to so many sources.
+    pub(crate) fn cuda_sources(&self, count: usize) -> Vec<CudaSource> {
+        let mut sources: Vec<_> = (0..count).map(|_| CudaSource { text: String::new(), cases: Vec::new() }).collect();
         for (index, case) in self.cases.iter().enumerate() {
-            let Case { cuda, op, state, input, .. } = case;
+            let Case { name, cuda, op, state, input, .. } = case;
             let (arguments, call) =
                 if case.lifts { (input, "lift(left[i])") } else { (state, "combine(left[i], right[i])") };
+            let source = &mut sources[index % count];
+            source.cases.push(index);
             writeln!(
-                source,
+                source.text,
                 "namespace case_{index} {{ // {name}\n{cuda}\n\
-                 extern \"C\" __global__ void run_{index}({op} op, const {arguments} *left, const {arguments} *right, {state} *out, unsigned n) {{\n\
+                 extern \"C\" __global__ void run_{index}({op} op, const {arguments} *left, const {arguments} *right, {state} *out, unsigned char *done, unsigned n) {{\n\
                  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;\n\
-                 if (i < n) out[i] = op.{call};\n}}\n}}",
-                name = case.name,
+                 if (i >= n) return;\n\
+                 out[i] = op.{call};\n\
+                 done[i] = 1;\n}}\n}}",
             )
             .unwrap();
         }
-        source
+        sources
+    }
+
+    /// What the kernel of a case is given.
+    pub(crate) fn case(&self, index: usize) -> Inputs<'_> {
+        let Case { parameters, left, right, expected, result, .. } = &self.cases[index];
+        Inputs {
+            kernel: format!("run_{index}"),
+            parameters: parameters.bytes(),
+            left,
+            right,
+            count: expected.len(),
+            result: result.size,
+        }
+    }
+
+    /// Compares what the kernel of a case made of its inputs; where `done` is 0, it panicked.
+    pub(crate) fn check(&self, index: usize, out: &[u8], done: &[u8], report: &mut Report) {
+        self.cases[index].check(out, |i| done[i] == 0, report);
     }
 
     fn source(&self) -> String {
@@ -202,6 +262,27 @@ impl Suite {
     }
 }
 
+/// A text for NVRTC, and the cases whose kernels stand in it.
+pub(crate) struct CudaSource {
+    pub(crate) text: String,
+    pub(crate) cases: Vec<usize>,
+}
+
+/// What the kernel of a case is given: its operator by value, its operands, and how many; and the size of a result.
+pub(crate) struct Inputs<'a> {
+    pub(crate) kernel: String,
+    pub(crate) parameters: &'a [u8],
+    pub(crate) left: &'a [u8],
+    pub(crate) right: &'a [u8],
+    pub(crate) count: usize,
+    pub(crate) result: usize,
+}
+
+/// In the suite's kernels a thread that panics ends, and the others go on: so that each can be seen to panic or not.
+/// In a scan's kernels all end, and the launch reports an error.
+const TRAP: &str = "__trap();";
+const EXIT: &str = "asm volatile(\"exit;\"); __builtin_unreachable();";
+
 type Run = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u8, usize);
 
 impl Case {
@@ -212,7 +293,7 @@ impl Case {
         [left, right]: [Vec<u8>; 2],
         expected: Vec<Option<Vec<u8>>>,
         shown: Vec<String>,
-        ulps: u64,
+        tolerance: Tolerance,
     ) -> Self {
         std::panic::set_hook(Box::new(|info| {
             if !QUIET.get() {
@@ -223,7 +304,7 @@ impl Case {
         Case {
             name: format!("{} of {}", source.name, source.state.name),
             body: text.text.replace("#line here\n", ""),
-            cuda: operator_text(&source, Target::Cuda).unwrap().text.replace("#line here\n", ""),
+            cuda: operator_text(&source, Target::Cuda).unwrap().text.replace("#line here\n", "").replace(TRAP, EXIT),
             op: text.operator,
             state: text.state,
             input: text.input,
@@ -235,10 +316,11 @@ impl Case {
             right,
             expected,
             shown,
-            ulps,
+            tolerance,
         }
     }
 
+    /// Runs the host's text, and compares.
     fn compare(&self, library: &libloading::Library, index: usize, report: &mut Report) {
         let count = self.expected.len();
         // 16 bytes of alignment, which is the most that an element here has.
@@ -266,15 +348,19 @@ impl Case {
         }
         // SAFETY: the words hold as many bytes.
         let out = unsafe { std::slice::from_raw_parts(out.as_ptr().cast::<u8>(), self.result.size * count) };
+        self.check(out, |i| panicked[i] == 1, report);
+    }
+
+    fn check(&self, out: &[u8], panicked: impl Fn(usize) -> bool, report: &mut Report) {
         let mut shown = 0;
         for (i, expected) in self.expected.iter().enumerate() {
             report.compared += 1;
             let found = &out[i * self.result.size..(i + 1) * self.result.size];
-            let difference = match (expected, panicked[i] == 1) {
+            let difference = match (expected, panicked(i)) {
                 (None, true) => continue,
                 (None, false) => "Rust panicked, the text did not".to_owned(),
                 (Some(_), true) => "the text panicked, Rust did not".to_owned(),
-                (Some(expected), false) => match difference(&self.result, expected, found, self.ulps) {
+                (Some(expected), false) => match difference(&self.result, expected, found, self.tolerance) {
                     None => continue,
                     Some(difference) => difference,
                 },
@@ -288,8 +374,8 @@ impl Case {
     }
 }
 
-/// How two values differ, field by field, padding left out. NaNs are equal; floats may be some units in the last place apart.
-fn difference(ty: &ElementType, rust: &[u8], text: &[u8], ulps: u64) -> Option<String> {
+/// How two values differ, field by field, padding left out.
+fn difference(ty: &ElementType, rust: &[u8], text: &[u8], tolerance: Tolerance) -> Option<String> {
     match &ty.kind {
         ElementKind::Primitive(primitive) => {
             let value = |bytes: &[u8]| {
@@ -299,21 +385,17 @@ fn difference(ty: &ElementType, rust: &[u8], text: &[u8], ulps: u64) -> Option<S
             };
             let (rust, text) = (value(rust), value(text));
             let (same, shown) = match primitive {
-                Primitive::F32 => {
-                    let (a, b) = (f32::from_bits(rust as u32), f32::from_bits(text as u32));
-                    (near(a.into(), b.into(), rust, text, 31, ulps), format!("{a:e} and {b:e}"))
-                }
-                Primitive::F64 => {
-                    let (a, b) = (f64::from_bits(rust as u64), f64::from_bits(text as u64));
-                    (near(a, b, rust, text, 63, ulps), format!("{a:e} and {b:e}"))
-                }
+                Primitive::F16 => near(half::f16::from_bits, rust as u16, text as u16, tolerance),
+                Primitive::Bf16 => near(half::bf16::from_bits, rust as u16, text as u16, tolerance),
+                Primitive::F32 => near(f32::from_bits, rust as u32, text as u32, tolerance),
+                Primitive::F64 => near(f64::from_bits, rust as u64, text as u64, tolerance),
                 _ => (rust == text, String::new()),
             };
             (!same).then(|| format!("{rust:#x} in Rust, {text:#x} in the text {shown}"))
         }
         ElementKind::Struct(fields) => fields.iter().find_map(|field| {
             let range = field.offset..field.offset + field.ty.size;
-            difference(&field.ty, &rust[range.clone()], &text[range], ulps)
+            difference(&field.ty, &rust[range.clone()], &text[range], tolerance.of_field(&field.name))
                 .map(|found| format!(".{} {found}", field.name))
         }),
         ElementKind::Enum { .. } | ElementKind::Table { .. } => {
@@ -321,21 +403,36 @@ fn difference(ty: &ElementType, rust: &[u8], text: &[u8], ulps: u64) -> Option<S
         }
         ElementKind::Array { item, len } => (0..*len).find_map(|index| {
             let range = index * item.size..(index + 1) * item.size;
-            difference(item, &rust[range.clone()], &text[range], ulps).map(|found| format!("[{index}] {found}"))
+            difference(item, &rust[range.clone()], &text[range], tolerance).map(|found| format!("[{index}] {found}"))
         }),
     }
 }
 
-fn near(a: f64, b: f64, a_bits: u128, b_bits: u128, sign: u32, ulps: u64) -> bool {
-    if a_bits == b_bits || (a.is_nan() && b.is_nan()) {
-        return true;
-    }
+/// Whether two floats are as near as they must be, and both of them for a reader.
+fn near<T: Into<f64>, Bits: Into<u64> + Copy>(
+    from_bits: fn(Bits) -> T,
+    rust: Bits,
+    text: Bits,
+    tolerance: Tolerance,
+) -> (bool, String) {
+    let sign = 8 * size_of::<Bits>() - 1;
+    let (a, b): (f64, f64) = (from_bits(rust).into(), from_bits(text).into());
+    let (rust, text): (u64, u64) = (rust.into(), text.into());
     // As numbers on a line, the two zeros in the same place.
-    let place = |bits: u128| {
-        let magnitude = (bits & ((1 << sign) - 1)) as i128;
+    let place = |bits: u64| {
+        let magnitude = i128::from(bits & ((1 << sign) - 1));
         if bits >> sign == 1 { -magnitude } else { magnitude }
     };
-    ulps > 0 && !a.is_nan() && !b.is_nan() && place(a_bits).abs_diff(place(b_bits)) <= u128::from(ulps)
+    let same = rust == text || (a.is_nan() && b.is_nan());
+    let near = match tolerance {
+        Tolerance::Exact | Tolerance::Fields(_) => same,
+        Tolerance::EitherZero => same || (a == 0.0 && b == 0.0),
+        // Where one is an infinity and the other the largest number, one function overflowed and the other not quite.
+        Tolerance::Ulps(ulps) => {
+            same || (!a.is_nan() && !b.is_nan() && place(rust).abs_diff(place(text)) <= u128::from(ulps))
+        }
+    };
+    (near, format!("{a:e} and {b:e}"))
 }
 
 macro_rules! integer_samples {
@@ -345,7 +442,11 @@ macro_rules! integer_samples {
                 let mut edges = vec![$ty::MIN, $ty::MIN.wrapping_add(1), $ty::MAX, $ty::MAX - 1, $ty::MAX / 2, $ty::MAX / 2 + 1];
                 edges.extend([0, 1, 2, 3, 5, 7, 10, 31, 32, 33, 63, 64, 65, 100, 127]);
                 edges.extend([$ty::MAX.wrapping_add($ty::MAX), (0 as $ty).wrapping_sub(2), (0 as $ty).wrapping_sub(7)]);
-                edges.extend((0..$ty::BITS).step_by(9).map(|bit| (1 as $ty) << bit));
+                for power in (0..$ty::BITS).step_by(9).map(|bit| (1 as $ty) << bit) {
+                    edges.extend([power, power.wrapping_sub(1), power.wrapping_add(1)]);
+                }
+                edges.sort_unstable();
+                edges.dedup();
                 edges
             }
             fn random(random: &mut Random) -> $ty {
@@ -386,6 +487,34 @@ macro_rules! float_samples {
 }
 
 float_samples! { f32 u32 f64 u64 }
+
+macro_rules! half_samples {
+    ($($ty:ident)*) => {$(
+        impl Sample for half::$ty {
+            fn edges() -> Vec<half::$ty> {
+                type Half = half::$ty;
+                let numbers = [0.0, 1.0, 0.5, 1.5, 2.5, 3.0, 0.1, 10.0, 127.0, 255.0, 2049.0, 65504.0, 1e30, 1e-6, 1e-30];
+                let mut edges: Vec<Half> = numbers.map(Half::from_f32).to_vec();
+                edges.extend([Half::MAX, Half::MIN_POSITIVE, Half::EPSILON, Half::INFINITY, Half::NAN, Half::PI]);
+                // The smallest subnormal number, the largest, and the neighbours of one.
+                let bits = [1, 2, 3, Half::MIN_POSITIVE.to_bits() - 1, Half::ONE.to_bits() - 1, Half::ONE.to_bits() + 1];
+                edges.extend(bits.map(Half::from_bits));
+                let negative: Vec<Half> = edges.iter().map(|x| -*x).collect();
+                edges.extend(negative);
+                edges
+            }
+            fn random(random: &mut Random) -> half::$ty {
+                half::$ty::from_bits(random.next() as u16)
+            }
+            /// All there are.
+            fn singles() -> Vec<half::$ty> {
+                (0..=u16::MAX).map(half::$ty::from_bits).collect()
+            }
+        }
+    )*};
+}
+
+half_samples! { f16 bf16 }
 
 impl Sample for bool {
     fn edges() -> Vec<bool> {

@@ -1,11 +1,11 @@
 //! Every operation and method of every number type.
 
-use super::harness::Suite;
+use super::harness::{Suite, Tolerance};
 use scan_runtime::{ScanOp, ops, scan_element, scan_op};
 
 /// An operator whose `lift` computes several results of one input.
 macro_rules! results {
-    ($suite:ident, $ulps:expr, |$x:ident: $input:ty| $name:ident { $($field:ident: $ty:ty),* $(,)? } { $($body:tt)* }) => {{
+    ($suite:ident, $tolerance:expr, |$x:ident: $input:ty| $name:ident { $($field:ident: $ty:ty),* $(,)? } { $($body:tt)* }) => {{
         #[scan_element]
         #[derive(Clone, Copy, Debug, Default)]
         struct $name { $($field: $ty),* }
@@ -19,13 +19,13 @@ macro_rules! results {
             fn lift($x: $input) -> $name { $($body)* }
             fn combine(a: $name, _b: $name) -> $name { a }
         }
-        $suite.lift(Operator, $ulps);
+        $suite.lift(Operator, $tolerance);
     }};
 }
 
 /// An operator of a single expression.
 macro_rules! binary {
-    ($suite:ident, $ulps:expr, $ty:ident, |$a:ident, $b:ident| $($body:tt)*) => {{
+    ($suite:ident, $tolerance:expr, $ty:ident, |$a:ident, $b:ident| $($body:tt)*) => {{
         struct Operator;
         #[scan_op]
         impl ScanOp for Operator {
@@ -33,9 +33,11 @@ macro_rules! binary {
             const IDENTITY: $ty = Default::default();
             fn combine($a: $ty, $b: $ty) -> $ty { $($body)* }
         }
-        $suite.combine(Operator, $ulps);
+        $suite.combine(Operator, $tolerance);
     }};
 }
+
+pub(crate) use {binary, results};
 
 macro_rules! integers {
     ($suite:ident: $($ty:ident)*) => {$(
@@ -100,10 +102,35 @@ macro_rules! integers {
                 to_i128: x as i128, to_isize: x as isize, to_f32: x as f32, to_f64: x as f64,
             }
         });
-        binary!($suite, 0, $ty, |a, b| a / b);
-        binary!($suite, 0, $ty, |a, b| a % b);
-        binary!($suite, 0, $ty, |a, b| a.div_euclid(b));
-        binary!($suite, 0, $ty, |a, b| a.rem_euclid(b));
+        results!($suite, 0, |x: [$ty; 2]| Divisions { div: $ty, rem: $ty, div_euclid: $ty, rem_euclid: $ty } {
+            let (a, b) = (x[0], x[1]);
+            Divisions { div: a / b, rem: a % b, div_euclid: a.div_euclid(b), rem_euclid: a.rem_euclid(b) }
+        });
+        results!($suite, 0, |x: [$ty; 2]| Wrapping {
+            div: $ty, rem: $ty, div_euclid: $ty, rem_euclid: $ty, saturating_div: $ty, saturating_pow: $ty,
+        } {
+            let (a, b) = (x[0], x[1]);
+            Wrapping {
+                div: a.wrapping_div(b), rem: a.wrapping_rem(b), div_euclid: a.wrapping_div_euclid(b),
+                rem_euclid: a.wrapping_rem_euclid(b), saturating_div: a.saturating_div(b),
+                saturating_pow: a.saturating_pow(b as u32 & 63),
+            }
+        });
+        binary!($suite, 0, $ty, |a, b| {
+            let mut sum = a;
+            for i in 3..(b & 7) {
+                sum = sum.wrapping_mul(3).wrapping_add(i);
+            }
+            for i in ($ty::MAX - 3..=$ty::MAX).rev() {
+                sum ^= i;
+            }
+            match b {
+                0 | $ty::MAX => sum,
+                1..=9 if a > 4 => !sum,
+                $ty::MIN..=20 => sum.wrapping_add(100),
+                _ => 5,
+            }
+        });
         binary!($suite, 0, $ty, |a, b| a.clamp(3, b));
         binary!($suite, 0, $ty, |a, b| {
             let mut x = a;
@@ -130,7 +157,7 @@ macro_rules! signed {
     ($suite:ident: $($ty:ident $unsigned:ident)*) => {$(
         results!($suite, 0, |x: [$ty; 2]| Signed {
             abs: $ty, signum: $ty, unsigned_abs: $unsigned, abs_diff: $unsigned, unsigned_diff: $unsigned, positive: bool,
-            negative: bool,
+            negative: bool, saturating_neg: $ty, saturating_abs: $ty,
         } {
             let (a, b) = (x[0], x[1]);
             Signed {
@@ -141,13 +168,30 @@ macro_rules! signed {
                 unsigned_diff: (a as $unsigned).abs_diff(b as $unsigned),
                 positive: a.is_positive(),
                 negative: a.is_negative(),
+                saturating_neg: a.saturating_neg(),
+                saturating_abs: a.saturating_abs(),
             }
         });
     )*};
 }
 
+/// How far the functions that IEEE 754 does not fix may be apart: as many units in the last place as NVIDIA's table in the CUDA
+/// programming guide allows the GPU, and as many as the GNU C library's manual allows the CPU.
+#[rustfmt::skip]
+const F32_ULPS: &[(&str, u64)] = &[
+    ("exp", 2 + 1), ("exp2", 2 + 1), ("exp_m1", 1 + 1), ("ln", 1 + 1), ("ln_1p", 1 + 1), ("log2", 1 + 1), ("log10", 2 + 2),
+    ("sin", 2 + 1), ("cos", 2 + 1), ("tan", 4 + 1), ("asin", 2 + 1), ("acos", 2 + 1), ("atan", 2 + 1), ("sinh", 3 + 2),
+    ("cosh", 2 + 2), ("tanh", 2 + 2), ("cbrt", 1 + 1), ("powf", 4 + 1), ("atan2", 3 + 2), ("hypot", 3 + 1),
+];
+#[rustfmt::skip]
+const F64_ULPS: &[(&str, u64)] = &[
+    ("exp", 1 + 1), ("exp2", 1 + 1), ("exp_m1", 1 + 1), ("ln", 1 + 1), ("ln_1p", 1 + 1), ("log2", 1 + 2), ("log10", 1 + 2),
+    ("sin", 2 + 1), ("cos", 2 + 1), ("tan", 2 + 1), ("asin", 2 + 1), ("acos", 2 + 1), ("atan", 2 + 1), ("sinh", 2 + 2),
+    ("cosh", 1 + 2), ("tanh", 1 + 2), ("cbrt", 1 + 4), ("powf", 2 + 1), ("atan2", 2 + 1), ("hypot", 2 + 1),
+];
+
 macro_rules! floats {
-    ($suite:ident: $($ty:ident $bits:ident)*) => {$(
+    ($suite:ident: $($ty:ident $bits:ident $ulps:ident)*) => {$(
         results!($suite, 0, |x: [$ty; 2]| Arithmetic {
             add: $ty, sub: $ty, mul: $ty, div: $ty, rem: $ty, neg: $ty, fma: $ty, not_fma: $ty, sign: $ty, euclid: $ty,
             div_euclid: $ty, literal: $ty, equal: bool, unequal: bool, less: bool, at_most: bool, more: bool, at_least: bool,
@@ -162,14 +206,16 @@ macro_rules! floats {
         });
         results!($suite, 0, |x: $ty| Rounding {
             abs: $ty, sqrt: $ty, floor: $ty, ceil: $ty, round: $ty, even: $ty, trunc: $ty, fract: $ty, signum: $ty, recip: $ty,
-            bits: $bits, back: $ty, nan: bool, finite: bool, infinite: bool, positive: bool, negative: bool,
+            bits: $bits, back: $ty, nan: bool, finite: bool, infinite: bool, normal: bool,
+            subnormal: bool, positive: bool, negative: bool,
         } {
             Rounding {
                 abs: x.abs(), sqrt: x.sqrt(), floor: x.floor(), ceil: x.ceil(), round: x.round(), even: x.round_ties_even(),
                 trunc: x.trunc(), fract: x.fract(), signum: x.signum(), recip: x.recip(),
                 bits: if x.is_nan() { 0 } else { x.to_bits() },
                 back: $ty::from_bits(x.to_bits() ^ 1),
-                nan: x.is_nan(), finite: x.is_finite(), infinite: x.is_infinite(),
+                nan: x.is_nan(), finite: x.is_finite(), infinite: x.is_infinite(), normal: x.is_normal(),
+                subnormal: x.is_subnormal(),
                 positive: x.is_sign_positive() && !x.is_nan(), negative: x.is_sign_negative() && !x.is_nan(),
             }
         });
@@ -183,9 +229,9 @@ macro_rules! floats {
                 to_i128: x as i128, to_isize: x as isize, to_f32: x as f32, to_f64: x as f64,
             }
         });
-        // The zeros of `min` and `max` are left open by IEEE 754: one unit in the last place takes them for equal.
-        binary!($suite, 1, $ty, |a, b| a.min(b));
-        binary!($suite, 1, $ty, |a, b| $ty::max(a, b));
+        // Which zero `min` and `max` give is left open by Rust.
+        binary!($suite, Tolerance::EitherZero, $ty, |a, b| a.min(b));
+        binary!($suite, Tolerance::EitherZero, $ty, |a, b| $ty::max(a, b));
         binary!($suite, 0, $ty, |a, b| a.clamp(-1.5, b));
         binary!($suite, 0, $ty, |a, b| {
             let mut x = a;
@@ -196,7 +242,7 @@ macro_rules! floats {
             x %= 7.0;
             x
         });
-        results!($suite, 4, |x: $ty| Curves {
+        results!($suite, Tolerance::Fields($ulps), |x: $ty| Curves {
             exp: $ty, exp2: $ty, exp_m1: $ty, ln: $ty, ln_1p: $ty, log2: $ty, log10: $ty, sin: $ty, cos: $ty, tan: $ty, asin: $ty,
             acos: $ty, atan: $ty, sinh: $ty, cosh: $ty, tanh: $ty, cbrt: $ty, powi: $ty,
         } {
@@ -206,9 +252,10 @@ macro_rules! floats {
                 sinh: x.sinh(), cosh: x.cosh(), tanh: x.tanh(), cbrt: x.cbrt(), powi: x.powi(-3),
             }
         });
-        binary!($suite, 4, $ty, |a, b| a.powf(b));
-        binary!($suite, 4, $ty, |a, b| a.atan2(b));
-        binary!($suite, 4, $ty, |a, b| a.hypot(b));
+        results!($suite, Tolerance::Fields($ulps), |x: [$ty; 2]| Surfaces { powf: $ty, atan2: $ty, hypot: $ty, powi: $ty } {
+            let (a, b) = (x[0], x[1]);
+            Surfaces { powf: a.powf(b), atan2: a.atan2(b), hypot: a.hypot(b), powi: a.powi(b as i32 % 40) }
+        });
         $suite.combine(ops::sum::<$ty>(), 0);
         $suite.combine(ops::product::<$ty>(), 0);
         $suite.combine(ops::max::<$ty>(), 0);
@@ -219,7 +266,7 @@ macro_rules! floats {
 pub(crate) fn cases(suite: &mut Suite) {
     integers!(suite: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
     signed!(suite: i8 u8 i16 u16 i32 u32 i64 u64 i128 u128 isize usize);
-    floats!(suite: f32 u32 f64 u64);
+    floats!(suite: f32 u32 F32_ULPS f64 u64 F64_ULPS);
     results!(suite, 0, |x: bool| Casts {
         to_u8: u8, to_i32: i32, to_u128: u128, to_usize: usize, not: bool, and: bool, or: bool, xor: bool, from: u64,
     } {
@@ -227,6 +274,10 @@ pub(crate) fn cases(suite: &mut Suite) {
             to_u8: x as u8, to_i32: x as i32, to_u128: x as u128, to_usize: x as usize, not: !x, and: x & true, or: x | !x,
             xor: x ^ true, from: u64::from(x),
         }
+    });
+    results!(suite, 0, |x: [bool; 2]| Truth { equal: bool, unequal: bool, less: bool, at_most: bool, and: bool, or: bool } {
+        let (a, b) = (x[0], x[1]);
+        Truth { equal: a == b, unequal: a != b, less: a < b, at_most: a <= b, and: a && !b, or: !a || b }
     });
     suite.combine(ops::all(), 0);
     suite.combine(ops::any(), 0);

@@ -1,10 +1,13 @@
 //! `cargo run -p scan-tests --bin bundle`: release builds of the GPU tests, the examples and the benches, with a script
-//! that runs them, in `bundle/`. For a machine that has a GPU and no Rust.
+//! that runs them, in `bundle/`. For a machine that has a GPU and no Rust. With `--peers`, CUB goes with it.
+
+mod peers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use clap::Parser;
 use serde_json::Value;
 
 /// The script that runs the bundle's programs over there.
@@ -16,8 +19,23 @@ const FOLDERS: [(&str, &str); 3] = [("test", "tests"), ("example", "examples"), 
 /// The bundle must pass through the narrow doors that lead to such machines.
 const LIMIT: u64 = 60 << 20;
 
+/// Bundles the GPU tests, examples and benches for a machine without Rust.
+#[derive(Parser)]
+#[command(long_about = None)]
+struct Arguments {
+    /// CUB's scans too, which the bench `peers` measures ours beside: fetches nvcc and CUB from PyPI, and compiles.
+    #[arg(long)]
+    peers: bool,
+    /// Only CUB's scans, for a bench that runs on this machine; no bundle.
+    #[arg(long)]
+    only_peers: bool,
+    /// What nvcc compiles CUB for.
+    #[arg(long, default_value = "sm_90")]
+    arch: String,
+}
+
 fn main() -> ExitCode {
-    match bundle() {
+    match bundle(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("error: {message}");
@@ -26,13 +44,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn bundle() -> Result<(), String> {
+fn bundle(arguments: &Arguments) -> Result<(), String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
         return Err("bundles are for x86_64 Linux with glibc, and are made on such a machine".to_owned());
     }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests lie outside a workspace")?;
+    let peers = if arguments.peers || arguments.only_peers {
+        let library = peers::build(workspace, &arguments.arch)?;
+        println!("CUB's scans are in {}", library.display());
+        Some(library)
+    } else {
+        None
+    };
+    if arguments.only_peers {
+        return Ok(());
+    }
     let folder = workspace.join("bundle");
-    let programs = build(workspace, &benches(workspace)?)?;
+    let mut programs = build(workspace, &benches(workspace)?)?;
+    programs.extend(peers.map(|path| Program { folder: "peers", name: "libcub_peer.so".to_owned(), path }));
 
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;

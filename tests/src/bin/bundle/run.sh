@@ -7,9 +7,13 @@ export SCAN_TESTS_REQUIRE_GPU=1
 
 usage() {
     cat <<'TEXT'
-./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by)
-./run.sh sanitize [ARGUMENTS]  the GPU tests but the large ones, under compute-sanitizer's four tools
+./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by). They are shared out
+                               over as many processes as the cores can bear
+./run.sh sanitize [TOOL...] [ARGUMENTS]
+                               the GPU tests but the large ones, under compute-sanitizer's four tools, or those named:
+                               memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
+./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -40,24 +44,77 @@ sanitizer() {
     return 1
 }
 
+# Where the programs' output goes.
+logs=${OUT:-$(mktemp -d)}/logs
+
+# Starts the GPU tests in several processes with a share of them each: in_shards NAME PROCESSES THREADS [ARGUMENTS]. One
+# process would wait for itself: its threads share a context. What stands in the array `under` goes before the program.
+declare -A running=()
+in_shards() {
+    local name=$1 shards=$2 threads=$3 shard
+    shift 3
+    mkdir -p "$logs"
+    for ((shard = 1; shard <= shards; shard++)); do
+        SCAN_TESTS_SHARD=$shard/$shards "${under[@]}" "$here/tests/gpu" --test-threads "$threads" "$@" \
+            >"$logs/$name-$shard.txt" 2>&1 &
+        running["$name-$shard"]=$!
+    done
+}
+
+# Waits for all that was started, and shows the end of what failed and the sums of these names.
+finish() {
+    local shard name failed=0
+    for shard in "${!running[@]}"; do
+        if ! wait "${running[$shard]}"; then
+            failed=1
+            printf '== %s failed\n' "$shard"
+            tail -n 40 "$logs/$shard.txt"
+        fi
+    done
+    for name in "$@"; do
+        awk -v name="$name" '/^test result:/ { passed += $4; failed += $6 } /SUMMARY:/ { sub(/.*SUMMARY: /, ""); found += $1; any = 1 }
+            END { printf "%s: %d tests passed, %d failed", name, passed, failed; if (any) printf ", %d errors found", found; print "" }' \
+            "$logs/$name"-*.txt
+    done
+    echo "everything they wrote is in $logs"
+    return $failed
+}
+
+# At least one.
+share_of_cores() {
+    local share=$(($(nproc) / $1))
+    echo $((share > 0 ? share : 1))
+}
+
+tests() {
+    under=()
+    in_shards tests "$(share_of_cores 2)" 2 "$@"
+    finish tests
+}
+
+sanitize() {
+    local checker tools=() tool
+    checker=$(sanitizer)
+    while [[ ${1:-} =~ ^(memcheck|racecheck|initcheck|synccheck)$ ]]; do
+        tools+=("$1")
+        shift
+    done
+    [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck initcheck synccheck)
+    for tool in "${tools[@]}"; do
+        under=("$checker" --tool "$tool" --error-exitcode 1)
+        # One thread each: the sanitizer has been seen to lose track of launches of several.
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large "$@"
+    done
+    finish "${tools[@]}"
+}
+
 what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
-tests) each tests "$@" ;;
-sanitize)
-    checker=$(sanitizer)
-    failed=()
-    for tool in memcheck racecheck initcheck synccheck; do
-        printf '== %s\n' "$tool"
-        "$checker" --tool "$tool" --error-exitcode 1 "$here/tests/gpu" --skip large "$@" ||
-            failed+=("$tool")
-    done
-    if [ ${#failed[@]} -gt 0 ]; then
-        echo "failed under: ${failed[*]}" >&2
-        exit 1
-    fi
-    ;;
+tests) tests "$@" ;;
+sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
+peers) "$here/benches/peers" --bench "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)

@@ -166,6 +166,9 @@ impl<'a> Translator<'a> {
                 };
                 self.types.insert(self.text(name));
             }
+            if self.text(position).starts_with("Array<") {
+                self.types.insert(self.text(position));
+            }
         }
         self.types.extend(["unsigned", "signed", "long", "short", "int", "char", "float", "double", "bool", "size_t"]);
     }

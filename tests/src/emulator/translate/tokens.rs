@@ -66,7 +66,10 @@ fn token(rest: &str, first: char, line_start: bool) -> (Kind, usize) {
         return (Kind::Directive, directive_length(rest));
     }
     if first.is_alphabetic() || first == '_' {
-        return (Kind::Word, until(|c| !c.is_alphanumeric() && c != '_'));
+        let word = until(|c| !c.is_alphanumeric() && c != '_');
+        // The type of an array is one word, so that it is treated as any other type.
+        let arguments = if &rest[..word] == "Array" { angles_length(&rest[word..]) } else { 0 };
+        return (Kind::Word, word + arguments);
     }
     if first.is_ascii_digit() {
         return (Kind::Number, until(|c| !c.is_alphanumeric() && c != '.' && c != '\'' && c != '_'));
@@ -76,6 +79,21 @@ fn token(rest: &str, first: char, line_start: bool) -> (Kind, usize) {
     }
     let mark = LONG_MARKS.iter().find(|mark| rest.starts_with(**mark));
     (Kind::Mark, mark.map_or(first.len_utf8(), |mark| mark.len()))
+}
+
+/// From a `<` to the `>` that closes it; nothing where there is none.
+fn angles_length(rest: &str) -> usize {
+    let mut depth = 0;
+    for (index, letter) in rest.char_indices() {
+        match letter {
+            '<' => depth += 1,
+            '>' if depth == 1 => return index + 1,
+            '>' => depth -= 1,
+            _ if depth == 0 => break,
+            _ => {}
+        }
+    }
+    0
 }
 
 /// To the end of the line, continued lines included.

@@ -1,0 +1,373 @@
+//! Checks that an operator keeps the laws of a scan: that it is associative, and that its identity is one.
+//!
+//! A scan groups as it likes, so an operator for which the grouping matters gives results that change with the device, the
+//! length and the strategy. Neither the compiler nor a GPU can see that; this check can:
+//!
+//! ```
+//! use scan_runtime::{laws, scan_op};
+//!
+//! #[scan_op(identity = 0.0)]
+//! fn decay(a: f32, b: f32) -> f32 {
+//!     a * 0.5 + b
+//! }
+//!
+//! let failure = laws::check(&decay, &[1.0, 2.0, 4.0]).unwrap_err();
+//! let text = failure.to_string();
+//! assert!(text.contains("`decay` is not associative"), "{text}");
+//! assert!(text.contains("a = 1.0"), "{text}");
+//! assert!(text.contains("the step of a recurrence"), "{text}");
+//! ```
+//!
+//! `#[scan_op(…, laws)]` writes a test that does the same.
+//!
+//! # What is tested
+//!
+//! Values that scans reach: your samples, lifted, and folds of runs of them, drawn from a fixed seed, so that every run tests
+//! the same. Samples may stand in any order, any number of times; [`Check::in_order`] tests runs of the samples as they
+//! stand instead, for operators that rely on an order.
+//!
+//! A counterexample is made small: the fewest samples, then the simplest ones. The failure tells the law, the values and both
+//! sides, and where the mistake has a known shape, what to do about it. Shapes are found by trying the operator out.
+//!
+//! # Floats
+//!
+//! Integers and `bool` must be equal. Floats round, so the two sides may differ: each float of the element by `tolerance` times
+//! its own magnitude (the largest that this field has in the operands, the partial results and the two sides), and by as much
+//! as it moves when the floats of operands and partial results are changed by `tolerance` of their values. The second part
+//! covers sums whose large terms cancel; it ends at √`tolerance` times the largest float of the element, so that operators
+//! that jump are not excused. [`Check::tolerance`] sets it; unless you do, it is 64 times the relative distance of neighbouring
+//! floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0 equals -0.0. Cases in which finite operands
+//! make an infinity or a NaN on the way are left out, and counted.
+
+mod hints;
+mod search;
+mod value;
+
+use std::fmt;
+
+pub use hints::Hint;
+
+use crate::{ScanElement, ScanOp};
+use value::Shape;
+
+/// Checks an operator's laws on these samples, with the default options of [`Check`].
+///
+/// # Errors
+///
+/// The first law that does not hold, with a counterexample; or why nothing could be tested.
+///
+/// ```
+/// use scan_runtime::{laws, ops};
+///
+/// let report = laws::check(&ops::max(), &[1.5, -2.0, 0.25])?;
+/// println!("{report}");
+/// # Ok::<(), laws::Failure<ops::Max<f32>>>(())
+/// ```
+pub fn check<Op: ScanOp>(op: &Op, samples: impl AsRef<[Op::Input]>) -> Result<Report, Failure<Op>> {
+    Check::new().run(op, samples)
+}
+
+/// How laws are checked. Options are set by chaining.
+///
+/// ```
+/// use scan_runtime::{laws::Check, ops};
+///
+/// let report = Check::new().tolerance(1e-3).cases(500).run(&ops::sum::<f32>(), [0.1, 0.2, -0.3])?;
+/// assert!(report.associativity > 500);
+/// # Ok::<(), scan_runtime::laws::Failure<ops::Sum<f32>>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "nothing is checked until it is run"]
+pub struct Check {
+    tolerance: Option<f64>,
+    seed: u64,
+    cases: usize,
+    longest_run: usize,
+    in_order: bool,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Check { tolerance: None, seed: 0, cases: 1000, longest_run: 4, in_order: false }
+    }
+}
+
+impl Check {
+    /// The default options.
+    pub fn new() -> Self {
+        Check::default()
+    }
+
+    /// How much of its value a float may lose to rounding; see [Floats](self#floats).
+    pub fn tolerance(mut self, relative: f64) -> Self {
+        self.tolerance = Some(relative.abs());
+        self
+    }
+
+    /// Another seed draws other cases.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// About how many cases of associativity are tried; 1,000 unless told otherwise.
+    pub fn cases(mut self, cases: usize) -> Self {
+        self.cases = cases.max(1);
+        self
+    }
+
+    /// The most samples that an operand is the fold of; 4 unless told otherwise.
+    pub fn longest_run(mut self, samples: usize) -> Self {
+        self.longest_run = samples.max(1);
+        self
+    }
+
+    /// Takes the samples for one input, and tests only what scans of it reach: runs of neighbours. For operators that are
+    /// associative because of how inputs are ordered, by ascending keys for example.
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
+    /// Checks an operator on these samples.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`].
+    pub fn run<Op: ScanOp>(&self, op: &Op, samples: impl AsRef<[Op::Input]>) -> Result<Report, Failure<Op>> {
+        search::Search::new(self, op, samples.as_ref())?.run()
+    }
+
+    /// Checks an operator on samples made of its input's layout: small numbers, positive and negative ones.
+    ///
+    /// They are poor samples where an input has rules of its own, a probability or an index; then bring samples.
+    ///
+    /// # Errors
+    ///
+    /// As [`check`]; and [`Failure::NoDefaultSamples`] where the layout does not tell which values there are.
+    pub fn run_on_default_samples<Op: ScanOp>(&self, op: &Op) -> Result<Report, Failure<Op>> {
+        match search::samples::<Op::Input>(24, self.seed) {
+            Some(samples) => self.run(op, samples),
+            None => Err(Failure::NoDefaultSamples { input: Op::Input::layout().name }),
+        }
+    }
+}
+
+/// What held, in how many cases.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The operator.
+    pub operator: String,
+    /// Cases in which associativity held.
+    pub associativity: usize,
+    /// Cases in which the identity changed nothing, on either side.
+    pub identity: usize,
+    /// Cases left out because a float left its range.
+    pub overflowed: usize,
+    /// The largest difference of floats, as a part of what the tolerance allows.
+    pub rounding: f64,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: associative in {} cases", self.operator, self.associativity)?;
+        match self.identity {
+            0 => write!(f, ", no identity to test")?,
+            cases => write!(f, ", its identity one in {cases}")?,
+        }
+        if self.rounding > 0.0 {
+            write!(f, "; rounding took up to {:.2} of the tolerance", self.rounding)?;
+        }
+        if self.overflowed > 0 {
+            write!(f, "; {} cases left out, where floats overflow", self.overflowed)?;
+        }
+        Ok(())
+    }
+}
+
+/// A law that an operator must keep. `∘` is its `combine`, `e` its identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Law {
+    /// `(a ∘ b) ∘ c = a ∘ (b ∘ c)`
+    Associativity,
+    /// `e ∘ x = x`
+    LeftIdentity,
+    /// `x ∘ e = x`
+    RightIdentity,
+}
+
+/// Why a check did not pass.
+#[non_exhaustive]
+pub enum Failure<Op: ScanOp> {
+    /// A law does not hold.
+    Violated(Box<Violation<Op>>),
+    /// The operator panicked.
+    Panicked {
+        /// The operator.
+        operator: String,
+        /// The call.
+        on: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// There are too few samples to test anything.
+    TooFewSamples {
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
+    /// In every case, a float left its range.
+    NothingTested {
+        /// The operator.
+        operator: String,
+        /// How many cases that was.
+        overflowed: usize,
+    },
+    /// The layout of an input does not tell which values there are.
+    NoDefaultSamples {
+        /// The input's type.
+        input: String,
+    },
+}
+
+impl<Op: ScanOp> Failure<Op> {
+    /// The counterexample, where a law does not hold.
+    pub fn violation(&self) -> Option<&Violation<Op>> {
+        match self {
+            Failure::Violated(violation) => Some(violation),
+            _ => None,
+        }
+    }
+}
+
+impl<Op: ScanOp> fmt::Display for Failure<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Violated(violation) => write!(f, "{violation}"),
+            Failure::Panicked { operator, on, message } => write!(
+                f,
+                "`{operator}` panicked in {on}: {message}\n\nA scan of such values panics too. Make the operator total \
+                 (`wrapping_add`, a test before a division), or choose samples whose folds it can bear."
+            ),
+            Failure::TooFewSamples { found, needed } => {
+                write!(f, "there are {found} samples, and a check of the laws needs {needed} at least")
+            }
+            Failure::NothingTested { operator, overflowed } => write!(
+                f,
+                "nothing could be tested: in all {overflowed} cases, `{operator}` made an infinity or a NaN of finite \
+                 operands; bring smaller samples, or none that divide by zero"
+            ),
+            Failure::NoDefaultSamples { input } => {
+                write!(f, "no samples can be made up for `{input}`: bring some, `laws = [ … ]` or `laws::check`")
+            }
+        }
+    }
+}
+
+/// The text of [`Display`](fmt::Display), so that `unwrap` and a test that returns it show what is wrong.
+impl<Op: ScanOp> fmt::Debug for Failure<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl<Op: ScanOp> std::error::Error for Failure<Op> {}
+
+/// A counterexample to a law. Its text tells all of it.
+#[non_exhaustive]
+pub struct Violation<Op: ScanOp> {
+    /// The operator.
+    pub operator: String,
+    /// The law that it breaks.
+    pub law: Law,
+    /// The samples whose folds `a`, `b` and `c` are, or `x` alone.
+    pub inputs: Vec<Vec<Op::Input>>,
+    /// `[a, b, c]`, `[e, x]` or `[x, e]`.
+    pub operands: Vec<Op::State>,
+    /// `[a ∘ b, b ∘ c]`; nothing in a law of the identity.
+    pub partials: Vec<Op::State>,
+    /// The law's left side.
+    pub left: Op::State,
+    /// The law's right side.
+    pub right: Op::State,
+    /// The number that differs: `.b[1]`; empty where the state is a number.
+    pub path: String,
+    /// By how much it differs, where it is a finite float.
+    pub amount: Option<f64>,
+    /// By how much it might.
+    pub allowed: f64,
+    /// What the mistake may be.
+    pub hint: Option<Hint>,
+}
+
+impl<Op: ScanOp> fmt::Display for Violation<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shape = Shape::of::<Op::State>();
+        let (broken, names, [left, right]) = match self.law {
+            Law::Associativity => ("is not associative", ["a", "b", "c"].as_slice(), ["(a ∘ b) ∘ c", "a ∘ (b ∘ c)"]),
+            Law::LeftIdentity => ("has no identity on the left", ["e", "x"].as_slice(), ["e ∘ x", "x"]),
+            Law::RightIdentity => ("has no identity on the right", ["x", "e"].as_slice(), ["x ∘ e", "x"]),
+        };
+        writeln!(f, "`{}` {broken}: {left} ≠ {right}, where ∘ is its `combine`\n", self.operator)?;
+        let mut inputs = self.inputs.iter();
+        for (name, operand) in names.iter().zip(&self.operands) {
+            write!(f, "    {name} = {}", shape.show(operand))?;
+            match *name {
+                "e" => write!(f, ", its identity")?,
+                _ => self.origin(f, inputs.next())?,
+            }
+            writeln!(f)?;
+        }
+        for (name, partial) in ["a ∘ b", "b ∘ c"].iter().zip(&self.partials) {
+            writeln!(f, "    {name} = {}", shape.show(partial))?;
+        }
+        writeln!(f, "\n    {left} = {}", shape.show(&self.left))?;
+        if self.law == Law::Associativity {
+            writeln!(f, "    {right} = {}", shape.show(&self.right))?;
+        }
+        let place = if self.path.is_empty() { String::new() } else { format!("`{}`: ", self.path) };
+        match self.amount {
+            Some(amount) => {
+                write!(f, "\n    {place}a difference of {amount:e}, where rounding may make {:.1e}", self.allowed)?;
+            }
+            None => write!(f, "\n    {place}not equal")?,
+        }
+        match &self.hint {
+            Some(hint) => write!(f, "\n\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<Op: ScanOp> Violation<Op> {
+    /// Where an operand comes from, if it is not a sample itself.
+    fn origin(&self, f: &mut fmt::Formatter<'_>, inputs: Option<&Vec<Op::Input>>) -> fmt::Result {
+        let shape = Shape::of::<Op::Input>();
+        let same = std::any::TypeId::of::<Op::Input>() == std::any::TypeId::of::<Op::State>();
+        match inputs.map(Vec::as_slice) {
+            Some([input]) if !same => write!(f, ", lifted from {}", shape.show(input)),
+            Some(inputs) if inputs.len() > 1 => {
+                let inputs: Vec<String> = inputs.iter().map(|input| shape.show(input)).collect();
+                write!(f, ", the fold of {}", inputs.join(", "))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The text of [`Display`](fmt::Display).
+impl<Op: ScanOp> fmt::Debug for Violation<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// A number that looks random (SplitMix64).
+fn mixed(number: u64) -> u64 {
+    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,183 @@
+//! CUB's scans, from the library that `cargo run -p scan-tests --bin bundle -- --peers` makes of `cub.cu`.
+
+use std::{
+    env,
+    ffi::{CStr, c_char, c_int, c_void},
+    path::PathBuf,
+    ptr,
+    sync::Arc,
+};
+
+use libloading::Library;
+use scan_runtime::{
+    ScanKind,
+    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys::CUstream},
+};
+use scan_tests::target_dir;
+
+use crate::{Outcome, cases::Case, race::Call};
+
+const FILE: &str = "libcub_peer.so";
+
+/// `cub_inclusive_…` and `cub_exclusive_…`.
+type Scan = unsafe extern "C" fn(*mut c_void, *mut usize, *const c_void, *mut c_void, u64, CUstream) -> c_int;
+/// `cub_by_keys_…`.
+type ByKeys =
+    unsafe extern "C" fn(*mut c_void, *mut usize, *const c_void, *const c_void, *mut c_void, u32, CUstream) -> c_int;
+/// `cub_by_offsets_…`.
+type ByOffsets =
+    unsafe extern "C" fn(*mut c_void, *mut usize, *const c_void, u32, *const c_void, *mut c_void, CUstream) -> c_int;
+
+/// The peer library.
+pub(crate) struct Cub {
+    library: Library,
+    error: unsafe extern "C" fn(c_int) -> *const c_char,
+    pub(crate) version: String,
+}
+
+impl Cub {
+    /// Opens the library: the one asked for, else that of the bundle, else the one in the target folder.
+    pub(crate) fn open(asked: Option<PathBuf>) -> Result<Self, String> {
+        let beside = |program: PathBuf| Some(program.parent()?.parent()?.join("peers").join(FILE));
+        let places: Vec<PathBuf> = match asked {
+            Some(path) => vec![path],
+            None => [env::current_exe().ok().and_then(beside), target_dir().ok().map(|t| t.join("peers").join(FILE))]
+                .into_iter()
+                .flatten()
+                .collect(),
+        };
+        let Some(path) = places.iter().find(|path| path.is_file()) else {
+            let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
+            return Err(format!(
+                "no library of CUB at {}; make it with `cargo run -p scan-tests --bin bundle -- --peers`",
+                places.join(" or ")
+            ));
+        };
+        // SAFETY: the library is made of cub.cu; its initialisers register its kernels and do nothing else.
+        let library =
+            unsafe { Library::new(path) }.map_err(|error| format!("{} does not open: {error}", path.display()))?;
+        let symbol = |error: libloading::Error| format!("{}: {error}", path.display());
+        // SAFETY: these are the types of the functions in cub.cu.
+        let (version, error) = unsafe {
+            let version: unsafe extern "C" fn() -> c_int = *library.get(b"cub_version").map_err(symbol)?;
+            (version(), *library.get(b"cub_error").map_err(symbol)?)
+        };
+        let version = format!("{}.{}.{}", version / 100_000, version / 100 % 1_000, version % 100);
+        Ok(Cub { library, error, version })
+    }
+
+    /// A scan of everything, if the library has this operator.
+    pub(crate) fn scan<C: Case>(&self, kind: ScanKind) -> Result<Call<'_, C::Item>, String> {
+        let kind = match kind {
+            ScanKind::Inclusive => "inclusive",
+            ScanKind::Exclusive => "exclusive",
+        };
+        // SAFETY: functions of this name have this type.
+        let function: Scan = unsafe { self.function(&symbol::<C>(kind))? };
+        let mut workspace = Workspace::default();
+        Ok(Box::new(move |buffers, len| {
+            let input = address(&buffers.input, &buffers.stream);
+            let output = address_mut(&mut buffers.output, &buffers.stream);
+            workspace.run(self, &buffers.stream, len, |temporary, bytes, stream| {
+                // SAFETY: both buffers hold `len` elements, and the library asked for this much temporary memory.
+                unsafe { function(temporary, bytes, input, output, len as u64, stream) }
+            })
+        }))
+    }
+
+    /// A scan that restarts where the key changes.
+    pub(crate) fn by_keys<'a, C: Case>(&'a self, keys: &'a CudaSlice<u32>) -> Result<Call<'a, C::Item>, String> {
+        // SAFETY: functions of this name have this type.
+        let function: ByKeys = unsafe { self.function(&symbol::<C>("by_keys"))? };
+        let mut workspace = Workspace::default();
+        Ok(Box::new(move |buffers, len| {
+            let keys = address(keys, &buffers.stream);
+            let input = address(&buffers.input, &buffers.stream);
+            let output = address_mut(&mut buffers.output, &buffers.stream);
+            workspace.run(self, &buffers.stream, len, |temporary, bytes, stream| {
+                // SAFETY: as above; there are as many keys.
+                unsafe { function(temporary, bytes, keys, input, output, len as u32, stream) }
+            })
+        }))
+    }
+
+    /// A scan of every segment between two offsets. The input is as long as the last offset tells.
+    pub(crate) fn by_offsets<'a, C: Case>(&'a self, offsets: &'a CudaSlice<u32>) -> Result<Call<'a, C::Item>, String> {
+        // SAFETY: functions of this name have this type.
+        let function: ByOffsets = unsafe { self.function(&symbol::<C>("by_offsets"))? };
+        let mut workspace = Workspace::default();
+        let segments = offsets.len() as u32 - 1;
+        Ok(Box::new(move |buffers, len| {
+            let offsets = address(offsets, &buffers.stream);
+            let input = address(&buffers.input, &buffers.stream);
+            let output = address_mut(&mut buffers.output, &buffers.stream);
+            workspace.run(self, &buffers.stream, len, |temporary, bytes, stream| {
+                // SAFETY: as above; the offsets are those of segments within the buffers.
+                unsafe { function(temporary, bytes, offsets, segments, input, output, stream) }
+            })
+        }))
+    }
+
+    /// # Safety
+    ///
+    /// `F` is the type of the function of this name.
+    unsafe fn function<F: Copy>(&self, name: &str) -> Result<F, String> {
+        // SAFETY: the caller vouches for the type. The library is open as long as `self` lives, which all calls borrow.
+        unsafe { self.library.get::<F>(name.as_bytes()) }
+            .map(|function| *function)
+            .map_err(|_| format!("the library has no {name}"))
+    }
+
+    fn check(&self, code: c_int) -> Outcome {
+        if code == 0 {
+            return Ok(());
+        }
+        // SAFETY: the runtime's texts are constants that end in a zero.
+        let text = unsafe { CStr::from_ptr((self.error)(code)) };
+        Err(format!("CUB: {}", text.to_string_lossy()).into())
+    }
+}
+
+fn symbol<C: Case>(what: &str) -> String {
+    format!("cub_{what}_{}", C::NAME.replace(' ', "_"))
+}
+
+fn address<T>(slice: &CudaSlice<T>, stream: &Arc<CudaStream>) -> *const c_void {
+    slice.device_ptr(stream).0 as *const c_void
+}
+
+fn address_mut<T>(slice: &mut CudaSlice<T>, stream: &Arc<CudaStream>) -> *mut c_void {
+    slice.device_ptr_mut(stream).0 as *mut c_void
+}
+
+/// The temporary memory of a call, kept from one call of a length to the next.
+#[derive(Default)]
+struct Workspace {
+    memory: Option<CudaSlice<u8>>,
+    /// What it is for: so many elements.
+    len: Option<usize>,
+    bytes: usize,
+}
+
+impl Workspace {
+    fn run(
+        &mut self,
+        cub: &Cub,
+        stream: &Arc<CudaStream>,
+        len: usize,
+        mut call: impl FnMut(*mut c_void, *mut usize, CUstream) -> c_int,
+    ) -> Outcome {
+        if self.len != Some(len) {
+            self.bytes = 0;
+            cub.check(call(ptr::null_mut(), &mut self.bytes, stream.cu_stream()))?;
+            // A null pointer would be a question, not a call, so there is always a byte.
+            if self.memory.as_ref().is_none_or(|memory| memory.len() < self.bytes) {
+                // SAFETY: CUB writes what it reads of it.
+                self.memory = Some(unsafe { stream.alloc(self.bytes.max(1)) }?);
+            }
+            self.len = Some(len);
+        }
+        let memory = self.memory.as_mut().ok_or("no temporary memory")?;
+        cub.check(call(address_mut(memory, stream), &mut self.bytes, stream.cu_stream()))
+    }
+}

@@ -1,0 +1,98 @@
+//! Our own scans: the default, and the strategies that were asked for by name.
+
+use scan_runtime::{BlockScan, Carry, Network, Scan, ScanKind, Scanner, Strategy, TileNumbers, Workers};
+use scan_tests::strategies;
+
+use crate::{
+    cases::Case,
+    race::{Call, Entrant},
+};
+
+/// What the story in the texts calls the fastest block scan; what a strategy has that is named by its carry alone.
+const FASTEST: BlockScan = BlockScan::coarsened(Network::WarpShuffle);
+
+/// The story that the texts tell: from one thread to a single pass.
+pub(crate) const LADDER: [Strategy; 14] = {
+    const fn tree(workers: Workers, padded: bool) -> BlockScan {
+        BlockScan::of(Network::BrentKung { workers, padded })
+    }
+    const fn rung(block: BlockScan, carry: Carry) -> Strategy {
+        Strategy { block, carry }
+    }
+    [
+        rung(BlockScan::of(Network::Sequential), Carry::Hierarchical),
+        rung(BlockScan::of(Network::Naive), Carry::Hierarchical),
+        rung(BlockScan::of(Network::KoggeStone), Carry::Hierarchical),
+        rung(BlockScan::of(Network::HillisSteele), Carry::Hierarchical),
+        rung(tree(Workers::Scattered, false), Carry::Hierarchical),
+        rung(tree(Workers::Contiguous, false), Carry::Hierarchical),
+        rung(tree(Workers::Contiguous, true), Carry::Hierarchical),
+        rung(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical),
+        rung(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical),
+        rung(BlockScan::coarsened(Network::KoggeStone), Carry::Hierarchical),
+        rung(FASTEST, Carry::OneBlock),
+        rung(FASTEST, Carry::Hierarchical),
+        rung(FASTEST, Carry::Chained(TileNumbers::Counter)),
+        rung(FASTEST, Carry::LookBack),
+    ]
+};
+
+/// Reads a strategy as the command line gives it: `look-back`, or `kogge-stone/hierarchical`.
+pub(crate) fn parse(text: &str) -> Result<Strategy, String> {
+    let found = strategies::all().find(|strategy| match text.split_once('/') {
+        Some((block, carry)) => slug(&strategy.block) == block && slug(&strategy.carry) == carry,
+        None => strategy.block == FASTEST && slug(&strategy.carry) == text,
+    });
+    found.ok_or_else(|| {
+        let mut names = Vec::new();
+        for strategy in strategies::all() {
+            for name in [slug(&strategy.block), slug(&strategy.carry)] {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        format!("write CARRY or BLOCK/CARRY, of these: {}", names.join(", "))
+    })
+}
+
+/// `Brent-Kung, padded` as `brent-kung-padded`.
+fn slug(name: &impl ToString) -> String {
+    let name = name.to_string().to_lowercase();
+    let words: Vec<_> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+/// The name of an entrant: a strategy in as few words as tell it.
+pub(crate) fn name(strategy: Option<Strategy>) -> String {
+    match strategy {
+        None => "ours".to_owned(),
+        Some(Strategy { block, carry }) if block == FASTEST => carry.to_string(),
+        Some(Strategy { block, carry }) => format!("{block}; {carry}"),
+    }
+}
+
+/// A scan of a case: the default, or by a strategy.
+pub(crate) fn configure<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Scan<'_, C> {
+    let scan = match kind {
+        ScanKind::Inclusive => scanner.scan(C::new()).inclusive(),
+        ScanKind::Exclusive => scanner.scan(C::new()).exclusive(),
+    };
+    match strategy {
+        Some(strategy) => scan.strategy(strategy),
+        None => scan,
+    }
+}
+
+/// A scan of everything.
+pub(crate) fn entrant<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Entrant<'_, C::Item> {
+    let scan = configure::<C>(scanner, kind, strategy);
+    let call: Call<'_, C::Item> = Box::new(move |buffers, len| {
+        let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
+        Ok(scan.on(&buffers.stream).run_into(&input, &mut output)?)
+    });
+    Entrant { name: name(strategy), call: Ok(call), side_bytes: 0 }
+}
+
+/// Another way than the default, to compare it with where there is nobody else.
+pub(crate) const ANOTHER: Strategy = Strategy { block: FASTEST, carry: Carry::Hierarchical };

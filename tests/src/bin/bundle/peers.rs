@@ -1,0 +1,71 @@
+//! CUB beside which the bench `peers` measures: `benches/peers/cub.cu`, compiled by NVIDIA's compiler with CUB's newest
+//! headers. Both come from PyPI.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use scan_tests::{pip::Packages, target_dir};
+
+/// The compiler, of one release in all its parts, so that front end, `ptxas` and runtime agree with each other and with the
+/// driver.
+const COMPILER: Packages<'_> = Packages {
+    what: "nvcc",
+    packages: &[
+        "nvidia-cuda-nvcc==13.0.88",
+        "nvidia-cuda-crt==13.0.88",
+        "nvidia-nvvm==13.0.88",
+        "nvidia-cuda-runtime==13.0.96",
+    ],
+    proof: "nvidia/cu13/bin/nvcc",
+};
+
+/// CUB: only headers of it are used. The newest that there is when the folder is made.
+const HEADERS: Packages<'_> =
+    Packages { what: "CUB", packages: &["cuda-cccl"], proof: "cuda/cccl/headers/include/cub/version.cuh" };
+
+/// What the library is made of, and what it is called.
+const SOURCE: &str = "tests/benches/peers/cub.cu";
+const LIBRARY: &str = "libcub_peer.so";
+
+/// Makes the library in the target folder, unless it is there already, and gives its path.
+pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<PathBuf, String> {
+    let folder = target_dir()?.join("peers");
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    let nvcc = COMPILER.install(&folder.join("nvcc"))?;
+    let version = HEADERS.install(&folder.join("cccl"))?;
+    let library = folder.join(LIBRARY);
+    let source = workspace.join(SOURCE);
+
+    let read = |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+    let mut made_of = blake3::Hasher::new();
+    made_of.update(&read(&source)?).update(&read(&version)?).update(architecture.as_bytes());
+    let (made_of, stamp) = (made_of.finalize().to_hex().to_string(), library.with_extension("made-of"));
+    if library.is_file() && fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == made_of) {
+        return Ok(library);
+    }
+
+    println!("compiling CUB's scans for {architecture}: about a minute");
+    let toolkit = nvcc.parent().and_then(Path::parent).ok_or("nvcc lies in no toolkit")?;
+    let headers = version.parent().and_then(Path::parent).ok_or("CUB's version lies in no folder of headers")?;
+    let output = Command::new(&nvcc)
+        .args(["-std=c++17", "-O3", "-shared", "-cudart=static", &format!("-arch={architecture}")])
+        // The machine with the GPU may have another C++ library than this one.
+        .args(["-Xcompiler", "-fPIC,-fvisibility=hidden,-static-libstdc++,-static-libgcc"])
+        .arg("-I")
+        .arg(headers)
+        .arg("-L")
+        .arg(toolkit.join("lib"))
+        .arg("-o")
+        .args([&library, &source])
+        .output()
+        .map_err(|error| format!("{} does not start: {error}", nvcc.display()))?;
+    if !output.status.success() {
+        let messages = [output.stdout, output.stderr].concat();
+        return Err(format!("nvcc refuses {SOURCE}:\n{}", String::from_utf8_lossy(&messages)));
+    }
+    fs::write(&stamp, made_of).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
+    Ok(library)
+}

@@ -1,0 +1,159 @@
+//! Operators from many fields, a short file each: what is read, what is combined, what is written, the operator, an input that
+//! looks like a real one, and the results computed without the operator.
+//!
+//! The tests check the laws of each, compare its scans on the CPU, in the emulator and on a GPU with those results, and compile
+//! its kernels with NVRTC.
+
+pub mod argmax;
+pub mod automaton;
+pub mod bit_matrices;
+pub mod brackets;
+pub mod complex_product;
+pub mod interval_union;
+pub mod linear_recurrence;
+pub mod log_sum_exp;
+pub mod longest_sorted_run;
+pub mod maximum_subarray;
+pub mod modular_product;
+pub mod online_softmax;
+pub mod permutations;
+pub mod polynomial_hash;
+pub mod quaternions;
+pub mod run_length;
+pub mod saturating_counter;
+pub mod second_order_recurrence;
+pub mod tropical_matrices;
+pub mod welford;
+
+use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, laws::Check};
+
+/// An operator with an input, and with the results of the scan.
+pub trait Example: ScanOp + Clone {
+    /// The operator, its parameters set.
+    fn new() -> Self;
+
+    /// An input of this length, as it might come.
+    fn input(len: usize) -> Vec<Self::Input>;
+
+    /// The results of the inclusive scan, computed without [`combine`](ScanOp::combine).
+    fn expected(&self, input: &[Self::Input]) -> Vec<Self::Output>;
+
+    /// How far a float of the results may be from the expected one, relative to the largest before it.
+    fn tolerance() -> f64 {
+        0.0
+    }
+
+    /// How its laws are checked, on the first inputs.
+    fn laws() -> Check {
+        Check::new()
+    }
+}
+
+/// Does something with each of the operators.
+pub trait Visitor {
+    /// Called once an operator.
+    fn visit<Op: Example>(&mut self, name: &str);
+}
+
+/// Visits every operator.
+pub fn visit_gallery(visitor: &mut impl Visitor) {
+    visitor.visit::<linear_recurrence::Smoothing>("linear_recurrence");
+    visitor.visit::<second_order_recurrence::Oscillator>("second_order_recurrence");
+    visitor.visit::<quaternions::Attitude>("quaternions");
+    visitor.visit::<complex_product::Phase>("complex_product");
+    visitor.visit::<welford::Moments>("welford");
+    visitor.visit::<log_sum_exp::LogSumExp>("log_sum_exp");
+    visitor.visit::<online_softmax::Attention>("online_softmax");
+    visitor.visit::<maximum_subarray::BestPeriod>("maximum_subarray");
+    visitor.visit::<longest_sorted_run::LongestClimb>("longest_sorted_run");
+    visitor.visit::<argmax::ArgMax>("argmax");
+    visitor.visit::<modular_product::ModularProduct>("modular_product");
+    visitor.visit::<polynomial_hash::TextHash>("polynomial_hash");
+    visitor.visit::<brackets::Depth>("brackets");
+    visitor.visit::<automaton::Lexer>("automaton");
+    visitor.visit::<permutations::Shuffle>("permutations");
+    visitor.visit::<bit_matrices::ShiftRegister>("bit_matrices");
+    visitor.visit::<tropical_matrices::Viterbi>("tropical_matrices");
+    visitor.visit::<saturating_counter::BranchPredictor>("saturating_counter");
+    visitor.visit::<run_length::RunLength>("run_length");
+    visitor.visit::<interval_union::Booked>("interval_union");
+}
+
+/// Where results are not what was expected: all but floats bit for bit, floats within [`Example::tolerance`].
+///
+/// # Errors
+///
+/// The first place at which they differ.
+pub fn compare<T: ScanElement>(found: &[T], expected: &[T], tolerance: f64) -> Result<(), String> {
+    if found.len() != expected.len() {
+        return Err(format!("{} results, where {} were expected", found.len(), expected.len()));
+    }
+    let mut largest = vec![0.0; leaves(&T::layout(), &bytes_of_zero::<T>()).len()];
+    for (index, (found, expected)) in found.iter().zip(expected).enumerate() {
+        let [found, expected] = [found, expected].map(|value| leaves(&T::layout(), &bytes_of(value)));
+        for ((found, expected), largest) in found.iter().zip(&expected).zip(&mut largest) {
+            let fits = match (found, expected) {
+                (Leaf::Float(found), Leaf::Float(expected)) => {
+                    if expected.is_finite() {
+                        *largest = expected.abs().max(*largest);
+                    }
+                    found == expected || (found - expected).abs() <= tolerance * *largest
+                }
+                (found, expected) => found == expected,
+            };
+            if !fits {
+                return Err(format!("result {index} is {found:?}, where {expected:?} was expected"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq)]
+enum Leaf {
+    Float(f64),
+    Bytes(Vec<u8>),
+}
+
+fn bytes_of_zero<T>() -> Vec<u8> {
+    vec![0; size_of::<T>()]
+}
+
+/// The numbers of an element, one by one.
+fn leaves(layout: &scan_codegen::ElementType, bytes: &[u8]) -> Vec<Leaf> {
+    use scan_codegen::{ElementKind, Primitive};
+    match &layout.kind {
+        ElementKind::Struct(fields) => {
+            fields.iter().flat_map(|field| leaves(&field.ty, &bytes[field.offset..])).collect()
+        }
+        ElementKind::Array { item, len } => {
+            (0..*len).flat_map(|index| leaves(item, &bytes[index * item.size..])).collect()
+        }
+        ElementKind::Primitive(Primitive::F32) => {
+            vec![Leaf::Float(f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into())]
+        }
+        ElementKind::Primitive(Primitive::F64) => {
+            let mut raw = [0; 8];
+            raw.copy_from_slice(&bytes[..8]);
+            vec![Leaf::Float(f64::from_ne_bytes(raw))]
+        }
+        ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => {
+            vec![Leaf::Bytes(bytes[..layout.size].to_vec())]
+        }
+    }
+}
+
+/// A number from 0 to 1 that looks random and is the same everywhere.
+fn uniform(index: usize) -> f64 {
+    (crate::operators::mixed(index as u64) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A whole number below `limit`, likewise.
+fn below(limit: u64, index: usize) -> u64 {
+    crate::operators::mixed(index as u64) % limit
+}
+
+/// Goes through `input` with a state, and keeps what each step gives.
+fn each_prefix<I: Copy, S, O>(input: &[I], mut state: S, mut step: impl FnMut(&mut S, I) -> O) -> Vec<O> {
+    input.iter().map(|&x| step(&mut state, x)).collect()
+}

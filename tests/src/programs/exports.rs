@@ -1,0 +1,148 @@
+// What a generated crate exports, in the words of C. The programs are in the same file, after this.
+
+use scan_codegen::{FunctionSource, OpSource, Target, operator_text};
+use scan_runtime::{ScanOp, scan_element, scan_op};
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::fmt::Write;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    /// Whether a panic is a result like any other.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+struct Program {
+    source: fn() -> OpSource,
+    run: unsafe fn(*const u8, *const u8, *mut u8),
+}
+
+unsafe fn run<Op: ScanOp>(op: &Op, a: *const u8, b: *const u8, out: *mut u8) {
+    // SAFETY: the caller hands over two values of the type, and room for one.
+    unsafe {
+        let (a, b) = (a.cast::<Op::State>().read_unaligned(), b.cast::<Op::State>().read_unaligned());
+        out.cast::<Op::State>().write_unaligned(op.combine(a, b));
+    }
+}
+
+/// Runs a program; whether it panicked. Its values lie at `a` and `b`, its result goes to `out`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn programs_run(index: usize, a: *const u8, b: *const u8, out: *mut u8) -> bool {
+    QUIET.set(true);
+    // SAFETY: the caller knows the program's type.
+    let panicked = catch_unwind(AssertUnwindSafe(|| unsafe { (PROGRAMS[index].run)(a, b, out) })).is_err();
+    QUIET.set(false);
+    panicked
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn programs_silence() {
+    std::panic::set_hook(Box::new(|panic| {
+        if !QUIET.get() {
+            eprintln!("{panic}");
+        }
+    }));
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn programs_size(index: usize) -> usize {
+    (PROGRAMS[index].source)().state.size
+}
+
+/// Hands the CUDA text of some programs, or why there is none, to `take`; whether there is one.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn programs_text(
+    first: usize,
+    end: usize,
+    cuda: bool,
+    take: unsafe extern "C" fn(*mut c_void, *const u8, usize),
+    context: *mut c_void,
+) -> bool {
+    let text = if cuda { kernels(first..end) } else { together(first..end) };
+    let (good, text) = match text {
+        Ok(text) => (true, text),
+        Err(error) => (false, error.to_string()),
+    };
+    // SAFETY: `take` is called with the caller's own context.
+    unsafe { take(context, text.as_ptr(), text.len()) };
+    good
+}
+
+/// The text of programs that share one prelude, for the host.
+fn together(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
+    let mut all: Option<OpSource> = None;
+    let mut table = String::new();
+    for index in range {
+        let mut source = (PROGRAMS[index].source)();
+        source.functions.retain(|function| function.name == "combine");
+        match &mut all {
+            None => {
+                source.name = "Programs".to_owned();
+                source.identity = None;
+                writeln!(table, "  program<&Programs::combine>,").unwrap();
+                all = Some(source);
+            }
+            Some(all) => {
+                let name = format!("program_{index}");
+                writeln!(table, "  program<&Programs::{name}>,").unwrap();
+                all.functions.extend(source.functions.into_iter().map(|own| FunctionSource { name: name.clone(), ..own }));
+            }
+        }
+    }
+    let text = operator_text(&all.unwrap(), Target::Host)?.text.replace("#line here\n", "");
+    Ok(format!("{text}\n[[noreturn]] void panic() {{ throw 0; }}\n{RUNNER}const Run table[] = {{\n{table}}};\n"))
+}
+
+/// Runs a member function whose types C++ finds out.
+const RUNNER: &str = r#"#line 1 "runner"
+using Run = bool (*)(const void *, const void *, void *);
+template <typename Function> struct Parts;
+template <typename Operator, typename Result, typename A, typename B>
+struct Parts<Result (Operator::*)(A, B) const> {
+  static bool run(Result (Operator::*function)(A, B) const, const void *a, const void *b, void *out) {
+    A left;
+    B right;
+    __builtin_memcpy(&left, a, sizeof(A));
+    __builtin_memcpy(&right, b, sizeof(B));
+    try {
+      Result result = (Operator{}.*function)(left, right);
+      __builtin_memcpy(out, &result, sizeof(Result));
+      return false;
+    } catch (int) {
+      return true;
+    }
+  }
+};
+template <auto function>
+bool program(const void *a, const void *b, void *out) { return Parts<decltype(function)>::run(function, a, b, out); }
+"#;
+
+/// The text of programs with a prelude each, as kernels.
+fn kernels(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
+    let mut all = String::new();
+    for index in range {
+        let text = operator_text(&(PROGRAMS[index].source)(), Target::Cuda)?;
+        let (body, operator, state) = (text.text.replace("#line here\n", ""), text.operator, text.state);
+        writeln!(
+            all,
+            "namespace program_{index} {{\n{body}\n\
+             extern \"C\" __global__ void run_{index}({operator} op, const {state} *a, const {state} *b, {state} *out) {{\n\
+             out[threadIdx.x] = op.combine(a[threadIdx.x], b[threadIdx.x]);\n}}\n}}"
+        )
+        .unwrap();
+    }
+    Ok(all)
+}
+
+macro_rules! programs {
+    ($($name:ident)*) => {
+        static PROGRAMS: &[Program] = &[$(Program {
+            source: || $name.source(),
+            run: |a, b, out| {
+                // SAFETY: as that of `run`.
+                unsafe { run(&$name, a, b, out) }
+            },
+        }),*];
+    };
+}

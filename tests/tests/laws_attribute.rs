@@ -1,0 +1,135 @@
+//! The tests that `#[scan_op(…, laws)]` writes: they stand in this file's list beside the others.
+
+use scan_runtime::{ScanOp, scan_element, scan_op};
+use std::marker::PhantomData;
+
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Affine {
+    a: f32,
+    b: f32,
+}
+
+#[scan_op(identity = Affine { a: 1.0, b: 0.0 }, laws)]
+fn compose(f: Affine, g: Affine) -> Affine {
+    Affine { a: f.a * g.a, b: g.a * f.b + g.b }
+}
+
+#[scan_op(identity = f64::NEG_INFINITY, laws = [1.5, -2.0, f64::INFINITY])]
+fn larger(a: f64, b: f64) -> f64 {
+    a.max(b)
+}
+
+/// Its test can have samples that a loop made.
+#[scan_op(identity = 0, laws = (0..20_i32).map(|i| i * i - 50).collect::<Vec<_>>())]
+fn sum(a: i32, b: i32) -> i32 {
+    a.wrapping_add(b)
+}
+
+struct Largest;
+
+#[scan_op(laws)]
+impl ScanOp for Largest {
+    type Element = f32;
+    const IDENTITY: f32 = f32::NEG_INFINITY;
+    fn combine(a: f32, b: f32) -> f32 {
+        if a > b { a } else { b }
+    }
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct ModularProduct {
+    modulus: u32,
+}
+
+#[scan_op(laws(operator = ModularProduct { modulus: 101 }, samples = [1, 2, 50, 100]))]
+impl ScanOp for ModularProduct {
+    type Element = u32;
+    const IDENTITY: u32 = 1;
+    fn combine(&self, a: u32, b: u32) -> u32 {
+        (a as u64 * b as u64 % self.modulus as u64) as u32
+    }
+}
+
+struct First<T>(PhantomData<T>);
+
+#[scan_op(laws(operator = First::<u16>(PhantomData)))]
+impl<T: scan_runtime::ops::Number> ScanOp for First<T> {
+    type Element = T;
+    const IDENTITY: T = T::ZERO;
+    fn combine(a: T, b: T) -> T {
+        if a == T::ZERO { b } else { a }
+    }
+}
+
+// Two of one name in one place.
+struct Counter<T>(PhantomData<T>);
+
+#[scan_op(laws(operator = Counter::<u8>(PhantomData), samples = b"laws"))]
+impl ScanOp for Counter<u8> {
+    type Input = u8;
+    type State = u32;
+    type Output = u32;
+    const IDENTITY: u32 = 0;
+    fn lift(x: u8) -> u32 {
+        if x == b'a' { 1 } else { 0 }
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a + b
+    }
+}
+
+#[scan_op(laws(operator = Counter::<bool>(PhantomData)))]
+impl ScanOp for Counter<bool> {
+    type Input = bool;
+    type State = u32;
+    type Output = u32;
+    const IDENTITY: u32 = 0;
+    fn lift(x: bool) -> u32 {
+        x as u32
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a + b
+    }
+}
+
+/// Right only where keys ascend.
+#[scan_op(identity = [0, 0], laws(samples = [[1, 5], [1, 7], [2, 1], [3, 9], [3, 4]], in_order))]
+fn sum_by_ascending_key(a: [u32; 2], b: [u32; 2]) -> [u32; 2] {
+    if b[0] == 0 {
+        a
+    } else if a[0] == b[0] {
+        [a[0], a[1] + b[1]]
+    } else {
+        b
+    }
+}
+
+/// Keeps twelve bits of a sum.
+#[scan_op(identity = 0.0, laws(samples = [0.5, 0.7, 1.9], tolerance = 2e-3))]
+fn coarse(a: f32, b: f32) -> f32 {
+    f32::from_bits((a + b).to_bits() & 0xffff_f000)
+}
+
+#[test]
+#[allow(unnameable_test_items, reason = "a test that must fail is called, not listed")]
+fn the_test_fails_with_the_counterexample() {
+    #[scan_op(identity = 0.0, laws)]
+    fn decay(a: f32, b: f32) -> f32 {
+        a * 0.5 + b
+    }
+    let failure = laws_of_decay().expect_err("a * 0.5 + b is not associative");
+    let text = format!("{failure:?}");
+    assert!(text.contains("`decay` is not associative") && text.contains("hint: "), "{text}");
+    type Test = fn() -> Result<(), Box<dyn std::error::Error>>;
+    let tests: [(&str, Test); 4] = [
+        ("a function", laws_of_compose),
+        ("an impl", laws_of_Largest),
+        ("a generic impl", laws_of_First_T),
+        ("two of one name", laws_of_Counter_bool),
+    ];
+    for (name, test) in tests {
+        assert!(test().is_ok(), "{name}");
+    }
+}
