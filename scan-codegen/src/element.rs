@@ -96,6 +96,8 @@ pub struct ElementType {
     pub align: usize,
     /// What it consists of.
     pub kind: ElementKind,
+    /// Whether `==` compares two of them part by part, as `#[derive(PartialEq)]` has it.
+    pub compares: bool,
 }
 
 /// What an [`ElementType`] consists of.
@@ -111,6 +113,18 @@ pub enum ElementKind {
         item: Box<ElementType>,
         /// How many there are.
         len: usize,
+    },
+    /// One of several named values, stored as a number.
+    Enum {
+        /// The type of the number.
+        repr: Primitive,
+        /// The names, each with its number.
+        variants: Vec<(String, i128)>,
+    },
+    /// Items in device memory: a pointer to them, and how many there are. Only a parameter can be one.
+    Table {
+        /// The type of each item.
+        item: Box<ElementType>,
     },
 }
 
@@ -133,6 +147,7 @@ impl ElementType {
             size: primitive.size(),
             align: primitive.size(),
             kind: ElementKind::Primitive(primitive),
+            compares: true,
         }
     }
 
@@ -142,19 +157,73 @@ impl ElementType {
             name: format!("{}x{len}", item.name),
             size: item.size * len,
             align: item.align,
+            compares: item.compares,
             kind: ElementKind::Array { item: Box::new(item), len },
+        }
+    }
+
+    /// The layout of an enum without fields.
+    pub fn enumeration(name: String, repr: Primitive, variants: Vec<(String, i128)>) -> Self {
+        let ElementType { size, align, .. } = ElementType::primitive(repr);
+        ElementType { name, size, align, kind: ElementKind::Enum { repr, variants }, compares: true }
+    }
+
+    /// The layout of a table of items in device memory, as it is handed to kernels.
+    pub fn table(item: ElementType) -> Self {
+        let name = format!("Table_{}", item.name);
+        ElementType { name, size: 16, align: 8, kind: ElementKind::Table { item: Box::new(item) }, compares: false }
+    }
+
+    /// The layout that C gives a struct of these fields, in this order.
+    pub fn structure(name: String, fields: impl IntoIterator<Item = (String, ElementType)>) -> Self {
+        let (mut size, mut align, mut placed) = (0_usize, 1, Vec::new());
+        for (name, ty) in fields {
+            let offset = size.next_multiple_of(ty.align);
+            size = offset + ty.size;
+            align = ty.align.max(align);
+            placed.push(Field { name, offset, ty });
+        }
+        let size = size.next_multiple_of(align);
+        ElementType { name, size, align, kind: ElementKind::Struct(placed), compares: false }
+    }
+
+    /// Whether there is an array anywhere in it.
+    pub(crate) fn holds_array(&self) -> bool {
+        match &self.kind {
+            ElementKind::Array { .. } => true,
+            ElementKind::Struct(fields) => fields.iter().any(|field| field.ty.holds_array()),
+            ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => false,
         }
     }
 
     /// How many bytes carry no value. They can hold anything.
     pub fn padding(&self) -> usize {
         match &self.kind {
-            ElementKind::Primitive(_) => 0,
+            ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => 0,
             ElementKind::Struct(fields) => {
                 let used: usize = fields.iter().map(|field| field.ty.size - field.ty.padding()).sum();
                 self.size.saturating_sub(used)
             }
             ElementKind::Array { item, len } => item.padding() * len,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_structure_is_laid_out_as_in_c() {
+        let field = |name: &str, primitive| (name.to_owned(), ElementType::primitive(primitive));
+        let byte = ElementType::array(ElementType::primitive(Primitive::U8), 3);
+        let table = ElementType::table(ElementType::primitive(Primitive::F32));
+        let fields =
+            [field("a", Primitive::U16), ("b".to_owned(), byte), field("c", Primitive::U32), ("d".to_owned(), table)];
+        let layout = ElementType::structure("Op".to_owned(), fields);
+        let ElementKind::Struct(placed) = &layout.kind else { panic!("{layout:?}") };
+        let offsets: Vec<usize> = placed.iter().map(|field| field.offset).collect();
+        assert_eq!((offsets, layout.size, layout.align), (vec![0, 2, 8, 16], 32, 8));
+        assert_eq!(ElementType::structure("Op".to_owned(), []).size, 0);
     }
 }

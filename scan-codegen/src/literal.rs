@@ -37,7 +37,26 @@ fn bare(ty: &ElementType, bytes: &[u8], names: &mut TypeNames) -> Result<String,
             }
             format!("{}{{{}}}", names.of(ty), values.join(", "))
         }
+        ElementKind::Enum { variants, .. } => {
+            let (name, value) = (names.of(ty), signed(bytes));
+            // The number as its type holds it: one without a sign has come as a sum of bits.
+            let mask = if bytes.len() >= 16 { -1 } else { (1_i128 << (8 * bytes.len())) - 1 };
+            match variants.iter().find(|(_, number)| number & mask == value & mask) {
+                Some((variant, _)) => format!("{name}::{}", variable(variant)),
+                None => format!("static_cast<{name}>({value})"),
+            }
+        }
+        // A table's place is known when it is launched.
+        ElementKind::Table { .. } => format!("{}{{}}", names.of(ty)),
     })
+}
+
+/// The value of these bytes, with its sign.
+fn signed(bytes: &[u8]) -> i128 {
+    let mut wide = [0; 16];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let unused = 128 - 8 * bytes.len() as u32;
+    if unused == 128 { 0 } else { (i128::from_le_bytes(wide) << unused) >> unused }
 }
 
 /// A literal whose C++ type is the one inside the wrapper.
@@ -45,9 +64,7 @@ fn number(primitive: Primitive, bytes: &[u8]) -> String {
     let mut wide = [0; 16];
     wide[..bytes.len()].copy_from_slice(bytes);
     let bits = u128::from_le_bytes(wide);
-    // The value with its sign, in the width of the type.
-    let unused = 128 - 8 * bytes.len() as u32;
-    let signed = if unused == 128 { 0 } else { ((bits << unused) as i128) >> unused };
+    let signed = signed(bytes);
     match primitive {
         Primitive::Bool => (bits != 0).to_string(),
         Primitive::U8 | Primitive::U16 => bits.to_string(),

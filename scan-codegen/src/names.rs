@@ -19,7 +19,7 @@ const RESERVED: &[&str] = &[
     "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16",
     "f32", "f64",
     "as", "raw", "panic", "range", "range_inclusive", "repeat", "set_bits", "value_of", "zeros_above",
-    "Array", "Range", "RangeInclusive", "Slots", "Values", "linux", "unix",
+    "Array", "Range", "RangeInclusive", "Slots", "Table", "Values", "linux", "unix", "clock", "clock64",
 ];
 
 /// Names of types that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`).
@@ -45,12 +45,18 @@ fn is_cuda_type(name: &str) -> bool {
         })
 }
 
-/// A local or a field. A reserved word gets an underscore, and so does what would otherwise look like one that did.
+/// A local or a field. A reserved word gets an underscore, and so does what would otherwise look like one that did. Letters
+/// beyond ASCII become numbers, and no name looks like one of the compiler's own (`__x`).
 pub(crate) fn variable(name: &str) -> String {
+    let name = &identifier(name);
+    let name = match name.strip_prefix("__") {
+        Some(rest) => &format!("_{}", rest.trim_start_matches('_')),
+        None => name,
+    };
     if name.starts_with(|first: char| first.is_ascii_digit()) {
         return format!("_{name}");
     }
-    if RESERVED.contains(&name.trim_end_matches('_')) { format!("{name}_") } else { name.to_owned() }
+    if RESERVED.contains(&name.trim_end_matches('_')) { format!("{name}_") } else { name.clone() }
 }
 
 /// The names of the struct types of one text.
@@ -66,18 +72,21 @@ impl TypeNames {
         self.taken.insert(name);
     }
 
-    /// The name of a type, which is declared where it is a struct that is new.
+    /// The name of a type, which is declared where it is a struct or an enum that is new.
     pub(crate) fn of(&mut self, ty: &ElementType) -> String {
         match &ty.kind {
             ElementKind::Primitive(primitive) => primitive.name().to_owned(),
             ElementKind::Array { item, len } => format!("Array<{}, {len}>", self.of(item)),
-            ElementKind::Struct(fields) => {
+            ElementKind::Table { item } => format!("Table<{}>", self.of(item)),
+            ElementKind::Struct(_) | ElementKind::Enum { .. } => {
                 if let Some((_, name)) = self.structs.iter().find(|(known, _)| known == ty) {
                     return name.clone();
                 }
                 // What a struct consists of is declared before it.
-                for field in fields {
-                    self.of(&field.ty);
+                if let ElementKind::Struct(fields) = &ty.kind {
+                    for field in fields {
+                        self.of(&field.ty);
+                    }
                 }
                 let name = self.fresh(&ty.name);
                 self.structs.push((ty.clone(), name.clone()));
@@ -99,7 +108,7 @@ impl TypeNames {
         fresh
     }
 
-    /// The structs, each after those that it consists of.
+    /// The structs and enums, each after those that it consists of.
     pub(crate) fn structs(&self) -> &[(ElementType, String)] {
         &self.structs
     }
@@ -114,15 +123,18 @@ impl TypeNames {
     }
 }
 
-/// Every primitive and array inside a type, itself included.
+/// Every primitive, array, enum and table inside a type, itself included.
 pub(crate) fn collect(ty: &ElementType, parts: &mut BTreeMap<String, ElementType>) {
     match &ty.kind {
         ElementKind::Primitive(_) => {
             parts.insert(ty.name.clone(), ty.clone());
         }
-        ElementKind::Array { item, .. } => {
+        ElementKind::Array { item, .. } | ElementKind::Table { item } => {
             parts.insert(ty.name.clone(), ty.clone());
             collect(item, parts);
+        }
+        ElementKind::Enum { .. } => {
+            parts.insert(ty.name.clone(), ty.clone());
         }
         ElementKind::Struct(fields) => fields.iter().for_each(|field| collect(&field.ty, parts)),
     }
@@ -180,6 +192,8 @@ mod tests {
         assert_eq!(variable("int_"), "int__");
         assert_eq!(variable("0"), "_0");
         assert_eq!(variable("as"), "as_");
+        assert_eq!(variable("__x"), "_x");
+        assert_eq!(variable("π"), "u3c0");
     }
 
     #[test]
@@ -198,6 +212,7 @@ mod tests {
             name: "Pair".to_owned(),
             size: 8,
             align: 8,
+            compares: false,
             kind: ElementKind::Struct(vec![Field {
                 name: "a".to_owned(),
                 offset: 0,

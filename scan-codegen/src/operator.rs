@@ -19,12 +19,14 @@ pub struct OpSource {
     pub parameters: Option<ElementType>,
     /// `combine`, and `lift` and `project` where the operator declares them.
     pub functions: Vec<FunctionSource>,
+    /// The functions that these call, each after those that it calls itself.
+    pub helpers: Vec<FunctionSource>,
 }
 
-/// One function of an operator.
+/// One function of an operator, or one that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionSource {
-    /// `combine`, `lift` or `project`.
+    /// `combine`, `lift` or `project`; of a helper, its own name, generic arguments joined by `_`.
     pub name: String,
     /// The parameters after `self`, in order: name (as in [`Piece::Name`]), type.
     pub parameters: Vec<(String, ElementType)>,
@@ -54,11 +56,15 @@ pub enum Piece {
         ty: ElementType,
         /// Its bytes, in the host's (little-endian) order.
         bytes: Vec<u8>,
+        /// The name of the constant. A named one that holds an array is written once and indexed where it stands.
+        name: Option<&'static str>,
     },
+    /// The name of the helper with this index.
+    Helper(usize),
     /// A struct expression. Its fields are written in the order of declaration, which the macro cannot see.
     Struct {
-        /// The struct.
-        ty: ElementType,
+        /// The struct; `None` for that of the field in which it stands.
+        ty: Option<ElementType>,
         /// Rust field name and value, in the order in which the user wrote them.
         fields: Vec<(&'static str, Vec<Piece>)>,
         /// Whence the other fields come (`..base`).
@@ -101,5 +107,6 @@ pub(crate) fn operator_of(bytes: usize) -> OpSource {
         identity: None,
         parameters: None,
         functions: Vec::new(),
+        helpers: Vec::new(),
     }
 }

@@ -5,7 +5,7 @@ use crate::error::RenderError;
 use crate::literal::constant;
 use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
 use crate::operator::{FunctionSource, OpSource, Piece};
-use crate::prelude::{Needs, prelude};
+use crate::prelude::{Needs, c_functions, prelude};
 use crate::templates::KERNEL_NAMES;
 use serde::Serialize;
 use tera::{Context, Tera};
@@ -48,6 +48,8 @@ struct Operator {
     name: String,
     size: usize,
     fields: Vec<FieldText>,
+    tables: Vec<TableText>,
+    helpers: Vec<FunctionText>,
     functions: Vec<FunctionText>,
     state: String,
     identity: Option<String>,
@@ -69,6 +71,25 @@ struct Element<'a> {
     /// Whether C++ would align it less on its own.
     aligned: bool,
     fields: Vec<FieldText>,
+    /// Whether two of them are compared field by field.
+    compares: bool,
+    /// Of an enum: the type of its number, and its variants.
+    repr: &'static str,
+    variants: Vec<VariantText>,
+}
+
+#[derive(Serialize)]
+struct VariantText {
+    name: String,
+    number: String,
+}
+
+/// A constant that is written once.
+#[derive(Serialize)]
+struct TableText {
+    name: String,
+    ty: String,
+    value: String,
 }
 
 #[derive(Serialize)]
@@ -88,11 +109,21 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     }
     let mut writer = Writer::default();
     KERNEL_NAMES.iter().for_each(|name| writer.names.avoid((*name).to_owned()));
-    for function in &op.functions {
+    for function in op.functions.iter().chain(&op.helpers) {
         writer.reserve(&function.body);
         function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
     }
+    if !op.helpers.is_empty() {
+        // A function of C with the same name might fit a call better, literals among its arguments.
+        c_functions().for_each(|name| writer.names.avoid(name));
+    }
+    writer.helpers = op.helpers.iter().map(|helper| writer.names.fresh(&helper.name)).collect();
     let (input, state, output) = (writer.ty(&op.input), writer.ty(&op.state), writer.ty(&op.output));
+    let mut helpers = Vec::new();
+    for (index, helper) in op.helpers.iter().enumerate() {
+        let name = writer.helpers.get(index).cloned().unwrap_or_default();
+        helpers.push(FunctionText { name, ..writer.function(helper)? });
+    }
     let functions = op.functions.iter().map(|function| writer.function(function)).collect::<Result<Vec<_>, _>>()?;
     let identity = match &op.identity {
         Some(bytes) => Some(writer.constant(&op.state, bytes)?),
@@ -106,6 +137,8 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
         name: writer.names.fresh(&camel_case(&op.name)),
         size: op.parameters.as_ref().map_or(1, |parameters| parameters.size),
         fields,
+        tables: std::mem::take(&mut writer.tables).into_iter().map(|(table, _, _)| table).collect(),
+        helpers,
         functions,
         state: state.clone(),
         identity,
@@ -115,17 +148,22 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     tera.add_raw_templates([("element", ELEMENT), ("operator", OPERATOR)])?;
     let mut context = Context::new();
     let mut elements = String::new();
+    let eq = writer.needs.uses.contains("eq");
     for (ty, name) in writer.names.structs().to_vec() {
+        let (repr, variants) = enumeration(&ty);
         let element = Element {
             name: &name,
             size: ty.size,
             align: ty.align,
             aligned: natural_align(&ty) < ty.align,
             fields: writer.fields(&ty),
+            compares: eq && compares(&ty),
+            repr,
+            variants,
         };
         context.insert("element", &element);
         elements.push('\n');
-        elements.push_str(tera.render("element", &context)?.trim_end());
+        elements.push_str(tera.render("element", &context)?.trim());
         elements.push('\n');
     }
     context.insert("operator", &operator);
@@ -157,6 +195,56 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     })
 }
 
+/// Whether `==` of two such values is that of their parts, all the way down.
+fn compares(ty: &ElementType) -> bool {
+    ty.compares
+        && match &ty.kind {
+            ElementKind::Struct(fields) => fields.iter().all(|field| compares(&field.ty)),
+            ElementKind::Array { item, .. } => compares(item),
+            ElementKind::Primitive(_) | ElementKind::Enum { .. } => true,
+            ElementKind::Table { .. } => false,
+        }
+}
+
+/// The type of an enum's number, and its variants; nothing of another type.
+fn enumeration(ty: &ElementType) -> (&'static str, Vec<VariantText>) {
+    let ElementKind::Enum { repr, variants } = &ty.kind else { return ("", Vec::new()) };
+    let (repr, tail) = match repr {
+        Primitive::U8 => ("unsigned char", ""),
+        Primitive::I8 => ("signed char", ""),
+        Primitive::U16 => ("unsigned short", ""),
+        Primitive::I16 => ("short", ""),
+        Primitive::U32 => ("unsigned", "u"),
+        Primitive::I32 => ("int", ""),
+        Primitive::U64 | Primitive::Usize => ("unsigned long long", "ull"),
+        _ => ("long long", "ll"),
+    };
+    let number = |number: i128| match number {
+        // The smallest number has no literal of its own.
+        _ if number == i128::from(i64::MIN) => "-9223372036854775807ll - 1".to_owned(),
+        number => format!("{number}{tail}"),
+    };
+    let variant = |(name, value): &(String, i128)| VariantText { name: variable(name), number: number(*value) };
+    (repr, variants.iter().map(variant).collect())
+}
+
+/// The items of a table, broken into lines where they are many.
+fn wrap(text: &str) -> String {
+    let mut wrapped = String::new();
+    // The name and type stand before them.
+    let mut width = 50;
+    for item in text.split_inclusive(", ") {
+        if width + item.trim_end().len() > 110 {
+            wrapped.truncate(wrapped.trim_end().len());
+            wrapped.push_str("\n  ");
+            width = 2;
+        }
+        wrapped.push_str(item);
+        width += item.len();
+    }
+    wrapped
+}
+
 /// The name of a variable that holds the operator: its own, in snake case, unless the kernels use that for something else.
 fn value_name(operator: &str) -> String {
     let name = snake_case(operator);
@@ -175,6 +263,10 @@ fn natural_align(ty: &ElementType) -> usize {
 struct Writer {
     names: TypeNames,
     needs: Needs,
+    /// The names of the helpers.
+    helpers: Vec<String>,
+    /// The constants that are written once, each with its type and bytes.
+    tables: Vec<(TableText, ElementType, Vec<u8>)>,
 }
 
 impl Writer {
@@ -199,6 +291,23 @@ impl Writer {
         Ok(value)
     }
 
+    /// The name of a constant that is written once, under its own name if that is free.
+    fn table(&mut self, name: &str, ty: &ElementType, bytes: &[u8]) -> Result<String, RenderError> {
+        let known = self.tables.iter().find(|(_, known, value)| known == ty && value == bytes);
+        if let Some((table, _, _)) = known {
+            return Ok(table.name.clone());
+        }
+        let (value, type_name) = (self.constant(ty, bytes)?, self.ty(ty));
+        let value = wrap(value.strip_prefix(&type_name).unwrap_or(&value));
+        if value.contains("::from_bits(") {
+            self.needs.uses.insert("constant_bits");
+        }
+        let table = TableText { name: self.names.fresh(name), ty: type_name, value };
+        let name = table.name.clone();
+        self.tables.push((table, ty.clone(), bytes.to_vec()));
+        Ok(name)
+    }
+
     /// Keeps the names of locals and fields away from the types.
     fn reserve(&mut self, pieces: &[Piece]) {
         for piece in pieces {
@@ -208,7 +317,7 @@ impl Writer {
                     fields.iter().for_each(|(_, value)| self.reserve(value));
                     base.iter().for_each(|base| self.reserve(base));
                 }
-                Piece::Text(_) | Piece::Type(_) | Piece::Constant { .. } | Piece::Line(_) => {}
+                Piece::Text(_) | Piece::Type(_) | Piece::Constant { .. } | Piece::Helper(_) | Piece::Line(_) => {}
             }
         }
     }
@@ -233,7 +342,7 @@ impl Writer {
             match piece {
                 Piece::Line(number) => lines.mark(*number),
                 piece => {
-                    let text = self.piece(piece)?;
+                    let text = self.piece(piece, None)?;
                     lines.push(&text);
                 }
             }
@@ -241,21 +350,29 @@ impl Writer {
         Ok(())
     }
 
-    fn piece(&mut self, piece: &Piece) -> Result<String, RenderError> {
+    /// `within` is the type of the field in which the piece stands.
+    fn piece(&mut self, piece: &Piece, within: Option<&ElementType>) -> Result<String, RenderError> {
         Ok(match piece {
             Piece::Text(text) => (*text).to_owned(),
             Piece::Name(name) => variable(name),
             Piece::Type(ty) => self.ty(ty),
-            Piece::Constant { ty, bytes } => self.constant(ty, bytes)?,
-            Piece::Struct { ty, fields, base } => self.structure(ty, fields, base.as_deref())?,
+            Piece::Constant { ty, bytes, name: Some(name) } if ty.holds_array() => self.table(name, ty, bytes)?,
+            Piece::Constant { ty, bytes, .. } => self.constant(ty, bytes)?,
+            Piece::Helper(index) => self.helpers.get(*index).cloned().unwrap_or_default(),
+            Piece::Struct { ty, fields, base } => {
+                let untyped =
+                    || RenderError::Template("a struct expression without a type stands in no field".to_owned());
+                let ty = ty.as_ref().or_else(|| within.and_then(struct_within)).ok_or_else(untyped)?;
+                self.structure(ty, fields, base.as_deref())?
+            }
             Piece::Line(_) => String::new(),
         })
     }
 
-    fn inline(&mut self, pieces: &[Piece]) -> Result<String, RenderError> {
+    fn inline(&mut self, pieces: &[Piece], within: Option<&ElementType>) -> Result<String, RenderError> {
         let mut text = String::new();
         for piece in pieces {
-            text.push_str(&self.piece(piece)?);
+            text.push_str(&self.piece(piece, within)?);
         }
         Ok(text)
     }
@@ -269,13 +386,13 @@ impl Writer {
     ) -> Result<String, RenderError> {
         let name = self.ty(ty);
         let ElementKind::Struct(declared) = &ty.kind else { return Ok(format!("{name}{{}}")) };
-        let base = base.map(|base| self.inline(base)).transpose()?;
+        let base = base.map(|base| self.inline(base, None)).transpose()?;
         let mut values = Vec::new();
         for field in declared {
             let own = variable(&field.name);
             let value = match (fields.iter().find(|(name, _)| *name == field.name), &base) {
                 (Some((_, value)), _) => {
-                    let value = self.inline(value)?;
+                    let value = self.inline(value, Some(&field.ty))?;
                     // `&`, `|` and `^` of two truth values are an `int` in C++, which does not narrow by itself.
                     let bits = [" & ", " | ", " ^ "].iter().any(|operator| value.contains(operator));
                     let truth = matches!(field.ty.kind, ElementKind::Primitive(Primitive::Bool));
@@ -287,6 +404,15 @@ impl Writer {
             values.push(format!(".{own} = {value}"));
         }
         Ok(format!("{name}{{{}}}", values.join(", ")))
+    }
+}
+
+/// The struct that a field holds, or an array of which it holds.
+fn struct_within(ty: &ElementType) -> Option<&ElementType> {
+    match &ty.kind {
+        ElementKind::Struct(_) => Some(ty),
+        ElementKind::Array { item, .. } => struct_within(item),
+        _ => None,
     }
 }
 

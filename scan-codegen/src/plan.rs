@@ -15,6 +15,9 @@ use crate::{
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
 
+/// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
+pub const MAX_PARAMETER_BYTES: usize = 3072;
+
 /// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench peers` measures (BENCHMARKS.md).
 const DEFAULT_STRATEGY: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
@@ -92,9 +95,27 @@ pub enum PlanError {
         /// Its size in bytes.
         size: usize,
     },
+    /// An operator reads more of its own fields than a launch can hand over.
+    #[error(
+        "operator `{operator}` reads {size} bytes of its own fields, and a launch can hand over {MAX_PARAMETER_BYTES}: put what is long into a `Table`"
+    )]
+    ParametersTooLarge {
+        /// The operator.
+        operator: String,
+        /// Bytes of its fields.
+        size: usize,
+    },
     /// An exclusive scan needs something to put first.
     #[error("operator `{operator}` has no identity, so an exclusive scan needs an initial value: add `.init(value)`")]
     NoIdentity {
+        /// The operator.
+        operator: String,
+    },
+    /// A reduction of nothing needs something to give.
+    #[error(
+        "operator `{operator}` has no identity, so the sum of no elements needs an initial value: add `.init(value)`"
+    )]
+    NoElements {
         /// The operator.
         operator: String,
     },
@@ -168,9 +189,7 @@ pub fn plan(
     overrides: &Overrides,
 ) -> Result<Plan, PlanError> {
     let strategy = overrides.strategy.unwrap_or(DEFAULT_STRATEGY);
-    for ty in [&operator.input, &operator.state, &operator.output] {
-        check_element(ty)?;
-    }
+    check_operator(operator)?;
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
     }
@@ -222,7 +241,19 @@ pub fn plan(
     })
 }
 
-pub(crate) fn check_element(ty: &ElementType) -> Result<(), PlanError> {
+/// What stands against an operator whatever is done with it.
+pub(crate) fn check_operator(operator: &OpSource) -> Result<(), PlanError> {
+    for ty in [&operator.input, &operator.state, &operator.output] {
+        check_element(ty)?;
+    }
+    let size = operator.parameters.as_ref().map_or(0, |parameters| parameters.size);
+    if size > MAX_PARAMETER_BYTES {
+        return Err(PlanError::ParametersTooLarge { operator: operator.name.clone(), size });
+    }
+    Ok(())
+}
+
+fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     match ty.size {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
         1..=MAX_ELEMENT_BYTES => Ok(()),
@@ -391,6 +422,11 @@ mod tests {
     fn what_cannot_be_is_refused_with_the_reason() {
         assert!(matches!(plan_with(0, 32), Err(PlanError::ZeroSized { .. })));
         assert!(matches!(plan_with(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
+        let large = ElementType::array(operator_of(1).state, MAX_PARAMETER_BYTES + 1);
+        let parameters = Some(ElementType::structure("Op".to_owned(), [("list".to_owned(), large)]));
+        let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
+        let refused = plan(&OpSource { parameters, ..operator_of(4) }, &spec, &DeviceLimits::BASELINE, &overrides);
+        assert!(matches!(refused, Err(PlanError::ParametersTooLarge { size: 3073, .. })));
         assert!(matches!(plan_with(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
         let exclusive = plan(&operator_of(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));

@@ -125,6 +125,15 @@ const MACHINE_FUNCTIONS: &[MachineFunction] = &[
     machine("trunc", "trunc", &["x"]),
 ];
 
+/// Functions of C that the compiler knows without being told.
+pub(crate) fn c_functions() -> impl Iterator<Item = String> {
+    let others =
+        ["abs", "labs", "llabs", "min", "max", "printf", "malloc", "free", "memcpy", "memset", "rsqrt", "norm"];
+    let of_floats =
+        MACHINE_FUNCTIONS.iter().flat_map(|function| [function.cuda.to_owned(), format!("{}f", function.cuda)]);
+    others.into_iter().map(str::to_owned).chain(of_floats)
+}
+
 /// An integer type, for its template.
 #[derive(Serialize)]
 struct Integer {
@@ -318,7 +327,10 @@ const PARTS: &[(&str, &str)] = &[
 /// The prelude of a text that needs this much.
 pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderError> {
     let Needs { mut uses, parts } = needs;
-    let arrays = parts.values().any(|part| matches!(part.kind, ElementKind::Array { .. })) || uses.contains("index");
+    let has = |kind: fn(&ElementKind) -> bool| parts.values().any(|part| kind(&part.kind));
+    let tables = has(|kind| matches!(kind, ElementKind::Table { .. }));
+    let enums = has(|kind| matches!(kind, ElementKind::Enum { .. }));
+    let arrays = tables || has(|kind| matches!(kind, ElementKind::Array { .. })) || uses.contains("index");
     if arrays {
         uses.insert("index");
     }
@@ -352,6 +364,8 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("reprs", &reprs);
     context.insert("wide", &integers.iter().any(|integer| integer.width == 128));
     context.insert("needs_limits", &needs_limits);
+    context.insert("tables", &tables);
+    context.insert("enums", &enums);
     context.insert("needs_bits", &uses.contains("bits"));
     context.insert("needs_raw", &["cast", "shl", "shr"].iter().any(|used| uses.contains(used)));
     context.insert("arithmetic", ARITHMETIC);

@@ -10,7 +10,7 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::{Target, operator_text},
-    plan::{PlanError, check_element},
+    plan::{PlanError, check_operator},
     render::{KernelSource, finish},
     schedule::{Argument, Launch, Reserved, Schedule},
     templates::render_part,
@@ -72,9 +72,7 @@ pub fn plan_reduction(
     limits: &DeviceLimits,
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
-    for ty in [&operator.input, &operator.state, &operator.output] {
-        check_element(ty)?;
-    }
+    check_operator(operator)?;
     let state_bytes = operator.state.size as u32;
     let coarsened = reduction == Reduction::Coarsened;
     let run = if coarsened { (32 / state_bytes).clamp(3, 15) | 1 } else { 1 };

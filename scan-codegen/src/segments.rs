@@ -116,7 +116,13 @@ mod tests {
             ty: ElementType::primitive(primitive),
         };
         let fields = vec![field("a", 0, first), field("b", align, second)];
-        Segments::Keys(ElementType { name: "Pair".to_owned(), size, align, kind: ElementKind::Struct(fields) })
+        Segments::Keys(ElementType {
+            name: "Pair".to_owned(),
+            size,
+            align,
+            kind: ElementKind::Struct(fields),
+            compares: false,
+        })
     }
 
     #[test]

@@ -18,7 +18,64 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
     });
     laws(operator, errors);
     for function in &operator.functions {
-        Body { errors, generics: &operator.generics }.visit_block(&function.block);
+        Body { errors, generics: &operator.generics, own_name: None }.visit_block(&function.block);
+    }
+}
+
+/// Every rule, over a function that operators can call.
+pub(crate) fn helper(function: &Function, errors: &mut Errors) {
+    let signature = &function.signature;
+    if let Some(token) = &signature.asyncness {
+        errors.at(token, "a function that an operator calls is not `async`: remove the word");
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        errors.at(token, "an operator is safe code, and so is what it calls: remove the word");
+    }
+    if let Some(abi) = &signature.abi {
+        errors.at(abi, "a function that an operator calls has no `extern`: remove it");
+    }
+    for parameter in &signature.generics.params {
+        if let syn::GenericParam::Lifetime(lifetime) = parameter {
+            errors.at(lifetime, "elements are handed over by value: a lifetime has no place here");
+        }
+    }
+    for input in &signature.inputs {
+        match input {
+            FnArg::Receiver(receiver) => {
+                errors.at(receiver, "`#[scan_fn]` stands on a function outside of any `impl`: hand the value over");
+            }
+            FnArg::Typed(typed) => {
+                value_type(&typed.ty, errors);
+                pattern(&typed.pat, errors);
+            }
+        }
+    }
+    match &signature.output {
+        syn::ReturnType::Default => {
+            errors.at(&signature.ident, format!("`{}` must return a value: add `-> T`", signature.ident));
+        }
+        syn::ReturnType::Type(_, ty) => value_type(ty, errors),
+    }
+    Body { errors, generics: &signature.generics, own_name: Some(&signature.ident) }.visit_block(&function.block);
+}
+
+/// The type of a parameter, or of a result, of a function that operators can call.
+fn value_type(ty: &syn::Type, errors: &mut Errors) {
+    match ty {
+        syn::Type::Reference(reference) => errors.at(reference, "elements are handed over by value: remove the `&`"),
+        syn::Type::Tuple(tuple) if tuple.elems.is_empty() => errors.at(tuple, "a function must return a value"),
+        syn::Type::Tuple(tuple) => {
+            errors.at(tuple, "tuples are outside the operator language: make a `#[scan_element]` struct")
+        }
+        syn::Type::ImplTrait(ty) => errors.at(ty, "name the type: `fn f<T: Trait>(x: T)`, called as `f::<f32>(x)`"),
+        syn::Type::Slice(_)
+        | syn::Type::Ptr(_)
+        | syn::Type::FnPtr(_)
+        | syn::Type::TraitObject(_)
+        | syn::Type::Never(_) => {
+            errors.at(ty, "a function that an operator calls works on elements: numbers, arrays, and structs of these");
+        }
+        _ => {}
     }
 }
 
@@ -42,12 +99,16 @@ fn laws(operator: &Operator, errors: &mut Errors) {
                 operator.name
             ),
         );
-    } else if operator.reads_self {
+    } else if !operator.fields.is_empty() {
         let message =
             format!("`{0}` has fields: say which value is checked, `laws(operator = {0} {{ … }})`", operator.name);
         errors.at(name, message);
     }
 }
+
+/// Types that hold their values elsewhere.
+const HEAP_TYPES: &[&str] =
+    &["Box", "Vec", "String", "Rc", "Arc", "VecDeque", "HashMap", "HashSet", "BTreeMap", "BTreeSet", "Cow", "RefCell"];
 
 fn signature(function: &Function, errors: &mut Errors) {
     let signature = &function.signature;
@@ -129,6 +190,8 @@ fn pattern(pat: &Pat, errors: &mut Errors) {
 struct Body<'a> {
     errors: &'a mut Errors,
     generics: &'a Generics,
+    /// The name of a function that must not call itself.
+    own_name: Option<&'a syn::Ident>,
 }
 
 impl<'ast> Visit<'ast> for Body<'_> {
@@ -158,7 +221,12 @@ impl<'ast> Visit<'ast> for Body<'_> {
                 (ty, _) => self.visit_type(ty),
             }
         }
-        let Some(init) = &local.init else { return };
+        let Some(init) = &local.init else {
+            if let Pat::Tuple(names) = strip_type(&local.pat) {
+                self.errors.at(names, "declare the names one by one: `let x: f32;`");
+            }
+            return;
+        };
         if let Some((token, _)) = &init.diverge {
             self.errors.at(token, "`let … else` is outside the operator language: use `if`");
         }
@@ -267,6 +335,22 @@ impl<'ast> Visit<'ast> for Body<'_> {
             syn::Type::Reference(_) | syn::Type::Ptr(_) => {
                 self.errors.at(ty, "there are no references in an operator: use the value's type");
             }
+            syn::Type::TraitObject(_) | syn::Type::ImplTrait(_) | syn::Type::FnPtr(_) => {
+                self.errors
+                    .at(ty, "an operator calls what it names: there are no trait objects and no function pointers");
+            }
+            syn::Type::Tuple(_) => {
+                self.errors.at(ty, "tuples are outside the operator language: make a `#[scan_element]` struct")
+            }
+            syn::Type::Slice(_) => {
+                self.errors.at(ty, "an operator's values have a fixed size: use an array, `[f32; 4]`")
+            }
+            syn::Type::Path(path)
+                if path.path.segments.last().is_some_and(|last| HEAP_TYPES.iter().any(|heap| last.ident == heap)) =>
+            {
+                self.errors
+                    .at(ty, "there is no heap on the GPU: use an array, `[f32; 4]`, or a `#[scan_element]` struct");
+            }
             _ => visit::visit_type(self, ty),
         }
     }
@@ -311,6 +395,9 @@ impl Body<'_> {
         self.visit_expr(&call.receiver);
         call.args.iter().for_each(|argument| self.visit_expr(argument));
         let name = call.method.to_string();
+        if name == "len" && call.args.is_empty() {
+            return;
+        }
         match methods::find(&name) {
             None => self.errors.at(&call.method, methods::unknown(&name)),
             Some((_, arguments)) if arguments != call.args.len() => {
@@ -327,7 +414,7 @@ impl Body<'_> {
     fn call(&mut self, call: &ExprCall) {
         call.args.iter().for_each(|argument| self.visit_expr(argument));
         let Expr::Path(function) = &*call.func else {
-            self.errors.at(&call.func, "outside the operator language: only numeric methods are called");
+            self.errors.at(&call.func, "outside the operator language: a function is called by its name");
             return;
         };
         let path = &function.path;
@@ -355,11 +442,38 @@ impl Body<'_> {
             }
             _ if of_type => self.errors.at(&last.ident, methods::unknown(&name)),
             _ if name.starts_with(|first: char| first.is_uppercase()) => {}
-            _ => self.errors.at(
-                &function.path,
-                format!("an operator cannot call functions of your own yet: write the body of `{name}` in place"),
-            ),
+            _ => self.helper_call(function, &name),
         }
+    }
+
+    fn helper_call(&mut self, function: &syn::ExprPath, name: &str) {
+        let path = &function.path;
+        let segments: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let of_library = path.leading_colon.is_none() && matches!(segments[0].as_str(), "std" | "core" | "alloc");
+        let of_type =
+            segments.len() > 1 && segments[segments.len() - 2].starts_with(|first: char| first.is_uppercase());
+        let message = if function.qself.is_some() {
+            "outside the operator language: call a method on its value, `a.max(b)`".to_owned()
+        } else if let [_, .., owner, _] = segments.as_slice()
+            && PRIMITIVES.contains(&owner.as_str())
+        {
+            format!("write `{owner}::{name}`, without a path before it")
+        } else if of_library && methods::find(name).is_some() {
+            format!("an operator cannot call the standard library's functions: write the method, `a.{name}(…)`")
+        } else if of_library {
+            "an operator cannot call the standard library's functions: write the arithmetic out".to_owned()
+        } else if of_type && HEAP_TYPES.contains(&segments[segments.len() - 2].as_str()) {
+            "there is no heap on the GPU: use an array, `[0.0_f32; 4]`, or a `#[scan_element]` struct".to_owned()
+        } else if of_type {
+            format!(
+                "functions of a type are outside the operator language: make `{name}` a function of its own, marked `#[scan_fn]`"
+            )
+        } else if segments.len() == 1 && self.own_name.is_some_and(|own| own == name) {
+            "a function on the GPU cannot call itself: write a loop".to_owned()
+        } else {
+            return;
+        };
+        self.errors.at(path, message);
     }
 }
 
@@ -420,10 +534,9 @@ mod tests {
         let errors = messages(quote! {
             impl ScanOp for Op { type Input = u8; type State = u32; }
         });
-        assert_eq!(errors.len(), 3, "{errors:?}");
+        assert_eq!(errors.len(), 2, "{errors:?}");
         assert!(errors[0].contains("fn lift(x: u8) -> u32"));
-        assert!(errors[1].contains("const IDENTITY: u32"));
-        assert!(errors[2].contains("fn combine(a: u32, b: u32) -> u32"));
+        assert!(errors[1].contains("fn combine(a: u32, b: u32) -> u32"));
     }
 
     #[test]

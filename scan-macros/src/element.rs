@@ -1,11 +1,12 @@
-//! `#[scan_element]`: the layout of a struct, told field by field.
+//! `#[scan_element]`: the layout of a struct, told field by field, or of an enum, told by its numbers.
 
 use crate::attribute;
 use crate::errors::Errors;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Fields, GenericParam, Ident, Index, Item, ItemStruct, Member, Meta, Path, Type};
+use syn::{Attribute, Fields, GenericParam, Ident, Index, Item, ItemEnum, ItemStruct, Member, Meta, Path, Token, Type};
 
 /// The most bytes that an element may have.
 const LARGEST: usize = 256;
@@ -15,16 +16,13 @@ pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStre
     let krate = attribute::options(options, &["crate"], &mut errors).krate;
     let output = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(item)) => structure(&krate, item, &mut errors),
-        Ok(Item::Enum(item)) => {
-            errors.at(item.enum_token, "an enum is no element: use a `u8` field and constants for its values");
-            return unchanged(&errors, &item);
-        }
+        Ok(Item::Enum(item)) => enumeration(&krate, item, &mut errors),
         Ok(Item::Union(item)) => {
             errors.at(item.union_token, "a union is no element: use a struct with a field for each part");
             return unchanged(&errors, &item);
         }
         Ok(item) => {
-            errors.at(&item, "`#[scan_element]` stands on a struct");
+            errors.at(&item, "`#[scan_element]` stands on a struct, or on an enum without fields");
             return unchanged(&errors, &item);
         }
         Err(error) => {
@@ -78,6 +76,108 @@ fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream
         #item
         #implementation
     }
+}
+
+/// An enum without fields: its number, of the type that `repr` says.
+fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream {
+    let ident = &item.ident;
+    if !item.generics.params.is_empty() {
+        errors.at(&item.generics, "an enum element has no generic parameters: remove them");
+        return quote!(#item);
+    }
+    if item.variants.is_empty() {
+        errors.at(ident, "an enum element needs a variant: nothing has a value of this type otherwise");
+    }
+    for variant in &item.variants {
+        if !matches!(variant.fields, Fields::Unit) {
+            errors.at(
+                &variant.fields,
+                "the variants of an enum element have no fields: make a `#[scan_element]` struct of the enum and the values",
+            );
+        }
+    }
+    let sound = errors.is_empty();
+    let (repr, added) = enum_representation(&item, errors);
+    let private = quote!(#krate::__private);
+    let name = ident.to_string();
+    let name = name.trim_start_matches("r#");
+    let variants = item.variants.iter().filter(|_| sound).map(|variant| {
+        let ident = &variant.ident;
+        let name = ident.to_string();
+        let name = name.trim_start_matches("r#");
+        quote!((#name, Self::#ident as i128))
+    });
+    quote! {
+        #added
+        #item
+        // SAFETY: the enum is stored as a number of this type, and an operator has no way to make a value of it but to name a
+        // variant.
+        #[automatically_derived]
+        unsafe impl #krate::ScanElement for #ident {
+            fn layout() -> #private::ElementType {
+                #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
+            }
+        }
+        // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
+        #[automatically_derived]
+        unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
+    }
+}
+
+/// The type of an enum's number, and the `repr` to add where the user gave none.
+fn enum_representation(item: &ItemEnum, errors: &mut Errors) -> (Ident, Option<TokenStream>) {
+    const INTEGERS: [&str; 10] = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"];
+    let mut found = None;
+    for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        let parsed = attribute.parse_nested_meta(|meta| {
+            match meta.path.get_ident() {
+                Some(ident) if INTEGERS.iter().any(|integer| ident == integer) => found = Some(ident.clone()),
+                _ => errors.at(
+                    &meta.path,
+                    "an enum element is stored as a number of known size: write `#[repr(u8)]`, or another integer",
+                ),
+            }
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                content.parse::<TokenStream>()?;
+            }
+            Ok(())
+        });
+        if let Err(error) = parsed {
+            errors.push(error);
+        }
+        if found.is_none() {
+            // It has been said what is wrong with it.
+            found = Some(Ident::new("u8", attribute.span()));
+        }
+    }
+    let (ident, added) = match found {
+        Some(ident) => (ident, None),
+        None => {
+            if let Some((_, number)) = item.variants.iter().find_map(|variant| variant.discriminant.as_ref()) {
+                errors.at(
+                    number,
+                    "how many bytes store this number? Write `#[repr(u8)]` on the enum, or another integer",
+                );
+            }
+            let ident = Ident::new(if item.variants.len() > 256 { "u16" } else { "u8" }, item.ident.span());
+            (ident.clone(), (!item.variants.is_empty()).then(|| quote!(#[repr(#ident)])))
+        }
+    };
+    let name = ident.to_string();
+    let (first, rest) = name.split_at(1);
+    (Ident::new(&format!("{}{rest}", first.to_uppercase()), ident.span()), added)
+}
+
+/// Whether the attributes derive `PartialEq`, as far as this one sees them.
+fn derives_equality(attributes: &[Attribute]) -> bool {
+    let mut found = false;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
+        let Ok(paths) = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated) else { continue };
+        found |= paths.iter().any(|path| path.segments.last().is_some_and(|last| last.ident == "PartialEq"));
+    }
+    found
 }
 
 /// `#[repr(C)]`, unless the user fixed the layout already.
@@ -141,6 +241,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let name = name(&private, ident, &item.generics);
+    let compares = derives_equality(&item.attrs);
     let layouts = fields.iter().map(|(member, ty)| {
         let name = match member {
             Member::Named(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
@@ -161,7 +262,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
             fn layout() -> #private::ElementType {
                 #inside
-                #private::structure::<Self>(#name, const { &[#(#layouts),*] })
+                #private::structure::<Self>(#name, #compares, const { &[#(#layouts),*] })
             }
         }
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.

@@ -1,12 +1,12 @@
 //! The Rust item that comes out: the impl of the trait, the user's bodies untouched, the CUDA text beside them.
 
 use crate::attribute::Laws;
-use crate::lower::Lowered;
+use crate::lower::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{FnArg, Ident, parse_quote};
+use syn::{FnArg, Ident, Member, Path, parse_quote};
 
 /// The item. After an error there is no text, and the impl exists all the same, so that nothing else fails for want of it.
 pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
@@ -37,10 +37,20 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
     let output = if find(operator, "project").is_some() || same(output, state) { output } else { state };
     let source = source(operator, lowered);
-    let parameters = operator.reads_self.then(|| {
-        let bytes = quote_spanned!(self_ty.span()=> #krate::__private::bytes_of(self));
+    let parameters = (!operator.fields.is_empty()).then(|| {
+        let fields = operator.fields.iter().map(|member| {
+            let name = match member {
+                Member::Named(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
+                Member::Unnamed(index) => index.index.to_string(),
+            };
+            // At the field's own span, so that rustc points at it.
+            let field = quote_spanned!(member.span()=> &self.#member);
+            quote!(.with(#name, #field))
+        });
         quote! {
-            fn parameters(&self) -> #krate::__private::Vec<u8> { #bytes }
+            fn parameters(&self) -> #krate::__private::Parameters {
+                <#krate::__private::Parameters as #krate::__private::Default>::default() #(#fields)*
+            }
         }
     });
     // The trait has a function for it. Bodies that name the constant have it from here.
@@ -128,44 +138,77 @@ fn function(function: &Function) -> TokenStream {
 }
 
 fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
-    let Operator { krate, name, self_ty, .. } = operator;
+    let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
-    let functions = lowered.unwrap_or_default().iter().map(|function| {
-        let Lowered { name, parameters, body, uses, .. } = function;
+    let lowered = lowered.unwrap_or_default();
+    let callees = callees(krate, lowered);
+    let functions = lowered.iter().map(|function| {
         // The trait says which types these are; rustc has compared them with those that the user wrote.
-        let (takes, returns) = match name.as_str() {
+        let (takes, returns) = match function.name.as_str() {
             "lift" => (quote!(Self::Input), quote!(Self::State)),
             "project" => (quote!(Self::State), quote!(Self::Output)),
             _ => (quote!(Self::State), quote!(Self::State)),
         };
-        let body = body.to_tokens(krate);
-        quote! {
-            #private::Function {
-                name: #name,
-                parameters: &[#((#parameters, #private::layout::<#takes>)),*],
-                returns: #private::layout::<#returns>,
-                body: #body,
-                uses: &[#(#uses),*],
-            }
-        }
+        let takes = vec![takes; function.parameters.len()];
+        function_text(krate, &function.name, function, &takes, &returns)
     });
-    let parameters = match operator.reads_self {
-        true => quote_spanned!(self_ty.span()=> #private::Some(#private::layout::<Self>)),
-        false => quote!(#private::None),
-    };
     // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
-    let bindings = lowered.unwrap_or_default().iter().flat_map(|function| &function.bindings);
+    let bindings = lowered.iter().flat_map(|function| &function.bindings);
     quote! {
-        #[allow(unused_variables, clippy::all)]
+        #[allow(unused, non_camel_case_types, clippy::all)]
         fn source(&self) -> #private::OpSource {
+            #callees
             #(let #bindings = ();)*
-            #private::operator(
-                self,
-                #name,
-                #parameters,
-                const { &[#(#functions),*] },
-                #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
-            )
+            #private::operator(self, #name, const { &[#(#functions),*] })
         }
+    }
+}
+
+/// A function's text as a constant; `takes` and `returns` are its types.
+pub(crate) fn function_text(
+    krate: &Path,
+    name: &str,
+    function: &Lowered,
+    takes: &[TokenStream],
+    returns: &TokenStream,
+) -> TokenStream {
+    let private = quote!(#krate::__private);
+    let Lowered { parameters, body, uses, .. } = function;
+    let body = body.to_tokens(krate);
+    quote! {
+        #private::Function {
+            name: #name,
+            parameters: &[#((#parameters, #private::layout::<#takes>)),*],
+            returns: #private::layout::<#returns>,
+            body: #body,
+            uses: &[#(#uses),*],
+            file: || #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
+        }
+    }
+}
+
+/// The names under which the text finds the functions that are called.
+///
+/// `use` brings a function and, if it is marked, the type of the same name. Where it is not, the name means the type from the
+/// module, which a glob brings only for want of another: so the error is that the function is not marked.
+pub(crate) fn callees(krate: &Path, lowered: &[Lowered]) -> TokenStream {
+    let mut found: Vec<&Callee> = Vec::new();
+    for callee in lowered.iter().flat_map(|function| &function.callees) {
+        if !found.iter().any(|known| known.alias == callee.alias) {
+            found.push(callee);
+        }
+    }
+    if found.is_empty() {
+        return TokenStream::new();
+    }
+    let aliases: Vec<_> = found.iter().map(|callee| &callee.alias).collect();
+    let unmarked = quote!(#krate::__private::UnmarkedFunction);
+    let imports = found.iter().map(|Callee { path, alias }| quote!(use #path as #alias;));
+    quote! {
+        mod scan_unmarked {
+            #(pub type #aliases = #unmarked;)*
+        }
+        use scan_unmarked::*;
+        #(#imports)*
     }
 }

@@ -1,4 +1,4 @@
-//! `#[scan_op]` and `#[scan_element]`: a Rust operator as CUDA text.
+//! `#[scan_op]`, `#[scan_fn]` and `#[scan_element]`: a Rust operator as CUDA text.
 //!
 //! Use these through the crate `scan-runtime`, which re-exports them beside the traits that they implement.
 //!
@@ -12,6 +12,7 @@ mod check;
 mod element;
 mod emit;
 mod errors;
+mod helper;
 mod lower;
 mod methods;
 mod operator;
@@ -38,13 +39,15 @@ use proc_macro::TokenStream;
 ///
 /// - `type Element = T;` for what is read, combined and written; or `type Input`, `type State` and `type Output` with
 ///   `fn lift(x: Input) -> State` and `fn project(s: State) -> Output` where they differ.
-/// - `const IDENTITY: T = …;`, the value that changes nothing when it is combined with another. Rust evaluates it.
-/// - `fn combine(a: T, b: T) -> T`. The functions may take `&self`; where one reads `self.field`, the operator's own
-///   fields are handed to the kernels as parameters, and the operator must be a `#[scan_element]` itself.
+/// - `const IDENTITY: T = …;`, the value that changes nothing when it is combined with another. Rust evaluates it. Leave it
+///   out where there is none.
+/// - `fn combine(a: T, b: T) -> T`. The functions may take `&self`; fields that one reads, as `self.field`, are handed to the
+///   kernels at every launch. Such a field is an element, or a `Table` of many items in device memory. Other values in it
+///   compile nothing.
 ///
 /// # The function form
 ///
-/// `#[scan_op(identity = …)]` on `fn name(a: T, b: T) -> T` leaves a unit struct of that name behind, which is the operator.
+/// `#[scan_op(identity = …)]`, or `#[scan_op]` where there is none, on `fn name(a: T, b: T) -> T` leaves a unit struct of that name behind, which is the operator.
 ///
 /// # Options
 ///
@@ -57,8 +60,8 @@ use proc_macro::TokenStream;
 ///
 /// # The language
 ///
-/// Numbers, `bool`, arrays and `#[scan_element]` structs; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
-/// ranges, early `return`; the numeric methods. It means on the GPU what it means in Rust: integers wrap, shift counts
+/// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
+/// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. It means on the GPU what it means in Rust: integers wrap, shift counts
 /// are masked, `as` saturates, floats are not contracted. What is outside the language is an error at the expression.
 ///
 /// # Numbers
@@ -97,7 +100,34 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     operator::scan_op(options.into(), item.into()).into()
 }
 
-/// Makes a struct an element that a scan can read, combine and write.
+/// Makes a function one that operators can call, and other such functions.
+///
+/// ```ignore
+/// #[scan_fn]
+/// fn gcd(a: u64, b: u64) -> u64 {
+///     let (mut a, mut b) = (a, b);
+///     while b != 0 {
+///         let r = a % b;
+///         a = b;
+///         b = r;
+///     }
+///     a
+/// }
+///
+/// #[scan_op(identity = 0)]
+/// fn common_divisor(a: u64, b: u64) -> u64 { gcd(a, b) }
+/// ```
+///
+/// The function itself stays as it is. It takes and returns elements by value, and its body is of the same language as that
+/// of an [operator](macro@scan_op). It is found by its path, `helpers::gcd(a, b)`, also in other crates; a type or module of the
+/// same name cannot stand beside it. A generic function is called with its generic arguments: `first::<f32, 4>(x)`. A function
+/// cannot call itself, not through others either. `crate = path` is an option, as for `#[scan_op]`.
+#[proc_macro_attribute]
+pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
+    helper::scan_fn(options.into(), item.into()).into()
+}
+
+/// Makes a struct, or an enum without fields, an element that a scan can read, combine and write.
 ///
 /// ```ignore
 /// #[scan_element]
@@ -108,6 +138,11 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// The struct gets `#[repr(C)]` unless it has a `repr`, and `ScanElement` and cudarc's `DeviceRepr` are implemented for it.
 /// Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. It must
 /// be `Copy` and at most 256 bytes long. `crate = path` is an option, as for `#[scan_op]`.
+///
+/// `==` compares two of them in an operator where the attribute sees `#[derive(PartialEq)]`, which stands below it then.
+///
+/// An enum is stored as its number. It gets `#[repr(u8)]` (`u16` if it has more variants than that has values) unless it has a
+/// `repr` of its own, which it needs where it says its numbers.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     element::scan_element(options.into(), item.into()).into()

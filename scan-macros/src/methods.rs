@@ -125,7 +125,7 @@ pub(crate) fn unknown(name: &str) -> String {
     }
     let mut near: Vec<(usize, &str)> = METHODS
         .iter()
-        .map(|(known, _)| (distance(name, known), *known))
+        .map(|(known, _)| (if swapped(name, known) { 1 } else { distance(name, known) }, *known))
         .filter(|(distance, known)| *distance <= known.len().max(name.len()).div_ceil(3))
         .collect();
     near.sort();
@@ -136,6 +136,16 @@ pub(crate) fn unknown(name: &str) -> String {
             format!("no method `{name}` in an operator: did you mean {}?", near.join(", "))
         }
     }
+}
+
+/// Whether the words have the same letters, in another order.
+fn swapped(a: &str, b: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
 }
 
 /// How many letters must be put in, taken out or changed to make one word the other.
@@ -170,6 +180,7 @@ mod tests {
         assert!(unknown("sqr").contains("`sqrt`"), "{}", unknown("sqr"));
         assert!(unknown("maximum").contains("write the arithmetic out"), "{}", unknown("maximum"));
         assert!(unknown("leading_zero").contains("did you mean `leading_zeros`"), "{}", unknown("leading_zero"));
+        assert!(unknown("pwo").contains("did you mean `pow`"), "{}", unknown("pwo"));
         assert!(unknown("checked_add").contains("saturating_add"));
     }
 

@@ -5,7 +5,7 @@ use crate::errors::Errors;
 use crate::{attribute, check, emit, lower, parse};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Attribute, Block, Expr, Generics, Ident, Path, Signature, Type, Visibility};
+use syn::{Attribute, Block, Expr, Generics, Ident, Member, Path, Signature, Type, Visibility};
 
 /// An operator as the user wrote it, in either form.
 pub(crate) struct Operator {
@@ -28,8 +28,8 @@ pub(crate) struct Operator {
     /// The type that the user gave the identity, and its value.
     pub(crate) identity: Option<(Type, Expr)>,
     pub(crate) functions: Vec<Function>,
-    /// Whether a function reads the operator's own fields.
-    pub(crate) reads_self: bool,
+    /// The operator's own fields that a function reads.
+    pub(crate) fields: Vec<Member>,
     /// Whether a function names `Self::IDENTITY`.
     pub(crate) names_identity: bool,
     /// The test of its laws, where one is wanted.
@@ -43,7 +43,7 @@ pub(crate) struct Declare {
     pub(crate) ident: Ident,
 }
 
-/// `combine`, `lift` or `project`.
+/// `combine`, `lift` or `project`, or a function that they call.
 pub(crate) struct Function {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) signature: Signature,

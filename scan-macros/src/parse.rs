@@ -1,6 +1,7 @@
 //! The item: an impl block or a function, to an [`Operator`].
 
 use crate::attribute::Options;
+use crate::check::PRIMITIVES;
 use crate::errors::Errors;
 use crate::methods;
 use crate::operator::{Declare, Function, Operator};
@@ -8,7 +9,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
-use syn::{Expr, GenericParam, Ident, ImplItem, Item, ItemFn, ItemImpl, Path, Type, parse_quote};
+use syn::{Expr, GenericParam, Ident, ImplItem, Item, ItemFn, ItemImpl, Member, Path, Type, parse_quote};
 
 /// The outline of the operator, or `None` where the item has none.
 pub(crate) fn operator(options: Options, item: TokenStream, errors: &mut Errors) -> Option<Operator> {
@@ -59,7 +60,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     }
     ElementIsState.visit_item_impl_mut(&mut item);
 
-    let name = type_name(&item.self_ty, errors)?;
+    let name = type_name(&item.self_ty, errors);
     let mut types: [Option<Type>; 4] = [None, None, None, None];
     let mut type_names: [Option<Ident>; 4] = [None, None, None, None];
     let mut identity = None;
@@ -126,15 +127,6 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     if !same(&output, &state) && !has("project") {
         errors.at(output_name.to_token_stream(), missing("State", "Output", "project", &state, &output));
     }
-    if identity.is_none() && typed {
-        errors.at(
-            &self_ty,
-            format!(
-                "`{name}` has no identity: add `const IDENTITY: {} = …;`, the value that changes nothing when combined",
-                quote!(#state)
-            ),
-        );
-    }
     if !has("combine") && typed {
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
     }
@@ -153,7 +145,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         output,
         identity,
         functions,
-        reads_self: reads.fields,
+        fields: reads.fields,
         names_identity: reads.identity,
         laws: options.laws,
     })
@@ -181,19 +173,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         return None;
     };
     let state = (**state).clone();
-    let identity = match options.identity {
-        Some((_, identity)) => Some((state.clone(), identity)),
-        None => {
-            errors.at(
-                &ident,
-                format!(
-                    "`{ident}` has no identity: write `#[scan_op(identity = …)]` with the `{}` that changes nothing when combined",
-                    quote!(#state)
-                ),
-            );
-            None
-        }
-    };
+    let identity = options.identity.map(|(_, identity)| (state.clone(), identity));
     let mut signature = item.sig;
     signature.ident = Ident::new("combine", ident.span());
     let krate = options.krate;
@@ -210,20 +190,21 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         state,
         identity,
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
-        reads_self: false,
+        fields: Vec::new(),
         names_identity: false,
         laws: options.laws,
     })
 }
 
-fn type_name(ty: &Type, errors: &mut Errors) -> Option<String> {
-    match ty {
+fn type_name(ty: &Type, errors: &mut Errors) -> String {
+    let name = match ty {
         Type::Path(path) => path.path.segments.last().map(|last| last.ident.to_string()),
         _ => {
             errors.at(ty, "implement `ScanOp` for a struct of your own");
             None
         }
-    }
+    };
+    name.unwrap_or_default()
 }
 
 /// `Self::Element` is the user's word; the trait has `State`, which is the same type.
@@ -245,15 +226,21 @@ impl VisitMut for ElementIsState {
 /// What the bodies read of the operator.
 #[derive(Default)]
 struct Reads {
-    /// `self`
-    fields: bool,
+    /// `self.field`
+    fields: Vec<Member>,
     /// `Self::IDENTITY`
     identity: bool,
 }
 
 impl<'ast> Visit<'ast> for Reads {
+    fn visit_expr_field(&mut self, field: &'ast syn::ExprField) {
+        match &*field.base {
+            Expr::Path(path) if path.path.is_ident("self") => self.add(&field.member),
+            _ => visit::visit_expr_field(self, field),
+        }
+    }
+
     fn visit_path(&mut self, path: &'ast Path) {
-        self.fields |= path.is_ident("self");
         let names: Vec<&Ident> = path.segments.iter().map(|segment| &segment.ident).collect();
         self.identity |= matches!(names.as_slice(), [own, name] if *own == "Self" && *name == "IDENTITY");
         visit::visit_path(self, path);
@@ -269,8 +256,28 @@ impl Reads {
     fn visit_condition(&mut self, condition: &Expr) {
         let mut inner = Reads::default();
         inner.visit_expr(condition);
-        self.fields |= inner.fields;
+        inner.fields.iter().for_each(|field| self.add(field));
         self.identity |= inner.identity;
+    }
+
+    fn add(&mut self, field: &Member) {
+        if !self.fields.contains(field) {
+            self.fields.push(field.clone());
+        }
+    }
+}
+
+/// Whether what is called belongs to a primitive type, or to a type parameter.
+pub(crate) fn is_of_type(path: &Path) -> bool {
+    match path.segments.first() {
+        Some(first) if path.segments.len() == 3 && first.ident == "half" => {
+            PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
+        }
+        Some(first) if path.segments.len() == 2 => {
+            let first = first.ident.to_string();
+            PRIMITIVES.contains(&first.as_str()) || first.starts_with(|first: char| first.is_uppercase())
+        }
+        _ => false,
     }
 }
 

@@ -13,10 +13,12 @@ pub(crate) enum Piece {
     Name(String),
     /// A Rust type.
     Type(TokenStream),
-    /// A Rust expression, evaluated by Rust.
-    Constant(TokenStream),
-    /// A struct expression.
-    Struct { ty: TokenStream, fields: Vec<(String, Text)>, base: Option<Text> },
+    /// A Rust expression, evaluated by Rust, and its name if it is a constant that has one.
+    Constant { value: TokenStream, name: Option<String> },
+    /// A struct expression; without a type, that of the field in which it stands.
+    Struct { ty: Option<TokenStream>, fields: Vec<(String, Text)>, base: Option<Text> },
+    /// A function that is called, by the type that carries its text.
+    Call(TokenStream),
     /// The user's line of what follows.
     Line(usize),
 }
@@ -81,7 +83,14 @@ impl Piece {
             Piece::Text(text) => quote!(#part::Text(#text)),
             Piece::Name(name) => quote!(#part::Name(#name)),
             Piece::Type(ty) => quote!(#part::Type(#private::layout::<#ty>)),
-            Piece::Constant(value) => quote!(#part::Constant(|| #private::constant(#value))),
+            Piece::Constant { value, name } => {
+                let name = match name {
+                    Some(name) => quote!(#private::Some(#name)),
+                    None => quote!(#private::None),
+                };
+                quote!(#part::Constant(|| #private::constant(#value, #name)))
+            }
+            Piece::Call(callee) => quote!(#part::Call(&<#callee as #private::ScanFn>::NOT_RECURSIVE)),
             Piece::Struct { ty, fields, base } => {
                 let fields = fields.iter().map(|(name, value)| {
                     let value = value.to_tokens(krate);
@@ -94,7 +103,11 @@ impl Piece {
                     }
                     None => quote!(#private::None),
                 };
-                quote!(#part::Struct { ty: #private::layout::<#ty>, fields: &[#(#fields),*], base: #base })
+                let ty = match ty {
+                    Some(ty) => quote!(#private::Some(#private::layout::<#ty>)),
+                    None => quote!(#private::None),
+                };
+                quote!(#part::Struct { ty: #ty, fields: &[#(#fields),*], base: #base })
             }
             Piece::Line(line) => {
                 let line = u32::try_from(*line).unwrap_or(u32::MAX);

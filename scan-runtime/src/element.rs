@@ -5,8 +5,9 @@ use scan_codegen::{ElementType, Primitive};
 
 /// A plain-data type that lies in memory the same way on the host and on the GPU.
 ///
-/// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs become elements by
-/// `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`).
+/// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs and enums without
+/// fields become elements by `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`; of an enum,
+/// `repr(u8)`).
 ///
 /// What is stored can be smaller than what is combined:
 ///
@@ -43,10 +44,15 @@ use scan_codegen::{ElementType, Primitive};
 /// The implementor vouches that [`layout`](ScanElement::layout) tells the true size, alignment and field offsets of
 /// `Self`, and that every value which a scan's operator can produce on the GPU is a valid `Self`.
 /// `#[scan_element]` sees to both; there is no reason to implement this by hand.
+///
+/// Of `bool` and of enums not every bit pattern is valid. The operator language makes a `bool` only by comparison and logic, and
+/// an enum only by naming a variant; it has no cast to either. So an operator makes valid values of valid ones. Host slices
+/// hold valid values, and so do device slices that `cudarc`'s safe functions made: only its `unsafe` ones leave device memory
+/// uninitialised or take a pointer for a slice, and their caller vouches for what lies there.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element that a scan can work on",
     label = "not a scan element",
-    note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs marked `#[scan_element]`"
+    note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
 )]
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The layout, as Rust laid the type out in memory.
@@ -97,7 +103,9 @@ pub fn bytes_of<T: ScanElement>(value: &T) -> Vec<u8> {
 fn copy_fields(layout: &ElementType, from: *const u8, to: &mut [u8]) {
     use scan_codegen::ElementKind::*;
     match &layout.kind {
-        Primitive(_) => {
+        // Tables are no elements; their layout never comes here.
+        Table { .. } => {}
+        Primitive(_) | Enum { .. } => {
             // SAFETY: `from` points at a live value of this layout, and `to` has room for its `size` bytes.
             unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), layout.size) }
         }

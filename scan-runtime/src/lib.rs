@@ -46,6 +46,7 @@ pub mod laws;
 pub mod nvrtc;
 mod op;
 pub mod ops;
+mod parameters;
 mod reduce;
 mod scan;
 mod scanner;
@@ -57,13 +58,14 @@ pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
+pub use parameters::{Parameter, Parameters, Table};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
     Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Long, Network, OffsetWidth, Overrides, Pipeline, Plan,
     PlanError, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
-pub use scan_macros::{scan_element, scan_op};
+pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 

@@ -2,9 +2,9 @@
 
 use scan_codegen::OpSource;
 
-use crate::ScanElement;
+use crate::{Parameters, ScanElement};
 
-/// An associative operator, with its identity, that a scan applies.
+/// An associative operator that a scan applies, with its identity if it has one.
 ///
 /// Write it through the attribute [`#[scan_op]`](macro@crate::scan_op), which derives the CUDA text from the Rust one and
 /// lets you leave out what is usual:
@@ -42,7 +42,8 @@ pub trait ScanOp: Send + Sync + 'static {
     /// What the scan writes.
     type Output: ScanElement;
 
-    /// The neutral element of [`combine`](ScanOp::combine), if the operator has one in its type.
+    /// The neutral element of [`combine`](ScanOp::combine), if the operator has one in its type. Without it there are inclusive
+    /// scans, exclusive ones from an initial value, and reductions of at least one element or an initial value.
     fn identity(&self) -> Option<Self::State>;
 
     /// Makes a partial result of a single input.
@@ -57,9 +58,9 @@ pub trait ScanOp: Send + Sync + 'static {
     /// The operator's CUDA text. `#[scan_op]` writes this.
     fn source(&self) -> OpSource;
 
-    /// The bytes of the operator's own fields, which the kernels are given; empty where it has none.
+    /// The operator's own fields that its functions read, which the kernels are given at every launch.
     /// `#[scan_op]` writes this where the operator reads `self`.
-    fn parameters(&self) -> Vec<u8> {
-        Vec::new()
+    fn parameters(&self) -> Parameters {
+        Parameters::default()
     }
 }

@@ -4,7 +4,11 @@
 //! user's program data and hardly any code.
 
 pub use crate::element::bytes_of;
-pub use scan_codegen::{ElementType, OpSource, source_path};
+pub use crate::parameters::{Parameter, Parameters};
+pub use scan_codegen::{ElementType, OpSource, Primitive, source_path};
+pub use std::any::TypeId;
+pub use std::default::Default;
+pub use std::marker::PhantomData;
 pub use std::mem::{offset_of, size_of};
 pub use std::option::Option::{self, None, Some};
 pub use std::result::Result::Ok;
@@ -14,6 +18,7 @@ pub use std::{assert, file, option_env, vec};
 
 use crate::{ScanElement, ScanOp};
 use scan_codegen::{ElementKind, Field, FunctionSource, Piece};
+use std::collections::HashMap;
 
 /// What the test of an operator's laws returns.
 pub type LawsResult = Result<(), Box<dyn std::error::Error>>;
@@ -34,21 +39,49 @@ pub enum Part {
     Constant(fn() -> Piece),
     /// A struct expression.
     Struct {
-        /// The struct.
-        ty: Layout,
+        /// The struct; `None` for that of the field in which it stands.
+        ty: Option<Layout>,
         /// Its fields, in the order in which the user wrote them.
         fields: &'static [(&'static str, &'static [Part])],
         /// Whence the other fields come.
         base: Option<&'static [Part]>,
     },
+    /// The name of a function that is called.
+    Call(&'static Callee),
     /// The user's line of what follows.
     Line(u32),
 }
 
-/// A function of an operator.
+/// A function that operators can call: what `#[scan_fn]` makes beside it, under the same name.
+#[diagnostic::on_unimplemented(
+    message = "an operator can only call functions that are marked `#[scan_fn]`",
+    label = "not marked `#[scan_fn]`",
+    note = "mark the function: `#[scan_fn]` on the line before its `fn`"
+)]
+pub trait ScanFn: 'static {
+    /// Its text, which holds those of the functions that it calls: so none of them can call it in turn.
+    const NOT_RECURSIVE: Callee;
+}
+
+/// Stands for a function that is not marked.
+#[derive(Debug)]
+pub struct UnmarkedFunction;
+
+/// A function that operators can call.
+#[derive(Clone, Copy, Debug)]
+pub struct Callee {
+    /// Which one it is, generic arguments included.
+    pub id: fn() -> TypeId,
+    /// Its generic arguments, as parts of a C++ name.
+    pub arguments: fn() -> Vec<String>,
+    /// Its text.
+    pub function: Function,
+}
+
+/// A function of an operator, or one that it calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// `combine`, `lift` or `project`.
+    /// `combine`, `lift` or `project`, or the name of what is called.
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [(&'static str, Layout)],
@@ -58,6 +91,8 @@ pub struct Function {
     pub body: &'static [Part],
     /// Parts of the prelude that they need.
     pub uses: &'static [&'static str],
+    /// The user's file.
+    pub file: fn() -> String,
 }
 
 /// The layout of an element.
@@ -66,18 +101,30 @@ pub fn layout<T: ScanElement>() -> ElementType {
 }
 
 /// The layout of a struct of these fields: name, offset, layout.
-pub fn structure<T>(name: String, fields: &[(&str, usize, Layout)]) -> ElementType {
-    structure_of(name, size_of::<T>(), align_of::<T>(), fields)
+pub fn structure<T>(name: String, compares: bool, fields: &[(&str, usize, Layout)]) -> ElementType {
+    structure_of(name, compares, size_of::<T>(), align_of::<T>(), fields)
 }
 
-fn structure_of(name: String, size: usize, align: usize, fields: &[(&str, usize, Layout)]) -> ElementType {
+fn structure_of(
+    name: String,
+    compares: bool,
+    size: usize,
+    align: usize,
+    fields: &[(&str, usize, Layout)],
+) -> ElementType {
     let field = |&(name, offset, layout): &(&str, usize, Layout)| Field { name: name.to_owned(), offset, ty: layout() };
-    ElementType { name, size, align, kind: ElementKind::Struct(fields.iter().map(field).collect()) }
+    ElementType { name, size, align, kind: ElementKind::Struct(fields.iter().map(field).collect()), compares }
 }
 
-/// A constant of the user's, evaluated by Rust.
-pub fn constant<T: ScanElement>(value: T) -> Piece {
-    Piece::Constant { ty: T::layout(), bytes: bytes_of(&value) }
+/// The layout of an enum: the type of its number, and its variants.
+pub fn enumeration(name: &str, repr: Primitive, variants: &[(&str, i128)]) -> ElementType {
+    let variant = |&(name, number): &(&str, i128)| (name.to_owned(), number);
+    ElementType::enumeration(name.to_owned(), repr, variants.iter().map(variant).collect())
+}
+
+/// A constant of the user's, evaluated by Rust; its name where it has one.
+pub fn constant<T: ScanElement>(value: T, name: Option<&'static str>) -> Piece {
+    Piece::Constant { ty: T::layout(), bytes: bytes_of(&value), name }
 }
 
 /// A constant argument of a generic type, as a part of a C++ name.
@@ -87,47 +134,70 @@ pub fn const_name(value: impl std::fmt::Display) -> String {
 }
 
 /// An operator's source.
-pub fn operator<Op: ScanOp>(
-    op: &Op,
-    name: &str,
-    parameters: Option<Layout>,
-    functions: &[Function],
-    file: String,
-) -> OpSource {
+pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
+    let mut texts = Texts::default();
+    let functions = functions.iter().map(|function| texts.function(function, function.name.to_owned())).collect();
     OpSource {
         name: name.to_owned(),
         input: Op::Input::layout(),
         state: Op::State::layout(),
         output: Op::Output::layout(),
         identity: op.identity().map(|identity| bytes_of(&identity)),
-        parameters: parameters.map(|layout| layout()),
-        functions: functions.iter().map(|function| function_source(function, &file)).collect(),
+        parameters: op.parameters().layout(name),
+        functions,
+        helpers: texts.helpers,
     }
 }
 
-fn function_source(function: &Function, file: &str) -> FunctionSource {
-    FunctionSource {
-        name: function.name.to_owned(),
-        parameters: function.parameters.iter().map(|(name, layout)| ((*name).to_owned(), layout())).collect(),
-        returns: (function.returns)(),
-        body: pieces(function.body),
-        file: file.to_owned(),
-        uses: function.uses.to_vec(),
-    }
+/// The texts of functions, and of those that they call: each once, after those that it calls itself.
+#[derive(Default)]
+struct Texts {
+    helpers: Vec<FunctionSource>,
+    places: HashMap<TypeId, usize>,
 }
 
-fn pieces(parts: &[Part]) -> Vec<Piece> {
-    let piece = |part: &Part| match *part {
-        Part::Text(text) => Piece::Text(text),
-        Part::Name(name) => Piece::Name(name),
-        Part::Type(layout) => Piece::Type(layout()),
-        Part::Constant(value) => value(),
-        Part::Struct { ty, fields, base } => Piece::Struct {
-            ty: ty(),
-            fields: fields.iter().map(|(name, value)| (*name, pieces(value))).collect(),
-            base: base.map(pieces),
-        },
-        Part::Line(line) => Piece::Line(line),
-    };
-    parts.iter().map(piece).collect()
+impl Texts {
+    fn function(&mut self, function: &Function, name: String) -> FunctionSource {
+        FunctionSource {
+            name,
+            parameters: function.parameters.iter().map(|(name, layout)| ((*name).to_owned(), layout())).collect(),
+            returns: (function.returns)(),
+            body: self.pieces(function.body),
+            file: (function.file)(),
+            uses: function.uses.to_vec(),
+        }
+    }
+
+    fn pieces(&mut self, parts: &[Part]) -> Vec<Piece> {
+        parts.iter().map(|part| self.piece(part)).collect()
+    }
+
+    fn piece(&mut self, part: &Part) -> Piece {
+        match *part {
+            Part::Text(text) => Piece::Text(text),
+            Part::Name(name) => Piece::Name(name),
+            Part::Type(layout) => Piece::Type(layout()),
+            Part::Constant(value) => value(),
+            Part::Struct { ty, fields, base } => Piece::Struct {
+                ty: ty.map(|layout| layout()),
+                fields: fields.iter().map(|(name, value)| (*name, self.pieces(value))).collect(),
+                base: base.map(|base| self.pieces(base)),
+            },
+            Part::Call(callee) => Piece::Helper(self.helper(callee)),
+            Part::Line(line) => Piece::Line(line),
+        }
+    }
+
+    fn helper(&mut self, callee: &Callee) -> usize {
+        let id = (callee.id)();
+        if let Some(place) = self.places.get(&id) {
+            return *place;
+        }
+        let mut name = vec![callee.function.name.to_owned()];
+        name.extend((callee.arguments)());
+        let helper = self.function(&callee.function, name.join("_"));
+        self.helpers.push(helper);
+        self.places.insert(id, self.helpers.len() - 1);
+        self.helpers.len() - 1
+    }
 }

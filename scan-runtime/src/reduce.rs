@@ -67,7 +67,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     ///
     /// # Errors
     ///
-    /// [`PlanError::NoIdentity`] for no elements, no initial value and no identity, and whatever else can go wrong.
+    /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
         self.plan()?;
         match &self.scanner.engine {
@@ -87,7 +87,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     /// The result for no elements.
     fn of_nothing(&self) -> Result<Op::Output, Error> {
         let sum = self.initial_value.or_else(|| self.op.identity());
-        let nothing = || PlanError::NoIdentity { operator: self.op.source().name };
+        let nothing = || PlanError::NoElements { operator: self.op.source().name };
         Ok(self.op.project(sum.ok_or_else(nothing)?))
     }
 
@@ -156,7 +156,7 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
     /// # Errors
     ///
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
-    /// [`PlanError::NoIdentity`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
+    /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
     /// whatever else can go wrong.
     pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         self.reduce.scanner.device_of(self.stream)?;

@@ -18,10 +18,35 @@ struct Letters {
 
 #[scan_element]
 #[derive(Clone, Copy)]
-enum Kind {
-    First,
-    Second,
+enum Shape {
+    Circle(f32),
+    Square { side: f32 },
 }
+
+#[scan_element]
+#[derive(Clone, Copy)]
+enum Numbered {
+    First = 1,
+    Last = 1000,
+}
+
+#[scan_element]
+#[repr(C)]
+#[derive(Clone, Copy)]
+enum OfC {
+    First,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+enum Generic<T> {
+    First,
+    Second(T),
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+enum Never {}
 
 #[scan_element]
 #[derive(Clone, Copy)]

@@ -2,10 +2,6 @@ use scan_runtime::{ScanOp, scan_op};
 
 struct Outside;
 
-fn helper(x: f32) -> f32 {
-    x
-}
-
 #[scan_op]
 impl ScanOp for Outside {
     type Element = f32;
@@ -22,7 +18,6 @@ impl ScanOp for Outside {
         const TWO: f32 = 2.0;
         let s = a.sqr();
         let m = a.max(b, b);
-        let h = helper(a);
         let u = unsafe { *r };
         let o = if let 1 = 1 { a } else { b };
         let c = b.checked_add(a);

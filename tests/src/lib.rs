@@ -29,6 +29,7 @@
 pub mod emulator;
 pub mod explain;
 pub mod gallery;
+pub mod items;
 mod nvrtc;
 pub mod operators;
 pub mod pip;

@@ -60,3 +60,22 @@ fn mistakes_are_found() {
         assert_eq!(report.failures.contains(operator), wrong, "{operator}:\n{}", report.failures);
     }
 }
+
+#[test]
+fn items_mean_what_the_rust_means() {
+    let report = language::items().run("items");
+    assert!(report.failures.is_empty(), "{} of {} values differ:\n{}", report.wrong, report.compared, report.failures);
+    assert!(report.compared > 15_000, "only {} values were compared", report.compared);
+}
+
+#[test]
+fn items_compile_for_a_gpu() {
+    scan_tests::nvrtc().unwrap();
+    let kernels = language::items().kernels();
+    assert!(kernels.len() > 15, "only {}", kernels.len());
+    for kernel in kernels {
+        let compiled = nvrtc::compile(&kernel, "operator", Architecture { major: 8, minor: 0 });
+        let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
+        assert!(compiled.log.is_empty(), "{}: {}", kernel.name, compiled.log);
+    }
+}

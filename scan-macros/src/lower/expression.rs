@@ -1,7 +1,7 @@
 //! Expressions.
 
-use super::{Lowerer, Rank, Sink, Typing, Value, purity};
-use crate::parse::method_of_type;
+use super::{Callee, Lowerer, Rank, Sink, Typing, Value, purity};
+use crate::parse::{is_of_type, method_of_type};
 use crate::text::{Piece, Text};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -86,11 +86,16 @@ impl Lowerer<'_> {
 
     /// Several operands, evaluated from left to right.
     pub(super) fn operands(&mut self, exprs: &[&Expr]) -> Vec<Value> {
+        self.operands_of(exprs, |_| None)
+    }
+
+    /// The same, with the types that their places ask for.
+    fn operands_of<'t>(&mut self, exprs: &[&Expr], expected: impl Fn(usize) -> Option<&'t Type>) -> Vec<Value> {
         let ordered = exprs.iter().any(|expr| purity::has_effects(expr));
         let last = exprs.len().saturating_sub(1);
         let mut values = Vec::new();
         for (index, expr) in exprs.iter().enumerate() {
-            let value = self.expr(expr, None);
+            let value = self.expr(expr, expected(index));
             let constant = matches!(expr, Expr::Lit(_));
             if ordered && index < last && value.is_typed() && !constant {
                 let text = self.spill("operand", value);
@@ -109,7 +114,8 @@ impl Lowerer<'_> {
         {
             return Value::typed(binding.place.clone(), Rank::Postfix);
         }
-        Value::typed(self.constant(path.to_token_stream()), Rank::Postfix)
+        let name = path.path.segments.last().map(|last| super::scope::plain(&last.ident));
+        Value::typed(Text::of(Piece::Constant { value: path.to_token_stream(), name }), Rank::Postfix)
     }
 
     fn unary(&mut self, unary: &ExprUnary) -> Value {
@@ -275,6 +281,8 @@ impl Lowerer<'_> {
         };
         if let Some((known, _)) = crate::methods::find(name) {
             self.uses.insert(known);
+        } else if name == "len" {
+            self.uses.extend(["len", "index"]);
         }
         let mut text = receiver.at_least(Rank::Postfix).add(format!(".{name}("));
         for (index, argument) in arguments.into_iter().enumerate() {
@@ -286,7 +294,7 @@ impl Lowerer<'_> {
 
     fn call(&mut self, call: &ExprCall, expected: Option<&Type>) -> Value {
         let Expr::Path(function) = &*call.func else {
-            self.errors.at(&call.func, "outside the operator language: only numeric methods are called");
+            self.errors.at(&call.func, "outside the operator language: a function is called by its name");
             return Value::error();
         };
         let path = &function.path;
@@ -296,6 +304,9 @@ impl Lowerer<'_> {
             let names = (0..exprs.len()).map(|index| index.to_string()).collect();
             let ty = struct_type(path, expected);
             return self.structure_of(ty, names, &exprs, None);
+        }
+        if !is_of_type(path) {
+            return self.helper_call(path, &exprs);
         }
         let owner = owner(path);
         let mut values = self.operands(&exprs).into_iter();
@@ -321,10 +332,37 @@ impl Lowerer<'_> {
                 self.method(name, receiver, values)
             }
             _ => {
-                self.errors.at(path, "an operator cannot call functions of your own yet: write the body in place");
+                self.errors.at(path, "only numeric methods are called by their type");
                 Value::error()
             }
         }
+    }
+
+    /// A call of a `#[scan_fn]`. What that attribute made of it has the function's own name, among the types.
+    fn helper_call(&mut self, path: &Path, exprs: &[&Expr]) -> Value {
+        let mut values = self.operands(exprs).into_iter();
+        let mut found = path.clone();
+        let mut generics = syn::PathArguments::None;
+        if let Some(last) = found.segments.last_mut() {
+            generics = std::mem::take(&mut last.arguments);
+        }
+        let names: Vec<String> = found.segments.iter().map(|segment| super::scope::plain(&segment.ident)).collect();
+        let mut alias = syn::Ident::new(&format!("scan_fn_{}", names.join("__")), path.span());
+        if let Some(last) = path.segments.last() {
+            alias.set_span(last.ident.span());
+        }
+        if !self.callees.iter().any(|callee| callee.alias == alias) {
+            self.callees.push(Callee { path: found, alias: alias.clone() });
+        }
+        let mut text = Text::of(Piece::Call(quote::quote!(#alias #generics))).add("(");
+        if let Some(first) = values.next() {
+            text.push(first.text);
+        }
+        for value in values {
+            text.push(", ");
+            text.push(value.text);
+        }
+        Value::typed(text.add(")"), Rank::Postfix)
     }
 
     fn structure(&mut self, literal: &ExprStruct, expected: Option<&Type>) -> Value {
@@ -337,7 +375,10 @@ impl Lowerer<'_> {
 
     /// A struct expression; the base is the last of `exprs` where there is one.
     fn structure_of(&mut self, ty: Type, names: Vec<String>, exprs: &[&Expr], base: Option<&Expr>) -> Value {
-        let mut values = self.operands(exprs);
+        // A field knows the type of its value, generic arguments included; rustc tells when the program runs.
+        let field: Type = syn::parse_quote!(_);
+        let fields = names.len();
+        let mut values = self.operands_of(exprs, |index| (index < fields).then_some(&field));
         let base = match base {
             None => None,
             Some(expr) => {
@@ -346,13 +387,15 @@ impl Lowerer<'_> {
             }
         };
         let fields = names.into_iter().zip(values).map(|(name, value)| (name, value.text)).collect();
-        Value::typed(Text::of(Piece::Struct { ty: ty.to_token_stream(), fields, base }), Rank::Postfix)
+        let ty = (!matches!(ty, Type::Infer(_))).then(|| ty.to_token_stream());
+        Value::typed(Text::of(Piece::Struct { ty, fields, base }), Rank::Postfix)
     }
 
     fn array(&mut self, array: &syn::ExprArray, expected: Option<&Type>) -> Value {
         self.uses.insert("index");
         let exprs: Vec<&Expr> = array.elems.iter().collect();
-        let mut values = self.operands(&exprs);
+        let item = item_of(expected);
+        let mut values = self.operands_of(&exprs, |_| item);
         let mut text = match (values.first(), expected) {
             (_, Some(ty @ Type::Array(_))) => self.type_text(ty),
             // `Array{x}` of an array `x` would be that array.
@@ -386,7 +429,7 @@ impl Lowerer<'_> {
     fn repeat(&mut self, repeat: &syn::ExprRepeat, expected: Option<&Type>) -> Value {
         self.uses.insert("index");
         self.uses.insert("repeat");
-        let value = self.expr(&repeat.expr, None);
+        let value = self.expr(&repeat.expr, item_of(expected));
         if let Some(ty @ Type::Array(_)) = expected {
             let text = self.type_text(ty).add("::repeat(").add(value.text).add(")");
             return Value::typed(text, Rank::Postfix);
@@ -400,7 +443,8 @@ impl Lowerer<'_> {
         }
         // Rust evaluates the length, whatever constant it is.
         let length = &repeat.len;
-        let length = Text::of(Piece::Constant(quote::quote!({ let length: usize = #length; length })));
+        let length = quote::quote!({ let length: usize = #length; length });
+        let length = Text::of(Piece::Constant { value: length, name: None });
         let value = self.settled(value);
         Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value).add(")"), Rank::Postfix)
     }
@@ -445,7 +489,7 @@ impl Lowerer<'_> {
             self.lower_to(expr, &Sink::Discard, None);
             return Value::never();
         }
-        if let Some(ty) = expected {
+        if let Some(ty) = expected.filter(|ty| !matches!(ty, Type::Infer(_))) {
             let name = self.scopes.fresh("value");
             self.line(self.type_text(ty).add(" ").add(Text::name(&name)).add(";"));
             self.lower_to(expr, &Sink::Assign(Text::name(&name)), expected);
@@ -554,6 +598,15 @@ fn struct_type(path: &Path, expected: Option<&Type>) -> Type {
     match expected {
         Some(expected) => expected.clone(),
         None => syn::parse_quote!(#path),
+    }
+}
+
+/// The type of an array's items, where that of the array is known.
+fn item_of(array: Option<&Type>) -> Option<&Type> {
+    match array? {
+        Type::Array(array) => Some(&array.elem),
+        field @ Type::Infer(_) => Some(field),
+        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use scope::Scopes;
 use std::collections::BTreeSet;
-use syn::{Expr, ExprRange, FnArg, Ident, ReturnType, Type};
+use syn::{Expr, ExprRange, FnArg, Ident, Path, ReturnType, Type};
 
 /// A function whose body has become CUDA text.
 pub(crate) struct Lowered {
@@ -32,11 +32,24 @@ pub(crate) struct Lowered {
     pub(crate) uses: BTreeSet<&'static str>,
     /// Names in patterns that were taken for new ones. To Rust they are constants where constants of that name exist.
     pub(crate) bindings: Vec<Ident>,
+    /// The functions that it calls.
+    pub(crate) callees: Vec<Callee>,
+}
+
+/// A function that is called: where the user found it, and the name under which the text finds what `#[scan_fn]` made of it.
+pub(crate) struct Callee {
+    pub(crate) path: Path,
+    pub(crate) alias: Ident,
 }
 
 /// Lowers every function of a checked operator.
 pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> Vec<Lowered> {
-    operator.functions.iter().map(|function| Lowerer::new(errors).function(function)).collect()
+    operator.functions.iter().map(|function| self::function(function, errors)).collect()
+}
+
+/// Lowers a checked function.
+pub(crate) fn function(function: &Function, errors: &mut Errors) -> Lowered {
+    Lowerer::new(errors).function(function)
 }
 
 /// How C++ ranks an expression; an operand of a lower rank than its operator needs parentheses.
@@ -127,6 +140,7 @@ struct Lowerer<'a> {
     errors: &'a mut Errors,
     uses: BTreeSet<&'static str>,
     bindings: Vec<Ident>,
+    callees: Vec<Callee>,
     scopes: Scopes,
     /// The statements so far.
     out: Text,
@@ -144,6 +158,7 @@ impl<'a> Lowerer<'a> {
             errors,
             uses: BTreeSet::new(),
             bindings: Vec::new(),
+            callees: Vec::new(),
             scopes: Scopes::default(),
             out: Text::default(),
             depth: 0,
@@ -189,6 +204,7 @@ impl<'a> Lowerer<'a> {
             body: self.out,
             uses: self.uses,
             bindings: self.bindings,
+            callees: self.callees,
         }
     }
 
@@ -219,8 +235,10 @@ impl<'a> Lowerer<'a> {
         Text::of(Piece::Type(ty.to_token_stream()))
     }
 
-    fn constant(&self, tokens: TokenStream) -> Text {
-        Text::of(Piece::Constant(tokens))
+    /// A constant that the user named.
+    fn constant(&self, path: &Path) -> Text {
+        let name = path.segments.last().map(|last| scope::plain(&last.ident));
+        Text::of(Piece::Constant { value: path.to_token_stream(), name })
     }
 
     /// The value for a place that takes its type from it.

@@ -159,7 +159,7 @@ impl Lowerer<'_> {
                 // A capital name without a pattern of its own is a constant to Rust, where one is in scope.
                 if ident.subpat.is_none() && is_constant(&ident.ident) {
                     let name = &ident.ident;
-                    let value = self.constant(quote::quote!(#name));
+                    let value = self.constant(&syn::Path::from(name.clone()));
                     return Some(self.equals(place, value));
                 }
                 self.bindings.push(ident.ident.clone());
@@ -175,7 +175,7 @@ impl Lowerer<'_> {
                 }
             },
             Pat::Path(path) => {
-                let value = self.constant(quote::quote!(#path));
+                let value = self.expr(&Expr::Path(path.clone()), None).text;
                 Some(self.equals(place, value))
             }
             Pat::Range(range) => {

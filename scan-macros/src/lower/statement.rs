@@ -298,7 +298,8 @@ impl Lowerer<'_> {
         };
         // C++ leaves only the innermost loop by itself.
         let name = scope::plain_name(label.as_deref().unwrap_or_default());
-        let after = breaks.then(|| self.scopes.fresh(&format!("after_{name}")));
+        // Where the loop's value is returned, a `break` with that value is the `return`.
+        let after = (breaks && !matches!(sink, Sink::Return)).then(|| self.scopes.fresh(&format!("after_{name}")));
         let next = continues.then(|| self.scopes.fresh(&format!("next_{name}")));
         self.loops.push(Loop { label, after: after.clone(), next: next.clone(), sink, expected: expected.cloned() });
         if let Some(next) = next {

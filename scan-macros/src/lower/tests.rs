@@ -11,13 +11,14 @@ fn shown(text: &Text) -> String {
         match piece {
             Piece::Text(text) => all.push_str(text),
             Piece::Name(name) => all.push_str(name),
-            Piece::Type(tokens) | Piece::Constant(tokens) => {
+            Piece::Type(tokens) | Piece::Constant { value: tokens, .. } | Piece::Call(tokens) => {
                 all.push_str(&format!("‹{}›", tokens.to_string().replace(' ', "")));
             }
             Piece::Struct { ty, fields, base } => {
                 let fields: Vec<String> =
                     fields.iter().map(|(name, value)| format!("{name}: {}", shown(value))).collect();
                 let base = base.as_ref().map(|base| format!(", ..{}", shown(base))).unwrap_or_default();
+                let ty = ty.as_ref().map(ToString::to_string).unwrap_or_default();
                 all.push_str(&format!("‹{ty}›{{{}{base}}}", fields.join(", ")));
             }
             Piece::Line(_) => {}
@@ -146,6 +147,40 @@ fn an_unknown_type_is_asked_for() {
     assert!(errors(quote!(let n = 0; a + n))[0].contains("give it a suffix"));
     assert!(errors(quote!(for i in 0..4 { } a))[0].contains("0..4_u32"));
     assert!(text(quote!(let t = [a, b]; for i in 0..2 { t[i]; } a)).contains("range(‹usize›(0), 2)"));
+}
+
+#[test]
+fn a_function_is_called_by_the_type_beside_it() {
+    let body = quote!(helpers::gcd(a, 4) + first::<i32, 2>([a, b]) + none());
+    assert_eq!(
+        text(body.clone()),
+        "return ‹scan_fn_helpers__gcd›(a, 4) + ‹scan_fn_first::<i32,2>›(Array{a, b}) + ‹scan_fn_none›();\n"
+    );
+    let mut errors = Errors::default();
+    let lowered = Lowerer::new(&mut errors).function(&function(quote!(gcd(gcd(a, b), helpers::gcd(a, b)))));
+    let callees: Vec<String> = lowered.callees.iter().map(|callee| callee.path.to_token_stream().to_string()).collect();
+    assert_eq!(callees, ["gcd", "helpers :: gcd"]);
+    // The name of a type's own method beside that of a function.
+    assert_eq!(text(quote!(i32::max(a, b) + numbers::max(a, b))), "return a.max(b) + ‹scan_fn_numbers__max›(a, b);\n");
+}
+
+#[test]
+fn a_field_tells_the_type_of_its_value() {
+    assert_eq!(
+        text(quote!(Outer { inner: Inner { x: a }, list: [Inner { x: b }; 2], n: f(Inner { x: 1 }) }.n)),
+        "return ‹Outer›{inner: ‹›{x: a}, list: repeat<(‹{letlength:usize=2;length}›).value>(‹›{x: b}), n: ‹scan_fn_f›(‹Inner›{x: 1})}.n;\n"
+    );
+}
+
+#[test]
+fn variants_and_lengths() {
+    assert_eq!(
+        text(quote!(match s {
+            State::Open | Shut => 1_i32,
+            _ => TABLE.len() as i32,
+        })),
+        "const auto matched = ‹s›;\nif (matched == ‹State::Open› || matched == ‹Shut›) {\n  return ‹i32›(1);\n} else {\n  return as<‹i32›>(‹TABLE›.len());\n}\n"
+    );
 }
 
 #[test]

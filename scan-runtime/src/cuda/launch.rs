@@ -6,7 +6,7 @@ use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::Argument;
 
 use super::{DeviceMemory, driver_error, modules::Kernels};
-use crate::{Error, ScanOp, element::bytes_of};
+use crate::{Error, ScanOp, element::bytes_of, parameters::TableAt};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,12 @@ impl Kernels {
             }
             .map_err(driver_error("clearing the workspace"))?;
         }
-        let mut operator = op.parameters();
+        let parameters = op.parameters();
+        let mut operator = parameters.bytes().to_vec();
+        for TableAt { offset, table } in parameters.tables() {
+            let pointer = table.copies().pointer(stream, table.bytes())?.to_le_bytes();
+            operator[*offset..offset + pointer.len()].copy_from_slice(&pointer);
+        }
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
 

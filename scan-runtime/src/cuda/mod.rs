@@ -4,12 +4,14 @@ mod device;
 mod launch;
 mod memory;
 mod modules;
+mod tables;
 
 pub(crate) use device::CudaDevice;
 pub(crate) use launch::{InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use modules::{Kernels, Task, cache_stats};
+pub(crate) use tables::DeviceCopies;
 
 use cudarc::driver::result::DriverError;
 

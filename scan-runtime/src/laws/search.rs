@@ -440,7 +440,9 @@ pub(super) fn samples<T: ScanElement>(count: usize, seed: u64) -> Option<Vec<T>>
     };
     let mut scalar = |primitive: Primitive| match primitive {
         Primitive::Bool => Scalar::Bool(below(2) == 1),
-        Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64 => Scalar::Float((below(17) - 8) as f64 * 0.25),
+        Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64 => {
+            Scalar::Float((below(17) - 8) as f64 * 0.25)
+        }
         Primitive::I8 | Primitive::I16 | Primitive::I32 | Primitive::I64 | Primitive::I128 | Primitive::Isize => {
             Scalar::Int(below(7) - 3)
         }

@@ -166,6 +166,13 @@ impl Shape {
                 self.free &= layout.name == primitive.name();
                 self.leaves.push(Leaf { path, offset, primitive: *primitive });
             }
+            ElementKind::Enum { repr, .. } => {
+                // Not every number is a variant.
+                self.free = false;
+                self.leaves.push(Leaf { path, offset, primitive: *repr });
+            }
+            // No element is a table.
+            ElementKind::Table { .. } => self.free = false,
             ElementKind::Struct(fields) => {
                 for field in fields {
                     self.add(&field.ty, format!("{path}.{}", field.name), offset + field.offset);
@@ -284,6 +291,16 @@ fn show(layout: &ElementType, bytes: &[u8]) -> String {
             (Scalar::Unsigned(value), _) => value.to_string(),
             (Scalar::Bool(value), _) => value.to_string(),
         },
+        ElementKind::Enum { repr, variants } => {
+            let number = match read(*repr, bytes) {
+                Scalar::Int(value) => value,
+                Scalar::Unsigned(value) => value as i128,
+                _ => 0,
+            };
+            let variant = variants.iter().find(|(_, known)| *known == number);
+            variant.map_or_else(|| number.to_string(), |(variant, _)| format!("{}::{variant}", layout.name))
+        }
+        ElementKind::Table { .. } => layout.name.clone(),
         ElementKind::Struct(fields) => {
             let value = |field: &scan_codegen::Field| show(&field.ty, &bytes[field.offset..]);
             let name = &layout.name;

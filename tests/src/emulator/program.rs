@@ -260,7 +260,7 @@ impl<Op: ScanOp> Program<Op> {
             total_bytes,
             heads: &heads,
             offset_count: self.heads.as_ref().map_or(0, Heads::offset_count),
-            operator: &operator,
+            operator: operator.bytes(),
             initial_value: &initial_value,
             input: &bytes,
             output_element: size_of::<Op::Output>(),
@@ -322,7 +322,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let memory = Memory {
-            operator: &operator,
+            operator: operator.bytes(),
             initial_value: &initial_value,
             input: &bytes,
             input_offset: offset * size_of::<Op::Input>(),

@@ -137,7 +137,9 @@ fn leaves(layout: &scan_codegen::ElementType, bytes: &[u8]) -> Vec<Leaf> {
             raw.copy_from_slice(&bytes[..8]);
             vec![Leaf::Float(f64::from_ne_bytes(raw))]
         }
-        ElementKind::Primitive(_) => vec![Leaf::Bytes(bytes[..layout.size].to_vec())],
+        ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => {
+            vec![Leaf::Bytes(bytes[..layout.size].to_vec())]
+        }
     }
 }
 

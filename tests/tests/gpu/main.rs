@@ -5,6 +5,7 @@ mod against_cpu;
 mod cases;
 mod errors;
 mod gallery;
+mod items;
 mod ladder;
 mod language;
 mod large;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     visit_all(&mut trials);
     errors::add(&mut trials);
     gallery::add(&mut trials);
+    items::add(&mut trials);
     ladder::add(&mut trials);
     language::add(&mut trials);
     large::add(&mut trials);

@@ -1,7 +1,10 @@
 //! Compiles the text of many operators into one library and runs it beside their Rust.
 
-use scan_codegen::{ElementKind, ElementType, OpSource, Primitive, Target, operator_text};
-use scan_runtime::{ScanElement, ScanOp, half};
+use scan_codegen::{
+    DeviceLimits, ElementKind, ElementType, KernelSource, OpSource, Overrides, Primitive, ScanSpec, Target,
+    operator_text, plan, render,
+};
+use scan_runtime::{Parameters, ScanElement, ScanOp, half};
 use std::cell::Cell;
 use std::fmt::{Debug, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,6 +71,7 @@ impl Random {
 /// One operator, with the inputs it was run on and what Rust made of them.
 struct Case {
     name: String,
+    source: OpSource,
     body: String,
     /// The same for NVRTC.
     cuda: String,
@@ -75,7 +79,8 @@ struct Case {
     state: String,
     input: String,
     result: ElementType,
-    parameters: Vec<u8>,
+    /// Keeps the tables to which their bytes point.
+    parameters: Parameters,
     lifts: bool,
     left: Vec<u8>,
     right: Vec<u8>,
@@ -177,6 +182,16 @@ impl Suite {
         report
     }
 
+    /// Scans with the operators, for NVRTC.
+    pub(crate) fn kernels(&self) -> Vec<KernelSource> {
+        let kernels = |case: &Case| {
+            let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
+            let plan = plan(&case.source, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
+            render(&case.source, &plan).unwrap()
+        };
+        self.cases.iter().map(kernels).collect()
+    }
+
     /// The same operators as kernels for NVRTC, dealt out to so many sources.
     pub(crate) fn cuda_sources(&self, count: usize) -> Vec<CudaSource> {
         let mut sources: Vec<_> = (0..count).map(|_| CudaSource { text: String::new(), cases: Vec::new() }).collect();
@@ -203,7 +218,14 @@ impl Suite {
     /// What the kernel of a case is given.
     pub(crate) fn case(&self, index: usize) -> Inputs<'_> {
         let Case { parameters, left, right, expected, result, .. } = &self.cases[index];
-        Inputs { kernel: format!("run_{index}"), parameters, left, right, count: expected.len(), result: result.size }
+        Inputs {
+            kernel: format!("run_{index}"),
+            parameters: parameters.bytes(),
+            left,
+            right,
+            count: expected.len(),
+            result: result.size,
+        }
     }
 
     /// Compares what the kernel of a case made of its inputs; where `done` is 0, it panicked.
@@ -232,7 +254,7 @@ impl Suite {
                  try {{ {state} result = op.{call}; __builtin_memcpy(out + i, &result, sizeof(result)); }} catch (int) {{ panicked[i] = 1; }}\n\
                  }}\n}}\n}}",
                 name = case.name,
-                size = case.parameters.len(),
+                size = case.parameters.bytes().len(),
             )
             .unwrap();
         }
@@ -266,7 +288,7 @@ type Run = unsafe extern "C" fn(*const u8, *const u8, *const u8, *mut u8, *mut u
 impl Case {
     fn new(
         source: OpSource,
-        parameters: Vec<u8>,
+        parameters: Parameters,
         lifts: bool,
         [left, right]: [Vec<u8>; 2],
         expected: Vec<Option<Vec<u8>>>,
@@ -286,7 +308,8 @@ impl Case {
             op: text.operator,
             state: text.state,
             input: text.input,
-            result: source.state,
+            result: source.state.clone(),
+            source,
             parameters,
             lifts,
             left,
@@ -313,7 +336,7 @@ impl Case {
         // SAFETY: the function was written for these types, and every buffer holds `count` of them.
         unsafe {
             let run = library.get::<Run>(format!("run_{index}").as_bytes()).unwrap();
-            let parameters = aligned(&self.parameters);
+            let parameters = aligned(self.parameters.bytes());
             run(
                 parameters.as_ptr().cast(),
                 left.as_ptr().cast(),
@@ -375,6 +398,9 @@ fn difference(ty: &ElementType, rust: &[u8], text: &[u8], tolerance: Tolerance) 
             difference(&field.ty, &rust[range.clone()], &text[range], tolerance.of_field(&field.name))
                 .map(|found| format!(".{} {found}", field.name))
         }),
+        ElementKind::Enum { .. } | ElementKind::Table { .. } => {
+            (rust != text).then(|| format!("{rust:02x?} in Rust, {text:02x?} in the text"))
+        }
         ElementKind::Array { item, len } => (0..*len).find_map(|index| {
             let range = index * item.size..(index + 1) * item.size;
             difference(item, &rust[range.clone()], &text[range], tolerance).map(|found| format!("[{index}] {found}"))

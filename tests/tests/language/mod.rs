@@ -1,6 +1,9 @@
 //! The operator language against Rust: operators of every operation, method and statement, to be compiled and run beside
 //! the Rust that they came from, on edge values and random ones. Shared by the test on the host and the one on a GPU.
 
+#[allow(non_camel_case_types, reason = "a word of C++")]
+pub(crate) mod enums;
+pub(crate) mod functions;
 pub(crate) mod halves;
 pub(crate) mod harness;
 #[allow(clippy::bool_comparison, reason = "what is compared is how the text compares")]
@@ -18,6 +21,9 @@ pub(crate) mod numbers;
     reason = "the language is wider than good style"
 )]
 pub(crate) mod statements;
+#[allow(clippy::all, reason = "the language is wider than good style")]
+pub(crate) mod subset;
+pub(crate) mod tables;
 
 /// All operators.
 pub(crate) fn suite() -> harness::Suite {
@@ -25,5 +31,16 @@ pub(crate) fn suite() -> harness::Suite {
     numbers::cases(&mut suite);
     halves::cases(&mut suite);
     statements::cases(&mut suite);
+    suite
+}
+
+/// What stands outside of an operator: functions, enums, constants, parameters. Not for a GPU in this way: tables are in host
+/// memory.
+pub(crate) fn items() -> harness::Suite {
+    let mut suite = harness::Suite::default();
+    functions::cases(&mut suite);
+    enums::cases(&mut suite);
+    tables::cases(&mut suite);
+    subset::cases(&mut suite);
     suite
 }

@@ -1,0 +1,134 @@
+//! `#[scan_fn]`: a function that operators can call. The function stays as it is; beside it, under the same name but among
+//! the types, stands what carries its CUDA text. So `use helpers::gcd;` brings both, and `helpers::gcd(a, b)` finds both.
+
+use crate::emit::{callees, function_text};
+use crate::errors::Errors;
+use crate::operator::Function;
+use crate::{attribute, check, lower};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{GenericParam, Item, ItemFn, Path, ReturnType};
+
+pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let krate = attribute::options(options, &["crate"], &mut errors).krate;
+    let companion = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Fn(function)) => companion(&krate, &function, &mut errors),
+        Ok(other) => {
+            errors.at(&other, "`#[scan_fn]` stands on a function");
+            TokenStream::new()
+        }
+        Err(error) => {
+            errors.push(error);
+            TokenStream::new()
+        }
+    };
+    let errors = errors.to_tokens();
+    quote!(#errors #item #companion)
+}
+
+fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
+    let function = Function { attributes: Vec::new(), signature: item.sig.clone(), block: (*item.block).clone() };
+    check::helper(&function, errors);
+    if item.sig.receiver().is_some() {
+        // Inside an `impl` no type can be declared: it would bring a second wave of errors.
+        return TokenStream::new();
+    }
+    let lowered = if errors.is_empty() { Some(lower::function(&function, errors)) } else { None };
+    let lowered = lowered.filter(|_| errors.is_empty());
+
+    let private = quote!(#krate::__private);
+    let (ident, visibility) = (&item.sig.ident, &item.vis);
+    let conditions = item.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    let conditions: Vec<_> = conditions.map(ToTokens::to_token_stream).collect();
+    let mut generics = item.sig.generics.clone();
+    let mut held = Vec::new();
+    let mut arguments = Vec::new();
+    for parameter in &mut generics.params {
+        match parameter {
+            GenericParam::Type(parameter) => {
+                let name = &parameter.ident;
+                held.push(quote!(#name));
+                arguments.push(quote!(#private::layout::<#name>().name));
+                parameter.bounds.push(syn::parse_quote!(#krate::ScanElement));
+            }
+            GenericParam::Const(parameter) => {
+                let name = &parameter.ident;
+                arguments.push(quote!(#private::const_name(#name)));
+            }
+            GenericParam::Lifetime(_) => {}
+        }
+    }
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let declared = item.sig.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Type(parameter) => parameter.ident.to_token_stream(),
+        GenericParam::Const(parameter) => {
+            let (name, ty) = (&parameter.ident, &parameter.ty);
+            quote!(const #name: #ty)
+        }
+        GenericParam::Lifetime(parameter) => parameter.lifetime.to_token_stream(),
+    });
+    let declared = (!item.sig.generics.params.is_empty()).then(|| quote!(<#(#declared),*>));
+
+    let callees = callees(krate, lowered.as_slice());
+    let text = match &lowered {
+        Some(lowered) => {
+            let takes = item.sig.inputs.iter().filter_map(|input| match input {
+                syn::FnArg::Typed(typed) => Some(typed.ty.to_token_stream()),
+                syn::FnArg::Receiver(_) => None,
+            });
+            let returns = match &item.sig.output {
+                ReturnType::Type(_, ty) => ty.to_token_stream(),
+                ReturnType::Default => quote!(()),
+            };
+            function_text(krate, &ident.to_string(), lowered, &takes.collect::<Vec<_>>(), &returns)
+        }
+        // The function exists for those that call it, so that only its own errors are seen.
+        None => quote! {
+            #private::Function {
+                name: "",
+                parameters: &[],
+                returns: #private::layout::<bool>,
+                body: &[],
+                uses: &[],
+                file: #private::String::new,
+            }
+        },
+    };
+    let bindings = lowered.iter().flat_map(|function| &function.bindings);
+    // A function that calls itself through others is found here, as a constant that is made of itself.
+    let evaluated = item.sig.generics.params.is_empty().then(|| {
+        quote_spanned! {ident.span()=>
+            #(#conditions)*
+            const _: #private::Callee = <#ident as #private::ScanFn>::NOT_RECURSIVE;
+        }
+    });
+    // At the function's name, so that rustc points there.
+    let span = Span::call_site().located_at(ident.span());
+    let implementation = quote_spanned! {span=>
+        #(#conditions)*
+        #[automatically_derived]
+        #[allow(unused, non_camel_case_types, clippy::all)]
+        impl #impl_generics #private::ScanFn for #ident #type_generics #where_clause {
+            const NOT_RECURSIVE: #private::Callee = {
+                #callees
+                #(let #bindings = ();)*
+                #private::Callee {
+                    id: #private::TypeId::of::<Self>,
+                    arguments: || #private::vec![#(#arguments),*],
+                    function: #text,
+                }
+            };
+        }
+    };
+    quote! {
+        #(#conditions)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code, missing_docs, missing_debug_implementations, unreachable_pub)]
+        #visibility struct #ident #declared {
+            held: #private::PhantomData<fn() -> (#(#held,)*)>,
+        }
+        #implementation
+        #evaluated
+    }
+}

@@ -1,0 +1,207 @@
+//! What an operator's functions read of the operator itself: values known only when the program runs.
+
+use std::{fmt, mem::MaybeUninit, ops::Deref, sync::Arc};
+
+use scan_codegen::{ElementKind, ElementType};
+
+use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
+
+/// A field of an operator that its functions may read: an element, or a [`Table`].
+///
+/// The kernels are given its value at every launch, so that other values compile nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of an operator",
+    label = "read by the operator",
+    note = "parameters are elements, and `Table<T>` for many items: `Table::from(vec)`"
+)]
+pub trait Parameter {
+    /// The layout of what the kernels are given.
+    #[doc(hidden)]
+    fn parameter_layout(&self) -> ElementType;
+
+    /// Writes what the kernels are given, as far as the host knows it.
+    #[doc(hidden)]
+    fn write(&self, offset: usize, parameters: &mut Parameters);
+}
+
+impl<T: ScanElement> Parameter for T {
+    fn parameter_layout(&self) -> ElementType {
+        T::layout()
+    }
+
+    fn write(&self, offset: usize, parameters: &mut Parameters) {
+        parameters.put(offset, &bytes_of(self));
+    }
+}
+
+/// The fields of an operator that its functions read.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    fields: Vec<(String, ElementType)>,
+    bytes: Vec<u8>,
+    tables: Vec<TableAt>,
+}
+
+/// A table, and where in the parameters the pointer to its items stands.
+#[derive(Clone)]
+pub(crate) struct TableAt {
+    pub(crate) offset: usize,
+    pub(crate) table: Arc<dyn AnyTable>,
+}
+
+impl fmt::Debug for TableAt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a table of {} bytes, at offset {}", self.table.bytes().len(), self.offset)
+    }
+}
+
+impl Parameters {
+    /// The same with one more field.
+    #[doc(hidden)]
+    pub fn with(mut self, name: &str, field: &impl Parameter) -> Self {
+        self.fields.push((name.to_owned(), field.parameter_layout()));
+        let layout = self.structure("");
+        self.bytes.resize(layout.size, 0);
+        if let ElementKind::Struct(fields) = &layout.kind
+            && let Some(last) = fields.last()
+        {
+            field.write(last.offset, &mut self);
+        }
+        self
+    }
+
+    fn put(&mut self, offset: usize, bytes: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(offset..offset + bytes.len()) {
+            place.copy_from_slice(bytes);
+        }
+    }
+
+    fn structure(&self, name: &str) -> ElementType {
+        ElementType::structure(name.to_owned(), self.fields.iter().cloned())
+    }
+
+    /// The layout of the struct that the kernels are given; `None` where there are no fields.
+    pub(crate) fn layout(&self, name: &str) -> Option<ElementType> {
+        (!self.fields.is_empty()).then(|| self.structure(name))
+    }
+
+    /// The struct's bytes; tables point at their items in host memory.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The tables.
+    pub(crate) fn tables(&self) -> &[TableAt] {
+        &self.tables
+    }
+}
+
+/// Many items that an operator reads by index, such as the transitions of an automaton: `self.table[i]`.
+///
+/// Made of a vector, an array or an iterator, and read like a slice. A clone is cheap: it shares the items. The first scan on
+/// a device copies them there; they stay until the last clone is dropped, which waits for the work under way on that device.
+/// An index past the end is a panic, as everywhere in an operator.
+///
+/// ```
+/// use scan_runtime::{ScanOp, Scanner, Table, scan_op};
+///
+/// /// Adds up weights that are known when the program runs.
+/// struct Weigh {
+///     weights: Table<u32>,
+/// }
+///
+/// #[scan_op]
+/// impl ScanOp for Weigh {
+///     type Input = u8;
+///     type State = u32;
+///     type Output = u32;
+///     const IDENTITY: u32 = 0;
+///     fn lift(&self, x: u8) -> u32 { self.weights[x as usize] }
+///     fn combine(a: u32, b: u32) -> u32 { a + b }
+/// }
+///
+/// let weights = Table::from([1, 10, 100]);
+/// let scanner = Scanner::new()?;
+/// assert_eq!(scanner.scan(Weigh { weights }).run(&[2, 0, 1])?, [100, 101, 111]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Table<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// The items, and their copies on devices.
+struct Shared<T> {
+    items: Box<[T]>,
+    copies: DeviceCopies,
+}
+
+/// A table of items of any type.
+pub(crate) trait AnyTable: Send + Sync {
+    /// The items in host memory.
+    fn bytes(&self) -> &[MaybeUninit<u8>];
+    /// Where they have been copied.
+    fn copies(&self) -> &DeviceCopies;
+}
+
+impl<T: ScanElement> AnyTable for Shared<T> {
+    fn bytes(&self) -> &[MaybeUninit<u8>] {
+        // SAFETY: the slice is as long, and bytes that may be uninitialised can be those of any type, padding included.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr().cast(), size_of_val::<[T]>(&self.items)) }
+    }
+
+    fn copies(&self) -> &DeviceCopies {
+        &self.copies
+    }
+}
+
+impl<T> Deref for Table<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.shared.items
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.items.fmt(f)
+    }
+}
+
+impl<T> From<Vec<T>> for Table<T> {
+    fn from(items: Vec<T>) -> Self {
+        Table { shared: Arc::new(Shared { items: items.into_boxed_slice(), copies: DeviceCopies::default() }) }
+    }
+}
+
+impl<T, const N: usize> From<[T; N]> for Table<T> {
+    fn from(items: [T; N]) -> Self {
+        Table::from(Vec::from(items))
+    }
+}
+
+impl<T: Clone> From<&[T]> for Table<T> {
+    fn from(items: &[T]) -> Self {
+        Table::from(items.to_vec())
+    }
+}
+
+impl<T> FromIterator<T> for Table<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        Table::from(items.into_iter().collect::<Vec<T>>())
+    }
+}
+
+impl<T: ScanElement> Parameter for Table<T> {
+    fn parameter_layout(&self) -> ElementType {
+        ElementType::table(T::layout())
+    }
+
+    fn write(&self, offset: usize, parameters: &mut Parameters) {
+        let pointer = self.shared.items.as_ptr() as usize as u64;
+        parameters.put(offset, &pointer.to_le_bytes());
+        parameters.put(offset + 8, &(self.shared.items.len() as u64).to_le_bytes());
+        parameters.tables.push(TableAt { offset, table: self.shared.clone() });
+    }
+}
