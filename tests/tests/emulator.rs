@@ -31,6 +31,8 @@ fn try_program<Op: TestOperator>(
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
     overrides.threads = Some(threads);
+    // Blocks that stay need a stack for each of their threads, all the time.
+    overrides.blocks = (strategy.carry == Carry::LookAhead && threads > THREADS).then_some(5);
     let initial_value = with_initial_value.then(Op::initial_value);
     Program::new(Op::new(), kind, initial_value, &overrides)
 }
