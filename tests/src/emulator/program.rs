@@ -89,7 +89,13 @@ impl<Op: ScanOp> Program<Op> {
         segments: Segments,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
-        Program::with_limits(op, &of_kind(kind).with_segments(segments), initial_value, &DeviceLimits::BASELINE, overrides)
+        Program::with_limits(
+            op,
+            &of_kind(kind).with_segments(segments),
+            initial_value,
+            &DeviceLimits::BASELINE,
+            overrides,
+        )
     }
 
     /// As [`new`](Program::new), of whatever else can be asked of a scan. Whether there is an initial value is told by the value.

@@ -47,7 +47,9 @@ fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Optio
         lengths.dedup();
         for len in lengths {
             let wrong = first_difference(&scan.run(case.input(len))?, case.expected(place, len));
-            ensure(wrong.is_none(), || format!("{way:?}, length {len}: wrong from {wrong:?} on"))?;
+            ensure(wrong.is_none(), || {
+                format!("{}, {way:?}, length {len}: wrong from {wrong:?} on", std::any::type_name::<Op>())
+            })?;
         }
     }
     Ok(())

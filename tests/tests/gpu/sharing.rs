@@ -3,9 +3,13 @@
 use std::{sync::Barrier, thread};
 
 use scan_runtime::{BlockScan, Carry, Network, ScanOp, Scanner, Strategy, TileNumbers, ops, scan_op};
-use scan_tests::operators::{Interval, PolynomialHash, bits, inputs};
+use scan_tests::{
+    configure,
+    operators::{Interval, PolynomialHash, TestOperator, bits, first_difference, inputs},
+    reference::WAYS,
+};
 
-use crate::{Outcome, Trials, ensure};
+use crate::{Outcome, Trials, cases::Case, ensure};
 
 /// Used by one test only, so that its kernels cannot be there before.
 #[derive(Clone, Copy)]
@@ -74,6 +78,54 @@ pub(crate) fn add(trials: &mut Trials) {
         Ok(())
     });
     trials.add("floats_are_the_same_each_time", same_each_time);
+    trials.add("large_look_ahead_many_times", || {
+        many_times::<ops::Sum<i128>>()?;
+        many_times::<Interval>()?;
+        many_times::<PolynomialHash>()?;
+        many_times::<ops::Sum<f32>>()?;
+        many_times::<ops::Sum<u8>>()
+    });
+}
+
+/// The same scan again and again, at the length where blocks have many rounds, apart and in place, beside another stream that
+/// keeps the device busy: what happens once in a hundred runs is found.
+fn many_times<Op: TestOperator>() -> Outcome {
+    const RUNS: usize = 40;
+    let scanner = Scanner::cuda(0)?;
+    let context = scanner.context().ok_or("no context")?;
+    let (stream, other) = (context.new_stream()?, context.new_stream()?);
+    let case = Case::<Op>::shared();
+    let len = case.longest();
+    let input = stream.clone_htod(case.input(len))?;
+    let noise = other.clone_htod(&vec![1_u32; 1 << 22])?;
+    let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
+    for run in 0..RUNS {
+        let way = run % 4;
+        let scan = configure::<Op>(&scanner, WAYS[way]).strategy(strategy);
+        let sums = scanner.scan(ops::sum()).on(&other).run(&noise)?;
+        let output = if run % 3 == 0 {
+            let mut buffer = input.clone();
+            scan.on(&stream).run_in_place(&mut buffer)?;
+            buffer
+        } else {
+            scan.on(&stream).run(&input)?
+        };
+        let (output, expected) = (stream.clone_dtoh(&output)?, case.expected(way, len));
+        if let Some(first) = first_difference(&output, expected) {
+            let wrong: Vec<usize> = (first..len).filter(|&i| bits(&output[i..=i]) != bits(&expected[i..=i])).collect();
+            let plan = scan.plan()?;
+            let name = std::any::type_name::<Op>();
+            return Err(format!(
+                "{name}, run {run}, {:?}: {} elements wrong, from {first} to {:?}; {plan}",
+                WAYS[way],
+                wrong.len(),
+                wrong.last()
+            )
+            .into());
+        }
+        drop(sums);
+    }
+    Ok(())
 }
 
 /// Sums that depend on the grouping: in the strategies that promise it, the grouping does not depend on the run.
