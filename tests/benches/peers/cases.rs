@@ -2,7 +2,11 @@
 
 use std::fmt::Debug;
 
-use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
+use scan_runtime::{
+    ScanElement, ScanOp,
+    half::{bf16, f16},
+    ops, scan_element, scan_op,
+};
 use scan_tests::operators::{self, Affine, Matrix, MatrixProduct, TestOperator, compose, mixed};
 
 /// An operator with inputs to time it on.
@@ -50,11 +54,12 @@ pub(crate) trait Visitor {
     fn visit<C: Case>(&mut self) -> crate::Outcome;
 }
 
-/// Visits every case. Half precision comes here once there are elements of it: `sum f16` and `sum bf16`, whose twins are in
-/// `cub.cu` already and add in `f32`.
+/// Visits every case.
 pub(crate) fn visit_all(visitor: &mut impl Visitor) -> crate::Outcome {
     visitor.visit::<ops::Sum<i8>>()?;
     visitor.visit::<ops::Sum<i16>>()?;
+    visitor.visit::<SumF16>()?;
+    visitor.visit::<SumBf16>()?;
     visitor.visit::<ops::Sum<i32>>()?;
     visitor.visit::<ops::Sum<f32>>()?;
     visitor.visit::<ops::Sum<i64>>()?;
@@ -143,6 +148,51 @@ fn coarse(bits: u64) -> f32 {
 /// From 0 to 1.
 fn unit(bits: u64) -> f64 {
     bits as u32 as f64 / f64::from(u32::MAX)
+}
+
+macro_rules! half_sums {
+    ($($name:ident of $ty:ident: $title:literal;)*) => {$(
+        #[doc = concat!("Sums of `", stringify!($ty), "`, added in `f32` as its twin does.")]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name;
+
+        #[scan_op]
+        impl ScanOp for $name {
+            type Input = $ty;
+            type State = f32;
+            type Output = $ty;
+            const IDENTITY: f32 = 0.0;
+            fn lift(x: $ty) -> f32 {
+                x.to_f32()
+            }
+            fn combine(a: f32, b: f32) -> f32 {
+                a + b
+            }
+            fn project(sum: f32) -> $ty {
+                $ty::from_f32(sum)
+            }
+        }
+
+        impl Case for $name {
+            type Item = $ty;
+            const NAME: &'static str = $title;
+            fn new() -> Self {
+                $name
+            }
+            fn random(index: u64) -> $ty {
+                // From -1 to 1 in steps of 2⁻⁶, which both types have.
+                $ty::from_f32((mixed(index) % 129) as f32 / 64.0 - 1.0)
+            }
+            fn opposite(x: &$ty) -> Option<$ty> {
+                Some(-*x)
+            }
+        }
+    )*};
+}
+
+half_sums! {
+    SumF16 of f16: "sum f16";
+    SumBf16 of bf16: "sum bf16";
 }
 
 impl Case for ops::Sum<f32> {
