@@ -58,9 +58,9 @@ const TEAMS: [(u32, u32); 10] =
 const MOST_STAGES: u32 = 8;
 
 impl Pipeline {
-    /// Threads of a block with teams of so many threads: the loader's warp and the looker's besides.
+    /// Threads of a block with teams of so many threads: the looker's warp besides.
     pub(crate) fn block_threads(&self, team: u32) -> u32 {
-        self.teams * team + 2 * WARP
+        self.teams * team + WARP
     }
 }
 
@@ -131,13 +131,13 @@ pub(crate) fn plan_look_ahead(
     });
     let Some((shape, stages)) = shapes.next() else {
         if let Some(threads) = overrides.threads
-            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - 2 * WARP)
+            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - WARP)
         {
             return Err(PlanError::Threads { threads, least: WARP, most: 512 });
         }
         let why = format!(
             "it needs as many stages as teams at least, and these and the results must fit {room} bytes of shared \
-             memory, the teams and two warps more {} threads",
+             memory, the teams and one warp more {} threads",
             limits.threads_per_block
         );
         return Err(PlanError::Run { run, why });
@@ -180,11 +180,11 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Elements that a thread scans on its own: about 23 words of them (of larger elements up to 31), in whole words, and an
+    /// Elements that a thread scans on its own: about 29 words of them (of larger elements up to 31), in whole words, and an
     /// odd number of units, so that neighbouring threads meet different memory banks.
     fn run(self) -> u32 {
         let largest = self.input.max(self.output);
-        let most = if largest <= 16 { 92 / largest } else { (124 / largest).max(1) };
+        let most = if largest <= 16 { 116 / largest } else { (124 / largest).max(1) };
         // Narrow elements fill words together.
         let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
         let step = step(self.input).max(step(self.output));
@@ -227,7 +227,7 @@ struct Shape {
 
 impl Shape {
     fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let threads = self.threads.saturating_mul(self.teams).saturating_add(2 * WARP);
+        let threads = self.threads.saturating_mul(self.teams).saturating_add(WARP);
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
     }
@@ -247,7 +247,7 @@ impl Shape {
     /// The barriers, and the sums of warps and before tiles; 128 bytes in which alignment may push these apart.
     fn static_bytes(self, stages: u32) -> u32 {
         let sums = self.teams * (2 * (self.threads / WARP) + 1);
-        8 * (2 * stages + 4 * self.teams) + sums * self.sizes.state + 128
+        8 * (stages + 4 * self.teams) + sums * self.sizes.state + 128
     }
 
     fn bytes(self, stages: u32) -> u32 {
@@ -256,7 +256,7 @@ impl Shape {
 
     fn most_stages(self, room: u32) -> u32 {
         let fixed = self.bytes(0);
-        room.saturating_sub(fixed) / self.stage_bytes().saturating_add(16).max(1)
+        room.saturating_sub(fixed) / self.stage_bytes().saturating_add(8).max(1)
     }
 }
 

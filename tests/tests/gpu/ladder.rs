@@ -47,7 +47,8 @@ fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Optio
             let result = bits(&scan.run(&input[..len])?);
             let wrong = result.iter().zip(&expected).position(|(result, expected)| result != expected);
             ensure(wrong.is_none() && result.len() == bytes, || {
-                format!("{way:?}, length {len}: wrong from {:?} on", wrong.map(|byte| byte / size_of::<Op::Item>()))
+                let index = wrong.map(|byte| byte / size_of::<Op::Item>());
+                format!("{}, {way:?}, length {len}: wrong from {index:?} on", std::any::type_name::<Op>())
             })?;
         }
     }
