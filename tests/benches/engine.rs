@@ -9,8 +9,14 @@ use std::{error::Error, sync::Arc};
 use scan_codegen::Overrides;
 use scan_runtime::{
     BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
-    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, sys::CUevent_flags},
-    ops, scan_element, scan_op,
+    cudarc::{
+        driver::{
+            CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
+            sys::{CUevent_flags, CUfunction_attribute},
+        },
+        nvrtc::Ptx,
+    },
+    nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
     configure,
@@ -102,13 +108,15 @@ impl TestOperator for ModularProduct {
 }
 
 /// Threads of a team, teams, words a thread; stages as many as there is room for, unless told.
-const SHAPES: [(u32, u32, u32, Option<u32>); 11] = [
+const SHAPES: [(u32, u32, u32, Option<u32>); 13] = [
     (256, 3, 31, None),
     (256, 3, 29, None),
     (256, 3, 27, None),
     (256, 3, 23, None),
     (256, 3, 23, Some(4)),
     (224, 3, 31, None),
+    (192, 3, 39, None),
+    (160, 3, 47, None),
     (192, 4, 27, None),
     (192, 4, 23, None),
     (160, 5, 23, None),
@@ -145,6 +153,20 @@ fn main() -> Outcome {
         "matrix2" => Product,
         "modular" => ModularProduct
     );
+    if wanted("trace") {
+        println!(
+            "\n| operator | threads × teams | elements a thread |{} |",
+            TICKS.map(|(what, _)| format!(" {what}")).join(" |")
+        );
+        println!("|---|---|---:|{}", TICKS.map(|_| "---:|").join(""));
+        for (threads, teams, words) in [(256, 3, 23), (256, 3, 31), (192, 3, 39), (128, 6, 23)] {
+            let outcome = trace::<ops::Sum<f32>>("f32", &scanner, (threads, teams, words))
+                .and_then(|()| trace::<ops::Sum<u8>>("u8", &scanner, (threads, teams, 4 * words)));
+            if let Err(error) = outcome {
+                println!("| {error} |");
+            }
+        }
+    }
     if wanted("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
         println!("|---|---:|---:|---:|---:|");
@@ -257,6 +279,88 @@ fn row<Op: TestOperator>(
     let (copy, time) = measure(stream, scan, input, output)?;
     let ratio = copy / time;
     Ok(Some((ratio, format!("| {name} | {shape} | {copy:.1} | {time:.1} | {ratio:.3} |"))))
+}
+
+/// What takes how many cycles, on the average of all turns of the first warp of a team, and at last of the looker: in words,
+/// and after which text of the kernel it has ended.
+const TICKS: [(&str, &str); 9] = [
+    ("tile arrived", "wait(&loaded[stage], use % 2);\n"),
+    ("all warps reduced", "wait(&reduced[team], turn % 2);\n"),
+    ("sum told", "          send(&messages[number], warp_sum, AGGREGATE);\n        }\n"),
+    ("room for results", "wait_for_copies_out(); // there is room again for results\n        }\n"),
+    ("prefix known", "wait(&known[team], turn % 2);\n"),
+    ("scanned", "        show_to_copies();\n"),
+    ("all warps scanned", "begin_copy_out(to, results, RESULT_BYTES);\n        }\n"),
+    ("window read", "count, lane);\n"),
+    ("told what is known", "wait(&told[team], turn % 2); // so the team has read what stood before its last tile\n"),
+];
+
+/// A copy of the kernel that counts the cycles of its phases.
+fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run): (u32, u32, u32)) -> Outcome {
+    let context = scanner.context().ok_or("no CUDA context")?;
+    let stream = context.new_stream()?;
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+    (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+    let scan = configure::<Op>(scanner, WAY).overrides(overrides);
+    let (plan, mut source) = (scan.plan()?, scan.cuda_source()?);
+    let begin = |before: &str| format!("{before}long long tick = clock64();\n");
+    for before in ["const unsigned team = warp / TEAM_WARPS", "{{ state }} sum; // of the tiles"] {
+        let state = source.text.split("// of the tiles that have been folded").next().unwrap_or_default();
+        let state = state.rsplit('\n').next().unwrap_or_default().trim().trim_end_matches(" sum;").to_owned();
+        let before = before.replace("{{ state }}", &state);
+        if source.text.matches(&before).count() != 1 {
+            return Err(format!("the kernel has changed: `{before}`").into());
+        }
+        source.text = source.text.replace(&before, &(begin("") + &before));
+    }
+    for (index, (_, after)) in TICKS.iter().enumerate() {
+        let places = source.text.matches(after).count();
+        if places != 1 {
+            return Err(format!("the kernel has changed: `{}` stands there {places} times", after.trim()).into());
+        }
+        let thread = if index < 7 { "thread" } else { "lane" };
+        source.text = source.text.replace(after, &format!("{after}TICK({thread}, {index})\n"));
+    }
+    source.text = format!(
+        "__device__ unsigned long long cycles[16];\n#define TICK(thread, k) {{ const long long now = clock64(); \\\n\
+         if (thread == 0) atomicAdd(&cycles[k], (unsigned long long)(now - tick)); tick = now; }}\n{}",
+        source.text
+    );
+    let compiled = nvrtc::compile(&source, name, scanner.limits().architecture)?;
+    let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
+    let len = BYTES / size_of::<Op::Item>();
+    let block = inputs::<Op>(1 << 21);
+    let input = filled(&stream, &block, len)?;
+    let mut output = filled(&stream, &block, len)?;
+    let schedule = plan.schedule(len as u64)?;
+    let launch = schedule.launches.first().ok_or("nothing to launch")?;
+    let function = module.load_function(&source.kernel_name(launch.kernel))?;
+    function.set_attribute(
+        CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        launch.dynamic_shared_bytes as i32,
+    )?;
+    let mut messages = stream.alloc_zeros::<u8>(schedule.workspace_bytes as usize)?;
+    let (operator, len) = (0_u8, len as u64);
+    let mut builder = stream.launch_builder(&function);
+    builder.arg(&operator).arg(&input).arg(&mut output).arg(&mut messages).arg(&len);
+    // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
+    unsafe {
+        builder.launch_cooperative(LaunchConfig {
+            grid_dim: (launch.blocks, 1, 1),
+            block_dim: (launch.threads, 1, 1),
+            shared_mem_bytes: launch.dynamic_shared_bytes,
+        })?;
+    }
+    let bytes = stream.clone_dtoh(&module.get_global("cycles", &stream)?)?;
+    let tiles = len.div_ceil(u64::from(plan.tile));
+    let cycles = bytes
+        .chunks_exact(8)
+        .take(TICKS.len())
+        .map(|cycles| cycles.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)) / tiles);
+    let cycles: Vec<String> = cycles.map(|cycles| format!(" {cycles} |")).collect();
+    println!("| {name} | {threads} × {teams} | {run} |{}", cycles.join(""));
+    Ok(())
 }
 
 /// Medians of a copy and of a scan, in turns.
