@@ -284,7 +284,8 @@ mod tests {
             (plan.run, plan.pipeline.unwrap().input_unit)
         };
         let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
-        let expected = [(116, 4), (58, 4), (36, 4), (29, 4), (18, 4), (13, 8), (9, 4), (7, 16), (5, 8), (3, 4), (1, 16)];
+        let expected =
+            [(116, 4), (58, 4), (36, 4), (29, 4), (18, 4), (13, 8), (9, 4), (7, 16), (5, 8), (3, 4), (1, 16)];
         assert_eq!(shapes, expected);
     }
 
