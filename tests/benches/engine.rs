@@ -72,7 +72,7 @@ impl TestOperator for Product {
         let bits = mixed(index);
         let row = |point: bool| if point { (0.0, 1.0) } else { (1.0, 0.0) };
         let image_of_first = bits & 1 == 1;
-        let image_of_second = (bits >> 8) % 1024 == 0 || !image_of_first;
+        let image_of_second = (bits >> 8).is_multiple_of(1024) || !image_of_first;
         let ((a, b), (c, d)) = (row(image_of_first), row(image_of_second));
         Matrix { a, b, c, d }
     }
