@@ -42,25 +42,32 @@ pub struct Long {
 const WARP: u32 = 32;
 
 /// Bytes of input and output from which on look-ahead is the faster one: a pipeline must be filled and emptied.
-const LONG_BYTES: u64 = 48 << 20;
+/// Measured on an H200 with the bench `engine`, `lengths`: look-back is ahead at 64 MiB, behind at 128 MiB.
+const LONG_BYTES: u64 = 96 << 20;
 
-/// The largest element with which every block can afford to read the sums of all tiles.
-const LONG_ELEMENT_BYTES: usize = 64;
+/// The largest element. Every block reads the sums of all tiles, and holds several in registers at once; of elements of 256
+/// bytes NVRTC has been seen to lose one.
+const MOST_ELEMENT_BYTES: usize = 64;
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
 
-/// Threads of a team and teams, in the order of preference; the later ones need less shared memory.
+/// Threads of a team and teams, in the order of preference; the later ones need less shared memory. The first is for elements
+/// of less than four bytes.
+///
+/// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy: `f32` 128 × 5 × 31 words 0.878, 128 × 6 × 23 words
+/// 0.874, 160 × 5 × 23 0.864, 192 × 4 × 27 0.854, 256 × 3 × 31 0.815; `u64` 128 × 5 × 30 0.882; a pair of `f32` 0.872; 12 bytes,
+/// 128 × 5 × 27, 0.865; `i16` 128 × 6 × 23 0.861, 128 × 5 × 31 0.840; `u8` 128 × 6 × 23 0.840, 128 × 5 × 31 0.788.
 const TEAMS: [(u32, u32); 10] =
-    [(256, 3), (256, 2), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+    [(128, 6), (128, 5), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
 /// The most stages: more do not load faster.
 const MOST_STAGES: u32 = 8;
 
 impl Pipeline {
-    /// Threads of a block with teams of so many threads: the loader's warp and the looker's besides.
+    /// Threads of a block with teams of so many threads: the looker's warp besides.
     pub(crate) fn block_threads(&self, team: u32) -> u32 {
-        self.teams * team + 2 * WARP
+        self.teams * team + WARP
     }
 }
 
@@ -72,11 +79,7 @@ pub(crate) fn plan_long(
     overrides: &Overrides,
 ) -> Option<Long> {
     let bytes = operator.input.size + operator.output.size;
-    let largest = operator.input.size.max(operator.output.size).max(operator.state.size);
-    if *overrides != Overrides::default()
-        || limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES
-        || largest > LONG_ELEMENT_BYTES
-    {
+    if *overrides != Overrides::default() || limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES {
         return None;
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
@@ -104,6 +107,12 @@ pub(crate) fn plan_look_ahead(
     if !spec.segments.is_none() {
         return refuse("it does not restart; choose look-back");
     }
+    let largest = operator.input.size.max(operator.output.size).max(operator.state.size);
+    if largest > MOST_ELEMENT_BYTES {
+        return refuse(&format!(
+            "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
+        ));
+    }
     let sizes = Sizes {
         input: operator.input.size as u32,
         state: operator.state.size as u32,
@@ -118,26 +127,28 @@ pub(crate) fn plan_look_ahead(
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let mut shapes = runs.flat_map(|run| TEAMS.map(|teams| (run, teams))).filter_map(|(run, (threads, teams))| {
-        let shape = Shape {
-            sizes,
-            run,
-            threads: overrides.threads.unwrap_or(threads),
-            teams: overrides.teams.unwrap_or(teams),
-        };
-        let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room).min(MOST_STAGES));
-        let fits = stages >= shape.teams && shape.is_possible(limits) && shape.bytes(stages) <= room;
-        fits.then_some((shape, stages))
-    });
+    let teams = if sizes.is_narrow() { &TEAMS[..] } else { &TEAMS[1..] };
+    let mut shapes =
+        runs.flat_map(|run| teams.iter().map(move |&teams| (run, teams))).filter_map(|(run, (threads, teams))| {
+            let shape = Shape {
+                sizes,
+                run,
+                threads: overrides.threads.unwrap_or(threads),
+                teams: overrides.teams.unwrap_or(teams),
+            };
+            let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room).min(MOST_STAGES));
+            let fits = stages >= shape.teams && shape.is_possible(limits) && shape.bytes(stages) <= room;
+            fits.then_some((shape, stages))
+        });
     let Some((shape, stages)) = shapes.next() else {
         if let Some(threads) = overrides.threads
-            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - 2 * WARP)
+            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - WARP)
         {
             return Err(PlanError::Threads { threads, least: WARP, most: 512 });
         }
         let why = format!(
             "it needs as many stages as teams at least, and these and the results must fit {room} bytes of shared \
-             memory, the teams and two warps more {} threads",
+             memory, the teams and one warp more {} threads",
             limits.threads_per_block
         );
         return Err(PlanError::Run { run, why });
@@ -180,11 +191,15 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// Elements that a thread scans on its own: about 23 words of them (of larger elements up to 31), in whole words, and an
-    /// odd number of units, so that neighbouring threads meet different memory banks.
+    fn is_narrow(self) -> bool {
+        self.input.max(self.output) < 4
+    }
+
+    /// Elements that a thread scans on its own: about 31 words of them, of narrow elements 23, in whole words, and an odd
+    /// number of units, so that neighbouring threads meet different memory banks.
     fn run(self) -> u32 {
-        let largest = self.input.max(self.output);
-        let most = if largest <= 16 { 92 / largest } else { (124 / largest).max(1) };
+        let words = if self.is_narrow() { 23 } else { 31 };
+        let most = (4 * words / self.input.max(self.output)).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
         let step = step(self.input).max(step(self.output));
@@ -227,7 +242,7 @@ struct Shape {
 
 impl Shape {
     fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let threads = self.threads.saturating_mul(self.teams).saturating_add(2 * WARP);
+        let threads = self.threads.saturating_mul(self.teams).saturating_add(WARP);
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
     }
@@ -247,7 +262,7 @@ impl Shape {
     /// The barriers, and the sums of warps and before tiles; 128 bytes in which alignment may push these apart.
     fn static_bytes(self, stages: u32) -> u32 {
         let sums = self.teams * (2 * (self.threads / WARP) + 1);
-        8 * (2 * stages + 4 * self.teams) + sums * self.sizes.state + 128
+        8 * (stages + 4 * self.teams) + sums * self.sizes.state + 128
     }
 
     fn bytes(self, stages: u32) -> u32 {
@@ -256,7 +271,7 @@ impl Shape {
 
     fn most_stages(self, room: u32) -> u32 {
         let fixed = self.bytes(0);
-        room.saturating_sub(fixed) / self.stage_bytes().saturating_add(16).max(1)
+        room.saturating_sub(fixed) / self.stage_bytes().saturating_add(8).max(1)
     }
 }
 
@@ -284,14 +299,14 @@ mod tests {
             (plan.run, plan.pipeline.unwrap().input_unit)
         };
         let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
-        let expected = [(92, 4), (46, 4), (28, 4), (23, 4), (14, 4), (11, 8), (7, 4), (5, 16), (5, 8), (3, 4), (1, 16)];
+        let expected = [(92, 4), (46, 4), (28, 4), (31, 4), (18, 4), (15, 8), (9, 4), (7, 16), (5, 8), (3, 4), (1, 16)];
         assert_eq!(shapes, expected);
     }
 
     #[test]
     fn every_size_fits_small_and_large_shared_memory() {
         for limits in [DeviceLimits::BASELINE, h200()] {
-            for bytes in 1..=256 {
+            for bytes in 1..=MOST_ELEMENT_BYTES {
                 let plan = plan_of(bytes, &limits);
                 let pipeline = plan.pipeline.unwrap();
                 let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;

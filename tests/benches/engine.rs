@@ -9,8 +9,14 @@ use std::{error::Error, sync::Arc};
 use scan_codegen::Overrides;
 use scan_runtime::{
     BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
-    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, sys::CUevent_flags},
-    ops, scan_element, scan_op,
+    cudarc::{
+        driver::{
+            CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
+            sys::{CUevent_flags, CUfunction_attribute},
+        },
+        nvrtc::Ptx,
+    },
+    nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
     configure,
@@ -20,7 +26,7 @@ use scan_tests::{
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const BYTES: usize = 2 << 30;
-const SAMPLES: usize = 7;
+const SAMPLES: usize = 5;
 const WAY: (ScanKind, bool) = (ScanKind::Inclusive, false);
 
 const fn with_warp_shuffles(carry: Carry) -> Strategy {
@@ -60,14 +66,15 @@ impl TestOperator for Product {
     fn new() -> Self {
         Product
     }
-    /// Turns and reflections of the square, whose products have the same few entries.
+    /// Mappings of two points to themselves, mostly those that exchange them or leave them alone. All entries of all products
+    /// are 0 or 1, and no zero is negative, so every grouping gives the same bits.
     fn input(index: u64) -> Matrix {
         let bits = mixed(index);
-        let sign = |bit: u64| if bits >> bit & 1 == 0 { 1.0 } else { -1.0 };
-        match bits & 1 {
-            0 => Matrix { a: sign(1), b: 0.0, c: 0.0, d: sign(2) },
-            _ => Matrix { a: 0.0, b: sign(1), c: sign(2), d: 0.0 },
-        }
+        let row = |point: bool| if point { (0.0, 1.0) } else { (1.0, 0.0) };
+        let image_of_first = bits & 1 == 1;
+        let image_of_second = (bits >> 8).is_multiple_of(1024) || !image_of_first;
+        let ((a, b), (c, d)) = (row(image_of_first), row(image_of_second));
+        Matrix { a, b, c, d }
     }
     fn initial_value() -> Matrix {
         Product::input(0)
@@ -101,24 +108,24 @@ impl TestOperator for ModularProduct {
 }
 
 /// Threads of a team, teams, words a thread; stages as many as there is room for, unless told.
-const SHAPES: [(u32, u32, u32, Option<u32>); 16] = [
+const SHAPES: [(u32, u32, u32, Option<u32>); 13] = [
+    (256, 3, 31, None),
+    (256, 3, 29, None),
+    (256, 3, 27, None),
     (256, 3, 23, None),
     (256, 3, 23, Some(4)),
-    (256, 3, 19, None),
-    (256, 3, 15, None),
-    (256, 2, 31, None),
-    (256, 2, 23, None),
+    (224, 3, 31, None),
+    (192, 3, 39, None),
+    (160, 3, 47, None),
+    (192, 4, 27, None),
     (192, 4, 23, None),
-    (192, 4, 19, None),
-    (192, 3, 31, None),
+    (160, 5, 23, None),
+    (128, 5, 31, None),
     (128, 6, 23, None),
-    (128, 5, 23, None),
-    (128, 4, 31, None),
-    (128, 7, 19, None),
-    (384, 2, 23, None),
-    (384, 2, 15, None),
-    (96, 7, 23, None),
 ];
+
+/// Shapes that are printed for an operator, the best ones.
+const PRINTED: usize = 6;
 
 fn main() -> Outcome {
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
@@ -130,7 +137,9 @@ fn main() -> Outcome {
     macro_rules! sweep {
         ($($name:literal => $op:ty),*) => {$(
             if wanted($name) {
-                sweep::<$op>($name, &scanner)?;
+                if let Err(error) = sweep::<$op>($name, &scanner) {
+                    println!("| {} | {error} | | | | | |", $name);
+                }
             }
         )*};
     }
@@ -144,6 +153,20 @@ fn main() -> Outcome {
         "matrix2" => Product,
         "modular" => ModularProduct
     );
+    if wanted("trace") {
+        println!(
+            "\n| operator | threads × teams | elements a thread |{} |",
+            TICKS.map(|(what, _)| format!(" {what}")).join(" |")
+        );
+        println!("|---|---|---:|{}", TICKS.map(|_| "---:|").join(""));
+        for (threads, teams, words) in [(256, 3, 23), (256, 3, 31), (192, 3, 39), (128, 6, 23)] {
+            let outcome = trace::<ops::Sum<f32>>("f32", &scanner, (threads, teams, words))
+                .and_then(|()| trace::<ops::Sum<u8>>("u8", &scanner, (threads, teams, 4 * words)));
+            if let Err(error) = outcome {
+                println!("| {error} |");
+            }
+        }
+    }
     if wanted("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
         println!("|---|---:|---:|---:|---:|");
@@ -208,6 +231,13 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
     let (copy, scan) = measure(&stream, &look_back, &input, &mut output)?;
     println!("| {name} | look-back | | | {copy:.1} | {scan:.1} | {:.3} |", copy / scan);
 
+    let default = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookAhead));
+    if let Some((_, row)) =
+        row::<Op>(&format!("{name}, by default"), &stream, &default, (&input, &mut output), &expected)?
+    {
+        println!("{row}");
+    }
+    let mut rows = Vec::new();
     for (threads, teams, words, stages) in SHAPES {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
@@ -219,20 +249,117 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
         let run = if size < 4 { run } else { (run - 1 + run % 2).max(1) };
         overrides.run = Some(run);
         let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-        let Ok(plan) = scan.plan() else {
-            println!("| {name} | {threads} × {teams} | {run} | | | no room | |");
-            continue;
-        };
-        stream.memcpy_dtod(&input, &mut output)?;
-        scan.on(&stream).run_into(&input, &mut output)?;
-        if fetch::<Op>(&stream, &output, len)? != expected {
-            println!("| {name} | {threads} × {teams} | {run} | | | WRONG | |");
-            continue;
+        if let Some(row) = row::<Op>(name, &stream, &scan, (&input, &mut output), &expected)? {
+            rows.push(row);
         }
-        let (copy, time) = measure(&stream, &scan, &input, &mut output)?;
-        let stages = plan.pipeline.map_or(0, |pipeline| pipeline.stages);
-        println!("| {name} | {threads} × {teams} | {run} | {stages} | {copy:.1} | {time:.1} | {:.3} |", copy / time);
     }
+    rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    for (_, row) in rows.iter().take(PRINTED) {
+        println!("{row}");
+    }
+    Ok(())
+}
+
+/// The ratio to a copy, and the row of the table; none where there is no room for such a shape.
+fn row<Op: TestOperator>(
+    name: &str,
+    stream: &Arc<CudaStream>,
+    scan: &Scan<'_, Op>,
+    (input, output): (&CudaSlice<Op::Item>, &mut CudaSlice<Op::Item>),
+    expected: &[u8],
+) -> Outcome<Option<(f64, String)>> {
+    let Ok(plan) = scan.plan() else { return Ok(None) };
+    let pipeline = plan.pipeline.unwrap_or_default();
+    let shape = format!("{} × {} | {} | {}", plan.threads, pipeline.teams, plan.run, pipeline.stages);
+    stream.memcpy_dtod(input, output)?;
+    scan.on(stream).run_into(input, output)?;
+    if fetch::<Op>(stream, output, input.len())? != expected {
+        return Ok(Some((f64::INFINITY, format!("| {name} | {shape} | | WRONG | |"))));
+    }
+    let (copy, time) = measure(stream, scan, input, output)?;
+    let ratio = copy / time;
+    Ok(Some((ratio, format!("| {name} | {shape} | {copy:.1} | {time:.1} | {ratio:.3} |"))))
+}
+
+/// What takes how many cycles, on the average of all turns of the first warp of a team, and at last of the looker: in words,
+/// and after which text of the kernel it has ended.
+const TICKS: [(&str, &str); 9] = [
+    ("tile arrived", "wait(&loaded[stage], use % 2);\n"),
+    ("all warps reduced", "wait(&reduced[team], turn % 2);\n"),
+    ("sum told", "          send(&messages[number], warp_sum, AGGREGATE);\n        }\n"),
+    ("room for results", "wait_for_copies_out(); // there is room again for results\n        }\n"),
+    ("prefix known", "wait(&known[team], turn % 2);\n"),
+    ("scanned", "        show_to_copies();\n"),
+    ("all warps scanned", "begin_copy_out(to, results, RESULT_BYTES);\n        }\n"),
+    ("window read", "count, lane);\n"),
+    ("told what is known", "wait(&told[team], turn % 2); // so the team has read what stood before its last tile\n"),
+];
+
+/// A copy of the kernel that counts the cycles of its phases.
+fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run): (u32, u32, u32)) -> Outcome {
+    let context = scanner.context().ok_or("no CUDA context")?;
+    let stream = context.new_stream()?;
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+    (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+    let scan = configure::<Op>(scanner, WAY).overrides(overrides);
+    let (plan, mut source) = (scan.plan()?, scan.cuda_source()?);
+    let begin = |before: &str| format!("{before}long long tick = clock64();\n");
+    for before in ["const unsigned team = warp / TEAM_WARPS", "{{ state }} sum; // of the tiles"] {
+        let state = source.text.split("// of the tiles that have been folded").next().unwrap_or_default();
+        let state = state.rsplit('\n').next().unwrap_or_default().trim().trim_end_matches(" sum;").to_owned();
+        let before = before.replace("{{ state }}", &state);
+        if source.text.matches(&before).count() != 1 {
+            return Err(format!("the kernel has changed: `{before}`").into());
+        }
+        source.text = source.text.replace(&before, &(begin("") + &before));
+    }
+    for (index, (_, after)) in TICKS.iter().enumerate() {
+        let places = source.text.matches(after).count();
+        if places != 1 {
+            return Err(format!("the kernel has changed: `{}` stands there {places} times", after.trim()).into());
+        }
+        let thread = if index < 7 { "thread" } else { "lane" };
+        source.text = source.text.replace(after, &format!("{after}TICK({thread}, {index})\n"));
+    }
+    source.text = format!(
+        "__device__ unsigned long long cycles[16];\n#define TICK(thread, k) {{ const long long now = clock64(); \\\n\
+         if (thread == 0) atomicAdd(&cycles[k], (unsigned long long)(now - tick)); tick = now; }}\n{}",
+        source.text
+    );
+    let compiled = nvrtc::compile(&source, name, scanner.limits().architecture)?;
+    let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
+    let len = BYTES / size_of::<Op::Item>();
+    let block = inputs::<Op>(1 << 21);
+    let input = filled(&stream, &block, len)?;
+    let mut output = filled(&stream, &block, len)?;
+    let schedule = plan.schedule(len as u64)?;
+    let launch = schedule.launches.first().ok_or("nothing to launch")?;
+    let function = module.load_function(&source.kernel_name(launch.kernel))?;
+    function.set_attribute(
+        CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        launch.dynamic_shared_bytes as i32,
+    )?;
+    let mut messages = stream.alloc_zeros::<u8>(schedule.workspace_bytes as usize)?;
+    let (operator, len) = (0_u8, len as u64);
+    let mut builder = stream.launch_builder(&function);
+    builder.arg(&operator).arg(&input).arg(&mut output).arg(&mut messages).arg(&len);
+    // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
+    unsafe {
+        builder.launch_cooperative(LaunchConfig {
+            grid_dim: (launch.blocks, 1, 1),
+            block_dim: (launch.threads, 1, 1),
+            shared_mem_bytes: launch.dynamic_shared_bytes,
+        })?;
+    }
+    let bytes = stream.clone_dtoh(&module.get_global("cycles", &stream)?)?;
+    let tiles = len.div_ceil(u64::from(plan.tile));
+    let cycles = bytes
+        .chunks_exact(8)
+        .take(TICKS.len())
+        .map(|cycles| cycles.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)) / tiles);
+    let cycles: Vec<String> = cycles.map(|cycles| format!(" {cycles} |")).collect();
+    println!("| {name} | {threads} × {teams} | {run} |{}", cycles.join(""));
     Ok(())
 }
 
