@@ -5,7 +5,7 @@
 use std::{fmt, ops::Add};
 
 use crate::{
-    plan::{Plan, PlanError, message_bytes},
+    plan::{Plan, PlanError},
     schedule::{Argument, Launch},
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, TileNumbers},
@@ -382,7 +382,7 @@ impl Plan {
         } else {
             add(last, rest, initial, none, none);
         }
-        let message = message_bytes(self.state_bytes);
+        let message = self.message_bytes();
         let (read, sent) = match looks_back {
             // Each lane of a warp reads one message, if there are so many tiles before.
             true => ((1..tiles).map(|number| number.min(WARP)).sum(), 2 * tiles - 1),
@@ -455,7 +455,7 @@ impl Plan {
             applications += lanes.iter().sum::<u64>();
             steps = lanes.into_iter().max().unwrap_or(0).max(steps);
         }
-        let message = message_bytes(self.state_bytes);
+        let message = self.message_bytes();
         // A tile that is not whole is read where it lies, once to reduce it and once to scan it.
         let reread = if rest < tile { rest } else { 0 };
         LaunchCost {

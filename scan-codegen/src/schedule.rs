@@ -2,7 +2,7 @@
 
 use crate::{
     Segments,
-    plan::{Plan, PlanError, message_bytes},
+    plan::{Plan, PlanError},
     strategy::{Carry, TileNumbers},
 };
 
@@ -181,7 +181,7 @@ impl Plan {
         if counter {
             arguments.push(Workspace(workspace.reserve(4)));
         }
-        arguments.push(Workspace(workspace.reserve(blocks * message_bytes(self.state_bytes))));
+        arguments.push(Workspace(workspace.reserve(blocks * self.message_bytes())));
         arguments.push(Length(len));
         arguments.extend(self.initial_value());
         arguments.extend(self.total());
@@ -196,7 +196,7 @@ impl Plan {
         let tiles = len.div_ceil(u64::from(self.tile));
         // A gap before the first element may make one more.
         let messages = Workspace(0);
-        let bytes = (tiles + 1) * message_bytes(self.state_bytes);
+        let bytes = (tiles + 1) * self.message_bytes();
         let arguments =
             [vec![Operator, Input, Output, messages, Length(len)], self.initial_value(), self.total()].concat();
         let launch = Launch {
