@@ -95,9 +95,11 @@ impl Lowerer<'_> {
         let last = exprs.len().saturating_sub(1);
         let mut values = Vec::new();
         for (index, expr) in exprs.iter().enumerate() {
-            let value = self.expr(expr, expected(index));
+            let own = ordered && index < last;
+            // In a variable of its own it stands in no place that tells its type.
+            let value = self.expr(expr, if own { None } else { expected(index) });
             let constant = matches!(expr, Expr::Lit(_));
-            if ordered && index < last && value.is_typed() && !constant {
+            if own && value.is_typed() && !constant {
                 let text = self.spill("operand", value);
                 values.push(Value::typed(text, Rank::Postfix));
             } else {

@@ -245,3 +245,13 @@ fn a_variable_of_our_own_that_nothing_reads_says_so() {
     }));
     assert!(read.contains("const auto matched = a + b;"), "{read}");
 }
+
+#[test]
+fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
+    let waits = text(quote!(
+        let mut x = a;
+        let pair = Pair { low: Item { n: x }, high: { x += 1; x } };
+        pair.high
+    ));
+    assert!(waits.contains("const auto operand = ‹Item›{n: x};"), "{waits}");
+}
