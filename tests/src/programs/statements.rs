@@ -453,6 +453,8 @@ impl Generator<'_> {
     fn operand(&mut self, primitive: Primitive) -> Code {
         match self.random.one_in(4) {
             true => Code::text(self.bare_literal(primitive)),
+            // To Rust this is a call that borrows the place, which statements in the operand could not change.
+            false if is_half(primitive) => self.simply(|this| this.expression(&Type::Primitive(primitive), 2)).code,
             false => self.contained(|this| this.expression(&Type::Primitive(primitive), 3)).code,
         }
     }
