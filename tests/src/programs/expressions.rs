@@ -106,7 +106,7 @@ impl Generator<'_> {
         let start = Primitive::ALL.iter().position(|primitive| *primitive == from)?;
         let others = Primitive::ALL.iter().cycle().skip(start).take(Primitive::ALL.len());
         let (from, places) = others
-            .filter(|other| !(**other == Primitive::Bool && is_float(to)) && !is_half(**other))
+            .filter(|other| !is_half(**other) && (**other != Primitive::Bool || !is_float(to)))
             .map(|other| (*other, self.places(&Type::Primitive(*other), false, true)))
             .find(|(_, places)| !places.is_empty())?;
         let place = Expression::new(places[self.random.below(places.len())].clone(), rank::POSTFIX);
