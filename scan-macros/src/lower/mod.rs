@@ -275,9 +275,8 @@ fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
         for piece in &text.pieces {
             match piece {
                 Piece::Name(name) => *counts.entry(name).or_default() += 1,
-                Piece::Struct { fields, base, .. } => {
-                    fields.iter().map(|(_, value)| value).chain(base).for_each(|part| count(part, counts));
-                }
+                // The base is read only where fields are left out, which the macro cannot see.
+                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count(value, counts)),
                 _ => {}
             }
         }
