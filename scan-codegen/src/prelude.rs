@@ -428,9 +428,16 @@ fn primitives(
             _ => None,
         })
         .collect();
+    let has_half = primitives.contains(&Primitive::F16) || primitives.contains(&Primitive::Bf16);
+    if has_half && (uses.contains("to_f32") || uses.contains("from_f32")) {
+        primitives.insert(Primitive::F32);
+    }
+    if has_half && uses.contains("to_f64") {
+        primitives.insert(Primitive::F64);
+    }
+    // What follows is asked of these floats, too.
     let present = primitives.clone();
     let has_float = |primitive| present.contains(&primitive);
-    let has_half = has_float(Primitive::F16) || has_float(Primitive::Bf16);
     let has_integer = present.iter().any(|primitive| primitive.name().starts_with(['i', 'u']));
     if has_integer && NEEDS_U32.iter().any(|used| uses.contains(used)) {
         primitives.insert(Primitive::U32);
@@ -451,12 +458,6 @@ fn primitives(
             primitives.insert(Primitive::U16);
         }
     }
-    if has_half && (uses.contains("to_f32") || uses.contains("from_f32")) {
-        primitives.insert(Primitive::F32);
-    }
-    if has_half && uses.contains("to_f64") {
-        primitives.insert(Primitive::F64);
-    }
     if uses.contains("powi") && (has_half || has_float(Primitive::F32) || has_float(Primitive::F64)) {
         primitives.insert(Primitive::I32);
     }
@@ -474,4 +475,17 @@ fn machine_functions(uses: &BTreeSet<&'static str>) -> Vec<MachineFunction> {
         }
     }
     MACHINE_FUNCTIONS.iter().filter(|function| names.contains(function.name)).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An `f64` that only `f16::to_f64` brings in has a `from_bits` of its own, which takes a `u64`.
+    #[test]
+    fn floats_that_halves_become_have_their_bits() {
+        let parts = BTreeMap::from([("f16".to_owned(), ElementType::primitive(Primitive::F16))]);
+        let found = primitives(&parts, &BTreeSet::from(["to_f64", "from_bits"]), false);
+        assert_eq!(found, BTreeSet::from([Primitive::U16, Primitive::U64, Primitive::F16, Primitive::F64]));
+    }
 }

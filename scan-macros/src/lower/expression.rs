@@ -95,9 +95,11 @@ impl Lowerer<'_> {
         let last = exprs.len().saturating_sub(1);
         let mut values = Vec::new();
         for (index, expr) in exprs.iter().enumerate() {
-            let value = self.expr(expr, expected(index));
+            let own = ordered && index < last;
+            // In a variable of its own it stands in no place that tells its type.
+            let value = self.expr(expr, if own { None } else { expected(index) });
             let constant = matches!(expr, Expr::Lit(_));
-            if ordered && index < last && value.is_typed() && !constant {
+            if own && value.is_typed() && !constant {
                 let text = self.spill("operand", value);
                 values.push(Value::typed(text, Rank::Postfix));
             } else {
@@ -232,7 +234,7 @@ impl Lowerer<'_> {
             return Value::typed(text, rank);
         }
         // The right side has statements of its own, which run only where the left side asks for them.
-        let name = self.scopes.fresh(if and { "both" } else { "either" });
+        let name = self.own_variable(if and { "both" } else { "either" });
         self.line(Text::new("bool ").add(Text::name(&name)).add(" = ").add(left.text).add(";"));
         let condition = if and { Text::name(&name) } else { Text::new("!").add(Text::name(&name)) };
         self.open(Text::new("if (").add(condition).add(") {"));
@@ -373,6 +375,12 @@ impl Lowerer<'_> {
         self.structure_of(struct_type(&literal.path, expected), names, &exprs, base)
     }
 
+    /// The value as an argument: NVRTC 13.0 crashes at braces in a `?:` that stands in braces itself.
+    fn argument(&mut self, value: Value) -> Text {
+        self.uses.insert("value_of");
+        Text::new("value_of(").add(value.text).add(")")
+    }
+
     /// A struct expression; the base is the last of `exprs` where there is one.
     fn structure_of(&mut self, ty: Type, names: Vec<String>, exprs: &[&Expr], base: Option<&Expr>) -> Value {
         // A field knows the type of its value, generic arguments included; rustc tells when the program runs.
@@ -386,7 +394,12 @@ impl Lowerer<'_> {
                 Some(if purity::is_place(expr) { value.text } else { self.spill("base", value) })
             }
         };
-        let fields = names.into_iter().zip(values).map(|(name, value)| (name, value.text)).collect();
+        let values = exprs
+            .iter()
+            .zip(values)
+            .map(|(expr, value)| if purity::chooses_braces(expr) { self.argument(value) } else { value.text });
+        let values: Vec<Text> = values.collect();
+        let fields = names.into_iter().zip(values).collect();
         let ty = (!matches!(ty, Type::Infer(_))).then(|| ty.to_token_stream());
         Value::typed(Text::of(Piece::Struct { ty, fields, base }), Rank::Postfix)
     }
@@ -421,7 +434,8 @@ impl Lowerer<'_> {
         text.push("{");
         for (index, value) in values.into_iter().enumerate() {
             text.push(if index > 0 { ", " } else { "" });
-            text.push(self.settled(value));
+            let braces = purity::chooses_braces(exprs[index]);
+            text.push(if braces { self.argument(value) } else { self.settled(value) });
         }
         Value::typed(text.add("}"), Rank::Postfix)
     }
@@ -490,7 +504,7 @@ impl Lowerer<'_> {
             return Value::never();
         }
         if let Some(ty) = expected.filter(|ty| !matches!(ty, Type::Infer(_))) {
-            let name = self.scopes.fresh("value");
+            let name = self.own_variable("value");
             self.line(self.type_text(ty).add(" ").add(Text::name(&name)).add(";"));
             self.lower_to(expr, &Sink::Assign(Text::name(&name)), expected);
             return Value::typed(Text::name(name), Rank::Postfix);
@@ -504,7 +518,7 @@ impl Lowerer<'_> {
         }
         let outside = std::mem::take(&mut self.out);
         let loops = std::mem::take(&mut self.loops);
-        let name = self.scopes.fresh("value");
+        let name = self.own_variable("value");
         self.depth += 1;
         let around = self.lambda_returns.replace(Vec::new());
         self.lower_to(expr, &Sink::Return, None);

@@ -19,7 +19,7 @@ use crate::text::{Piece, Text};
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use scope::Scopes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use syn::{Expr, ExprRange, FnArg, Ident, Path, ReturnType, Type};
 
 /// A function whose body has become CUDA text.
@@ -142,6 +142,8 @@ struct Lowerer<'a> {
     bindings: Vec<Ident>,
     callees: Vec<Callee>,
     scopes: Scopes,
+    /// Variables that the user did not write.
+    own: BTreeSet<String>,
     /// The statements so far.
     out: Text,
     depth: usize,
@@ -160,6 +162,7 @@ impl<'a> Lowerer<'a> {
             bindings: Vec::new(),
             callees: Vec::new(),
             scopes: Scopes::default(),
+            own: BTreeSet::new(),
             out: Text::default(),
             depth: 0,
             loops: Vec::new(),
@@ -201,7 +204,7 @@ impl<'a> Lowerer<'a> {
         Lowered {
             name: function.signature.ident.to_string(),
             parameters,
-            body: self.out,
+            body: mark_unread(self.out, &self.own),
             uses: self.uses,
             bindings: self.bindings,
             callees: self.callees,
@@ -250,13 +253,45 @@ impl<'a> Lowerer<'a> {
         Text::new("value_of(").add(value.text).add(")")
     }
 
+    /// A name for a variable that the user did not write.
+    fn own_variable(&mut self, name: &str) -> String {
+        let name = self.scopes.fresh(name);
+        self.own.insert(name.clone());
+        name
+    }
+
     /// Keeps a value in a variable of its own.
     fn spill(&mut self, name: &str, value: Value) -> Text {
         let value = Value { text: self.settled(value.clone()), ..value };
-        let name = self.scopes.fresh(name);
+        let name = self.own_variable(name);
         self.line(Text::new("const auto ").add(Text::name(&name)).add(" = ").add(value.text).add(";"));
         Text::name(name)
     }
+}
+
+/// Marks those of the variables that occur only where they are declared, so that the GPU's compiler does not warn.
+fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
+    fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, usize>) {
+        for piece in &text.pieces {
+            match piece {
+                Piece::Name(name) => *counts.entry(name).or_default() += 1,
+                // The base is read only where fields are left out, which the macro cannot see.
+                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count(value, counts)),
+                _ => {}
+            }
+        }
+    }
+    let mut counts = BTreeMap::new();
+    count(&text, &mut counts);
+    let unread = |name: &String| variables.contains(name) && counts.get(name.as_str()) == Some(&1);
+    let mut marked = Text::default();
+    for piece in &text.pieces {
+        marked.push(Text::of(piece.clone()));
+        if matches!(piece, Piece::Name(name) if unread(name)) {
+            marked.push(" [[maybe_unused]]");
+        }
+    }
+    marked
 }
 
 /// A range that a `for` runs over.

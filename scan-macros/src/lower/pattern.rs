@@ -141,7 +141,7 @@ impl Lowerer<'_> {
             Pat::TupleStruct(fields) => fields.elems.iter().for_each(|pat| self.copy_mutable(pat)),
             Pat::Ident(ident) if ident.mutability.is_some() => {
                 let Some(place) = self.scopes.find(&ident.ident).map(|binding| binding.place.clone()) else { return };
-                let name = self.scopes.fresh(&scope::plain(&ident.ident));
+                let name = self.own_variable(&scope::plain(&ident.ident));
                 self.line(Text::new("auto ").add(Text::name(&name)).add(" = ").add(place).add(";"));
                 self.scopes.bind(&ident.ident, Text::name(name), true);
             }

@@ -1,6 +1,7 @@
 //! What an expression does beside having a value: decides between an expression of C++ and statements.
 
 use super::asserted;
+use crate::check::PRIMITIVES;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Lifetime, Pat, Stmt};
 
@@ -45,6 +46,44 @@ pub(super) fn is_simple(expr: &Expr) -> bool {
 
 fn simple_block(block: &Block) -> bool {
     matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if is_simple(value))
+}
+
+/// Whether the expression becomes a `?:` that has a struct or an array in braces, or may have: a constant can be either.
+pub(super) fn chooses_braces(expr: &Expr) -> bool {
+    fn in_braces(expr: &Expr) -> bool {
+        match expr {
+            Expr::Struct(_) | Expr::Array(_) | Expr::Repeat(_) => true,
+            Expr::Call(call) => matches!(&*call.func, Expr::Path(path) if is_capital(path)),
+            Expr::Path(path) => is_capital(path),
+            Expr::Paren(inner) => in_braces(&inner.expr),
+            Expr::Group(inner) => in_braces(&inner.expr),
+            Expr::Block(block) => last_in_braces(&block.block),
+            expr => chooses_braces(expr),
+        }
+    }
+    fn last_in_braces(block: &Block) -> bool {
+        matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if in_braces(value))
+    }
+    /// Something of the user's own: not a local, not `f32::MAX`.
+    fn is_capital(path: &syn::ExprPath) -> bool {
+        let capital = |ident: &syn::Ident| ident.to_string().starts_with(|first: char| first.is_uppercase());
+        let of_primitive =
+            path.path.segments.first().is_some_and(|first| PRIMITIVES.iter().any(|name| first.ident == name));
+        path.path.segments.last().is_some_and(|last| capital(&last.ident)) && !of_primitive
+    }
+    match expr {
+        Expr::Paren(inner) => chooses_braces(&inner.expr),
+        Expr::Group(inner) => chooses_braces(&inner.expr),
+        Expr::Block(block) => {
+            matches!(block.block.stmts.as_slice(), [Stmt::Expr(value, None)] if chooses_braces(value))
+        }
+        Expr::If(branch) => {
+            last_in_braces(&branch.then_branch)
+                || branch.else_branch.as_ref().is_some_and(|(_, other)| in_braces(other))
+        }
+        Expr::Match(matching) => matching.arms.iter().any(|arm| in_braces(&arm.body)),
+        _ => false,
+    }
 }
 
 /// Whether the expression shows that it is a number and no truth value.

@@ -213,3 +213,45 @@ fn bit_operations_of_truth_values_stay_truth_values() {
 fn an_array_of_one_array_is_no_copy() {
     assert_eq!(text(quote!([[a, b]][0][1])), "return repeat<1>(Array{a, b})[0][1];\n");
 }
+
+/// NVRTC 13.0 crashes at `Pair{.low = c ? Item{…} : x}`, and at `Array{c ? Item{…} : x}`.
+#[test]
+fn braces_in_a_choice_stay_out_of_braces() {
+    let chosen = |value| text(quote!(let x = Pair { low: #value, high: a }; x.high));
+    let inner = quote!(if a > b { Item { n: a } } else { ITEM });
+    assert!(chosen(inner.clone()).contains("low: value_of(a > b ? ‹›{n: a} : ‹ITEM›)"), "{}", chosen(inner.clone()));
+    assert!(
+        chosen(quote!(match a {
+            0 => b,
+            _ => LIMIT,
+        }))
+        .contains("low: value_of(a == 0 ? b : ‹LIMIT›)")
+    );
+    assert!(text(quote!([#inner, ITEM][0].n)).contains("Array{value_of(a > b ? "));
+    // Numbers are not in braces.
+    assert!(chosen(quote!(if a > b { a } else { i32::MAX })).contains("low: a > b ? a : ‹i32::MAX›"));
+}
+
+/// rustc warns of the user's own variables; the GPU's compiler is not to warn of others.
+#[test]
+fn a_variable_of_our_own_that_nothing_reads_says_so() {
+    let unread = text(quote!(match a + b {
+        _ => a,
+    }));
+    assert!(unread.contains("const auto matched [[maybe_unused]] = a + b;"), "{unread}");
+    let read = text(quote!(match a + b {
+        0 => a,
+        _ => b,
+    }));
+    assert!(read.contains("const auto matched = a + b;"), "{read}");
+}
+
+#[test]
+fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
+    let waits = text(quote!(
+        let mut x = a;
+        let pair = Pair { low: Item { n: x }, high: { x += 1; x } };
+        pair.high
+    ));
+    assert!(waits.contains("const auto operand = ‹Item›{n: x};"), "{waits}");
+}

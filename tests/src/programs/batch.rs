@@ -1,6 +1,6 @@
 //! Builds programs as a crate of Rust and as text of C++, runs both, and compares.
 
-use super::types::{Type, Types, is_float, is_integer};
+use super::types::{Type, Types, is_float, is_half, is_integer};
 use super::values;
 use crate::emulator::Random;
 use crate::target_dir;
@@ -89,6 +89,26 @@ incremental = false
 "#;
 
 const PART_PROFILE: &str = "opt-level = 0\ndebug = 0\noverflow-checks = false\n";
+
+/// What all crates have besides.
+const ITEMS: &str = r"
+const F16_TABLE: [f16; 3] = [f16::ONE, f16::NEG_INFINITY, f16::EPSILON];
+const BF16_TABLE: [bf16; 3] = [bf16::ONE, bf16::MAX, bf16::MIN_POSITIVE];
+
+#[scan_element]
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(i8)]
+enum Kind { Low = -3, Middle = 5, High }
+
+#[scan_fn]
+fn kind_of(value: u8) -> Kind {
+    match value % 3 { 0 => Kind::Low, 1 => Kind::Middle, _ => Kind::High }
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Both<T> { left: T, right: T }
+";
 
 /// Programs whose Rust is built.
 pub struct Built {
@@ -278,7 +298,7 @@ impl Batch {
             let manifest = format!(
                 "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition.workspace = true\n\n\
                  [lib]\ncrate-type = [\"cdylib\"]\n\n\
-                 [dependencies]\nscan-runtime = {{ path = {} }}\nscan-codegen = {{ path = {} }}\n",
+                 [dependencies]\nscan-runtime = {{ path = {} }}\nscan-codegen = {{ path = {} }}\nhalf = \"2\"\n",
                 self.crate_name(number),
                 path("scan-runtime"),
                 path("scan-codegen"),
@@ -370,7 +390,16 @@ impl RustLibrary {
             self.get::<RustText>(b"programs_text")?(first, end, cuda, take, std::ptr::from_mut(&mut bytes).cast())
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        if good { Ok(text) } else { Err(format!("programs {first} to {end} have no text: {text}")) }
+        if good {
+            return Ok(text);
+        }
+        // Which of them it is.
+        if end - first > 1 {
+            for index in first..end {
+                self.text(index, index + 1, cuda)?;
+            }
+        }
+        Err(format!("programs {first} to {end} of the part have no text: {text}"))
     }
 }
 
@@ -379,7 +408,9 @@ impl Part {
     fn text(&self) -> String {
         let mut text =
             format!("#![allow(warnings, arithmetic_overflow, unconditional_panic, overflowing_literals)]\n{EXPORTS}\n");
-        for primitive in Primitive::ALL.into_iter().filter(|primitive| *primitive != Primitive::Bool) {
+        for primitive in
+            Primitive::ALL.into_iter().filter(|primitive| *primitive != Primitive::Bool && !is_half(*primitive))
+        {
             let (name, upper) = (primitive.name(), primitive.name().to_uppercase());
             let (constant, table) = match (is_integer(primitive), is_float(primitive)) {
                 (_, true) => ("-6.25", "[0.5, -1.0, 3.0, 1e5, 0.1]"),
@@ -389,6 +420,7 @@ impl Part {
             writeln!(text, "const CONST_{upper}: {name} = {constant};\nconst TABLE_{upper}: [{name}; 5] = {table};")
                 .ok();
         }
+        text += ITEMS;
         text += &self.types.declarations();
         let mut names = String::new();
         for (place, (_, ty, program)) in self.programs.iter().enumerate() {
@@ -467,6 +499,8 @@ fn difference(leaves: &[(usize, Primitive, String)], rust: &[u8; 256], text: &[u
     leaves.iter().find_map(|(at, primitive, name)| {
         let (rust, text) = (read(rust, *at, *primitive), read(text, *at, *primitive));
         let nan = |bits: u128| match primitive {
+            Primitive::F16 => bits & 0x7fff > 0x7c00,
+            Primitive::Bf16 => bits & 0x7fff > 0x7f80,
             Primitive::F32 => f32::from_bits(bits as u32).is_nan(),
             Primitive::F64 => f64::from_bits(bits as u64).is_nan(),
             _ => false,
@@ -494,6 +528,7 @@ fn number(primitive: Primitive, bits: u128) -> String {
         Primitive::Bool => (bits != 0).to_string(),
         Primitive::F32 => format!("{:?}_f32 ({bits:#x})", f32::from_bits(bits as u32)),
         Primitive::F64 => format!("{:?}_f64 ({bits:#x})", f64::from_bits(bits as u64)),
+        Primitive::F16 | Primitive::Bf16 => format!("{name} of bits {bits:#x}"),
         _ if name.starts_with('i') => {
             let above = 128 - 8 * primitive.size() as u32;
             format!("{}_{name}", ((bits << above) as i128) >> above)

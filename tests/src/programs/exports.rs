@@ -1,7 +1,8 @@
 // What a generated crate exports, in the words of C. The programs are in the same file, after this.
 
-use scan_codegen::{FunctionSource, OpSource, Target, operator_text};
-use scan_runtime::{ScanOp, scan_element, scan_op};
+use scan_codegen::{FunctionSource, OpSource, Piece, Target, operator_text};
+use half::{bf16, f16};
+use scan_runtime::{ScanOp, scan_element, scan_fn, scan_op};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt::Write;
@@ -69,28 +70,49 @@ unsafe extern "C" fn programs_text(
     good
 }
 
+fn renumber(pieces: &mut [Piece], places: &[usize]) {
+    for piece in pieces {
+        match piece {
+            Piece::Helper(index) => *index = places[*index],
+            Piece::Struct { fields, base, .. } => {
+                fields.iter_mut().for_each(|(_, value)| renumber(value, places));
+                base.iter_mut().for_each(|base| renumber(base, places));
+            }
+            _ => {}
+        }
+    }
+}
+
 /// The text of programs that share one prelude, for the host.
 fn together(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
     let mut all: Option<OpSource> = None;
+    let mut helpers: Vec<FunctionSource> = Vec::new();
     let mut table = String::new();
     for index in range {
         let mut source = (PROGRAMS[index].source)();
         source.functions.retain(|function| function.name == "combine");
-        match &mut all {
-            None => {
-                source.name = "Programs".to_owned();
-                source.identity = None;
-                writeln!(table, "  program<&Programs::combine>,").unwrap();
-                all = Some(source);
-            }
-            Some(all) => {
-                let name = format!("program_{index}");
-                writeln!(table, "  program<&Programs::{name}>,").unwrap();
-                all.functions.extend(source.functions.into_iter().map(|own| FunctionSource { name: name.clone(), ..own }));
+        // A function that several programs call has another number in each; those that it calls come before it.
+        let mut places = Vec::new();
+        for mut helper in std::mem::take(&mut source.helpers) {
+            renumber(&mut helper.body, &places);
+            let place = helpers.iter().position(|known| known.name == helper.name);
+            places.push(place.unwrap_or(helpers.len()));
+            if place.is_none() {
+                helpers.push(helper);
             }
         }
+        source.functions.iter_mut().for_each(|function| renumber(&mut function.body, &places));
+        let name = if all.is_none() { "combine".to_owned() } else { format!("program_{index}") };
+        writeln!(table, "  program<&Programs::{name}>,").unwrap();
+        let functions: Vec<FunctionSource> =
+            source.functions.drain(..).map(|own| FunctionSource { name: name.clone(), ..own }).collect();
+        let all = all.get_or_insert_with(|| OpSource { name: "Programs".to_owned(), identity: None, ..source });
+        all.functions.extend(functions);
     }
-    let text = operator_text(&all.unwrap(), Target::Host)?.text.replace("#line here\n", "");
+    if let Some(all) = &mut all {
+        all.helpers = helpers;
+    }
+    let text = operator_text(&all.expect("there are programs"), Target::Host)?.text.replace("#line here\n", "");
     Ok(format!("{text}\n[[noreturn]] void panic() {{ throw 0; }}\n{RUNNER}const Run table[] = {{\n{table}}};\n"))
 }
 

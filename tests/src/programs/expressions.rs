@@ -2,7 +2,7 @@
 
 use super::code::{Code, code};
 use super::generator::Generator;
-use super::types::{self, Type, is_float, is_integer, is_signed, unsigned};
+use super::types::{self, Type, is_float, is_half, is_integer, is_signed, unsigned};
 use scan_codegen::Primitive;
 
 /// How Rust ranks an expression.
@@ -77,7 +77,7 @@ impl Generator<'_> {
             return Expression::new(place.clone(), rank::POSTFIX);
         }
         match ty {
-            Type::Primitive(primitive) if self.percent(70) => {
+            Type::Primitive(primitive) if !is_half(*primitive) && self.percent(70) => {
                 self.other_variable(*primitive).unwrap_or_else(|| self.literal(*primitive))
             }
             Type::Primitive(primitive) => self.literal(*primitive),
@@ -106,7 +106,7 @@ impl Generator<'_> {
         let start = Primitive::ALL.iter().position(|primitive| *primitive == from)?;
         let others = Primitive::ALL.iter().cycle().skip(start).take(Primitive::ALL.len());
         let (from, places) = others
-            .filter(|other| !(**other == Primitive::Bool && is_float(to)))
+            .filter(|other| !is_half(**other) && (**other != Primitive::Bool || !is_float(to)))
             .map(|other| (*other, self.places(&Type::Primitive(*other), false, true)))
             .find(|(_, places)| !places.is_empty())?;
         let place = Expression::new(places[self.random.below(places.len())].clone(), rank::POSTFIX);
@@ -135,8 +135,18 @@ impl Generator<'_> {
         if self.percent(10) {
             return self.chosen(ty, depth);
         }
+        if self.loop_depth == 0 && self.percent(25) {
+            let helpers: Vec<String> =
+                self.types.helpers.iter().filter(|helper| helper.ty == *ty).map(|helper| helper.name.clone()).collect();
+            if !helpers.is_empty() {
+                let (a, b) = (self.expression(ty, depth).code, self.expression(ty, depth).code);
+                let name = &helpers[self.random.below(helpers.len())];
+                return Expression::new(code![name, self.list(vec![a, b], "(", ")")], rank::POSTFIX);
+            }
+        }
         match ty {
             Type::Primitive(Primitive::Bool) => self.truth(depth),
+            Type::Primitive(primitive) if is_half(*primitive) => self.half(*primitive, depth),
             Type::Primitive(primitive) if is_float(*primitive) => self.float(*primitive, depth),
             Type::Primitive(primitive) => self.integer(*primitive, depth),
             Type::Array(item, len) => self.array(item, *len, depth),
@@ -213,6 +223,7 @@ impl Generator<'_> {
     /// A pattern, with its guard, that some values fit.
     pub(super) fn pattern(&mut self, primitive: Primitive, guards: bool) -> Code {
         let mut pattern = match (primitive, self.random.below(6)) {
+            (half, _) if is_half(half) => return if guards { self.guarded(half) } else { Code::text("_") },
             (Primitive::Bool, _) => Code::text(if self.random.one_in(2) { "true" } else { "false" }),
             (_, 0) if guards => return self.guarded(primitive),
             (_, 1) => {
@@ -373,6 +384,8 @@ impl Generator<'_> {
     }
 
     fn method(&mut self, receiver: Primitive, name: &str, arguments: Vec<Code>, depth: u32) -> Expression {
+        // Of a value that comes from outside, as often as not: it may be an edge.
+        let depth = if self.random.one_in(2) { 0 } else { depth };
         let value = self.expression(&Type::Primitive(receiver), depth);
         if self.random.one_in(6) {
             let mut all = vec![value.code];
@@ -408,7 +421,7 @@ impl Generator<'_> {
 
     fn integer(&mut self, ty: Primitive, depth: u32) -> Expression {
         let u32_type = Type::Primitive(Primitive::U32);
-        match self.random.below(22) {
+        match self.random.below(26) {
             0..4 => {
                 let (left, right) = self.operands(ty, depth);
                 let (sign, rank) = [("+", rank::ADD), ("-", rank::ADD), ("*", rank::MUL)][self.random.below(3)];
@@ -483,6 +496,30 @@ impl Generator<'_> {
                 let count = self.argument(Primitive::U32, depth);
                 self.method(ty, name, vec![count], depth)
             }
+            22 if is_signed(ty) => {
+                let name = ["saturating_neg", "saturating_abs", "signum", "abs"][self.random.below(4)];
+                self.method(ty, name, Vec::new(), depth)
+            }
+            22 | 23 => {
+                let name = [
+                    "wrapping_div",
+                    "wrapping_rem",
+                    "wrapping_div_euclid",
+                    "wrapping_rem_euclid",
+                    "saturating_div",
+                    "saturating_pow",
+                ][self.random.below(6)];
+                let argument = match name {
+                    "saturating_pow" => Code::text(self.random.below(9).to_string()),
+                    _ => self.divisor(ty, depth).code,
+                };
+                self.method(ty, name, vec![argument], depth)
+            }
+            24 => {
+                let kind = self.kind(depth);
+                Expression { code: code![kind, " as ", ty.name()], rank: rank::CAST, block: false, cast: true }
+            }
+            25 => self.generic(ty, depth),
             20 => match self.random.below(4) {
                 0 => {
                     let name = ["div_euclid", "rem_euclid"][self.random.below(2)];
@@ -537,8 +574,62 @@ impl Generator<'_> {
         }
     }
 
+    /// A value of the enum that all crates have.
+    fn kind(&mut self, depth: u32) -> Code {
+        match self.random.below(6) {
+            0 => Code::text(["Kind::Low", "Kind::Middle", "Kind::High"][self.random.below(3)]),
+            _ => code!["kind_of(", self.expression(&Type::Primitive(Primitive::U8), depth).code, ")"],
+        }
+    }
+
+    /// A field of the generic struct that all crates have.
+    fn generic(&mut self, ty: Primitive, depth: u32) -> Expression {
+        let (left, right) = (self.argument(ty, depth), self.argument(ty, depth));
+        let field = ["left", "right"][self.random.below(2)];
+        let fields = self.list(vec![code!["left: ", left], code!["right: ", right]], "{ ", " }");
+        Expression::new(code!["(Both::<", ty.name(), "> ", fields, ").", field], rank::POSTFIX)
+    }
+
+    fn half(&mut self, ty: Primitive, depth: u32) -> Expression {
+        match self.random.below(10) {
+            0..4 => {
+                let (left, right) = self.operands(ty, depth);
+                let (sign, rank) =
+                    [("+", rank::ADD), ("-", rank::ADD), ("*", rank::MUL), ("/", rank::MUL), ("%", rank::MUL)]
+                        [self.random.below(5)];
+                self.binary(left, sign, right, rank)
+            }
+            4 => self.unary("-", ty, depth),
+            5 | 6 => {
+                let value = self.expression(&Type::Primitive(Primitive::F32), depth).code;
+                Expression::new(code![ty.name(), "::from_f32(", value, ")"], rank::POSTFIX)
+            }
+            7 => {
+                let bits = self.expression(&Type::Primitive(Primitive::U16), depth).code;
+                Expression::new(code![ty.name(), "::from_bits(", bits, ")"], rank::POSTFIX)
+            }
+            8 => {
+                let index = self.index(3, depth);
+                Expression::new(code![ty.name().to_uppercase(), "_TABLE[", index, "]"], rank::POSTFIX)
+            }
+            _ => {
+                let name = ["min", "max", "signum"][self.random.below(3)];
+                let arguments = if name == "signum" { Vec::new() } else { vec![self.argument(ty, depth)] };
+                let value = self.expression(&Type::Primitive(ty), depth).leading(rank::POSTFIX);
+                Expression::new(code![value, ".", name, self.list(arguments, "(", ")")], rank::POSTFIX)
+            }
+        }
+    }
+
     fn float(&mut self, ty: Primitive, depth: u32) -> Expression {
-        match self.random.below(16) {
+        match self.random.below(18) {
+            16 => {
+                let half = types::half(self.random);
+                let value = self.expression(&Type::Primitive(half), depth).leading(rank::POSTFIX);
+                let name = if ty == Primitive::F32 { ".to_f32()" } else { ".to_f64()" };
+                Expression::new(code![value, name], rank::POSTFIX)
+            }
+            17 => self.generic(ty, depth),
             0..6 => {
                 let (left, right) = self.operands(ty, depth);
                 let (sign, rank) =
@@ -588,7 +679,28 @@ impl Generator<'_> {
     }
 
     fn truth(&mut self, depth: u32) -> Expression {
-        match self.random.below(14) {
+        match self.random.below(17) {
+            14 => {
+                let half = types::half(self.random);
+                let (left, right) = self.operands(half, depth);
+                let sign = ["==", "!=", "<", "<=", ">", ">="][self.random.below(6)];
+                self.binary(left, sign, right, rank::COMPARE)
+            }
+            15 => {
+                let (left, right) = (self.kind(depth), self.kind(depth));
+                Expression::new(code![left, [" == ", " != "][self.random.below(2)], right], rank::COMPARE)
+            }
+            16 if self.simple => self.leaf(&BOOL),
+            16 => {
+                let kind = self.kind(depth);
+                let arms = [
+                    "Kind::Low => true, _ => false",
+                    "Kind::High | Kind::Low => false, Kind::Middle => true",
+                    "k if k == Kind::High => true, Kind::Low => true, _ => false",
+                ];
+                let arms = arms[self.random.below(3)];
+                Expression::block(code!["{ let found: bool = match ", kind, " { ", arms, " }; found }"])
+            }
             0..6 => {
                 let ty = types::primitive(self.random);
                 let (left, right) = self.operands(ty, depth);
@@ -608,7 +720,7 @@ impl Generator<'_> {
             10 => self.unary("!", Primitive::Bool, depth),
             11 => {
                 let float = [Primitive::F32, Primitive::F64][self.random.below(2)];
-                let name = ["is_nan", "is_finite", "is_infinite"][self.random.below(3)];
+                let name = ["is_nan", "is_finite", "is_infinite", "is_normal", "is_subnormal"][self.random.below(5)];
                 self.method(float, name, Vec::new(), depth)
             }
             12 => {
@@ -634,6 +746,9 @@ impl Generator<'_> {
         if ty == Primitive::Bool {
             return Expression::new(if self.random.one_in(2) { "true" } else { "false" }, rank::POSTFIX);
         }
+        if is_half(ty) {
+            return Expression::new(self.bare_literal(ty), rank::POSTFIX);
+        }
         if self.random.one_in(6) {
             let constant = match is_float(ty) {
                 true => ["MAX", "MIN_POSITIVE", "INFINITY", "EPSILON", "NEG_INFINITY"][self.random.below(5)],
@@ -654,6 +769,13 @@ impl Generator<'_> {
     pub(super) fn bare_literal(&mut self, ty: Primitive) -> String {
         if ty == Primitive::Bool {
             return if self.random.one_in(2) { "true" } else { "false" }.to_owned();
+        }
+        if is_half(ty) {
+            let name = ty.name();
+            return match self.random.below(3) {
+                0 => format!("{name}::{}", ["ONE", "INFINITY", "NAN", "MIN_POSITIVE"][self.random.below(4)]),
+                _ => format!("{name}::from_f32({})", ["0.1", "-2.5", "1000.0", "0.0"][self.random.below(4)]),
+            };
         }
         if is_float(ty) {
             let literal = ["0.0", "1.0", "0.5", "2.", "0.1", "1e-3", "-3.25", "1e10", "16777217.0", "-0.0", "7.75"];

@@ -20,7 +20,7 @@ use batch::{Batch, Part};
 use code::Code;
 use generator::{Body, Generator};
 use std::collections::BTreeSet;
-use types::{Type, Types};
+use types::{Helper, Type, Types};
 
 /// The programs of a seed.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,22 @@ impl Programs {
     }
 
     fn types(&self, index: usize) -> Types {
-        Types::random(&mut Random::new(self.seed ^ (index / IN_A_PART) as u64 ^ 0xa5a5_0000))
+        let mut random = Random::new(self.seed ^ (index / IN_A_PART) as u64 ^ 0xa5a5_0000);
+        let mut types = Types::random(&mut random);
+        for index in 0..12 {
+            let ty = match index {
+                0..8 => Type::Primitive(types::primitive(&mut random)),
+                _ => types.pick(&mut random),
+            };
+            let Body { parameters: [a, b], code } = Generator::body(&mut random, &types, &ty);
+            let (name, of) = (format!("helper_{index}"), types.name(&ty));
+            let text = format!(
+                "#[scan_fn]\nfn {name}({a}: {of}, {b}: {of}) -> {of} {}\n",
+                Code::write(&code, &BTreeSet::new())
+            );
+            types.helpers.push(Helper { name, ty, text });
+        }
+        types
     }
 
     fn program(&self, types: &Types, index: usize) -> Program {

@@ -3,7 +3,7 @@
 use super::code::{Code, code};
 use super::expressions::{Expression, rank};
 use super::generator::{Generator, Loop};
-use super::types::{self, Type, is_float, is_signed};
+use super::types::{self, Type, is_float, is_half, is_signed};
 use scan_codegen::Primitive;
 
 const BOOL: Type = Type::Primitive(Primitive::Bool);
@@ -431,7 +431,7 @@ impl Generator<'_> {
         };
         let (sign, value) = if primitive == Primitive::Bool {
             (["&", "|", "^"][self.random.below(3)], self.operand(primitive))
-        } else if is_float(primitive) {
+        } else if is_float(primitive) || is_half(primitive) {
             (["+", "-", "*", "/", "%"][self.random.below(5)], self.operand(primitive))
         } else {
             match self.random.below(10) {
@@ -453,6 +453,8 @@ impl Generator<'_> {
     fn operand(&mut self, primitive: Primitive) -> Code {
         match self.random.one_in(4) {
             true => Code::text(self.bare_literal(primitive)),
+            // To Rust this is a call that borrows the place, which statements in the operand could not change.
+            false if is_half(primitive) => self.simply(|this| this.expression(&Type::Primitive(primitive), 2)).code,
             false => self.contained(|this| this.expression(&Type::Primitive(primitive), 3)).code,
         }
     }

@@ -20,21 +20,37 @@ pub(super) struct Struct {
     pub(super) tuple: bool,
 }
 
-/// The structs that the programs of one crate share.
+/// A `#[scan_fn]` of the generated crate: of two values of a type it makes a third.
+#[derive(Clone, Debug)]
+pub(super) struct Helper {
+    pub(super) name: String,
+    pub(super) ty: Type,
+    /// Its text in Rust.
+    pub(super) text: String,
+}
+
+/// What the programs of one crate share.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Types {
     pub(super) structs: Vec<Struct>,
+    /// Functions that the programs call; those that come later call earlier ones too.
+    pub(super) helpers: Vec<Helper>,
 }
 
 /// Words of C++, of the prelude and of Rust's style, as names of fields.
 const FIELDS: &[&str] = &["a", "b", "low", "high", "int", "class", "value", "items", "count", "union", "operator"];
 
 pub(super) fn is_integer(primitive: Primitive) -> bool {
-    !matches!(primitive, Primitive::Bool | Primitive::F32 | Primitive::F64)
+    !matches!(primitive, Primitive::Bool) && !is_float(primitive) && !is_half(primitive)
 }
 
 pub(super) fn is_float(primitive: Primitive) -> bool {
     matches!(primitive, Primitive::F32 | Primitive::F64)
+}
+
+/// The numbers of the crate `half`, which have operators and methods, and neither literals nor casts.
+pub(super) fn is_half(primitive: Primitive) -> bool {
+    matches!(primitive, Primitive::F16 | Primitive::Bf16)
 }
 
 pub(super) fn is_signed(primitive: Primitive) -> bool {
@@ -82,6 +98,7 @@ impl Types {
         match random.below(8) {
             0 if !self.structs.is_empty() => Type::Struct(random.below(self.structs.len())),
             1 => Type::Array(Box::new(Type::Primitive(primitive(random))), 1 + random.below(3)),
+            2 if random.one_in(2) => Type::Primitive(half(random)),
             _ => Type::Primitive(primitive(random)),
         }
     }
@@ -99,6 +116,7 @@ impl Types {
                 let most = 256 / self.size(&item).max(1);
                 Type::Array(Box::new(item), 1 + random.below(most.min(3)))
             }
+            5 if random.one_in(2) => Type::Primitive(half(random)),
             _ => Type::Primitive(primitive(random)),
         }
     }
@@ -116,6 +134,7 @@ impl Types {
     pub(super) fn zero(&self, ty: &Type) -> String {
         match ty {
             Type::Primitive(Primitive::Bool) => "false".to_owned(),
+            Type::Primitive(primitive) if is_half(*primitive) => format!("{}::ZERO", primitive.name()),
             Type::Primitive(primitive) if is_float(*primitive) => format!("0.0_{}", primitive.name()),
             Type::Primitive(primitive) => format!("0_{}", primitive.name()),
             Type::Array(item, len) => format!("[{}; {len}]", self.zero(item)),
@@ -142,6 +161,7 @@ impl Types {
             };
             text += &format!("const ZERO_{}: {name} = {name} {{ {} }};\n", name.to_uppercase(), zeros.join(", "));
         }
+        self.helpers.iter().for_each(|helper| text += &helper.text);
         text
     }
 
@@ -188,8 +208,18 @@ impl Types {
     }
 }
 
+/// A primitive that Rust has by itself.
 pub(super) fn primitive(random: &mut Random) -> Primitive {
-    Primitive::ALL[random.below(Primitive::ALL.len())]
+    loop {
+        let primitive = Primitive::ALL[random.below(Primitive::ALL.len())];
+        if !is_half(primitive) {
+            return primitive;
+        }
+    }
+}
+
+pub(super) fn half(random: &mut Random) -> Primitive {
+    [Primitive::F16, Primitive::Bf16][random.below(2)]
 }
 
 pub(super) fn integer(random: &mut Random) -> Primitive {

@@ -1,6 +1,6 @@
 //! Values to run programs on: edges first, then random ones.
 
-use super::types::{is_float, is_signed};
+use super::types::{is_float, is_half, is_signed};
 use crate::emulator::Random;
 use scan_codegen::Primitive;
 
@@ -9,6 +9,17 @@ pub(super) fn value(primitive: Primitive, random: &mut Random) -> Vec<u8> {
     let size = primitive.size();
     if primitive == Primitive::Bool {
         return vec![random.below(2) as u8];
+    }
+    if is_half(primitive) {
+        // Zeros, ones, infinities, a NaN, and the like; then any bits.
+        let few = (float(random) as f32).to_bits() >> 16;
+        const EDGES: [u16; 10] = [0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 1, 0x7bff, 0x4248];
+        let bits = match random.below(3) {
+            0 if primitive == Primitive::F16 => EDGES[random.below(EDGES.len())],
+            0 | 1 if primitive == Primitive::Bf16 => few as u16,
+            _ => random.bits() as u16,
+        };
+        return bits.to_le_bytes().to_vec();
     }
     if is_float(primitive) {
         let value = float(random);
