@@ -18,7 +18,7 @@ type Shape = (u32, u32, u32, u32, u32);
 
 /// Few threads and short runs, so that short inputs take many rounds.
 const SHAPES: [Shape; 6] =
-    [(32, 2, 2, 4, 3), (32, 3, 4, 4, 2), (64, 2, 3, 4, 4), (32, 1, 1, 8, 5), (96, 2, 2, 4, 1), (32, 4, 5, 12, 7)];
+    [(32, 2, 5, 4, 3), (32, 3, 8, 4, 2), (64, 2, 6, 4, 4), (32, 1, 3, 8, 5), (96, 2, 5, 4, 1), (32, 4, 9, 12, 7)];
 
 fn program<Op: TestOperator>(
     (threads, teams, stages, run, blocks): Shape,
@@ -116,23 +116,25 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
 /// Changes of the text, one at a time: some run shows each.
 #[test]
 fn planted_faults_are_found() {
-    let program = program::<Interval>((96, 2, 3, 4, 4), (ScanKind::Exclusive, true));
+    let program = program::<Interval>((96, 2, 5, 4, 4), (ScanKind::Exclusive, true));
     let changes = [
         ("wait(&loaded[stage], use % 2);", ""),
-        ("wait(&reduced[team], turn % 2);", ""),
-        ("wait(&told[team], turn % 2);", ""),
-        ("wait(&known[team], turn % 2);", ""),
-        ("wait(&written[team], turn % 2);\n        if (whole && lane", "if (whole && lane"),
-        ("wait(&written[team], turn % 2);\n        write_words", "write_words"),
-        ("wait_for_copies_out(); // there is room again for results", ""),
+        ("wait(&reduced[stage], use % 2);", ""),
+        ("wait(&told[stage], use % 2);", ""),
+        ("wait(&known[stage], use % 2);", ""),
+        ("wait(&scanned[stage], use % 2);", ""),
+        ("wait(&written[stage], use % 2);", ""),
+        ("wait_for_copies_out(); // the stage is free again", ""),
         ("wait_for_copies_out(); // they read the memory of this block", ""),
-        ("        show_to_copies();\n", ""),
-        ("warp_sums[2 * team + turn % 2]", "warp_sums[2 * team]"),
-        ("begin_barrier(&reduced[team], TEAM_WARPS)", "begin_barrier(&reduced[team], 1)"),
-        ("begin_barrier(&written[team], TEAM_WARPS)", "begin_barrier(&written[team], 1)"),
-        ("      begin_barrier(&known[team], 1);\n", ""),
+        ("          show_to_copies();\n", ""),
+        ("begin_barrier(&reduced[stage], TEAM_WARPS)", "begin_barrier(&reduced[stage], 1)"),
+        ("begin_barrier(&scanned[stage], TEAM_WARPS)", "begin_barrier(&scanned[stage], 1)"),
+        ("begin_barrier(&written[stage], TEAM_WARPS)", "begin_barrier(&written[stage], 1)"),
+        ("      begin_barrier(&known[stage], 1);\n", ""),
+        ("      earlier_lanes = next_earlier_lanes;\n", ""),
+        ("warp_sums[stage][team_warp - 1]", "warp_sums[stage][team_warp]"),
         ("  __syncthreads();\n\n  // Where the gap", "\n  // Where the gap"),
-        ("if (team_warp > first_warp && lanes > 0)", "if (team_warp > first_warp)"),
+        ("if (team_warp > part.first_warp && part.lanes > 0)", "if (team_warp > part.first_warp)"),
         ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
         ("arrived = tag != NOTHING && arrived;", "arrived = tag != NOTHING;"),
         ("if (k < mine) {", "if (k < mine && k < 2) {"),
