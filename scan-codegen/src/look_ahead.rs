@@ -12,10 +12,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Pipeline {
-    /// Teams of a block, which take its tiles in turn. Each holds one in registers while it waits for what stands before it.
+    /// Teams of a block, which take its tiles in turn. Each tells the sum of a tile one turn before it scans it.
     pub teams: u32,
-    /// Stages of shared memory, into which tiles are copied ahead of the teams; no fewer than teams, because a team knows only
-    /// of the tiles before its last one that they have arrived.
+    /// Stages of shared memory, into which tiles are copied ahead of the teams: more than two for each team, because it keeps
+    /// one tile while it tells of the next, and one more, because a stage is filled again a round after it is free.
     pub stages: u32,
     /// The most blocks that stay on the device: as many as there is room for at once.
     pub blocks: u32,
@@ -53,21 +53,26 @@ const MOST_ELEMENT_BYTES: usize = 64;
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
 
 /// Threads of a team and teams, in the order of preference; the later ones need less shared memory. The first is for elements
-/// of less than four bytes.
+/// of more than four bytes.
 ///
-/// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy: `f32` 128 × 5 × 31 words 0.878, 128 × 6 × 23 words
-/// 0.874, 160 × 5 × 23 0.864, 192 × 4 × 27 0.854, 256 × 3 × 31 0.815; `u64` 128 × 5 × 30 0.882; a pair of `f32` 0.872; 12 bytes,
-/// 128 × 5 × 27, 0.865; `i16` 128 × 6 × 23 0.861, 128 × 5 × 31 0.840; `u8` 128 × 6 × 23 0.840, 128 × 5 × 31 0.788.
+/// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy, the host's work for each scan included. `f32`:
+/// 192 × 4 × 23 words 0.922, 256 × 3 × 31 0.920, 192 × 3 × 31 0.917, 128 × 5 × 31 0.915; `u8`: 192 × 3 × 31 0.912, 256 × 3 × 31
+/// 0.910, 128 × 5 × 31 0.905; `i16`: 192 × 3 × 31 0.916; `u64`: 256 × 3 × 30 0.923, 256 × 3 × 26 0.919, 192 × 3 × 30 0.919; 12
+/// bytes: 256 × 3 × 27 0.920, 192 × 3 × 27 0.914; a 2 × 2 matrix of `f32`: 256 × 3 × 28 0.863, 192 × 3 × 28 0.825; a product
+/// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690.
 const TEAMS: [(u32, u32); 10] =
-    [(128, 6), (128, 5), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+    [(256, 3), (192, 3), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
-/// The most stages: more do not load faster.
-const MOST_STAGES: u32 = 8;
+/// Stages beyond those that the teams need: more do not load faster.
+const MORE_STAGES: u32 = 3;
+
+/// Threads of the two warps that serve the teams.
+const SERVING: u32 = 2 * WARP;
 
 impl Pipeline {
-    /// Threads of a block with teams of so many threads: the looker's warp besides.
+    /// Threads of a block with teams of so many threads: the warps that serve them besides.
     pub(crate) fn block_threads(&self, team: u32) -> u32 {
-        self.teams * team + WARP
+        self.teams * team + SERVING
     }
 }
 
@@ -127,7 +132,7 @@ pub(crate) fn plan_look_ahead(
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let teams = if sizes.is_narrow() { &TEAMS[..] } else { &TEAMS[1..] };
+    let teams = if sizes.are_small() { &TEAMS[1..] } else { &TEAMS[..] };
     let mut shapes =
         runs.flat_map(|run| teams.iter().map(move |&teams| (run, teams))).filter_map(|(run, (threads, teams))| {
             let shape = Shape {
@@ -136,19 +141,20 @@ pub(crate) fn plan_look_ahead(
                 threads: overrides.threads.unwrap_or(threads),
                 teams: overrides.teams.unwrap_or(teams),
             };
-            let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room).min(MOST_STAGES));
-            let fits = stages >= shape.teams && shape.is_possible(limits) && shape.bytes(stages) <= room;
+            let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
+            let fits = stages >= shape.least_stages() && shape.is_possible(limits) && shape.bytes(stages) <= room;
             fits.then_some((shape, stages))
         });
     let Some((shape, stages)) = shapes.next() else {
         if let Some(threads) = overrides.threads
-            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - WARP)
+            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - SERVING)
         {
-            return Err(PlanError::Threads { threads, least: WARP, most: 512 });
+            let most = limits.threads_per_block - SERVING;
+            return Err(PlanError::Threads { threads, least: WARP, most });
         }
         let why = format!(
-            "it needs as many stages as teams at least, and these and the results must fit {room} bytes of shared \
-             memory, the teams and one warp more {} threads",
+            "it needs two stages for each team and one more at least, and these must fit {room} bytes of shared memory, \
+             the teams and two warps more {} threads",
             limits.threads_per_block
         );
         return Err(PlanError::Run { run, why });
@@ -191,14 +197,14 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn is_narrow(self) -> bool {
-        self.input.max(self.output) < 4
+    fn are_small(self) -> bool {
+        self.input.max(self.output) <= 4
     }
 
-    /// Elements that a thread scans on its own: about 31 words of them, of narrow elements 23, in whole words, and an odd
-    /// number of units, so that neighbouring threads meet different memory banks.
+    /// Elements that a thread scans on its own: about 31 words of them, of elements of more than a word 28, in whole words,
+    /// and an odd number of units, so that neighbouring threads meet different memory banks.
     fn run(self) -> u32 {
-        let words = if self.is_narrow() { 23 } else { 31 };
+        let words = if self.are_small() { 31 } else { 28 };
         let most = (4 * words / self.input.max(self.output)).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
@@ -242,27 +248,33 @@ struct Shape {
 
 impl Shape {
     fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let threads = self.threads.saturating_mul(self.teams).saturating_add(WARP);
+        let threads = self.threads.saturating_mul(self.teams).saturating_add(SERVING);
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
     }
 
+    /// A stage has room for a tile, and for its results after that.
     fn stage_bytes(self) -> u32 {
-        self.threads.saturating_mul(self.run).saturating_mul(self.sizes.input)
+        let largest = self.sizes.input.max(self.sizes.output);
+        self.threads.saturating_mul(self.run).saturating_mul(largest)
     }
 
-    fn result_bytes(self) -> u32 {
-        self.threads.saturating_mul(self.run).saturating_mul(self.sizes.output)
+    fn least_stages(self) -> u32 {
+        2 * self.teams + 1
     }
 
     fn dynamic_bytes(self, stages: u32) -> u32 {
-        stages.saturating_mul(self.stage_bytes()).saturating_add(self.teams.saturating_mul(self.result_bytes()))
+        stages.saturating_mul(self.stage_bytes())
     }
 
-    /// The barriers, and the sums of warps and before tiles; 128 bytes in which alignment may push these apart.
+    /// The barriers of a stage, and the sums of its warps and of what stands before it.
+    fn static_bytes_of_stage(self) -> u32 {
+        8 * 7 + (self.threads / WARP + 1) * self.sizes.state
+    }
+
+    /// Those of all stages; 128 bytes in which alignment may push them apart.
     fn static_bytes(self, stages: u32) -> u32 {
-        let sums = self.teams * (2 * (self.threads / WARP) + 1);
-        8 * (stages + 4 * self.teams) + sums * self.sizes.state + 128
+        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128)
     }
 
     fn bytes(self, stages: u32) -> u32 {
@@ -270,8 +282,8 @@ impl Shape {
     }
 
     fn most_stages(self, room: u32) -> u32 {
-        let fixed = self.bytes(0);
-        room.saturating_sub(fixed) / self.stage_bytes().saturating_add(8).max(1)
+        let of_stage = self.stage_bytes().saturating_add(self.static_bytes_of_stage()).max(1);
+        (room.saturating_sub(self.bytes(0)) / of_stage).min(self.least_stages() + MORE_STAGES)
     }
 }
 
@@ -299,7 +311,8 @@ mod tests {
             (plan.run, plan.pipeline.unwrap().input_unit)
         };
         let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
-        let expected = [(92, 4), (46, 4), (28, 4), (31, 4), (18, 4), (15, 8), (9, 4), (7, 16), (5, 8), (3, 4), (1, 16)];
+        let expected =
+            [(124, 4), (62, 4), (36, 4), (31, 4), (18, 4), (13, 8), (9, 4), (7, 16), (3, 8), (3, 4), (1, 16)];
         assert_eq!(shapes, expected);
     }
 
@@ -311,7 +324,7 @@ mod tests {
                 let pipeline = plan.pipeline.unwrap();
                 let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;
                 assert!(shared <= limits.shared_bytes_per_block_optin, "{bytes}: {plan}");
-                assert!(pipeline.stages >= pipeline.teams && pipeline.teams >= 1, "{bytes}: {plan}");
+                assert!(pipeline.stages > 2 * pipeline.teams && pipeline.teams >= 1, "{bytes}: {plan}");
             }
         }
     }

@@ -142,6 +142,8 @@ struct Words<'a> {
     input_odd: bool,
     output_unit: u32,
     output_units: u32,
+    /// Whether results are as large as elements, so that each takes the place of one.
+    in_place: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
@@ -217,6 +219,7 @@ impl<'a> Words<'a> {
             input_odd: input_units % 2 == 1,
             output_unit: pipeline.output_unit,
             output_units,
+            in_place: plan.input_bytes == plan.output_bytes,
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
             network_exclusive,
             tile_exclusive,

@@ -1,6 +1,7 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
-//! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them. What a
+//! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
+//! `trace`, `lengths` and `views` ask for more. What a
 //! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
 //! of several samples, each between two events on the stream.
 
@@ -108,20 +109,21 @@ impl TestOperator for ModularProduct {
 }
 
 /// Threads of a team, teams, words a thread; stages as many as there is room for, unless told.
-const SHAPES: [(u32, u32, u32, Option<u32>); 13] = [
-    (256, 3, 31, None),
-    (256, 3, 29, None),
-    (256, 3, 27, None),
-    (256, 3, 23, None),
-    (256, 3, 23, Some(4)),
-    (224, 3, 31, None),
-    (192, 3, 39, None),
-    (160, 3, 47, None),
-    (192, 4, 27, None),
-    (192, 4, 23, None),
-    (160, 5, 23, None),
+const SHAPES: [(u32, u32, u32, Option<u32>); 14] = [
+    (128, 4, 31, None),
+    (128, 5, 23, None),
     (128, 5, 31, None),
-    (128, 6, 23, None),
+    (128, 6, 31, None),
+    (192, 3, 23, None),
+    (192, 3, 31, None),
+    (192, 4, 23, None),
+    (256, 2, 23, None),
+    (256, 2, 31, None),
+    (256, 3, 15, None),
+    (256, 3, 23, None),
+    (256, 3, 31, None),
+    (384, 2, 15, None),
+    (512, 1, 23, None),
 ];
 
 /// Shapes that are printed for an operator, the best ones.
@@ -129,7 +131,8 @@ const PRINTED: usize = 6;
 
 fn main() -> Outcome {
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
+    let asked_for = |name: &str| names.iter().any(|wanted| wanted == name);
+    let wanted = |name: &str| names.is_empty() || asked_for(name);
     let scanner = Scanner::cuda(0)?;
     println!("{}\n", scanner.backend());
     println!("| operator | threads × teams | elements a thread | stages | copy, µs | scan, µs | ratio to copy |");
@@ -153,7 +156,7 @@ fn main() -> Outcome {
         "matrix2" => Product,
         "modular" => ModularProduct
     );
-    if wanted("trace") {
+    if asked_for("trace") {
         println!(
             "\n| operator | threads × teams | elements a thread |{} |",
             TICKS.map(|(what, _)| format!(" {what}")).join(" |")
@@ -167,13 +170,13 @@ fn main() -> Outcome {
             }
         }
     }
-    if wanted("lengths") {
+    if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
         println!("|---|---:|---:|---:|---:|");
         lengths::<ops::Sum<f32>>("f32", &scanner)?;
         lengths::<ops::Sum<u8>>("u8", &scanner)?;
     }
-    if wanted("views") {
+    if asked_for("views") {
         println!("\n| operator | elements left out before input and output | copy, µs | scan, µs | ratio to copy |");
         println!("|---|---|---:|---:|---:|");
         views::<ops::Sum<f32>>("f32", &scanner)?;
@@ -283,17 +286,22 @@ fn row<Op: TestOperator>(
 
 /// What takes how many cycles, on the average of all turns of the first warp of a team, and at last of the looker: in words,
 /// and after which text of the kernel it has ended.
-const TICKS: [(&str, &str); 9] = [
-    ("tile arrived", "wait(&loaded[stage], use % 2);\n"),
-    ("all warps reduced", "wait(&reduced[team], turn % 2);\n"),
-    ("sum told", "          send(&messages[number], warp_sum, AGGREGATE);\n        }\n"),
-    ("room for results", "wait_for_copies_out(); // there is room again for results\n        }\n"),
-    ("prefix known", "wait(&known[team], turn % 2);\n"),
-    ("scanned", "        show_to_copies();\n"),
-    ("all warps scanned", "begin_copy_out(to, results, RESULT_BYTES);\n        }\n"),
+const TICKS: [(&str, &str); 8] = [
+    ("tile arrived", "        wait(&loaded[stage], use % 2);\n"),
+    ("all warps reduced", "          wait(&reduced[stage], use % 2);\n"),
+    ("sum told", "            arrive(&told[stage]);\n          }\n"),
+    ("prefix known", "        wait(&known[stage], use % 2);\n"),
+    ("scanned", "          show_to_copies();\n"),
+    ("handed over", "          arrive(&written[stage]);\n        }\n"),
     ("window read", "count, lane);\n"),
-    ("told what is known", "wait(&told[team], turn % 2); // so the team has read what stood before its last tile\n"),
+    (
+        "told what is known",
+        "wait(&told[stage], use % 2); // so the team that had the stage before has read what stood before its tile\n",
+    ),
 ];
+
+/// The first of the looker's.
+const TICKS_OF_LOOKER: usize = 6;
 
 /// A copy of the kernel that counts the cycles of its phases.
 fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run): (u32, u32, u32)) -> Outcome {
@@ -319,7 +327,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
         if places != 1 {
             return Err(format!("the kernel has changed: `{}` stands there {places} times", after.trim()).into());
         }
-        let thread = if index < 7 { "thread" } else { "lane" };
+        let thread = if index < TICKS_OF_LOOKER { "thread" } else { "lane" };
         source.text = source.text.replace(after, &format!("{after}TICK({thread}, {index})\n"));
     }
     source.text = format!(

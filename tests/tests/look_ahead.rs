@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{DeviceLimits, Overrides, PlanError};
-use scan_runtime::{ScanKind, ops};
+use scan_runtime::{ScanKind, ScanOp, ops, scan_element, scan_op};
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{
@@ -18,11 +18,16 @@ type Shape = (u32, u32, u32, u32, u32);
 
 /// Few threads and short runs, so that short inputs take many rounds.
 const SHAPES: [Shape; 6] =
-    [(32, 2, 2, 4, 3), (32, 3, 4, 4, 2), (64, 2, 3, 4, 4), (32, 1, 1, 8, 5), (96, 2, 2, 4, 1), (32, 4, 5, 12, 7)];
+    [(32, 2, 5, 4, 3), (32, 3, 8, 4, 2), (64, 2, 6, 4, 4), (32, 1, 3, 8, 5), (96, 2, 5, 4, 1), (32, 4, 9, 12, 7)];
 
-fn program<Op: TestOperator>(
+fn program<Op: TestOperator>(shape: Shape, (kind, with_initial_value): (ScanKind, bool)) -> Program<Op> {
+    planned(Op::new(), shape, (kind, with_initial_value.then(Op::initial_value)))
+}
+
+fn planned<Op: ScanOp>(
+    op: Op,
     (threads, teams, stages, run, blocks): Shape,
-    (kind, with_initial_value): (ScanKind, bool),
+    (kind, initial_value): (ScanKind, Option<Op::State>),
 ) -> Program<Op> {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(LOOK_AHEAD);
@@ -31,8 +36,7 @@ fn program<Op: TestOperator>(
     overrides.stages = Some(stages);
     overrides.run = Some(run);
     overrides.blocks = Some(blocks);
-    let initial_value = with_initial_value.then(Op::initial_value);
-    Program::planned(Op::new(), kind, initial_value, &limits(), &overrides).unwrap()
+    Program::planned(op, kind, initial_value, &limits(), &overrides).unwrap()
 }
 
 /// A device with the shared memory of an H200.
@@ -101,6 +105,107 @@ other_operators! {
     matrix3: MatrixProduct<3>;
 }
 
+/// An affine mapping.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Mapping {
+    a: u32,
+    b: u32,
+}
+
+/// It in two bytes.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Small {
+    a: u8,
+    b: u8,
+}
+
+/// It in sixteen.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Large {
+    a: u64,
+    b: u64,
+}
+
+/// Composes mappings, of which each is read from two bytes and written to sixteen.
+#[derive(Clone, Copy)]
+struct Widening;
+
+#[scan_op]
+impl ScanOp for Widening {
+    type Input = Small;
+    type State = Mapping;
+    type Output = Large;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    fn lift(x: Small) -> Mapping {
+        Mapping { a: x.a as u32, b: x.b as u32 }
+    }
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn project(f: Mapping) -> Large {
+        Large { a: f.a as u64, b: f.b as u64 }
+    }
+}
+
+/// The same, from sixteen bytes to two.
+#[derive(Clone, Copy)]
+struct Narrowing;
+
+#[scan_op]
+impl ScanOp for Narrowing {
+    type Input = Large;
+    type State = Mapping;
+    type Output = Small;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    fn lift(x: Large) -> Mapping {
+        Mapping { a: x.a as u32, b: x.b as u32 }
+    }
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn project(f: Mapping) -> Small {
+        Small { a: (f.a >> 8) as u8, b: f.b as u8 }
+    }
+}
+
+/// What goes wrong in one of several runs.
+fn fault_of<Op: ScanOp>(program: &Program<Op>, input: impl Fn(u64) -> Op::Input) -> Option<String>
+where
+    Op::Output: std::fmt::Debug,
+{
+    let tile = u64::from(program.plan.tile);
+    (0..24).find_map(|seed| {
+        let input: Vec<Op::Input> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(&input).collect();
+        let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
+        let offsets = [(0, 0), (8, 1), (1, 3), (3, 8)][seed as usize % 4];
+        let error = program.verify_at_offset(&emulator, &input, offsets).err()?;
+        Some(format!("{error}\n{}", program.plan))
+    })
+}
+
+#[test]
+fn results_of_another_size_than_elements() {
+    for (shape, kind, initial_value) in
+        [(SHAPES[2], ScanKind::Exclusive, None), (SHAPES[4], ScanKind::Inclusive, Some(Mapping { a: 3, b: 5 }))]
+    {
+        let narrowing = planned(Narrowing, shape, (kind, initial_value));
+        let widening = planned(Widening, shape, (kind, initial_value));
+        let mut planted = widening.clone();
+        let wait = "wait(&taken[stage], use % 2);";
+        assert!(planted.source.text.contains(wait));
+        planted.source.text = planted.source.text.replace(wait, "");
+        Module::compile(&[&narrowing.source, &widening.source, &planted.source]).unwrap();
+        let large = |i| Large { a: mixed(i) | 1, b: mixed(i) >> 32 };
+        let small = |i| Small { a: mixed(i) as u8 | 1, b: (mixed(i) >> 8) as u8 };
+        assert_eq!(fault_of(&narrowing, large), None);
+        assert_eq!(fault_of(&widening, small), None);
+        assert!(fault_of(&planted, small).is_some(), "without the wait: {}", planted.plan);
+    }
+}
+
 #[test]
 fn what_it_does_not_go_with_is_an_error_that_says_why() {
     let mut overrides = Overrides::default();
@@ -120,23 +225,25 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
 /// Changes of the text, one at a time: some run shows each.
 #[test]
 fn planted_faults_are_found() {
-    let program = program::<Interval>((96, 2, 3, 4, 4), (ScanKind::Exclusive, true));
+    let program = program::<Interval>((96, 2, 5, 4, 4), (ScanKind::Exclusive, true));
     let changes = [
         ("wait(&loaded[stage], use % 2);", ""),
-        ("wait(&reduced[team], turn % 2);", ""),
-        ("wait(&told[team], turn % 2);", ""),
-        ("wait(&known[team], turn % 2);", ""),
-        ("wait(&written[team], turn % 2);\n        if (whole && lane", "if (whole && lane"),
-        ("wait(&written[team], turn % 2);\n        write_words", "write_words"),
-        ("wait_for_copies_out(); // there is room again for results", ""),
+        ("wait(&reduced[stage], use % 2);", ""),
+        ("wait(&told[stage], use % 2);", ""),
+        ("wait(&known[stage], use % 2);", ""),
+        ("wait(&scanned[stage], use % 2);", ""),
+        ("wait(&written[stage], use % 2);", ""),
+        ("wait_for_copies_out(); // the stage is free again", ""),
         ("wait_for_copies_out(); // they read the memory of this block", ""),
-        ("        show_to_copies();\n", ""),
-        ("warp_sums[2 * team + turn % 2]", "warp_sums[2 * team]"),
-        ("begin_barrier(&reduced[team], TEAM_WARPS)", "begin_barrier(&reduced[team], 1)"),
-        ("begin_barrier(&written[team], TEAM_WARPS)", "begin_barrier(&written[team], 1)"),
-        ("      begin_barrier(&known[team], 1);\n", ""),
+        ("          show_to_copies();\n", ""),
+        ("begin_barrier(&reduced[stage], TEAM_WARPS)", "begin_barrier(&reduced[stage], 1)"),
+        ("begin_barrier(&scanned[stage], TEAM_WARPS)", "begin_barrier(&scanned[stage], 1)"),
+        ("begin_barrier(&written[stage], TEAM_WARPS)", "begin_barrier(&written[stage], 1)"),
+        ("      begin_barrier(&known[stage], 1);\n", ""),
+        ("      earlier_lanes = next_earlier_lanes;\n", ""),
+        ("warp_sums[stage][team_warp - 1]", "warp_sums[stage][team_warp]"),
         ("  __syncthreads();\n\n  // Where the gap", "\n  // Where the gap"),
-        ("if (team_warp > first_warp && lanes > 0)", "if (team_warp > first_warp)"),
+        ("if (team_warp > part.first_warp && part.lanes > 0)", "if (team_warp > part.first_warp)"),
         ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
         ("arrived = tag != NOTHING && arrived;", "arrived = tag != NOTHING;"),
         ("if (k < mine) {", "if (k < mine && k < 2) {"),
