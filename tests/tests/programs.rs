@@ -52,7 +52,7 @@ fn random_programs_mean_what_their_rust_means() {
     let complaints = complaints_of_nvrtc(&built);
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 
-    let untold = |(mistake, from, to)| match built.first_to_tell((from, to), 2_000).unwrap() {
+    let untold = |(mistake, from, to)| match built.first_to_tell((from, to), 4_000).unwrap() {
         Some(_) => None,
         None => Some(mistake),
     };

@@ -129,10 +129,10 @@ impl Generator<'_> {
     }
 
     fn compound(&mut self, ty: &Type, depth: u32) -> Expression {
-        if !self.simple && self.percent(14) {
+        if !self.simple && !self.direct_method && self.percent(14) {
             return self.contained(|this| this.by_statements(ty, depth));
         }
-        if self.percent(10) {
+        if !self.direct_method && self.percent(10) {
             return self.chosen(ty, depth);
         }
         if self.loop_depth == 0 && self.percent(25) {
@@ -421,7 +421,8 @@ impl Generator<'_> {
 
     fn integer(&mut self, ty: Primitive, depth: u32) -> Expression {
         let u32_type = Type::Primitive(Primitive::U32);
-        match self.random.below(26) {
+        let first = if self.direct_method { 16 } else { 0 };
+        match first + self.random.below(26 - first) {
             0..4 => {
                 let (left, right) = self.operands(ty, depth);
                 let (sign, rank) = [("+", rank::ADD), ("-", rank::ADD), ("*", rank::MUL)][self.random.below(3)];
@@ -622,7 +623,8 @@ impl Generator<'_> {
     }
 
     fn float(&mut self, ty: Primitive, depth: u32) -> Expression {
-        match self.random.below(18) {
+        let first = if self.direct_method { 9 } else { 0 };
+        match first + self.random.below(18 - first) {
             16 => {
                 let half = types::half(self.random);
                 let value = self.expression(&Type::Primitive(half), depth).leading(rank::POSTFIX);

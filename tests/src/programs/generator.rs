@@ -36,6 +36,8 @@ pub(super) struct Generator<'a> {
     pub(super) nesting: usize,
     /// Loops nest so that none runs for long.
     pub(super) loop_depth: usize,
+    /// Whether the program is little more than a method of the values it is given, which are edges as often as not.
+    pub(super) direct_method: bool,
     parts: usize,
     labels: usize,
 }
@@ -53,7 +55,8 @@ const NAMES: &[&str] =
 impl<'a> Generator<'a> {
     /// A function of two values of a type that gives a third.
     pub(super) fn body(random: &'a mut Random, types: &'a Types, ty: &Type) -> Body {
-        let budget = [8, 12, 12, 18, 18, 24, 45][random.below(7)];
+        let direct_method = random.one_in(3);
+        let budget = if direct_method { 3 } else { [8, 12, 12, 18, 18, 24, 45][random.below(7)] };
         let mut generator = Generator {
             random,
             types,
@@ -64,6 +67,7 @@ impl<'a> Generator<'a> {
             budget,
             nesting: 0,
             loop_depth: 0,
+            direct_method,
             parts: 0,
             labels: 0,
         };
@@ -75,7 +79,8 @@ impl<'a> Generator<'a> {
                 *name = format!("mut {name}");
             }
         }
-        let code = generator.block(Some(ty), true, 2 + budget as usize / 12);
+        let statements = if direct_method { 0 } else { 2 + budget as usize / 12 };
+        let code = generator.block(Some(ty), true, statements);
         Body { parameters, code }
     }
 

@@ -38,7 +38,7 @@ impl Generator<'_> {
 
     /// A value for a place whose type the text knows.
     fn direct(&mut self, ty: &Type, depth: u32) -> Code {
-        if depth > 0 && self.nesting < 5 && self.budget > 0 && self.percent(35) {
+        if depth > 0 && self.nesting < 5 && self.budget > 0 && !self.direct_method && self.percent(35) {
             let value = self.branching(ty, depth, true).code;
             let neutral = self.types.zero(ty);
             return self.part(value, neutral);
