@@ -4,6 +4,7 @@ use crate::attribute;
 use crate::errors::Errors;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
+use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Fields, GenericParam, Ident, Index, Item, ItemEnum, ItemStruct, Member, Meta, Path, Token, Type};
@@ -137,12 +138,7 @@ fn enum_representation(item: &ItemEnum, errors: &mut Errors) -> (Ident, Option<T
                     "an enum element is stored as a number of known size: write `#[repr(u8)]`, or another integer",
                 ),
             }
-            if meta.input.peek(syn::token::Paren) {
-                let content;
-                syn::parenthesized!(content in meta.input);
-                content.parse::<TokenStream>()?;
-            }
-            Ok(())
+            pass_arguments(&meta)
         });
         if let Err(error) = parsed {
             errors.push(error);
@@ -170,6 +166,16 @@ fn enum_representation(item: &ItemEnum, errors: &mut Errors) -> (Ident, Option<T
     (Ident::new(&format!("{}{rest}", first.to_uppercase()), ident.span()), added)
 }
 
+/// Passes by what stands in parentheses behind a word of a `repr`, such as `align(16)`.
+fn pass_arguments(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
+    if meta.input.peek(syn::token::Paren) {
+        let content;
+        syn::parenthesized!(content in meta.input);
+        content.parse::<TokenStream>()?;
+    }
+    Ok(())
+}
+
 /// Whether the attributes derive `PartialEq`, as far as this one sees them.
 fn derives_equality(attributes: &[Attribute]) -> bool {
     let mut found = false;
@@ -190,12 +196,7 @@ fn representation(item: &ItemStruct, errors: &mut Errors) -> Option<TokenStream>
                 errors.at(&meta.path, "an element cannot be packed: its fields must be aligned on the GPU");
             }
             fixed |= meta.path.is_ident("C") || meta.path.is_ident("transparent");
-            if meta.input.peek(syn::token::Paren) {
-                let content;
-                syn::parenthesized!(content in meta.input);
-                content.parse::<TokenStream>()?;
-            }
-            Ok(())
+            pass_arguments(&meta)
         });
         if let Err(error) = parsed {
             errors.push(error);
@@ -248,7 +249,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
             Member::Unnamed(index) => index.index.to_string(),
         };
         // At the field's own span, so that rustc points at it.
-        quote_spanned!(ty.span()=> (#name, #private::offset_of!(Self, #member), #private::layout::<#ty>))
+        quote_spanned!(ty.span()=> (#name, #private::offset_of!(Self, #member), <#ty as #private::ScanElement>::layout))
     });
     let size = sound.then(|| size_check(&private, item));
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
@@ -298,7 +299,7 @@ fn name(private: &TokenStream, ident: &Ident, generics: &syn::Generics) -> Token
             GenericParam::Lifetime(_) => None,
             GenericParam::Type(parameter) => {
                 let parameter = &parameter.ident;
-                Some(quote!(#private::layout::<#parameter>().name))
+                Some(quote!(<#parameter as #private::ScanElement>::layout().name))
             }
             GenericParam::Const(parameter) => {
                 let parameter = &parameter.ident;

@@ -141,7 +141,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
     let lowered = lowered.unwrap_or_default();
-    let callees = callees(krate, lowered);
+    let callees = callees(lowered);
     let functions = lowered.iter().map(|function| {
         // The trait says which types these are; rustc has compared them with those that the user wrote.
         let (takes, returns) = match function.name.as_str() {
@@ -178,8 +178,8 @@ pub(crate) fn function_text(
     quote! {
         #private::Function {
             name: #name,
-            parameters: &[#((#parameters, #private::layout::<#takes>)),*],
-            returns: #private::layout::<#returns>,
+            parameters: &[#((#parameters, <#takes as #private::ScanElement>::layout)),*],
+            returns: <#returns as #private::ScanElement>::layout,
             body: #body,
             uses: &[#(#uses),*],
             file: || #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
@@ -191,7 +191,7 @@ pub(crate) fn function_text(
 ///
 /// `use` brings a function and, if it is marked, the type of the same name. Where it is not, the name means the type from the
 /// module, which a glob brings only for want of another: so the error is that the function is not marked.
-pub(crate) fn callees(krate: &Path, lowered: &[Lowered]) -> TokenStream {
+pub(crate) fn callees(lowered: &[Lowered]) -> TokenStream {
     let mut found: Vec<&Callee> = Vec::new();
     for callee in lowered.iter().flat_map(|function| &function.callees) {
         if !found.iter().any(|known| known.alias == callee.alias) {
@@ -202,11 +202,10 @@ pub(crate) fn callees(krate: &Path, lowered: &[Lowered]) -> TokenStream {
         return TokenStream::new();
     }
     let aliases: Vec<_> = found.iter().map(|callee| &callee.alias).collect();
-    let unmarked = quote!(#krate::__private::UnmarkedFunction);
     let imports = found.iter().map(|Callee { path, alias }| quote!(use #path as #alias;));
     quote! {
         mod scan_unmarked {
-            #(pub type #aliases = #unmarked;)*
+            #(pub type #aliases = ();)*
         }
         use scan_unmarked::*;
         #(#imports)*

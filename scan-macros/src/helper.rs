@@ -49,7 +49,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             GenericParam::Type(parameter) => {
                 let name = &parameter.ident;
                 held.push(quote!(#name));
-                arguments.push(quote!(#private::layout::<#name>().name));
+                arguments.push(quote!(<#name as #private::ScanElement>::layout().name));
                 parameter.bounds.push(syn::parse_quote!(#krate::ScanElement));
             }
             GenericParam::Const(parameter) => {
@@ -70,7 +70,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     });
     let declared = (!item.sig.generics.params.is_empty()).then(|| quote!(<#(#declared),*>));
 
-    let callees = callees(krate, lowered.as_slice());
+    let callees = callees(lowered.as_slice());
     let text = match &lowered {
         Some(lowered) => {
             let takes = item.sig.inputs.iter().filter_map(|input| match input {
@@ -88,7 +88,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             #private::Function {
                 name: "",
                 parameters: &[],
-                returns: #private::layout::<bool>,
+                returns: <bool as #private::ScanElement>::layout,
                 body: &[],
                 uses: &[],
                 file: #private::String::new,

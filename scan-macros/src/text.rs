@@ -82,7 +82,7 @@ impl Piece {
         match self {
             Piece::Text(text) => quote!(#part::Text(#text)),
             Piece::Name(name) => quote!(#part::Name(#name)),
-            Piece::Type(ty) => quote!(#part::Type(#private::layout::<#ty>)),
+            Piece::Type(ty) => quote!(#part::Type(<#ty as #private::ScanElement>::layout)),
             Piece::Constant { value, name } => {
                 let name = match name {
                     Some(name) => quote!(#private::Some(#name)),
@@ -104,7 +104,7 @@ impl Piece {
                     None => quote!(#private::None),
                 };
                 let ty = match ty {
-                    Some(ty) => quote!(#private::Some(#private::layout::<#ty>)),
+                    Some(ty) => quote!(#private::Some(<#ty as #private::ScanElement>::layout)),
                     None => quote!(#private::None),
                 };
                 quote!(#part::Struct { ty: #ty, fields: &[#(#fields),*], base: #base })

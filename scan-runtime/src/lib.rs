@@ -69,6 +69,8 @@ pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 
+pub use __private::ScanFn;
+
 /// The CUDA driver bindings in whose device slices and streams scans are run.
 pub use cudarc;
 

@@ -16,7 +16,9 @@ pub use std::string::String;
 pub use std::vec::Vec;
 pub use std::{assert, file, option_env, vec};
 
-use crate::{ScanElement, ScanOp};
+pub use crate::ScanElement;
+
+use crate::ScanOp;
 use scan_codegen::{ElementKind, Field, FunctionSource, Piece};
 use std::collections::HashMap;
 
@@ -52,7 +54,8 @@ pub enum Part {
     Line(u32),
 }
 
-/// A function that operators can call: what `#[scan_fn]` makes beside it, under the same name.
+/// A function that operators can call. `#[scan_fn]` makes a type of the function's name, which implements it; nothing else
+/// should.
 #[diagnostic::on_unimplemented(
     message = "an operator can only call functions that are marked `#[scan_fn]`",
     label = "not marked `#[scan_fn]`",
@@ -60,12 +63,9 @@ pub enum Part {
 )]
 pub trait ScanFn: 'static {
     /// Its text, which holds those of the functions that it calls: so none of them can call it in turn.
+    #[doc(hidden)]
     const NOT_RECURSIVE: Callee;
 }
-
-/// Stands for a function that is not marked.
-#[derive(Debug)]
-pub struct UnmarkedFunction;
 
 /// A function that operators can call.
 #[derive(Clone, Copy, Debug)]
@@ -93,11 +93,6 @@ pub struct Function {
     pub uses: &'static [&'static str],
     /// The user's file.
     pub file: fn() -> String,
-}
-
-/// The layout of an element.
-pub fn layout<T: ScanElement>() -> ElementType {
-    T::layout()
 }
 
 /// The layout of a struct of these fields: name, offset, layout.
