@@ -51,6 +51,7 @@ mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
+mod tune;
 
 pub use cuda::{CacheStats, CompiledModule, DiskStats};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
@@ -69,6 +70,8 @@ pub use scan_codegen::{
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
+#[cfg(feature = "tuner")]
+pub use tune::{TimedShape, Tuning};
 
 pub use __private::ScanFn;
 

@@ -82,7 +82,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
-    fn spec(&self, segments: &Segments) -> ScanSpec {
+    pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
@@ -107,7 +107,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plans, PlanError> {
-        scan_codegen::plan(&self.op.source(), &self.spec(segments), &self.scanner.limits(), &self.overrides)
+        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.overrides)
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,

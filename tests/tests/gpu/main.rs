@@ -13,6 +13,7 @@ mod reduction;
 mod segmented;
 mod sharing;
 mod stress;
+mod tuner;
 
 use std::{error::Error, process::ExitCode};
 
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     reduction::add(&mut trials);
     sharing::add(&mut trials);
     stress::add(&mut trials);
+    tuner::add(&mut trials);
     let shard = match shard() {
         Ok(shard) => shard,
         Err(message) => {
