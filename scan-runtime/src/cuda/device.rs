@@ -6,11 +6,11 @@ use std::{
 };
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
-use scan_codegen::{Architecture, DeviceLimits};
+use scan_codegen::{Architecture, DeviceLimits, Tuned};
 
 use super::{
     driver_error,
-    modules::{Kernels, KernelsKey, Slot},
+    modules::{KernelsKey, Ranges, Slot},
     workspace::Workspaces,
 };
 use crate::{DiskCache, Error};
@@ -25,7 +25,9 @@ pub(crate) struct CudaDevice {
     pub(crate) limits: DeviceLimits,
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
-    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
+    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
+    /// The shapes that searches have found, by the entry of the disk cache that holds them.
+    pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
     pub(super) workspaces: Arc<Workspaces>,
 }
 
@@ -43,8 +45,8 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let stream = context.default_stream();
-        let (kernels, workspaces) = Default::default();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels, workspaces })
+        let (kernels, tuned, workspaces) = Default::default();
+        Ok(CudaDevice { context, stream, name, limits, cache, kernels, tuned, workspaces })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.
