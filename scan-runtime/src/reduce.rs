@@ -7,7 +7,7 @@ use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
-    cuda::{CudaDevice, DeviceMemory, InOut, Kernels, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{Constants, CudaDevice, DeviceMemory, InOut, Kernels, SideBuffers, Task, driver_error, out_of_memory_or},
     scanner::Engine,
 };
 
@@ -99,6 +99,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let kernels = self.kernels(device, input.len())?;
         let stream = &device.stream;
+        let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
         let (input_bytes, output_bytes) = (std::mem::size_of_val(input), size_of::<Op::Output>());
         let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
         let device_output = DeviceMemory::new(stream, output_bytes as u64)?;
@@ -110,11 +111,11 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
             unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), from, input_bytes, stream.cu_stream()) }
                 .result()
                 .map_err(driver_error("copying to the device"))?;
-            let (initial_value, side) = (self.initial_value.as_ref(), SideBuffers::default());
+            let side = SideBuffers::default();
             let to = device_output.pointer();
             let work = InOut { input: device_input.pointer(), output: to, len: input.len() as u64 };
             // SAFETY: the input holds as many elements as are reduced, and the output one.
-            unsafe { kernels.enqueue(stream, &self.op, initial_value, side, work)? };
+            unsafe { kernels.enqueue(stream, &constants, side, work)? };
             // SAFETY: as above.
             unsafe { sys::cuMemcpyDtoHAsync_v2(output.as_mut_ptr().cast(), to, output_bytes, stream.cu_stream()) }
                 .result()
@@ -192,11 +193,12 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
         }
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let kernels = reduce.kernels(device, len)?;
+        let constants = Constants::new(self.stream, &reduce.op, reduce.initial_value.as_ref())?;
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
         let work = InOut { input, output, len: len as u64 };
         // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
-        unsafe { kernels.enqueue(self.stream, &reduce.op, reduce.initial_value.as_ref(), SideBuffers::default(), work) }
+        unsafe { kernels.enqueue(self.stream, &constants, SideBuffers::default(), work) }
     }
 }

@@ -8,7 +8,7 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{Constants, CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error, out_of_memory_or},
     heads::Heads,
     scanner::Engine,
 };
@@ -242,7 +242,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         }
     }
 
-    /// Prepares to scan device memory on a stream of yours.
+    /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
+    /// each call does otherwise.
+    ///
+    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
+    /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
+    /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
         DeviceScan { scan: self, stream }
     }
@@ -296,6 +301,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             return Ok(());
         }
         let stream = &device.stream;
+        let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
         let (input_bytes, output_bytes) = (len * size_of::<Op::Input>(), len * size_of::<Op::Output>());
         let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
         // The same buffer serves for both where the types are the same: every strategy works in place.
@@ -330,8 +336,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             unsafe {
                 kernels.enqueue(
                     stream,
-                    &self.op,
-                    self.initial_value.as_ref(),
+                    &constants,
                     side,
                     InOut { input: device_input.pointer(), output: output_pointer, len: len as u64 },
                 )?;
@@ -516,15 +521,8 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         let spec = scan.spec(segments);
         let spec = if side.total == 0 { spec } else { spec.with_total() };
         let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
+        let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
         // SAFETY: the caller vouches for the buffers.
-        unsafe {
-            kernels.enqueue(
-                self.stream,
-                &scan.op,
-                scan.initial_value.as_ref(),
-                side,
-                InOut { input, output, len: len as u64 },
-            )
-        }
+        unsafe { kernels.enqueue(self.stream, &constants, side, InOut { input, output, len: len as u64 }) }
     }
 }

@@ -4,14 +4,16 @@ mod device;
 mod launch;
 mod memory;
 mod modules;
+mod prepared;
 mod tables;
 mod workspace;
 
 pub(crate) use device::CudaDevice;
-pub(crate) use launch::{InOut, SideBuffers};
+pub(crate) use launch::{Constants, InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use modules::{Kernels, Task, cache_stats};
+pub(crate) use prepared::Prepared;
 pub(crate) use tables::DeviceCopies;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
