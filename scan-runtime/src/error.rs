@@ -36,13 +36,25 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "no NVRTC (CUDA's run-time compiler) found; install it with `{NVRTC_INSTALL}`, or set {env} to its path; searched: {places}",
+        "no NVRTC (CUDA's run-time compiler) found; install it with `{NVRTC_INSTALL}`, or set {env} to its path, or compile the kernels ahead of time (`scan_runtime::aot`); searched: {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
         places = list(searched)
     )]
     NoNvrtc {
         /// Every place that was looked into.
         searched: Vec<PathBuf>,
+    },
+    /// NVRTC was found and cannot be used.
+    #[error(
+        "NVRTC at {path} cannot be used: {reason}; install it anew with `{NVRTC_INSTALL}`, or set {env} to another one",
+        path = path.display(),
+        env = crate::nvrtc::LIBRARY_VARIABLE
+    )]
+    NvrtcUnusable {
+        /// The library.
+        path: PathBuf,
+        /// What stands against it.
+        reason: String,
     },
     /// NVRTC rejected a kernel.
     #[error("NVRTC could not compile the kernels of operator `{operator}` for {architecture}:\n{log}")]
@@ -170,6 +182,9 @@ pub enum Error {
 pub(crate) const NVRTC_INSTALL: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
 
 fn list(paths: &[PathBuf]) -> String {
+    if paths.is_empty() {
+        return format!("nowhere, because {} is `off`", crate::nvrtc::LIBRARY_VARIABLE);
+    }
     let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

@@ -51,8 +51,9 @@ mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
+pub mod telemetry;
 
-pub use cuda::{CacheStats, CompiledModule, DiskStats};
+pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::Error;
@@ -62,7 +63,7 @@ pub use parameters::{Parameter, Parameters, Table};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Long, Network, OffsetWidth, Overrides, Pipeline, Plan,
+    Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Long, Network, OffsetWidth, Overrides, Pipeline, Plan,
     PlanError, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};

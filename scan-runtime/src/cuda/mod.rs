@@ -7,6 +7,7 @@ mod modules;
 mod tables;
 
 pub(crate) use device::CudaDevice;
+pub use device::{DeviceInfo, devices, driver_version};
 pub(crate) use launch::{InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
