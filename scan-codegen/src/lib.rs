@@ -31,12 +31,12 @@ pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles}
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::RenderError;
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
-pub use look_ahead::{Long, Pipeline};
+pub use look_ahead::Pipeline;
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
 pub use operator_text::Target;
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
-pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, plan};
+pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, Plans, plan};
 pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Launch, Schedule};

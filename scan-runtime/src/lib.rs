@@ -63,8 +63,9 @@ pub use parameters::{Parameter, Parameters, Table};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Long, Network, OffsetWidth, Overrides, Pipeline, Plan,
-    PlanError, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
+    Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides,
+    Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy,
+    TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};

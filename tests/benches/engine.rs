@@ -271,7 +271,8 @@ fn row<Op: TestOperator>(
     (input, output): (&CudaSlice<Op::Item>, &mut CudaSlice<Op::Item>),
     expected: &[u8],
 ) -> Outcome<Option<(f64, String)>> {
-    let Ok(plan) = scan.plan() else { return Ok(None) };
+    let Ok(plans) = scan.plan() else { return Ok(None) };
+    let plan = plans.for_len(input.len() as u64);
     let pipeline = plan.pipeline.unwrap_or_default();
     let shape = format!("{} × {} | {} | {}", plan.threads, pipeline.teams, plan.run, pipeline.stages);
     stream.memcpy_dtod(input, output)?;
@@ -311,7 +312,8 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
     (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-    let (plan, mut source) = (scan.plan()?, scan.cuda_source()?);
+    let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
+    let plan = plans.longest();
     let begin = |before: &str| format!("{before}long long tick = clock64();\n");
     for before in ["const unsigned team = warp / TEAM_WARPS", "{{ state }} sum; // of the tiles"] {
         let state = source.text.split("// of the tiles that have been folded").next().unwrap_or_default();

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use rayon::prelude::*;
-use scan_codegen::{Overrides, PlanError};
-use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_codegen::{DeviceLimits, Overrides, PlanError};
+use scan_runtime::{Carry, ScanKind, ScanSpec, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{
@@ -106,6 +106,33 @@ fn interval(kind: ScanKind, with_initial_value: bool) {
     let programs: Vec<_> =
         strategies::all().map(|strategy| program::<Interval>(strategy, (kind, with_initial_value), THREADS)).collect();
     climb_all(&programs, edges, |emulator| emulator.check(adjacent));
+}
+
+/// What the planner chooses: the kernels for each range of lengths, at the ends of the range and, because they stand up to
+/// it, below it, with the sum of all elements.
+#[test]
+fn every_range_of_lengths() {
+    let mut programs = Vec::new();
+    for (kind, with_initial_value) in WAYS {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let initial_value = with_initial_value.then(Interval::initial_value);
+        let spec = spec.with_total();
+        programs.extend(Program::ranges(&Interval::new(), &spec, initial_value, &DeviceLimits::BASELINE).unwrap());
+    }
+    let lengths = |programs: &[Program<Interval>], index: usize| {
+        let (plan, next) = (&programs[index].plan, programs.get(index + 1).map_or(0, |next| next.plan.from));
+        let end = next.saturating_sub(1).max(plan.from);
+        let tile = u64::from(plan.tile);
+        let mut lengths = vec![1, tile, tile + 1, plan.from.max(1), plan.from + 1, 2 * tile + 33, end];
+        lengths.retain(|&length| length <= 40_000);
+        lengths
+    };
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    for (index, program) in programs.iter().enumerate() {
+        climb(program, &lengths(&programs, index), |emulator| emulator.check(adjacent))
+            .unwrap_or_else(|(length, error)| panic!("{length} elements: {error}\n{}", program.plan));
+    }
 }
 
 #[test]

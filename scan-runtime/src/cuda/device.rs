@@ -11,7 +11,7 @@ use scan_codegen::{Architecture, DeviceLimits};
 
 use super::{
     driver_error,
-    modules::{Kernels, KernelsKey, Slot},
+    modules::{KernelsKey, Ranges, Slot},
 };
 use crate::{DiskCache, Error};
 
@@ -25,7 +25,7 @@ pub(crate) struct CudaDevice {
     pub(crate) limits: DeviceLimits,
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
-    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
+    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
 }
 
 impl CudaDevice {

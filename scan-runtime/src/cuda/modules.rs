@@ -149,23 +149,14 @@ pub(crate) enum Task {
     Reduce(Reduction, bool),
 }
 
-/// The plan of a task.
-#[derive(Debug)]
+/// The plan of a task, for a range of lengths.
+#[derive(Clone, Debug)]
 pub(crate) enum AnyPlan {
     Scan(Plan),
     Reduction(ReductionPlan),
 }
 
 impl AnyPlan {
-    fn new(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
-        Ok(match task {
-            Task::Scan(spec, overrides) => AnyPlan::Scan(scan_codegen::plan(operator, spec, limits, overrides)?),
-            Task::Reduce(reduction, initial_value) => {
-                AnyPlan::Reduction(scan_codegen::plan_reduction(operator, *initial_value, limits, *reduction)?)
-            }
-        })
-    }
-
     fn render(&self, operator: &OpSource) -> Result<KernelSource, Error> {
         Ok(match self {
             AnyPlan::Scan(plan) => scan_codegen::render(operator, plan)?,
@@ -204,6 +195,49 @@ impl fmt::Display for AnyPlan {
     }
 }
 
+/// The plans of a task for all lengths, in the order of these.
+#[derive(Debug)]
+pub(super) struct Ranges {
+    shortest: Range,
+    longer: Vec<Range>,
+}
+
+/// The plan of a task for a range of lengths.
+#[derive(Debug)]
+struct Range {
+    /// The fewest elements that it is for.
+    from: u64,
+    plan: AnyPlan,
+    /// Its kernels, once a call has needed them.
+    kernels: Slot<Kernels>,
+}
+
+impl Ranges {
+    fn new(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
+        Ok(match task {
+            Task::Scan(spec, overrides) => {
+                let plans = scan_codegen::plan(operator, spec, limits, overrides)?;
+                Ranges { shortest: plans.shortest().into(), longer: plans.longer().iter().map(Range::from).collect() }
+            }
+            Task::Reduce(reduction, initial_value) => {
+                let plan = scan_codegen::plan_reduction(operator, *initial_value, limits, *reduction)?;
+                let shortest = Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Slot::default() };
+                Ranges { shortest, longer: Vec::new() }
+            }
+        })
+    }
+
+    fn for_len(&self, len: u64) -> &Range {
+        self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
+    }
+}
+
+impl From<&Plan> for Range {
+    fn from(plan: &Plan) -> Self {
+        Range { from: plan.from, plan: AnyPlan::Scan(plan.clone()), kernels: Slot::default() }
+    }
+}
+
 /// A plan and its kernels, loaded into a device.
 #[derive(Debug)]
 pub(crate) struct Kernels {
@@ -235,24 +269,31 @@ impl Kernels {
 }
 
 impl CudaDevice {
-    /// The kernels for a task with `op`, compiled and loaded if they are not there yet.
-    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task) -> Result<Arc<Kernels>, Error> {
+    /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
+    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
         let key = KernelsKey {
             operator: TypeId::of::<Op>(),
             identity: op.identity().as_ref().map(crate::element::bytes_of),
             task: task.clone(),
         };
         let slot = lock(&self.kernels).entry(key).or_default().clone();
-        let mut slot = lock(&slot);
+        let ranges = {
+            let mut slot = lock(&slot);
+            match &*slot {
+                Some(ranges) => ranges.clone(),
+                None => slot.insert(Arc::new(Ranges::new(&op.source(), &task, &self.limits)?)).clone(),
+            }
+        };
+        let Range { plan, kernels: slot, .. } = ranges.for_len(len);
+        let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;
             return Ok(kernels.clone());
         }
         let operator = op.source();
-        let plan = AnyPlan::new(&operator, &task, &self.limits)?;
         let source = plan.render(&operator)?;
-        let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture, self.cache.as_ref())?;
-        let kernels = Arc::new(Kernels::load(&self.context, plan, &source, &cubin)?);
+        let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, self.cache.as_ref())?;
+        let kernels = Arc::new(Kernels::load(&self.context, plan.clone(), &source, &cubin)?);
         *slot = Some(kernels.clone());
         Ok(kernels)
     }
