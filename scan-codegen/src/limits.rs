@@ -108,7 +108,10 @@ mod tests {
         }
         for text in ["", "sm_", "sm_9", "sm_90a", "sm_+90", "compute_90", "90", "sm_99999999999"] {
             let error = text.parse::<Architecture>().unwrap_err();
-            assert_eq!(error.to_string(), format!("`{text}` is no architecture: write compute capability 9.0 as `sm_90`"));
+            assert_eq!(
+                error.to_string(),
+                format!("`{text}` is no architecture: write compute capability 9.0 as `sm_90`")
+            );
         }
     }
 }

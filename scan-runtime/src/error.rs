@@ -44,6 +44,28 @@ pub enum Error {
         /// Every place that was looked into.
         searched: Vec<PathBuf>,
     },
+    /// Kernels cannot be compiled ahead of time.
+    #[error("kernels cannot be compiled ahead of time: {reason}")]
+    Bundle {
+        /// What stands against it, and what to do.
+        reason: String,
+    },
+    /// What a scanner was given as precompiled kernels is none, or not whole.
+    #[error("the precompiled kernels cannot be used: {reason}; make them anew with `scan_runtime::aot::Bundle`")]
+    Precompiled {
+        /// What stands against it.
+        reason: String,
+    },
+    /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
+    #[error(
+        "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{NVRTC_INSTALL}`"
+    )]
+    NotPrecompiled {
+        /// The operator, and what is scanned in which way.
+        name: String,
+        /// What the device wants.
+        architecture: String,
+    },
     /// NVRTC was found and cannot be used.
     #[error(
         "NVRTC at {path} cannot be used: {reason}; install it anew with `{NVRTC_INSTALL}`, or set {env} to another one",

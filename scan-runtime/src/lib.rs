@@ -36,11 +36,13 @@
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;
 
+pub mod aot;
 mod cpu;
 mod cuda;
 mod disk_cache;
 mod element;
 mod error;
+mod generate;
 mod heads;
 pub mod laws;
 pub mod nvrtc;

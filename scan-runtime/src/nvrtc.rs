@@ -18,8 +18,8 @@ use std::{
 };
 
 use cudarc::nvrtc::sys;
-use tracing::field::Empty;
 use scan_codegen::{Architecture, KernelSource};
+use tracing::field::Empty;
 
 use crate::{DiskCache, DiskStats, Error, disk_cache::Key, telemetry::timed};
 
@@ -251,7 +251,8 @@ pub fn cached(
     let mut entry = None;
     if let Some(cache) = cache {
         let start = Instant::now();
-        let telling = timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
+        let telling =
+            timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
         let (major, minor) = version_by(cache)?;
         let key = blake3::hash(format!("cubin of {} by NVRTC {major}.{minor}", key(source, architecture)).as_bytes());
         let found = cache.load(&key);

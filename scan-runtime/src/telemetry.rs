@@ -14,9 +14,9 @@
 //! | `load_nvrtc` | debug | the loading of NVRTC, once a process | `library` |
 //! | `compile` | debug | a compilation by NVRTC | `operator`, `architecture`, `source_bytes`, `cubin_bytes` |
 //! | `load` | debug | the loading of machine code into a device | `operator`, `bytes`, `kernels` |
-//! | `launch` | trace | the launches of a scan or a reduction, which the host does not wait for | `operator`, `len`, `kernels`, `workspace_bytes` |
+//! | `launch` | trace | the launches of a scan or a reduction, which the host does not wait for | `operator` (its Rust type), `len`, `kernels` |
 //! | `transfer` | trace | a copy between host and device memory, or the enqueueing of one | `to` (`device` or `host`), `bytes` |
-//! | `cpu` | trace | a scan or a reduction on the CPU | `operator`, `len` |
+//! | `cpu` | trace | a scan or a reduction on the CPU | `operator` (its Rust type), `len` |
 //!
 //! Spans lie in one another: `compile` in `cubin`, for one. Besides them there is one event, a warning where compiled kernels
 //! cannot be kept on disk. [`Scanner::cache_stats`](crate::Scanner::cache_stats) has the sums of all that was compiled, read
@@ -32,7 +32,11 @@
 
 use std::time::Instant;
 
-use tracing::{Span, field::Value, span::EnteredSpan};
+use tracing::{
+    Span,
+    field::{Empty, Value},
+    span::EnteredSpan,
+};
 
 /// A span that has been entered, and tells at its end how long it took.
 #[must_use = "the span ends when this is dropped"]
@@ -40,6 +44,23 @@ pub(crate) struct Timed {
     span: EnteredSpan,
     /// `None` where nobody wants to know.
     start: Option<Instant>,
+}
+
+/// Enters the span of launches.
+pub(crate) fn launching<Op>(len: u64) -> Timed {
+    let operator = std::any::type_name::<Op>();
+    timed(tracing::trace_span!("launch", operator, len, kernels = Empty, microseconds = Empty))
+}
+
+/// Enters the span of a copy `to` the `device` or the `host`.
+pub(crate) fn transferring(to: &'static str, bytes: usize) -> Timed {
+    timed(tracing::trace_span!("transfer", to, bytes, microseconds = Empty))
+}
+
+/// Enters the span of work on the CPU.
+pub(crate) fn computing<Op>(len: usize) -> Timed {
+    let operator = std::any::type_name::<Op>();
+    timed(tracing::trace_span!("cpu", operator, len, microseconds = Empty))
 }
 
 /// Enters a span, which has a field `microseconds`.

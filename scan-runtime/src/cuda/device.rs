@@ -11,9 +11,9 @@ use scan_codegen::{Architecture, DeviceLimits};
 
 use super::{
     driver_error,
-    modules::{KernelsKey, Ranges, Slot},
+    modules::{KernelsKey, Ranges, Slot, Stores},
 };
-use crate::{DiskCache, Error};
+use crate::Error;
 
 /// A device with its context, and the kernels that have been loaded into it.
 #[derive(Debug)]
@@ -23,14 +23,14 @@ pub(crate) struct CudaDevice {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
-    /// Where compiled kernels are kept beyond the process.
-    pub(super) cache: Option<DiskCache>,
+    /// Where its kernels may be.
+    pub(super) stores: Stores,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
 }
 
 impl CudaDevice {
     /// Opens the device with this number.
-    pub(crate) fn open(index: usize, cache: Option<DiskCache>) -> Result<Self, Error> {
+    pub(crate) fn open(index: usize, stores: Stores) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
             return Err(Error::NoDevice { reason: "the driver sees none".to_owned() });
@@ -42,7 +42,7 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(context.cu_device())?;
         let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default() })
+        Ok(CudaDevice { context, stream, name, limits, stores, kernels: Mutex::default() })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::Argument;
 
 use super::{DeviceMemory, driver_error, modules::Kernels};
-use crate::{Error, ScanOp, element::bytes_of, parameters::TableAt};
+use crate::{Error, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +44,7 @@ impl Kernels {
         side: SideBuffers,
         InOut { input, output, len }: InOut,
     ) -> Result<(), Error> {
+        let telling = launching::<Op>(len);
         let schedule = self.plan.schedule(len)?;
         let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
         if schedule.zeroed_bytes > 0 {
@@ -108,6 +109,7 @@ impl Kernels {
             }
             .map_err(driver_error("launching a kernel"))?;
         }
+        telling.record("kernels", schedule.launches.len());
         Ok(())
     }
 }

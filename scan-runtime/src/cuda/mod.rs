@@ -11,7 +11,7 @@ pub use device::{DeviceInfo, devices, driver_version};
 pub(crate) use launch::{InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
-pub(crate) use modules::{Kernels, Task, cache_stats};
+pub(crate) use modules::{Kernels, Stores, Task, cache_stats, machine_code, sources};
 pub(crate) use tables::DeviceCopies;
 
 use cudarc::driver::result::DriverError;

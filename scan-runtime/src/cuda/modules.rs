@@ -16,9 +16,10 @@ use cudarc::{
 use scan_codegen::{
     Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
 };
+use tracing::field::Empty;
 
 use super::{CudaDevice, driver_error};
-use crate::{DiskCache, Error, ScanOp, nvrtc};
+use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +27,10 @@ use crate::{DiskCache, Error, ScanOp, nvrtc};
 pub struct CacheStats {
     /// Requests for kernels that were there already, compiled for the same architecture.
     pub hits: u64,
-    /// Requests for kernels that were not in this process yet: read from disk, or compiled.
+    /// Requests for kernels that were not in this process yet: precompiled, read from disk, or compiled.
     pub misses: u64,
+    /// Those that were [precompiled](crate::aot).
+    pub precompiled: u64,
     /// Wall time spent in the compiler, summed over all compilations.
     pub compile_time: Duration,
     /// Every module that was compiled, in the order in which the compilations ended.
@@ -88,13 +91,30 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Where machine code is looked for before the compiler is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Stores {
+    /// What was compiled ahead of time.
+    pub(crate) precompiled: Vec<Precompiled>,
+    /// Where compiled kernels are kept beyond the process.
+    pub(crate) disk: Option<DiskCache>,
+}
+
 fn cubin(
     source: &KernelSource,
     operator: &str,
     plan: &AnyPlan,
     architecture: Architecture,
-    cache: Option<&DiskCache>,
+    stores: &Stores,
 ) -> Result<Arc<Vec<u8>>, Error> {
+    let telling = timed(tracing::debug_span!(
+        "cubin",
+        operator,
+        %architecture,
+        from = Empty,
+        bytes = Empty,
+        microseconds = Empty
+    ));
     let key = nvrtc::key(source, architecture);
     let slot = lock(&CUBINS).slots.entry(key).or_default().clone();
 
@@ -102,22 +122,38 @@ fn cubin(
     let mut slot = lock(&slot);
     if let Some(cubin) = &*slot {
         lock(&CUBINS).stats.hits += 1;
+        telling.record("from", "process").record("bytes", cubin.len());
         return Ok(cubin.clone());
     }
-    let made = nvrtc::cached(source, operator, architecture, cache)?;
-    let cubin = Arc::new(made.cubin);
-    let stats = &mut lock(&CUBINS).stats;
-    stats.misses += 1;
-    stats.disk += made.disk;
-    if let Some(compile_time) = made.compile_time {
-        stats.compile_time += compile_time;
-        stats.modules.push(CompiledModule {
-            name: format!("{operator}: {plan}"),
-            architecture,
-            compile_time,
-            cubin_bytes: cubin.len(),
-        });
-    }
+    let precompiled = stores.precompiled.iter().find_map(|kernels| kernels.cubin(source, architecture));
+    let (cubin, from) = if let Some(cubin) = precompiled {
+        let stats = &mut lock(&CUBINS).stats;
+        (stats.misses, stats.precompiled) = (stats.misses + 1, stats.precompiled + 1);
+        (cubin.to_vec(), "precompiled")
+    } else {
+        let made = nvrtc::cached(source, operator, architecture, stores.disk.as_ref());
+        let made = made.map_err(|error| match error {
+            Error::NoNvrtc { .. } if !stores.precompiled.is_empty() => {
+                Error::NotPrecompiled { name: format!("{operator}: {plan}"), architecture: architecture.to_string() }
+            }
+            other => other,
+        })?;
+        let stats = &mut lock(&CUBINS).stats;
+        stats.misses += 1;
+        stats.disk += made.disk;
+        if let Some(compile_time) = made.compile_time {
+            stats.compile_time += compile_time;
+            stats.modules.push(CompiledModule {
+                name: format!("{operator}: {plan}"),
+                architecture,
+                compile_time,
+                cubin_bytes: made.cubin.len(),
+            });
+        }
+        (made.cubin, if made.compile_time.is_some() { "compiler" } else { "disk" })
+    };
+    telling.record("from", from).record("bytes", cubin.len());
+    let cubin = Arc::new(cubin);
     *slot = Some(cubin.clone());
     Ok(cubin)
 }
@@ -159,8 +195,8 @@ pub(crate) enum AnyPlan {
 impl AnyPlan {
     fn render(&self, operator: &OpSource) -> Result<KernelSource, Error> {
         Ok(match self {
-            AnyPlan::Scan(plan) => scan_codegen::render(operator, plan)?,
-            AnyPlan::Reduction(plan) => scan_codegen::render_reduction(operator, plan)?,
+            AnyPlan::Scan(plan) => generate::render(operator, plan)?,
+            AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
         })
     }
 
@@ -216,20 +252,50 @@ impl Ranges {
     fn new(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
         Ok(match task {
             Task::Scan(spec, overrides) => {
-                let plans = scan_codegen::plan(operator, spec, limits, overrides)?;
+                let plans = generate::plan(operator, spec, limits, overrides)?;
                 Ranges { shortest: plans.shortest().into(), longer: plans.longer().iter().map(Range::from).collect() }
             }
             Task::Reduce(reduction, initial_value) => {
-                let plan = scan_codegen::plan_reduction(operator, *initial_value, limits, *reduction)?;
+                let plan = generate::plan_reduction(operator, *initial_value, limits, *reduction)?;
                 let shortest = Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Slot::default() };
                 Ranges { shortest, longer: Vec::new() }
             }
         })
     }
 
+    fn iter(&self) -> impl Iterator<Item = &Range> {
+        std::iter::once(&self.shortest).chain(&self.longer)
+    }
+
     fn for_len(&self, len: u64) -> &Range {
         self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
     }
+}
+
+/// The sources of all kernels that a task may need on a device, whatever the length, with the words for them.
+pub(crate) fn sources(
+    operator: &OpSource,
+    task: &Task,
+    limits: &DeviceLimits,
+) -> Result<Vec<(String, KernelSource)>, Error> {
+    let ranges = Ranges::new(operator, task, limits)?;
+    let source = |range: &Range| Ok((format!("{}: {}", operator.name, range.plan), range.plan.render(operator)?));
+    ranges.iter().map(source).collect()
+}
+
+/// The machine code of all kernels that a task may need on a device, come by as the device would.
+pub(crate) fn machine_code(
+    operator: &OpSource,
+    task: &Task,
+    limits: &DeviceLimits,
+    stores: &Stores,
+) -> Result<Vec<Arc<Vec<u8>>>, Error> {
+    let ranges = Ranges::new(operator, task, limits)?;
+    let code = |range: &Range| {
+        let source = range.plan.render(operator)?;
+        cubin(&source, &operator.name, &range.plan, limits.architecture, stores)
+    };
+    ranges.iter().map(code).collect()
 }
 
 impl From<&Plan> for Range {
@@ -292,8 +358,16 @@ impl CudaDevice {
         }
         let operator = op.source();
         let source = plan.render(&operator)?;
-        let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, self.cache.as_ref())?;
+        let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
+        let telling = timed(tracing::debug_span!(
+            "load",
+            operator = operator.name,
+            bytes = cubin.len(),
+            kernels = plan.kernels().len(),
+            microseconds = Empty
+        ));
         let kernels = Arc::new(Kernels::load(&self.context, plan.clone(), &source, &cubin)?);
+        drop(telling);
         *slot = Some(kernels.clone());
         Ok(kernels)
     }
