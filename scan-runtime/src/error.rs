@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use scan_codegen::{PlanError, RenderError};
 
+use crate::nvrtc::INSTALL_COMMAND;
+
 /// Why a scan, or a scanner, could not be had.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -36,7 +38,7 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "no NVRTC (CUDA's run-time compiler) found; install it with `{NVRTC_INSTALL}`, or set {env} to its path, or compile the kernels ahead of time (`scan_runtime::aot`); searched: {places}",
+        "no NVRTC (CUDA's run-time compiler) found; install it with `{INSTALL_COMMAND}`, or set {env} to its path, or compile the kernels ahead of time (`scan_runtime::aot`); searched: {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
         places = list(searched)
     )]
@@ -58,7 +60,7 @@ pub enum Error {
     },
     /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
     #[error(
-        "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{NVRTC_INSTALL}`"
+        "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
     )]
     NotPrecompiled {
         /// The operator, and what is scanned in which way.
@@ -68,7 +70,7 @@ pub enum Error {
     },
     /// NVRTC was found and cannot be used.
     #[error(
-        "NVRTC at {path} cannot be used: {reason}; install it anew with `{NVRTC_INSTALL}`, or set {env} to another one",
+        "NVRTC at {path} cannot be used: {reason}; install it anew with `{INSTALL_COMMAND}`, or set {env} to another one",
         path = path.display(),
         env = crate::nvrtc::LIBRARY_VARIABLE
     )]
@@ -199,9 +201,6 @@ pub enum Error {
         message: String,
     },
 }
-
-/// The one command that installs NVRTC where Python is.
-pub(crate) const NVRTC_INSTALL: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
 
 fn list(paths: &[PathBuf]) -> String {
     if paths.is_empty() {

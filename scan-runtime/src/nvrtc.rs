@@ -26,6 +26,9 @@ use crate::{DiskCache, DiskStats, Error, disk_cache::Key, telemetry::timed};
 /// The environment variable that names the NVRTC library, or the folder it is in. Where it is `off`, NVRTC is not looked for.
 pub const LIBRARY_VARIABLE: &str = "SCAN_NVRTC";
 
+/// The command that installs NVRTC where Python is.
+pub const INSTALL_COMMAND: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
+
 /// The library's file names, newest first.
 const LIBRARY_NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 

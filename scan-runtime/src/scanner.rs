@@ -159,7 +159,7 @@ impl fmt::Display for Backend {
                     Some(Error::NoDriver { library }) => write!(f, " (no CUDA driver: {library} not found)"),
                     Some(Error::NoDevice { reason }) => write!(f, " (no CUDA device: {reason})"),
                     Some(Error::NoNvrtc { .. }) => {
-                        write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", crate::error::NVRTC_INSTALL)
+                        write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", nvrtc::INSTALL_COMMAND)
                     }
                     Some(other) => write!(f, " ({other})"),
                 }

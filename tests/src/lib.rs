@@ -36,6 +36,7 @@ pub mod pip;
 pub mod programs;
 pub mod reference;
 pub mod segments;
+pub mod spans;
 pub mod strategies;
 mod target;
 
