@@ -189,8 +189,11 @@ fn load() -> Result<Location, Error> {
     }
     let telling = timed(tracing::debug_span!("load_nvrtc", library = Empty, microseconds = Empty));
     let location = locate()?;
+    match &location {
+        Location::File(path) => telling.record("library", tracing::field::display(path.display())),
+        Location::Loader => telling.record("library", "where the loader looks"),
+    };
     if let Location::File(path) = &location {
-        telling.record("library", tracing::field::display(path.display()));
         keep_loaded(path)?;
         // SAFETY: as in `locate`.
         if !unsafe { sys::is_culib_present() } {

@@ -93,8 +93,8 @@ fn compilations_and_the_cache_are_told_of() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let scan = scanner.reduce(ops::bit_xor::<u16>());
-    let disk = || Some(DiskCache::at(folder.clone()));
     let folder = folder("cache");
+    let disk = || Some(DiskCache::at(folder.clone()));
 
     let (cubins, records) = spans_of(|| code(&scan, None, disk()));
     let told: Vec<_> = names(&records).into_iter().filter(|name| *name != "load_nvrtc").collect();
