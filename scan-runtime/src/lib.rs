@@ -30,6 +30,9 @@
 //!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
 //!   [`Carry::LookBack`], which the planner prefers, also groups by timing. Choose another carry for floats that are the
 //!   same in every run.
+//! - Kernels are compiled when they are first needed, and kept on disk for the next process ([`DiskCache`]). Machines without
+//!   NVRTC run what was compiled [ahead of time](aot).
+//! - [`telemetry`] tells what was done and how long it took.
 //!
 //! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
 
