@@ -17,8 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .architecture("sm_80")
         .architecture("sm_90")
         .cache(DiskCache::at(out.join("compiled")))
-        .add(&operators::balances(&scanner, 0.0))
-        .add(&scanner.reduce(ops::max::<f64>()))
+        .with(&operators::balances(&scanner, 0.0))
+        .with(&scanner.reduce(ops::max::<f64>()))
         .write(out.join("kernels.scan"))?;
     Ok(())
 }

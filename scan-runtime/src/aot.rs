@@ -18,8 +18,8 @@
 //!     Bundle::new()
 //!         .architecture("sm_80")
 //!         .architecture("sm_90")
-//!         .add(&scanner.scan(operators::compose).exclusive())
-//!         .add(&scanner.scan(ops::sum::<f32>()).by_keys::<u32>(&[]))
+//!         .with(&scanner.scan(operators::compose).exclusive())
+//!         .with(&scanner.scan(ops::sum::<f32>()).by_keys::<u32>(&[]))
 //!         .write(out.join("kernels.scan"))?;
 //!     Ok(())
 //! }
@@ -37,7 +37,7 @@
 //! The folder `examples/ahead_of_time` of the project is such a crate. A small program of your own can write the file as well,
 //! to be shipped beside the program and read when it starts.
 //!
-//! A kernel is found by its whole text and its architecture. So the scans that are [added](Bundle::add) are written as those
+//! A kernel is found by its whole text and its architecture. So the scans that are [added](Bundle::with) are written as those
 //! that are run: the operator, `exclusive`, whether there is an initial value (not which), what tells where it restarts,
 //! `strategy` and other overrides. Lengths, parameters and data make no difference: all kernels of a scan are there, whatever
 //! the length. A test of yours can make sure of it on any machine: [`Precompiled::missing`].
@@ -119,7 +119,7 @@ impl<Op: ScanOp> Precompile for Reduce<'_, Op> {
 ///
 /// let scanner = Scanner::cpu();
 /// let scan = scanner.scan(ops::sum::<f32>()).exclusive();
-/// Bundle::new().architecture("sm_90").add(&scan).write("kernels.scan")?;
+/// Bundle::new().architecture("sm_90").with(&scan).write("kernels.scan")?;
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 #[derive(Debug, Default)]
@@ -151,14 +151,14 @@ impl Bundle {
     }
 
     /// Adds the kernels of a scan or a reduction, for all lengths.
-    pub fn add(mut self, what: &impl Precompile) -> Self {
+    pub fn with(mut self, what: &impl Precompile) -> Self {
         self.wanted.push(what.wanted());
         self
     }
 
     /// Adds the kernels by which [`Scan::run_with_total`] gives the total as well. They are others than those of
     /// [`run`](Scan::run).
-    pub fn add_with_total<Op: ScanOp>(mut self, scan: &Scan<'_, Op>) -> Self {
+    pub fn with_total<Op: ScanOp>(mut self, scan: &Scan<'_, Op>) -> Self {
         self.wanted.push(Wanted::new(&scan.op, scan.task(true)));
         self
     }

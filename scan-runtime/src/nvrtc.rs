@@ -60,22 +60,23 @@ pub fn locate() -> Result<Location, Error> {
     if is_turned_off() {
         return Err(Error::NoNvrtc { searched: Vec::new() });
     }
-    let folders = folders();
-    if let Some(file) = folders.iter().find_map(|folder| library_in(folder)) {
+    if let Some(file) = folders().find_map(|folder| library_in(&folder)) {
         return Ok(Location::File(file));
     }
     // SAFETY: loading NVRTC runs its initialisers, which do nothing but set it up.
     if unsafe { sys::is_culib_present() } {
         return Ok(Location::Loader);
     }
-    Err(Error::NoNvrtc { searched: folders })
+    Err(Error::NoNvrtc { searched: folders().collect() })
 }
 
 /// Every place where NVRTC is looked for, in order, and what is there. The first library is taken; where there is none, the
 /// system's loader is asked.
 pub fn places() -> Vec<Place> {
-    let folders = if is_turned_off() { Vec::new() } else { folders() };
-    folders.into_iter().map(|path| Place { library: library_in(&path), path }).collect()
+    if is_turned_off() {
+        return Vec::new();
+    }
+    folders().map(|path| Place { library: library_in(&path), path }).collect()
 }
 
 fn is_turned_off() -> bool {
@@ -90,16 +91,34 @@ fn library_in(path: &Path) -> Option<PathBuf> {
     LIBRARY_NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file())
 }
 
-/// Every place to look into, in order.
-fn folders() -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    folders.extend(env::var_os(LIBRARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from));
+/// Every place to look into, in order. Each kind is gathered only when all before it were in vain: some take a while.
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let kinds: [fn() -> Vec<PathBuf>; 4] = [named, of_system, of_pythons, of_loader];
+    let mut seen = HashSet::new();
+    kinds.into_iter().flat_map(|kind| kind()).filter(move |folder| seen.insert(folder.clone()))
+}
+
+/// What the user's variables name.
+fn named() -> Vec<PathBuf> {
+    let mut folders: Vec<_> =
+        env::var_os(LIBRARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from).into_iter().collect();
     for variable in ["CUDA_HOME", "CUDA_PATH"] {
         folders.extend(env::var_os(variable).into_iter().flat_map(|home| in_toolkit(Path::new(&home))));
     }
-    folders.extend(in_toolkit(Path::new("/usr/local/cuda")));
+    folders
+}
+
+/// Where toolkits and distributions put it.
+fn of_system() -> Vec<PathBuf> {
+    let mut folders = Vec::from(in_toolkit(Path::new("/usr/local/cuda")));
     folders.push(format!("/usr/lib/{ARCH}-linux-gnu").into());
     folders.extend(["/usr/lib64", "/usr/lib"].map(PathBuf::from));
+    folders
+}
+
+/// The packages of every Python that is likely to be meant.
+fn of_pythons() -> Vec<PathBuf> {
+    let mut folders = Vec::new();
     for variable in ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"] {
         folders.extend(env::var_os(variable).into_iter().flat_map(|prefix| in_python(Path::new(&prefix))));
     }
@@ -112,9 +131,6 @@ fn folders() -> Vec<PathBuf> {
     for prefix in ["/usr/local", "/usr"] {
         folders.extend(in_python(Path::new(prefix)));
     }
-    folders.extend(of_loader());
-    let mut seen = HashSet::new();
-    folders.retain(|folder| seen.insert(folder.clone()));
     folders
 }
 

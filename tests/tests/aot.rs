@@ -28,9 +28,9 @@ fn bundle() -> Bundle {
     Bundle::new()
         .architecture("sm_80")
         .architecture("sm_90")
-        .add(&scanner.scan(ops::sum::<f32>()).exclusive())
-        .add(&scanner.scan(ops::max::<i64>()).init(1).by_keys::<u16>(&[]))
-        .add(&scanner.reduce(ops::min::<u8>()))
+        .with(&scanner.scan(ops::sum::<f32>()).exclusive())
+        .with(&scanner.scan(ops::max::<i64>()).init(1).by_keys::<u16>(&[]))
+        .with(&scanner.reduce(ops::min::<u8>()))
 }
 
 /// Compiled once for all tests.
@@ -106,7 +106,7 @@ fn totals_have_kernels_of_their_own() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let scan = scanner.scan(ops::sum::<u16>());
-    let with_total = Bundle::new().architecture("sm_90").add_with_total(&scan).compile().unwrap();
+    let with_total = Bundle::new().architecture("sm_90").with_total(&scan).compile().unwrap();
     let with_total = Precompiled::open(with_total).unwrap();
     assert!(with_total.kernels().iter().all(|kernel| kernel.name.contains("and the total")), "{with_total:?}");
     assert!(!with_total.missing(&scan, &limits("sm_90")).unwrap().is_empty());
@@ -154,18 +154,18 @@ fn what_cannot_be_compiled_is_said() {
     let sum = scanner.scan(ops::sum::<i32>());
     let error = |bundle: Bundle| bundle.compile().unwrap_err().to_string();
     assert_eq!(
-        error(Bundle::new().add(&sum)),
+        error(Bundle::new().with(&sum)),
         "kernels cannot be compiled ahead of time: no architecture is named: add `.architecture(\"sm_90\")`"
     );
     assert_eq!(
-        error(Bundle::new().architecture("hopper").add(&sum)),
+        error(Bundle::new().architecture("hopper").with(&sum)),
         "kernels cannot be compiled ahead of time: `hopper` is no architecture: write compute capability 9.0 as `sm_90`"
     );
     // No compiler knows it.
-    assert!(error(Bundle::new().architecture("sm_999").add(&sum)).contains("--gpu-architecture"));
+    assert!(error(Bundle::new().architecture("sm_999").with(&sum)).contains("--gpu-architecture"));
     let block = BlockScan::coarsened(Network::WarpShuffle);
     let ahead = scanner.scan(ops::sum::<i32>()).strategy(Strategy { block, carry: Carry::LookAhead });
-    assert!(error(Bundle::new().architecture("sm_80").add(&ahead)).contains("compute capability 9.0"));
+    assert!(error(Bundle::new().architecture("sm_80").with(&ahead)).contains("compute capability 9.0"));
     let place = "/proc/no/such/folder";
     let written = Bundle::new().architecture("sm_90").write(place).unwrap_err().to_string();
     assert!(written.contains(place) && written.contains("cannot be written"), "{written}");

@@ -126,7 +126,7 @@ fn what_was_compiled_ahead_of_time_is_told_of() {
     fetch_nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let scan = scanner.reduce(ops::bit_or::<u16>());
-    let bundle = Bundle::new().architecture("sm_90").add(&scan).compile().unwrap();
+    let bundle = Bundle::new().architecture("sm_90").with(&scan).compile().unwrap();
     let (_, records) = spans_of(|| code(&scan, Some(Precompiled::open(bundle).unwrap()), None));
     assert_eq!(names(&records), ["plan", "render", "cubin"]);
     assert_eq!(records[2].fields["from"], "precompiled");

@@ -45,7 +45,7 @@ fn is_right<Op: ScanOp<Input = u32, Output = u32>>(scanner: &Scanner, op: Op, le
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("precompiled_kernels_are_taken", || {
         let scanner = Scanner::cuda(0)?;
-        let bundle = Bundle::new().device(scanner.limits()).add(&scanner.scan(Precompiled)).compile()?;
+        let bundle = Bundle::new().device(scanner.limits()).with(&scanner.scan(Precompiled)).compile()?;
         let scanner = Scanner::builder().device(0).precompiled(bundle).no_cache().build()?;
         let before = scanner.cache_stats().precompiled;
         let lengths = lengths(&scanner, Precompiled)?;
@@ -76,7 +76,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let scanner = Scanner::cuda(0)?;
         let architecture = scanner.limits().architecture.to_string();
         let path = env::temp_dir().join(format!("scan-tests-{}.scan", std::process::id()));
-        Bundle::new().architecture(&architecture).add(&scanner.scan(Elsewhere)).write(&path)?;
+        Bundle::new().architecture(&architecture).with(&scanner.scan(Elsewhere)).write(&path)?;
         let mut child = Command::new(env::current_exe()?);
         // Without NVRTC the child takes all its trials for ones to be ignored.
         child.args(["--exact", CHILD, "--include-ignored", "--nocapture"]).env(KERNELS, &path);
