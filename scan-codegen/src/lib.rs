@@ -26,6 +26,7 @@ mod segments;
 mod spec;
 mod strategy;
 mod templates;
+mod tuning;
 
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
@@ -43,3 +44,4 @@ pub use schedule::{Argument, Launch, Schedule};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
 pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+pub use tuning::{Tuned, plan_tuned, shapes};

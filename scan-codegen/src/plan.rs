@@ -80,6 +80,18 @@ impl Plans {
     }
 }
 
+impl Plans {
+    /// These plans, with another one for inputs of `from` to `to - 1` elements.
+    pub(crate) fn with_range(&self, from: u64, to: u64, plan: Plan) -> Self {
+        let after = Plan { from: to, ..self.for_len(to).clone() };
+        let before = self.iter().filter(|known| known.from < from).cloned();
+        let later = self.iter().filter(|known| known.from > to).cloned();
+        let mut ranges = before.chain([Plan { from, ..plan.clone() }, after]).chain(later);
+        let shortest = ranges.next().unwrap_or(plan);
+        Plans { shortest, longer: ranges.collect() }
+    }
+}
+
 impl From<Plan> for Plans {
     fn from(plan: Plan) -> Self {
         Plans { shortest: Plan { from: 0, ..plan }, longer: Vec::new() }

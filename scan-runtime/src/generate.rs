@@ -1,8 +1,10 @@
 //! Planning and rendering, [told of](crate::telemetry).
 
+use std::fmt;
+
 use scan_codegen::{
     DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError,
-    ScanSpec,
+    ScanSpec, Tuned,
 };
 use tracing::field::Empty;
 
@@ -14,15 +16,16 @@ pub(crate) fn plan(
     limits: &DeviceLimits,
     overrides: &Overrides,
 ) -> Result<Plans, PlanError> {
-    let (operator_name, architecture) = (&operator.name, limits.architecture);
-    let _telling = timed(tracing::debug_span!(
-        "plan",
-        operator = operator_name,
-        task = %spec,
-        %architecture,
-        microseconds = Empty
-    ));
-    scan_codegen::plan(operator, spec, limits, overrides)
+    planning(operator, spec, limits, || scan_codegen::plan(operator, spec, limits, overrides))
+}
+
+pub(crate) fn plan_tuned(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    tuned: &[Tuned],
+) -> Result<Plans, PlanError> {
+    planning(operator, spec, limits, || scan_codegen::plan_tuned(operator, spec, limits, tuned))
 }
 
 pub(crate) fn plan_reduction(
@@ -31,15 +34,19 @@ pub(crate) fn plan_reduction(
     limits: &DeviceLimits,
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
-    let (operator_name, architecture) = (&operator.name, limits.architecture);
-    let _telling = timed(tracing::debug_span!(
-        "plan",
-        operator = operator_name,
-        task = "reduction",
-        %architecture,
-        microseconds = Empty
-    ));
-    scan_codegen::plan_reduction(operator, initial_value, limits, reduction)
+    let plan = || scan_codegen::plan_reduction(operator, initial_value, limits, reduction);
+    planning(operator, &"reduction", limits, plan)
+}
+
+fn planning<T>(
+    operator: &OpSource,
+    task: &dyn fmt::Display,
+    limits: &DeviceLimits,
+    plan: impl FnOnce() -> Result<T, PlanError>,
+) -> Result<T, PlanError> {
+    let (operator, architecture) = (&operator.name, limits.architecture);
+    let _telling = timed(tracing::debug_span!("plan", operator, %task, %architecture, microseconds = Empty));
+    plan()
 }
 
 pub(crate) fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderError> {
@@ -52,7 +59,7 @@ pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Res
 
 fn rendering(
     operator: &OpSource,
-    strategy: &dyn std::fmt::Display,
+    strategy: &dyn fmt::Display,
     render: impl FnOnce() -> Result<KernelSource, RenderError>,
 ) -> Result<KernelSource, RenderError> {
     let operator = &operator.name;

@@ -57,6 +57,7 @@ mod scan;
 mod scanner;
 mod segmented;
 pub mod telemetry;
+mod tune;
 
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
@@ -75,6 +76,8 @@ pub use scan_codegen::{
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
+#[cfg(feature = "tuner")]
+pub use tune::{TimedShape, Tuning};
 
 pub use __private::ScanFn;
 

@@ -115,7 +115,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plans, PlanError> {
-        generate::plan(&self.op.source(), &self.spec(segments), &self.scanner.limits(), &self.overrides)
+        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.overrides)
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,

@@ -3,13 +3,13 @@
 use std::{borrow::Cow, env, fmt, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
-use scan_codegen::{Architecture, DeviceLimits, Overrides, Reduction, ScanKind};
+use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanKind, ScanSpec};
 
 use crate::{
     DiskCache, Error, Reduce, Scan, ScanOp,
     aot::Precompiled,
     cuda::{self, CacheStats, CudaDevice, Stores},
-    nvrtc,
+    generate, nvrtc,
 };
 
 /// The environment variable that chooses what [`Scanner::new`] takes: `cpu`, or the number of a CUDA device.
@@ -251,6 +251,19 @@ impl Scanner {
         match &self.engine {
             Engine::Cuda(device) => device.limits,
             Engine::Cpu { limits, .. } => *limits,
+        }
+    }
+
+    /// The plans of a scan on this scanner's device, or on the baseline where there is none.
+    pub(crate) fn plans(
+        &self,
+        operator: &OpSource,
+        spec: &ScanSpec,
+        overrides: &Overrides,
+    ) -> Result<Plans, PlanError> {
+        match &self.engine {
+            Engine::Cuda(device) => device.plans(operator, spec, overrides),
+            Engine::Cpu { limits, .. } => generate::plan(operator, spec, limits, overrides),
         }
     }
 

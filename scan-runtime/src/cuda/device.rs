@@ -7,7 +7,7 @@ use std::{
 };
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
-use scan_codegen::{Architecture, DeviceLimits};
+use scan_codegen::{Architecture, DeviceLimits, Tuned};
 
 use super::{
     driver_error,
@@ -26,6 +26,8 @@ pub(crate) struct CudaDevice {
     /// Where its kernels may be.
     pub(super) stores: Stores,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
+    /// The shapes that searches have found, by the entry of the disk cache that holds them.
+    pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
 }
 
 impl CudaDevice {
@@ -42,7 +44,7 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(context.cu_device())?;
         let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, stores, kernels: Mutex::default() })
+        Ok(CudaDevice { context, stream, name, limits, stores, kernels: Mutex::default(), tuned: Mutex::default() })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

@@ -13,13 +13,16 @@ use cudarc::{
     driver::{CudaContext, CudaFunction, CudaModule, sys},
     nvrtc::Ptx,
 };
+#[cfg(feature = "tuner")]
+use scan_codegen::Tuned;
 use scan_codegen::{
-    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
+    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
+    ScanSpec, Schedule,
 };
 use tracing::field::Empty;
 
 use super::{CudaDevice, driver_error};
-use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed};
+use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -176,6 +179,13 @@ pub(super) struct KernelsKey {
     task: Task,
 }
 
+impl KernelsKey {
+    fn new<Op: ScanOp>(op: &Op, task: &Task) -> Self {
+        let identity = op.identity().as_ref().map(crate::element::bytes_of);
+        KernelsKey { operator: TypeId::of::<Op>(), identity, task: task.clone() }
+    }
+}
+
 /// What kernels are wanted for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Task {
@@ -249,10 +259,15 @@ struct Range {
 }
 
 impl Ranges {
-    fn new(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
+    fn new(
+        operator: &OpSource,
+        task: &Task,
+        limits: &DeviceLimits,
+        plan_scan: impl FnOnce(&ScanSpec, &Overrides) -> Result<Plans, PlanError>,
+    ) -> Result<Self, Error> {
         Ok(match task {
             Task::Scan(spec, overrides) => {
-                let plans = generate::plan(operator, spec, limits, overrides)?;
+                let plans = plan_scan(spec, overrides)?;
                 Ranges { shortest: plans.shortest().into(), longer: plans.longer().iter().map(Range::from).collect() }
             }
             Task::Reduce(reduction, initial_value) => {
@@ -261,6 +276,11 @@ impl Ranges {
                 Ranges { shortest, longer: Vec::new() }
             }
         })
+    }
+
+    /// Those for a device that is not here.
+    fn for_limits(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
+        Self::new(operator, task, limits, |spec, overrides| generate::plan(operator, spec, limits, overrides))
     }
 
     fn iter(&self) -> impl Iterator<Item = &Range> {
@@ -278,7 +298,7 @@ pub(crate) fn sources(
     task: &Task,
     limits: &DeviceLimits,
 ) -> Result<Vec<(String, KernelSource)>, Error> {
-    let ranges = Ranges::new(operator, task, limits)?;
+    let ranges = Ranges::for_limits(operator, task, limits)?;
     let source = |range: &Range| Ok((format!("{}: {}", operator.name, range.plan), range.plan.render(operator)?));
     ranges.iter().map(source).collect()
 }
@@ -290,7 +310,7 @@ pub(crate) fn machine_code(
     limits: &DeviceLimits,
     stores: &Stores,
 ) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-    let ranges = Ranges::new(operator, task, limits)?;
+    let ranges = Ranges::for_limits(operator, task, limits)?;
     let code = |range: &Range| {
         let source = range.plan.render(operator)?;
         cubin(&source, &operator.name, &range.plan, limits.architecture, stores)
@@ -337,17 +357,12 @@ impl Kernels {
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        let key = KernelsKey {
-            operator: TypeId::of::<Op>(),
-            identity: op.identity().as_ref().map(crate::element::bytes_of),
-            task: task.clone(),
-        };
-        let slot = lock(&self.kernels).entry(key).or_default().clone();
+        let slot = lock(&self.kernels).entry(KernelsKey::new(op, &task)).or_default().clone();
         let ranges = {
             let mut slot = lock(&slot);
             match &*slot {
                 Some(ranges) => ranges.clone(),
-                None => slot.insert(Arc::new(Ranges::new(&op.source(), &task, &self.limits)?)).clone(),
+                None => slot.insert(Arc::new(self.ranges(&op.source(), &task)?)).clone(),
             }
         };
         let Range { plan, kernels: slot, .. } = ranges.for_len(len);
@@ -370,5 +385,49 @@ impl CudaDevice {
         drop(telling);
         *slot = Some(kernels.clone());
         Ok(kernels)
+    }
+
+    fn ranges(&self, operator: &OpSource, task: &Task) -> Result<Ranges, Error> {
+        Ranges::new(operator, task, &self.limits, |spec, overrides| self.plans(operator, spec, overrides))
+    }
+
+    /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.
+    #[cfg(feature = "tuner")]
+    pub(crate) fn forget<Op: ScanOp>(&self, op: &Op, task: &Task) {
+        lock(&self.kernels).remove(&KernelsKey::new(op, task));
+    }
+
+    /// The plans of a scan: with what has been tuned for it, where the caller wants nothing in particular.
+    pub(crate) fn plans(
+        &self,
+        operator: &OpSource,
+        spec: &ScanSpec,
+        overrides: &Overrides,
+    ) -> Result<Plans, PlanError> {
+        if *overrides != Overrides::default() {
+            return generate::plan(operator, spec, &self.limits, overrides);
+        }
+        let entry = self.tuned_entry(operator, spec);
+        let mut tuned = lock(&self.tuned);
+        let tuned = tuned.entry(entry).or_insert_with(|| match &self.stores.disk {
+            Some(cache) => tune::load(cache, &entry),
+            None => Vec::new(),
+        });
+        generate::plan_tuned(operator, spec, &self.limits, tuned)
+    }
+
+    /// From now on scans with `op` have this shape, for a range of lengths; whether other processes will hear of it.
+    #[cfg(feature = "tuner")]
+    pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
+        let entry = self.tuned_entry(&op.source(), spec);
+        let kept = self.stores.disk.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
+        tune::replace(lock(&self.tuned).entry(entry).or_default(), new);
+        // Planned anew when it is needed next.
+        self.forget(op, &Task::Scan(spec.clone(), Overrides::default()));
+        kept
+    }
+
+    fn tuned_entry(&self, operator: &OpSource, spec: &ScanSpec) -> blake3::Hash {
+        tune::entry(&format!("{operator:?}"), &format!("{spec:?}"), &format!("{} {:?}", self.name, self.limits))
     }
 }
