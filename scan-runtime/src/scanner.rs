@@ -83,6 +83,14 @@ impl ScannerBuilder {
 
     /// Takes kernels from what a [`Bundle`](crate::aot::Bundle) has compiled [ahead of time](crate::aot), and needs NVRTC
     /// only for those that are not there. Several bundles are looked through in turn.
+    ///
+    /// ```no_run
+    /// use scan_runtime::Scanner;
+    ///
+    /// // Or `include_bytes!`, which copies nothing.
+    /// let scanner = Scanner::builder().precompiled(std::fs::read("kernels.scan")?).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn precompiled(mut self, kernels: impl Into<Cow<'static, [u8]>>) -> Self {
         self.precompiled.push(kernels.into());
         self
