@@ -111,10 +111,11 @@ impl ScannerBuilder {
                 CacheChoice::Nowhere => None,
                 CacheChoice::Disk(cache) => Some(cache),
             };
-            let needs_compiler = precompiled.is_empty();
-            let device = CudaDevice::open(index, Stores { precompiled, disk })?;
-            if needs_compiler {
-                nvrtc::locate()?;
+            // What the driver lacks is told first.
+            let mut device = CudaDevice::open(index, Stores { precompiled, disk, no_compiler: false })?;
+            match nvrtc::locate() {
+                Err(error) if device.stores.precompiled.is_empty() => return Err(error),
+                location => device.stores.no_compiler = location.is_err(),
             }
             Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
         };

@@ -10,9 +10,9 @@ use std::{
 use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Strategy};
 use scan_runtime::{
     __private::machine_code,
-    Error, Scanner,
+    Error, ScanOp, Scanner, Table,
     aot::{Bundle, Precompile, Precompiled},
-    nvrtc, ops,
+    nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{nvrtc as fetch_nvrtc, target_dir};
 
@@ -169,6 +169,72 @@ fn what_cannot_be_compiled_is_said() {
     let place = "/proc/no/such/folder";
     let written = Bundle::new().architecture("sm_90").write(place).unwrap_err().to_string();
     assert!(written.contains(place) && written.contains("cannot be written"), "{written}");
+}
+
+/// What an operator is given at run time is no part of its kernels.
+struct Weigh<const N: usize> {
+    weights: Table<u32>,
+    offset: u32,
+}
+
+#[scan_op]
+impl<const N: usize> ScanOp for Weigh<N> {
+    type Input = u8;
+    type State = u32;
+    type Output = [u32; N];
+    const IDENTITY: u32 = 0;
+    fn lift(&self, x: u8) -> u32 {
+        self.weights[x as usize] + self.offset
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a + b
+    }
+    fn project(sum: u32) -> [u32; N] {
+        [sum; N]
+    }
+}
+
+#[test]
+fn parameters_are_not_compiled_in() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let here = Weigh::<2> { weights: Table::from(vec![]), offset: 0 };
+    let bundle = Bundle::new().architecture("sm_90").with(&scanner.scan(here)).compile().unwrap();
+    let there = Weigh::<2> { weights: Table::from([1, 10, 100]), offset: 7 };
+    let kernels = Precompiled::open(bundle).unwrap();
+    assert_eq!(kernels.missing(&scanner.scan(there), &limits("sm_90")).unwrap(), [""; 0]);
+    let other = Weigh::<3> { weights: Table::from([1]), offset: 7 };
+    assert!(!kernels.missing(&scanner.scan(other), &limits("sm_90")).unwrap().is_empty());
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Pair {
+    a: f32,
+    b: f32,
+}
+
+impl PartialEq for Pair {
+    fn eq(&self, other: &Pair) -> bool {
+        self.a == other.a
+    }
+}
+
+#[scan_op(identity = Pair { a: 0.0, b: 0.0 })]
+fn compared(x: Pair, y: Pair) -> Pair {
+    if x == y { x } else { y } // this `==` is no derived one, of which the macro cannot know
+}
+
+const LINE_OF_COMPARISON: u32 = line!() - 3;
+
+#[test]
+fn a_rejected_kernel_names_the_operator_and_the_rust_line() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let error = Bundle::new().architecture("sm_90").with(&scanner.scan(compared)).compile().unwrap_err().to_string();
+    let first = "NVRTC could not compile the kernels of operator `compared` for sm_90:\n";
+    assert!(error.starts_with(first), "{error}");
+    assert!(error.contains(&format!("tests/aot.rs({LINE_OF_COMPARISON})")), "{error}");
 }
 
 /// Runs a test of this program in another process, which finds no NVRTC.

@@ -24,7 +24,7 @@ pub(crate) struct CudaDevice {
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
     /// Where its kernels may be.
-    pub(super) stores: Stores,
+    pub(crate) stores: Stores,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
     /// The shapes that searches have found, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,

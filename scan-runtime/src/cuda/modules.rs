@@ -101,6 +101,8 @@ pub(crate) struct Stores {
     pub(crate) precompiled: Vec<Precompiled>,
     /// Where compiled kernels are kept beyond the process.
     pub(crate) disk: Option<DiskCache>,
+    /// Whether there is no NVRTC for what is not precompiled.
+    pub(crate) no_compiler: bool,
 }
 
 fn cubin(
@@ -404,7 +406,8 @@ impl CudaDevice {
         spec: &ScanSpec,
         overrides: &Overrides,
     ) -> Result<Plans, PlanError> {
-        if *overrides != Overrides::default() {
+        // A tuned shape is none of those that were compiled ahead of time.
+        if *overrides != Overrides::default() || self.stores.no_compiler {
             return generate::plan(operator, spec, &self.limits, overrides);
         }
         let entry = self.tuned_entry(operator, spec);
