@@ -341,10 +341,11 @@ impl Precompiled {
             let first = cubin.as_ptr() as usize - start;
             places.insert(key, first..first + cubin.len());
         }
+        kernels.sort_by(|a, b| (a.architecture, &a.name).cmp(&(b.architecture, &b.name)));
         Ok(Precompiled { bytes, kernels, places })
     }
 
-    /// What is there, in no order of meaning.
+    /// What is there, by architecture and name.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }

@@ -17,6 +17,7 @@ mod selftest;
 use std::{
     error::Error,
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
@@ -53,6 +54,11 @@ enum Command {
         #[command(flatten)]
         what: What,
     },
+    /// What a file holds that was compiled ahead of time
+    Bundle {
+        /// The file
+        file: PathBuf,
+    },
     /// The self-test alone
     Test,
 }
@@ -81,6 +87,7 @@ fn run(arguments: Arguments, out: &mut impl Write) -> Result<bool, Box<dyn Error
         Command::Test => return Ok(selftest::run(out)?),
         Command::Cache { clear: true } => report::clear_cache(out)?,
         Command::Cache { clear: false } => report::cache(out)?,
+        Command::Bundle { file } => report::bundle(&file, out)?,
         Command::Plan { what } => writeln!(out, "{}", operators::show(&what)?.plan)?,
         Command::Cuda { what } => write!(out, "{}", operators::show(&what)?.source)?,
     }
@@ -145,6 +152,15 @@ mod tests {
         let all = output(&["plan", "sum", "f32", "--arch", "sm_90"]);
         assert!(all.contains("elements on") && !all.contains("launch"), "{all}");
         assert!(run(&["plan", "sum", "f32", "--arch", "hopper"]).unwrap_err().to_string().contains("no architecture"));
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_said() {
+        let error = run(&["bundle", "/no/such/file"]).unwrap_err().to_string();
+        assert!(error.contains("/no/such/file"), "{error}");
+        let program = std::env::current_exe().unwrap();
+        let error = run(&["bundle", program.to_str().unwrap()]).unwrap_err().to_string();
+        assert!(error.starts_with("the precompiled kernels cannot be used: they are something else"), "{error}");
     }
 
     #[test]

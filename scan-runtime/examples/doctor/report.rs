@@ -1,12 +1,16 @@
 //! What is there, what is missing, and the command that mends it.
 
 use std::{
+    error::Error,
     fs,
     io::{self, Write},
+    path::Path,
 };
 
 use scan_runtime::{
-    CACHE_VARIABLE, DiskCache, Scanner, devices, driver_version,
+    CACHE_VARIABLE, DiskCache, Scanner,
+    aot::Precompiled,
+    devices, driver_version,
     nvrtc::{self, LIBRARY_VARIABLE, Location},
 };
 
@@ -161,4 +165,13 @@ pub(crate) fn clear_cache(out: &mut impl Write) -> io::Result<()> {
     cache.clear()?;
     let mebibytes = bytes as f64 / f64::from(1 << 20);
     writeln!(out, "removed {entries} entries, {mebibytes:.1} MiB, from {}", cache.folder().display())
+}
+
+/// Lists what was compiled ahead of time.
+pub(crate) fn bundle(file: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let bytes = fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+    for kernel in Precompiled::open(bytes)?.kernels() {
+        writeln!(out, "{:8} {:7} bytes  {}", kernel.architecture.to_string(), kernel.bytes, kernel.name)?;
+    }
+    Ok(())
 }
