@@ -48,7 +48,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
-    fs,
+    fmt, fs,
     ops::Range,
     path::Path,
     sync::Arc,
@@ -303,7 +303,6 @@ fn unseal(file: &[u8]) -> Result<Contents<'_>, String> {
 /// assert_eq!(kernels.missing(&scanner.scan(ops::sum::<f32>()), &limits)?, [""; 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Precompiled {
     bytes: Cow<'static, [u8]>,
     kernels: Vec<Kernel>,
@@ -320,6 +319,13 @@ pub struct Kernel {
     pub architecture: Architecture,
     /// Bytes of machine code.
     pub bytes: usize,
+}
+
+impl fmt::Debug for Precompiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nobody wants to read machine code.
+        f.debug_struct("Precompiled").field("kernels", &self.kernels).finish_non_exhaustive()
+    }
 }
 
 impl Precompiled {

@@ -46,7 +46,6 @@ pub(crate) enum Engine {
 /// let scanner = Scanner::builder().cache(DiskCache::at("target/kernels").with_limit(64 << 20)).build()?;
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-#[derive(Debug)]
 #[must_use = "settings do nothing until the scanner is built"]
 pub struct ScannerBuilder {
     device: Option<usize>,
@@ -60,6 +59,14 @@ enum CacheChoice {
     OfUser,
     Nowhere,
     Disk(DiskCache),
+}
+
+impl fmt::Debug for ScannerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let precompiled: Vec<_> = self.precompiled.iter().map(|kernels| format!("{} bytes", kernels.len())).collect();
+        let mut settings = f.debug_struct("ScannerBuilder");
+        settings.field("device", &self.device).field("cache", &self.cache).field("precompiled", &precompiled).finish()
+    }
 }
 
 impl ScannerBuilder {
