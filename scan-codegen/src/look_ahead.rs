@@ -74,7 +74,13 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         return None;
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
-    let plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
+    let mut plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
+    // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for more sums
+    // than there are reads the last one again.
+    if let Some(pipeline) = &mut plan.pipeline {
+        let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
+        pipeline.look_run = Sizes::of(operator).look_run(most);
+    }
     Some(Plan { from: LONG_BYTES / bytes as u64, ..plan })
 }
 
@@ -104,11 +110,7 @@ pub(crate) fn plan_look_ahead(
             "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
         ));
     }
-    let sizes = Sizes {
-        input: operator.input.size as u32,
-        state: operator.state.size as u32,
-        output: operator.output.size as u32,
-    };
+    let sizes = Sizes::of(operator);
     let run = match overrides.run {
         None => sizes.run(),
         Some(run @ 1..=1024) => run,
@@ -183,6 +185,14 @@ struct Sizes {
 }
 
 impl Sizes {
+    fn of(operator: &OpSource) -> Self {
+        Sizes {
+            input: operator.input.size as u32,
+            state: operator.state.size as u32,
+            output: operator.output.size as u32,
+        }
+    }
+
     fn are_small(self) -> bool {
         self.input.max(self.output) <= 4
     }

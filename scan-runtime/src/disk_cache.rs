@@ -90,6 +90,20 @@ impl DiskCache {
         &self.folder
     }
 
+    /// The most bytes that its entries have together.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// How many entries there are: compiled modules, and the versions of compilers.
+    ///
+    /// # Errors
+    ///
+    /// If the folder is there and cannot be read.
+    pub fn entries(&self) -> io::Result<usize> {
+        Ok(self.files()?.len())
+    }
+
     /// Bytes of all entries.
     ///
     /// # Errors

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use scan_codegen::{PlanError, RenderError};
 
+use crate::nvrtc::INSTALL_COMMAND;
+
 /// Why a scan, or a scanner, could not be had.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -36,13 +38,47 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "no NVRTC (CUDA's run-time compiler) found; install it with `{NVRTC_INSTALL}`, or set {env} to its path; searched: {places}",
+        "no NVRTC (CUDA's run-time compiler) found; install it with `{INSTALL_COMMAND}`, or set {env} to its path, or compile the kernels ahead of time (`scan_runtime::aot`); searched: {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
         places = list(searched)
     )]
     NoNvrtc {
         /// Every place that was looked into.
         searched: Vec<PathBuf>,
+    },
+    /// Kernels cannot be compiled ahead of time.
+    #[error("kernels cannot be compiled ahead of time: {reason}")]
+    Bundle {
+        /// What stands against it, and what to do.
+        reason: String,
+    },
+    /// What a scanner was given as precompiled kernels is none, or not whole.
+    #[error("the precompiled kernels cannot be used: {reason}; make them anew with `scan_runtime::aot::Bundle`")]
+    Precompiled {
+        /// What stands against it.
+        reason: String,
+    },
+    /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
+    #[error(
+        "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
+    )]
+    NotPrecompiled {
+        /// The operator, and what is scanned in which way.
+        name: String,
+        /// What the device wants.
+        architecture: String,
+    },
+    /// NVRTC was found and cannot be used.
+    #[error(
+        "NVRTC at {path} cannot be used: {reason}; install it anew with `{INSTALL_COMMAND}`, or set {env} to another one",
+        path = path.display(),
+        env = crate::nvrtc::LIBRARY_VARIABLE
+    )]
+    NvrtcUnusable {
+        /// The library.
+        path: PathBuf,
+        /// What stands against it.
+        reason: String,
     },
     /// NVRTC rejected a kernel.
     #[error("NVRTC could not compile the kernels of operator `{operator}` for {architecture}:\n{log}")]
@@ -185,10 +221,10 @@ pub enum Error {
     },
 }
 
-/// The one command that installs NVRTC where Python is.
-pub(crate) const NVRTC_INSTALL: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
-
 fn list(paths: &[PathBuf]) -> String {
+    if paths.is_empty() {
+        return format!("nowhere, because {} is `off`", crate::nvrtc::LIBRARY_VARIABLE);
+    }
     let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

@@ -8,7 +8,9 @@ use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 use crate::{
     Error, ScanOp, Scanner, cpu,
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, Kernels, SideBuffers, Task, driver_error, out_of_memory_or},
+    generate,
     scanner::Engine,
+    telemetry::{computing, transferring},
 };
 
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the
@@ -51,7 +53,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     /// [`Error::Plan`] for an element type that the kernels cannot handle.
     pub fn plan(&self) -> Result<ReductionPlan, Error> {
         let (operator, limits) = (self.op.source(), self.scanner.limits());
-        Ok(scan_codegen::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
+        Ok(generate::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
     }
 
     /// The CUDA source that would run on the GPU, on a machine without one too.
@@ -60,7 +62,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     ///
     /// As [`plan`](Reduce::plan).
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render_reduction(&self.op.source(), &self.plan()?)?)
+        Ok(generate::render_reduction(&self.op.source(), &self.plan()?)?)
     }
 
     /// Reduces a slice. The sum of no elements is the initial value, or else the identity.
@@ -72,10 +74,13 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
         self.plan()?;
         match &self.scanner.engine {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
-            _ => match cpu::reduce(&self.op, self.initial_value, input)? {
-                Some(sum) => Ok(self.op.project(sum)),
-                None => self.of_nothing(),
-            },
+            _ => {
+                let _telling = computing::<Op>(input.len());
+                match cpu::reduce(&self.op, self.initial_value, input)? {
+                    Some(sum) => Ok(self.op.project(sum)),
+                    None => self.of_nothing(),
+                }
+            }
         }
     }
 
@@ -92,7 +97,11 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     }
 
     fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {
-        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()), len as u64)
+        device.kernels(&self.op, self.task(), len as u64)
+    }
+
+    pub(crate) fn task(&self) -> Task {
+        Task::Reduce(self.reduction, self.initial_value.is_some())
     }
 
     /// Copies to the device, reduces there, copies the result back, and waits for it.
@@ -106,16 +115,19 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
         let mut output = MaybeUninit::<Op::Output>::uninit();
         let enqueued = (|| {
             let from = input.as_ptr().cast();
+            let telling = transferring("device", input_bytes);
             // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
             // memory has the bytes that are copied.
             unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), from, input_bytes, stream.cu_stream()) }
                 .result()
                 .map_err(driver_error("copying to the device"))?;
+            drop(telling);
             let side = SideBuffers::default();
             let to = device_output.pointer();
             let work = InOut { input: device_input.pointer(), output: to, len: input.len() as u64 };
             // SAFETY: the input holds as many elements as are reduced, and the output one.
             unsafe { kernels.enqueue(stream, &constants, side, work)? };
+            let _telling = transferring("host", output_bytes);
             // SAFETY: as above.
             unsafe { sys::cuMemcpyDtoHAsync_v2(output.as_mut_ptr().cast(), to, output_bytes, stream.cu_stream()) }
                 .result()

@@ -9,8 +9,10 @@ use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error, out_of_memory_or},
+    generate,
     heads::Heads,
     scanner::Engine,
+    telemetry::{computing, transferring},
 };
 
 /// A scan with an operator on a scanner, made by [`Scanner::scan`]. Options are set by chaining; then it is run, as often
@@ -91,6 +93,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }
 
+    /// What a device is asked for where there are no heads.
+    pub(crate) fn task(&self, with_total: bool) -> Task {
+        let spec = self.spec(&Segments::None);
+        Task::Scan(if with_total { spec.with_total() } else { spec }, self.overrides)
+    }
+
     /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
     /// where there is none. There is a plan for each range of lengths, unless an algorithm or a shape has been chosen.
     ///
@@ -117,7 +125,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.op.source(), self.plan()?.longest())?)
+        Ok(generate::render(&self.op.source(), self.plan()?.longest())?)
     }
 
     /// As [`cuda_source`](Scan::cuda_source), over inputs of `len` elements.
@@ -134,7 +142,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// As [`cuda_source`](Scan::cuda_source).
     pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.op.source(), self.plan()?.for_len(len as u64))?)
+        Ok(generate::render(&self.op.source(), self.plan()?.for_len(len as u64))?)
     }
 
     /// Scans a slice into a new vector.
@@ -256,6 +264,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     fn run_on_cpu(&self, heads: &Heads<'_>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Result<(), Error> {
         self.plan_with(&heads.segments)?;
         heads.check(buffers.len())?;
+        let _telling = computing::<Op>(buffers.len());
         match heads.segments {
             Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
             _ => cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers),
@@ -314,13 +323,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         let output_pointer = device_output.as_ref().unwrap_or(&device_input).pointer();
 
         let enqueued = (|| {
+            let telling = transferring("device", input_bytes);
             // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
             // memory has the bytes that are copied.
             unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), input.cast(), input_bytes, stream.cu_stream()) }
                 .result()
                 .map_err(driver_error("copying to the device"))?;
+            drop(telling);
             if !heads.bytes.is_empty() {
                 let (from, bytes) = (heads.bytes.as_ptr(), heads.bytes.len());
+                let _telling = transferring("device", bytes);
                 // SAFETY: as above.
                 unsafe { sys::cuMemcpyHtoDAsync_v2(device_heads.pointer(), from.cast(), bytes, stream.cu_stream()) }
                     .result()
@@ -349,6 +361,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                 .result()
                 .map_err(driver_error("copying from the device"))?;
             }
+            let _telling = transferring("host", output_bytes);
             // SAFETY: as above.
             unsafe { sys::cuMemcpyDtoHAsync_v2(output.cast(), output_pointer, output_bytes, stream.cu_stream()) }
                 .result()

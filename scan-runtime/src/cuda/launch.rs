@@ -1,6 +1,6 @@
 //! Launches: a plan's schedule with its arguments filled in.
 
-use std::{ffi::c_void, ptr, sync::Arc};
+use std::{any::type_name, ffi::c_void, ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::Argument;
@@ -10,7 +10,7 @@ use super::{
     modules::Kernels,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt};
+use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +37,8 @@ const MOST_ARGUMENTS: usize = 16;
 /// What the launches of a scan or a reduction are given whatever they work on.
 #[derive(Debug)]
 pub(crate) struct Constants {
+    /// The operator's type.
+    name: &'static str,
     /// The operator's bytes, in which tables point at their items in device memory.
     operator: Vec<u8>,
     initial_value: Vec<u8>,
@@ -58,7 +60,7 @@ impl Constants {
         }
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
-        Ok(Constants { operator, initial_value, _parameters: parameters })
+        Ok(Constants { name: type_name::<Op>(), operator, initial_value, _parameters: parameters })
     }
 }
 
@@ -105,6 +107,7 @@ impl Kernels {
         side: SideBuffers,
         InOut { input, output, len }: InOut,
     ) -> Result<(), Error> {
+        let telling = launching(constants.name, len);
         let (schedule, workspace) = workspace.schedule(stream, &self.plan, len)?;
         for launch in &schedule.launches {
             let mut scalars = [0_u64; MOST_ARGUMENTS];
@@ -151,6 +154,7 @@ impl Kernels {
             }
             .map_err(driver_error("launching a kernel"))?;
         }
+        telling.record("kernels", schedule.launches.len());
         Ok(())
     }
 }

@@ -9,10 +9,11 @@ mod tables;
 mod workspace;
 
 pub(crate) use device::CudaDevice;
+pub use device::{DeviceInfo, devices, driver_version};
 pub(crate) use launch::{Constants, InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
-pub(crate) use modules::{Kernels, Task, cache_stats};
+pub(crate) use modules::{Kernels, Stores, Task, cache_stats, machine_code, sources};
 pub(crate) use prepared::Prepared;
 pub(crate) use tables::DeviceCopies;
 

@@ -4,6 +4,7 @@
 mod against_cpu;
 mod cases;
 mod errors;
+mod first_call;
 mod gallery;
 mod items;
 mod ladder;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let mut trials = Trials(Vec::new());
     visit_all(&mut trials);
     errors::add(&mut trials);
+    first_call::add(&mut trials);
     gallery::add(&mut trials);
     items::add(&mut trials);
     ladder::add(&mut trials);
