@@ -52,7 +52,7 @@ mod scan;
 mod scanner;
 mod segmented;
 
-pub use cuda::{CacheStats, CompiledModule, DiskStats};
+pub use cuda::{CacheStats, CompiledModule, DiskStats, Staging};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::Error;

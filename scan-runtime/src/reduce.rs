@@ -1,13 +1,13 @@
 //! A reduction about to be run: one result for the whole input.
 
-use std::{mem::MaybeUninit, sync::Arc};
+use std::{mem::MaybeUninit, ptr, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
-    cuda::{CudaDevice, DeviceMemory, InOut, Kernels, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, out_of_memory_or},
     scanner::Engine,
 };
 
@@ -98,31 +98,25 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     /// Copies to the device, reduces there, copies the result back, and waits for it.
     fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let kernels = self.kernels(device)?;
-        let stream = &device.stream;
-        let (input_bytes, output_bytes) = (std::mem::size_of_val(input), size_of::<Op::Output>());
-        let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
-        let device_output = DeviceMemory::new(stream, output_bytes as u64)?;
         let mut output = MaybeUninit::<Op::Output>::uninit();
-        let enqueued = (|| {
-            let from = input.as_ptr().cast();
-            // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
-            // memory has the bytes that are copied.
-            unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), from, input_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying to the device"))?;
+        let host = HostMemory {
+            input: input.as_ptr().cast(),
+            input_bytes: size_of_val(input),
+            output: output.as_mut_ptr().cast(),
+            output_bytes: size_of::<Op::Output>(),
+            in_place: false,
+            heads: &[],
+            total: ptr::null_mut(),
+            total_bytes: 0,
+        };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let (initial_value, side) = (self.initial_value.as_ref(), SideBuffers::default());
-            let to = device_output.pointer();
-            let work = InOut { input: device_input.pointer(), output: to, len: input.len() as u64 };
+            let work = InOut { input: at.input, output: at.output, len: input.len() as u64 };
             // SAFETY: the input holds as many elements as are reduced, and the output one.
-            unsafe { kernels.enqueue(stream, &self.op, initial_value, side, work)? };
-            // SAFETY: as above.
-            unsafe { sys::cuMemcpyDtoHAsync_v2(output.as_mut_ptr().cast(), to, output_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying from the device"))
-        })();
-        // Wait even after an error: a transfer may be under way.
-        let finished = stream.synchronize().map_err(driver_error("reducing"));
-        enqueued.and(finished)?;
+            unsafe { kernels.enqueue(stream, &self.op, initial_value, side, work) }
+        };
+        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
+        unsafe { device.through(&host, enqueue)? };
         // SAFETY: the last kernel has written the output.
         Ok(unsafe { output.assume_init() })
     }

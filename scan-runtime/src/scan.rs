@@ -8,7 +8,7 @@ use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec,
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error, out_of_memory_or},
     heads::Heads,
     scanner::Engine,
 };
@@ -214,7 +214,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)),
             Engine::Cuda(device) => {
                 let pointer = buffer.as_mut_ptr();
-                // SAFETY: the transfers in and out of the buffer are in the order of one stream, and are done on return.
+                // SAFETY: nothing is written to the buffer before all of it has been read, and all is done on return.
                 unsafe { self.run_through(device, heads, pointer.cast_const(), pointer, buffer.len(), ptr::null_mut()) }
             }
         }
@@ -273,63 +273,26 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if len == 0 {
             return Ok(());
         }
-        let stream = &device.stream;
-        let (input_bytes, output_bytes) = (len * size_of::<Op::Input>(), len * size_of::<Op::Output>());
-        let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
-        // The same buffer serves for both where the types are the same: every strategy works in place.
-        let apart = (TypeId::of::<Op::Input>() != TypeId::of::<Op::Output>())
-            .then(|| DeviceMemory::new(stream, output_bytes as u64));
-        let device_output = apart.transpose()?;
-        let device_heads = DeviceMemory::new(stream, heads.bytes.len() as u64)?;
-        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::State>() };
-        let device_total = DeviceMemory::new(stream, total_bytes as u64)?;
-        let output_pointer = device_output.as_ref().unwrap_or(&device_input).pointer();
-
-        let enqueued = (|| {
-            // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
-            // memory has the bytes that are copied.
-            unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), input.cast(), input_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying to the device"))?;
-            if !heads.bytes.is_empty() {
-                let (from, bytes) = (heads.bytes.as_ptr(), heads.bytes.len());
-                // SAFETY: as above.
-                unsafe { sys::cuMemcpyHtoDAsync_v2(device_heads.pointer(), from.cast(), bytes, stream.cu_stream()) }
-                    .result()
-                    .map_err(driver_error("copying to the device"))?;
-            }
-            let side = SideBuffers {
-                heads: device_heads.pointer(),
-                offset_count: heads.offset_count(),
-                total: device_total.pointer(),
-            };
+        let host = HostMemory {
+            input: input.cast(),
+            input_bytes: len * size_of::<Op::Input>(),
+            output: output.cast(),
+            output_bytes: len * size_of::<Op::Output>(),
+            // Every strategy works in place where the types are the same.
+            in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
+            heads: heads.bytes,
+            total: total.cast(),
+            total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
+        };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let side = SideBuffers { heads: at.heads, offset_count: heads.offset_count(), total: at.total };
+            let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.
-            unsafe {
-                kernels.enqueue(
-                    stream,
-                    &self.op,
-                    self.initial_value.as_ref(),
-                    side,
-                    InOut { input: device_input.pointer(), output: output_pointer, len: len as u64 },
-                )?;
-            }
-            if !total.is_null() {
-                // SAFETY: as above; the caller vouches for the place.
-                unsafe {
-                    sys::cuMemcpyDtoHAsync_v2(total.cast(), device_total.pointer(), total_bytes, stream.cu_stream())
-                }
-                .result()
-                .map_err(driver_error("copying from the device"))?;
-            }
-            // SAFETY: as above.
-            unsafe { sys::cuMemcpyDtoHAsync_v2(output.cast(), output_pointer, output_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying from the device"))
-        })();
-        // Wait even after an error: a transfer may be under way.
-        let finished = stream.synchronize().map_err(driver_error("scanning"));
-        enqueued.and(finished)
+            unsafe { kernels.enqueue(stream, &self.op, self.initial_value.as_ref(), side, work) }
+        };
+        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
+        unsafe { device.through(&host, enqueue) }
     }
 }
 

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use scan_codegen::{Architecture, DeviceLimits, Overrides, Reduction, ScanKind};
 
 use crate::{
-    DiskCache, Error, Reduce, Scan, ScanOp,
+    DiskCache, Error, Reduce, Scan, ScanOp, Staging,
     cuda::{self, CacheStats, CudaDevice},
     nvrtc,
 };
@@ -50,6 +50,7 @@ pub(crate) enum Engine {
 pub struct ScannerBuilder {
     device: Option<usize>,
     cache: CacheChoice,
+    staging: Staging,
 }
 
 /// Where compiled kernels are kept beyond the process.
@@ -79,6 +80,12 @@ impl ScannerBuilder {
         self
     }
 
+    /// Chooses how slices of host memory travel to a CUDA device and back.
+    pub fn staging(mut self, staging: Staging) -> Self {
+        self.staging = staging;
+        self
+    }
+
     /// Makes the scanner.
     ///
     /// # Errors
@@ -104,7 +111,7 @@ impl ScannerBuilder {
             CacheChoice::Nowhere => None,
             CacheChoice::Disk(cache) => Some(cache),
         };
-        let device = CudaDevice::open(index, cache)?;
+        let device = CudaDevice::open(index, cache, self.staging)?;
         nvrtc::locate()?;
         Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
     }
@@ -176,7 +183,7 @@ impl Scanner {
 
     /// A scanner with other settings than usual.
     pub fn builder() -> ScannerBuilder {
-        ScannerBuilder { device: None, cache: CacheChoice::OfUser }
+        ScannerBuilder { device: None, cache: CacheChoice::OfUser, staging: Staging::default() }
     }
 
     /// Takes the CPU, all cores of it (rayon's global thread pool).

@@ -11,6 +11,7 @@ use scan_codegen::{Architecture, DeviceLimits};
 use super::{
     driver_error,
     modules::{Kernels, KernelsKey, Slot},
+    staging::{Lanes, Staging},
 };
 use crate::{DiskCache, Error};
 
@@ -18,18 +19,20 @@ use crate::{DiskCache, Error};
 #[derive(Debug)]
 pub(crate) struct CudaDevice {
     pub(crate) context: Arc<CudaContext>,
-    /// Where scans of host memory run.
-    pub(crate) stream: Arc<CudaStream>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
+    /// How host memory comes to the device and back.
+    pub(super) staging: Staging,
+    // Below the kernels, whose workspaces are on the streams of the lanes.
+    pub(super) lanes: Lanes,
 }
 
 impl CudaDevice {
     /// Opens the device with this number.
-    pub(crate) fn open(index: usize, cache: Option<DiskCache>) -> Result<Self, Error> {
+    pub(crate) fn open(index: usize, cache: Option<DiskCache>, staging: Staging) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
             return Err(Error::NoDevice { reason: "the driver sees none".to_owned() });
@@ -40,8 +43,7 @@ impl CudaDevice {
         let context = CudaContext::new(index).map_err(driver_error("creating the context"))?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
-        let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default() })
+        Ok(CudaDevice { context, name, limits, cache, kernels: Mutex::default(), staging, lanes: Lanes::default() })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

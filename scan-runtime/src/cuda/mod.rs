@@ -4,6 +4,7 @@ mod device;
 mod launch;
 mod memory;
 mod modules;
+mod staging;
 mod tables;
 
 pub(crate) use device::CudaDevice;
@@ -11,6 +12,8 @@ pub(crate) use launch::{InOut, SideBuffers};
 pub(crate) use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use modules::{Kernels, Task, cache_stats};
+pub use staging::Staging;
+pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
 
 use cudarc::driver::result::DriverError;
