@@ -7,7 +7,7 @@ use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
-    cuda::{CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
     scanner::Engine,
 };
 
@@ -153,10 +153,9 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
     /// whatever else can go wrong.
     pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.reduce.scanner.device_of(self.stream)?;
+        let device = self.reduce.scanner.device_of(self.stream)?;
         // SAFETY: nothing reads the output before the reduction has written it.
-        let mut output = unsafe { self.stream.alloc::<Op::Output>(1) }
-            .map_err(|error| out_of_memory_or(self.stream, size_of::<Op::Output>() as u64, error))?;
+        let mut output = unsafe { device.slice::<Op::Output>(self.stream, 1)? };
         self.run_into(input, &mut output)?;
         Ok(output)
     }
@@ -184,13 +183,17 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
             let result = [reduce.of_nothing()?];
             return self.stream.memcpy_htod(&result, output).map_err(driver_error("copying to the device"));
         }
-        device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let kernels = reduce.kernels(device)?;
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
-        let work = InOut { input, output, len: len as u64 };
-        // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
-        unsafe { kernels.enqueue(self.stream, &reduce.op, reduce.initial_value.as_ref(), SideBuffers::default(), work) }
+        let enqueue = || {
+            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+            let kernels = reduce.kernels(device)?;
+            let (initial_value, side) = (reduce.initial_value.as_ref(), SideBuffers::default());
+            let work = InOut { input, output, len: len as u64 };
+            // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
+            unsafe { kernels.enqueue(self.stream, &reduce.op, initial_value, side, work) }
+        };
+        enqueue().map_err(|error| device.named(error))
     }
 }

@@ -8,7 +8,7 @@ use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec,
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
     heads::Heads,
     scanner::Engine,
 };
@@ -306,7 +306,8 @@ fn room_for<T>(len: usize) -> Result<Vec<T>, Error> {
 /// A scan of device memory on a stream, made by [`Scan::on`].
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
-/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`.
+/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then
+/// [`Scanner::check`] tells which operator is to blame, and so does the next scan.
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceScan<'a, 's, Op: ScanOp> {
     pub(crate) scan: &'a Scan<'s, Op>,
@@ -341,10 +342,9 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
             let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
             return Ok((output, total.transpose().map_err(driver_error("copying to the device"))?));
         }
-        self.device()?;
+        let device = self.device()?;
         // SAFETY: nothing reads the total before the scan has written it.
-        let mut total = unsafe { self.stream.alloc::<Op::State>(1) }
-            .map_err(|error| out_of_memory_or(self.stream, size_of::<Op::State>() as u64, error))?;
+        let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
         let (pointer, writing) = total.device_ptr_mut(self.stream);
         let side = SideBuffers { total: pointer, ..SideBuffers::default() };
         let output = self.run_with(&Segments::None, side, input)?;
@@ -358,12 +358,11 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         side: SideBuffers,
         input: &impl DevicePtr<Op::Input>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
-        self.device()?;
+        let device = self.device()?;
         let len = input.len();
         // A slice of no bytes cannot be allocated, so there is always room for one element.
         // SAFETY: nothing reads the output before the scan has written it; the spare element is cut off by `len`.
-        let mut output = unsafe { self.stream.alloc::<Op::Output>(len.max(1)) }
-            .map_err(|error| out_of_memory_or(self.stream, (len * size_of::<Op::Output>()) as u64, error))?;
+        let mut output = unsafe { device.slice::<Op::Output>(self.stream, len.max(1))? };
         if len == 0 {
             return self.stream.null().map_err(driver_error("allocating device memory"));
         }
@@ -453,19 +452,15 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         len: usize,
     ) -> Result<(), Error> {
         let scan = self.scan;
-        device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let spec = scan.spec(segments);
         let spec = if side.total == 0 { spec } else { spec.with_total() };
-        let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides))?;
-        // SAFETY: the caller vouches for the buffers.
-        unsafe {
-            kernels.enqueue(
-                self.stream,
-                &scan.op,
-                scan.initial_value.as_ref(),
-                side,
-                InOut { input, output, len: len as u64 },
-            )
-        }
+        let enqueue = || {
+            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides))?;
+            let work = InOut { input, output, len: len as u64 };
+            // SAFETY: the caller vouches for the buffers.
+            unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), side, work) }
+        };
+        enqueue().map_err(|error| device.named(error))
     }
 }

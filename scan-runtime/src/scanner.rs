@@ -239,6 +239,20 @@ impl Scanner {
         Reduce { scanner: self, op, initial_value: None, reduction: Reduction::default() }
     }
 
+    /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the
+    /// device's context down, the error names it; what you get from the driver itself, from the `synchronize` of a stream for
+    /// instance, does not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KernelTrapped`] or [`Error::ContextLost`]; never on the CPU.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.engine {
+            Engine::Cuda(device) => device.check_alive(),
+            Engine::Cpu { .. } => Ok(()),
+        }
+    }
+
     /// What the process's cache of compiled kernels, which all scanners share, has done so far.
     pub fn cache_stats(&self) -> CacheStats {
         cuda::cache_stats()

@@ -5,12 +5,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use cudarc::driver::{CudaContext, CudaStream, result, sys};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
 use scan_codegen::{Architecture, DeviceLimits};
 
 use super::{
     driver_error,
     modules::{Kernels, KernelsKey, Slot},
+    out_of_memory_or,
+    panics::Panics,
     staging::{Lanes, Staging},
 };
 use crate::{DiskCache, Error};
@@ -24,6 +26,8 @@ pub(crate) struct CudaDevice {
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
+    /// Who has panicked.
+    pub(super) panics: Arc<Panics>,
     /// How host memory comes to the device and back.
     pub(super) staging: Staging,
     // Below the kernels, whose workspaces are on the streams of the lanes.
@@ -43,7 +47,39 @@ impl CudaDevice {
         let context = CudaContext::new(index).map_err(driver_error("creating the context"))?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
-        Ok(CudaDevice { context, name, limits, cache, kernels: Mutex::default(), staging, lanes: Lanes::default() })
+        let panics = Panics::new(&context);
+        let (kernels, lanes) = Default::default();
+        let device = CudaDevice { context, name, limits, cache, kernels, panics, staging, lanes };
+        device.check_alive()?;
+        Ok(device)
+    }
+
+    /// Device memory for so many elements, uninitialised.
+    ///
+    /// # Safety
+    ///
+    /// As for [`CudaStream::alloc`].
+    pub(crate) unsafe fn slice<T: DeviceRepr>(
+        &self,
+        stream: &Arc<CudaStream>,
+        len: usize,
+    ) -> Result<CudaSlice<T>, Error> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok());
+        let requested = bytes.map_or(u64::MAX, |bytes| bytes as u64);
+        let allocate = || match bytes {
+            // SAFETY: the caller vouches for it.
+            Some(_) => unsafe { stream.alloc::<T>(len) },
+            // cudarc multiplies unchecked.
+            None => Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
+        };
+        let allocated = match allocate() {
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                self.free_idle_memory();
+                allocate()
+            }
+            allocated => allocated,
+        };
+        allocated.map_err(|error| self.named(out_of_memory_or(stream, requested, error)))
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

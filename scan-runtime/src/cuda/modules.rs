@@ -10,14 +10,14 @@ use std::{
 };
 
 use cudarc::{
-    driver::{CudaContext, CudaFunction, CudaModule, sys},
+    driver::{CudaFunction, CudaModule, sys},
     nvrtc::Ptx,
 };
 use scan_codegen::{
     Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
 };
 
-use super::{CudaDevice, driver_error};
+use super::{CudaDevice, driver_error, panics::Panics};
 use crate::{DiskCache, Error, ScanOp, nvrtc};
 
 /// What the process's module cache has done so far.
@@ -209,6 +209,8 @@ impl fmt::Display for AnyPlan {
 pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
     functions: HashMap<&'static str, CudaFunction>,
+    /// Where they leave marks.
+    _panics: Arc<Panics>,
 }
 
 impl Kernels {
@@ -216,9 +218,16 @@ impl Kernels {
         self.functions.get(role)
     }
 
-    fn load(context: &Arc<CudaContext>, plan: AnyPlan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
+    fn load(
+        device: &CudaDevice,
+        plan: AnyPlan,
+        operator: &str,
+        source: &KernelSource,
+        cubin: &[u8],
+    ) -> Result<Self, Error> {
         let module: Arc<CudaModule> =
-            context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+            device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+        device.panics.listen(&module, operator)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
             // Beyond what every device grants, the driver wants to be told.
@@ -230,7 +239,7 @@ impl Kernels {
             Ok((role, function))
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
-        Ok(Kernels { plan, functions })
+        Ok(Kernels { plan, functions, _panics: device.panics.clone() })
     }
 }
 
@@ -252,7 +261,7 @@ impl CudaDevice {
         let plan = AnyPlan::new(&operator, &task, &self.limits)?;
         let source = plan.render(&operator)?;
         let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture, self.cache.as_ref())?;
-        let kernels = Arc::new(Kernels::load(&self.context, plan, &source, &cubin)?);
+        let kernels = Arc::new(Kernels::load(self, plan, &operator.name, &source, &cubin)?);
         *slot = Some(kernels.clone());
         Ok(kernels)
     }

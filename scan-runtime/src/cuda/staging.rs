@@ -147,6 +147,18 @@ impl CudaDevice {
         host: &HostMemory<'_>,
         enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        // SAFETY: the caller vouches for all of it.
+        unsafe { self.through_a_lane(host, enqueue) }.map_err(|error| self.named(error))
+    }
+
+    /// # Safety
+    ///
+    /// As for [`through`](CudaDevice::through).
+    unsafe fn through_a_lane(
+        &self,
+        host: &HostMemory<'_>,
+        enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let lane = self.lanes.idle().pop();
         let lane = match lane {
             Some(lane) => lane,

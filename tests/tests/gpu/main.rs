@@ -1,9 +1,11 @@
 //! What can only be shown on a GPU. Where there is none, every test here is counted as ignored, and the reason printed;
-//! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer.
+//! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer, and
+//! those named `fault…`, whose faults it would count.
 
 mod against_cpu;
 mod cases;
 mod errors;
+mod faults;
 mod gallery;
 mod items;
 mod ladder;
@@ -12,6 +14,7 @@ mod large;
 mod reduction;
 mod segmented;
 mod sharing;
+mod staging;
 
 use std::{error::Error, process::ExitCode};
 
@@ -24,6 +27,9 @@ type Outcome = Result<(), Box<dyn Error>>;
 fn main() -> ExitCode {
     // SAFETY: no other thread runs yet. What the tests compile is of no use to anybody else.
     unsafe { std::env::set_var(scan_runtime::CACHE_VARIABLE, "off") };
+    if let Some(exit_code) = faults::of_this_process() {
+        return exit_code;
+    }
     let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
         if std::env::var_os("SCAN_TESTS_REQUIRE_GPU").is_some() {
@@ -35,6 +41,7 @@ fn main() -> ExitCode {
     let mut trials = Trials(Vec::new());
     visit_all(&mut trials);
     errors::add(&mut trials);
+    faults::add(&mut trials);
     gallery::add(&mut trials);
     items::add(&mut trials);
     ladder::add(&mut trials);
@@ -43,6 +50,7 @@ fn main() -> ExitCode {
     segmented::add(&mut trials);
     reduction::add(&mut trials);
     sharing::add(&mut trials);
+    staging::add(&mut trials);
     let shard = match shard() {
         Ok(shard) => shard,
         Err(message) => {

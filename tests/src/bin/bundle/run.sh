@@ -10,7 +10,7 @@ usage() {
 ./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by). They are shared out
                                over as many processes as the cores can bear
 ./run.sh sanitize [TOOL...] [ARGUMENTS]
-                               the GPU tests but the large ones, under compute-sanitizer's four tools, or those named:
+                               the GPU tests but the large ones and the faults, under compute-sanitizer's four tools, or those named:
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
 ./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
@@ -103,7 +103,7 @@ sanitize() {
     for tool in "${tools[@]}"; do
         under=("$checker" --tool "$tool" --error-exitcode 1)
         # One thread each: the sanitizer has been seen to lose track of launches of several.
-        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large "$@"
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ "$@"
     done
     finish "${tools[@]}"
 }
