@@ -14,6 +14,8 @@ usage() {
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
 ./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
+./run.sh calls [ARGUMENTS]     the bench of calls, first and later ones, and the same with what Python has. Packages for Python that
+                               lie as wheels in `wheels` are used as well
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -23,7 +25,7 @@ each() {
     local folder=$1 program found=no
     shift
     for program in "$here/$folder"/*; do
-        [ -f "$program" ] || continue
+        [ -x "$program" ] || continue
         found=yes
         printf '== %s\n' "${program##*/}"
         "$program" "$@"
@@ -108,6 +110,18 @@ sanitize() {
     finish "${tools[@]}"
 }
 
+calls() {
+    "$here/benches/calls" --bench "$@"
+    command -v python3 >/dev/null || { echo "the peers need python3"; return; }
+    if compgen -G "$here/wheels/*.whl" >/dev/null; then
+        local site
+        site=$(mktemp -d)
+        python3 -m pip install -q --no-index --no-deps --target "$site" "$here"/wheels/*.whl
+        export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH}
+    fi
+    python3 "$here/benches/calls.py"
+}
+
 what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
@@ -115,6 +129,7 @@ tests) tests "$@" ;;
 sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
 peers) "$here/benches/peers" --bench "$@" ;;
+calls) calls "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)
