@@ -3,7 +3,7 @@
 use crate::{
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, Plan, PlanError},
+    plan::{LONG_PACKET, Overrides, Plan, PlanError, SHORT_PACKET},
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
 };
@@ -88,7 +88,8 @@ pub(crate) fn plan_long(
         return None;
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
-    let plan = plan_look_ahead(operator, spec, limits, overrides, strategy).ok()?;
+    let mut plan = plan_look_ahead(operator, spec, limits, overrides, strategy).ok()?;
+    plan.packet_payload = LONG_PACKET; // as those of look-back, which stand in the same text and the same memory
     Some(Long { from: LONG_BYTES / bytes as u64, plan: Box::new(plan) })
 }
 
@@ -183,6 +184,7 @@ pub(crate) fn plan_look_ahead(
         long: None,
         network_slots: 0,
         state_bytes: u64::from(sizes.state),
+        packet_payload: if sizes.state <= 4 { SHORT_PACKET } else { LONG_PACKET },
         input_bytes: u64::from(sizes.input),
         output_bytes: u64::from(sizes.output),
     })

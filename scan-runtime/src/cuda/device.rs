@@ -14,6 +14,7 @@ use super::{
     out_of_memory_or,
     panics::Panics,
     staging::{Lanes, Staging},
+    workspace::Workspaces,
 };
 use crate::{DiskCache, Error};
 
@@ -30,7 +31,8 @@ pub(crate) struct CudaDevice {
     pub(super) panics: Arc<Panics>,
     /// How host memory comes to the device and back.
     pub(super) staging: Staging,
-    // Below the kernels, whose workspaces are on the streams of the lanes.
+    pub(super) workspaces: Arc<Workspaces>,
+    // Below the workspaces, which are on the streams of the lanes.
     pub(super) lanes: Lanes,
 }
 
@@ -48,8 +50,8 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let panics = Panics::new(&context);
-        let (kernels, lanes) = Default::default();
-        let device = CudaDevice { context, name, limits, cache, kernels, panics, staging, lanes };
+        let (kernels, workspaces, lanes) = Default::default();
+        let device = CudaDevice { context, name, limits, cache, kernels, panics, staging, workspaces, lanes };
         device.check_alive()?;
         Ok(device)
     }

@@ -7,6 +7,7 @@ mod modules;
 mod panics;
 mod staging;
 mod tables;
+mod workspace;
 
 pub(crate) use device::CudaDevice;
 pub(crate) use launch::{InOut, SideBuffers};
@@ -17,9 +18,16 @@ pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cudarc::driver::{result::DriverError, sys::CUresult};
 
 use crate::Error;
+
+/// A panic while a lock was held leaves each of the values here whole: they change by single insertions.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Tells what failed and what the driver says about it.
 pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error {

@@ -5,7 +5,10 @@ use std::{
     collections::HashMap,
     fmt,
     ops::AddAssign,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, LazyLock, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,7 +20,7 @@ use scan_codegen::{
     Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
 };
 
-use super::{CudaDevice, driver_error, panics::Panics};
+use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
 use crate::{DiskCache, Error, ScanOp, nvrtc};
 
 /// What the process's module cache has done so far.
@@ -81,11 +84,6 @@ static CUBINS: LazyLock<Mutex<Cubins>> = LazyLock::new(Mutex::default);
 /// What the process's module cache has done so far.
 pub(crate) fn cache_stats() -> CacheStats {
     lock(&CUBINS).stats.clone()
-}
-
-/// A panic while a lock was held leaves each of these values whole: they change by single insertions.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn cubin(
@@ -211,7 +209,13 @@ pub(crate) struct Kernels {
     functions: HashMap<&'static str, CudaFunction>,
     /// Where they leave marks.
     _panics: Arc<Panics>,
+    /// Their number in this process, by which their workspaces are found among
+    pub(super) number: u64,
+    /// those of the device.
+    pub(super) workspaces: Arc<Workspaces>,
 }
+
+static KERNELS_LOADED: AtomicU64 = AtomicU64::new(0);
 
 impl Kernels {
     pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
@@ -239,7 +243,8 @@ impl Kernels {
             Ok((role, function))
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
-        Ok(Kernels { plan, functions, _panics: device.panics.clone() })
+        let number = KERNELS_LOADED.fetch_add(1, Ordering::Relaxed);
+        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone(), _panics: device.panics.clone() })
     }
 }
 

@@ -5,14 +5,14 @@ use std::{
     alloc::{self, Layout},
     ptr,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
+        Arc, Mutex, OnceLock, Weak,
         atomic::{AtomicU32, Ordering},
     },
 };
 
 use cudarc::driver::{CudaContext, CudaModule, result, sys};
 
-use super::{CudaDevice, driver_error};
+use super::{CudaDevice, driver_error, lock};
 use crate::Error;
 
 /// The variable of a module that tells its panics where to leave a mark; see `prelude/machine.cu.tera`.
@@ -31,10 +31,6 @@ pub(super) struct Panics {
 
 /// Those of all scanners: a context that one of them loses is lost to all.
 static ALL: Mutex<Vec<Weak<Panics>>> = Mutex::new(Vec::new());
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Panics {
     pub(super) fn new(context: &Arc<CudaContext>) -> Arc<Self> {

@@ -11,12 +11,12 @@ mod ring;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use cudarc::driver::{CudaStream, sys};
 
-use super::CudaDevice;
+use super::{CudaDevice, lock};
 use crate::Error;
 use lane::Lane;
 
@@ -103,7 +103,7 @@ impl Lanes {
     const WITH_MEMORY: usize = 4;
 
     fn idle(&self) -> MutexGuard<'_, Vec<Lane>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 }
 
