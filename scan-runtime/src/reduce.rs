@@ -91,13 +91,13 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
         Ok(self.op.project(sum.ok_or_else(nothing)?))
     }
 
-    fn kernels(&self, device: &CudaDevice) -> Result<Arc<Kernels>, Error> {
-        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()))
+    fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {
+        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()), len as u64)
     }
 
     /// Copies to the device, reduces there, copies the result back, and waits for it.
     fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        let kernels = self.kernels(device)?;
+        let kernels = self.kernels(device, input.len())?;
         let mut output = MaybeUninit::<Op::Output>::uninit();
         let host = HostMemory {
             input: input.as_ptr().cast(),
@@ -188,7 +188,7 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
         let (output, _writing) = output.device_ptr_mut(self.stream);
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-            let kernels = reduce.kernels(device)?;
+            let kernels = reduce.kernels(device, len)?;
             let (initial_value, side) = (reduce.initial_value.as_ref(), SideBuffers::default());
             let work = InOut { input, output, len: len as u64 };
             // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.

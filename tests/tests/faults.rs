@@ -39,8 +39,9 @@ fn schedules<Op: ScanOp>(op: &Op, kind: ScanSpec) {
     for (strategy, limits) in strategies.flat_map(|strategy| limits.map(|limits| (strategy, limits))) {
         let mut overrides = Overrides::default();
         overrides.strategy = strategy;
-        let Ok(plan) = scan_codegen::plan(&op.source(), &kind, &limits, &overrides) else { continue };
+        let Ok(plans) = scan_codegen::plan(&op.source(), &kind, &limits, &overrides) else { continue };
         for len in lengths() {
+            let plan = plans.for_len(len);
             match plan.schedule(len) {
                 Ok(schedule) => {
                     assert!(len <= plan.max_len, "{plan}: {len}");

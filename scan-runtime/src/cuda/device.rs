@@ -6,11 +6,11 @@ use std::{
 };
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
-use scan_codegen::{Architecture, DeviceLimits};
+use scan_codegen::{Architecture, DeviceLimits, Tuned};
 
 use super::{
     driver_error,
-    modules::{Kernels, KernelsKey, Slot},
+    modules::{KernelsKey, Ranges, Slot},
     out_of_memory_or,
     panics::Panics,
     staging::{Lanes, Staging},
@@ -26,7 +26,9 @@ pub(crate) struct CudaDevice {
     pub(crate) limits: DeviceLimits,
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
-    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
+    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
+    /// The shapes that searches have found, by the entry of the disk cache that holds them.
+    pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
     /// Who has panicked.
     pub(super) panics: Arc<Panics>,
     /// How host memory comes to the device and back.
@@ -50,8 +52,8 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let panics = Panics::new(&context);
-        let (kernels, workspaces, lanes) = Default::default();
-        let device = CudaDevice { context, name, limits, cache, kernels, panics, staging, workspaces, lanes };
+        let (kernels, tuned, workspaces, lanes) = Default::default();
+        let device = CudaDevice { context, name, limits, cache, kernels, tuned, panics, staging, workspaces, lanes };
         device.check_alive()?;
         Ok(device)
     }

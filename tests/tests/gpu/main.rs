@@ -15,6 +15,8 @@ mod reduction;
 mod segmented;
 mod sharing;
 mod staging;
+mod stress;
+mod tuner;
 
 use std::{error::Error, process::ExitCode};
 
@@ -29,6 +31,10 @@ fn main() -> ExitCode {
     unsafe { std::env::set_var(scan_runtime::CACHE_VARIABLE, "off") };
     if let Some(exit_code) = faults::of_this_process() {
         return exit_code;
+    }
+    if let Some(error) = stress::keep_busy_if_asked() {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
     }
     let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
@@ -51,6 +57,8 @@ fn main() -> ExitCode {
     reduction::add(&mut trials);
     sharing::add(&mut trials);
     staging::add(&mut trials);
+    stress::add(&mut trials);
+    tuner::add(&mut trials);
     let shard = match shard() {
         Ok(shard) => shard,
         Err(message) => {

@@ -71,7 +71,7 @@ fn climb<Op: TestOperator>(rung: Rung, tellings: usize, lengths: &[usize], input
             None => scan,
         }
     };
-    let tile = scan().plan()?.tile as usize;
+    let tile = scan().plan()?.longest().tile as usize;
     let mut run = 0;
     for &len in lengths {
         for pattern in PATTERNS {
@@ -104,7 +104,7 @@ fn views<Op: TestOperator>(input: Inputs<Op>) -> Outcome {
             run += 1;
             let way = WAYS[run % WAYS.len()];
             let scan = configure::<Op>(&scanner, way);
-            let begins = begins(pattern, len, scan.plan()?.tile as usize);
+            let begins = begins(pattern, len, scan.plan()?.for_len(len as u64).tile as usize);
             let heads = Heads::new(run, &begins);
             let input = input(&begins);
             let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
