@@ -93,7 +93,10 @@ impl<'s> Bench<'s> {
                 }?)
             })?,
             Way::Call => timed(&stream, || Ok(scan.on(&stream).run_into(input, output)?))?,
-            Way::CallAllocating => timed(&stream, || Ok(drop(scan.on(&stream).run(input)?)))?,
+            Way::CallAllocating => timed(&stream, || {
+                scan.on(&stream).run(input)?;
+                Ok(())
+            })?,
             Way::Graph => {
                 scan.on(&stream).run_into(input, output)?;
                 stream.synchronize()?;

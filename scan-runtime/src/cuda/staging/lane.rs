@@ -135,16 +135,17 @@ impl Lane {
     pub(super) unsafe fn receive(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
         let Layout { output, total, .. } = self.layout;
         let outputs = [(output, host.output, host.output_bytes), (total, host.total, host.total_bytes)];
-        let (mapped, copied): (Vec<_>, Vec<_>) = outputs.into_iter().partition(|(part, ..)| part.mapped);
-        for &(part, to, bytes) in &copied {
+        let mut copied = false;
+        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| !part.mapped) {
             // SAFETY: the caller vouches for it.
             unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
+            copied |= bytes > 0;
         }
         // What has been copied came last, and is there.
-        if copied.is_empty() {
+        if !copied {
             self.finish()?;
         }
-        for (part, to, bytes) in mapped {
+        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| part.mapped) {
             // SAFETY: as above.
             unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
         }
