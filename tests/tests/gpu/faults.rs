@@ -109,8 +109,11 @@ impl Panics for Indexes {
     }
 }
 
+/// A fault's name, and how it is suffered.
+type Fault = (&'static str, fn() -> Outcome);
+
 /// Those that a process does not survive.
-const FATAL: [(&str, fn() -> Outcome); 8] = [
+const FATAL: [Fault; 8] = [
     ("assertion", || from_host::<Asserts>()),
     ("division_by_zero", || from_host::<Divides>()),
     ("index_past_the_end", || from_host::<Indexes>()),
@@ -269,7 +272,7 @@ fn somebody_elses() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     ensure(scanner.scan(Asserts).run(&[1, 2])? == [1, 3], || "without a fault".to_owned())?;
     let stream = scanner.context().ok_or("no context")?.default_stream();
-    let source = scan_codegen_free_kernel()?;
+    let source = kernel_that_faults()?;
     let module = scanner.context().ok_or("no context")?.load_module(source)?;
     let function = module.load_function("fault")?;
     // SAFETY: the kernel takes no arguments; that it faults is the point.
@@ -283,7 +286,7 @@ fn somebody_elses() -> Outcome {
     ensure(matches!(&error, Some(Error::ContextLost { .. })), || format!("{error:?}"))
 }
 
-fn scan_codegen_free_kernel() -> Result<scan_runtime::cudarc::nvrtc::Ptx, Box<dyn std::error::Error>> {
+fn kernel_that_faults() -> Result<scan_runtime::cudarc::nvrtc::Ptx, Box<dyn std::error::Error>> {
     const TEXT: &str = "extern \"C\" __global__ void fault() { *reinterpret_cast<volatile int*>(8) = 1; }";
     scan_runtime::nvrtc::version()?; // finds the library
     Ok(scan_runtime::cudarc::nvrtc::compile_ptx(TEXT)?)
