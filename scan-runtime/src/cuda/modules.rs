@@ -303,7 +303,11 @@ impl CudaDevice {
                 None => slot.insert(Arc::new(Ranges::new(&op.source(), &task, self)?)).clone(),
             }
         };
-        let Range { plan, kernels: slot, .. } = ranges.for_len(len);
+        self.load(op, ranges.for_len(len)).map_err(|error| self.named(error))
+    }
+
+    fn load<Op: ScanOp>(&self, op: &Op, range: &Range) -> Result<Arc<Kernels>, Error> {
+        let Range { plan, kernels: slot, .. } = range;
         let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;

@@ -35,11 +35,12 @@ pub struct Staging {
     mapped_bytes: usize,
     piece_bytes: usize,
     kept_bytes: u64,
+    copy_threads: usize,
 }
 
 impl Default for Staging {
     fn default() -> Self {
-        Staging { mapped_bytes: 64 << 10, piece_bytes: 4 << 20, kept_bytes: 256 << 20 }
+        Staging { mapped_bytes: 64 << 10, piece_bytes: 4 << 20, kept_bytes: 256 << 20, copy_threads: 1 }
     }
 }
 
@@ -53,6 +54,12 @@ impl Staging {
     /// The most bytes that are copied at once. A call holds up to four times as much page-locked memory.
     pub fn with_piece_bytes(mut self, bytes: usize) -> Self {
         self.piece_bytes = bytes.max(1);
+        self
+    }
+
+    /// How many threads copy between slices and page-locked memory, the caller among them.
+    pub fn with_copy_threads(mut self, threads: usize) -> Self {
+        self.copy_threads = threads;
         self
     }
 

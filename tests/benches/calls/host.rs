@@ -4,19 +4,24 @@ use scan_runtime::{Scanner, Staging, ops};
 
 use crate::{Outcome, warm::each};
 
-const LENGTHS: [u32; 9] = [8, 11, 13, 14, 16, 18, 20, 24, 27];
+const LENGTHS: [u32; 8] = [8, 11, 14, 16, 18, 20, 22, 25];
 
 /// A table of staging's settings: microseconds of a scan from host slice to host slice.
 pub(crate) fn measure() -> Outcome {
     let default = Staging::default();
     let mapped = |bytes| default.with_mapped_bytes(bytes);
     let pieces = |bytes| default.with_piece_bytes(bytes);
+    let threads = |threads| default.with_copy_threads(threads);
     let settings = [
         ("as usual", default),
         ("nothing mapped", mapped(0)),
         ("mapped to 16 KiB", mapped(16 << 10)),
         ("mapped to 256 KiB", mapped(256 << 10)),
         ("mapped to 4 MiB", mapped(4 << 20)),
+        ("2 threads", threads(2)),
+        ("4 threads", threads(4)),
+        ("8 threads", threads(8)),
+        ("8 threads, pieces of 16 MiB", threads(8).with_piece_bytes(16 << 20)),
         ("pieces of 1 MiB", pieces(1 << 20)),
         ("pieces of 16 MiB", pieces(16 << 20)),
         ("nothing kept", default.with_kept_bytes(0)),

@@ -152,15 +152,15 @@ def cuda_compute_prepared():
 
 
 PEERS = {
-    "cupy.cumsum(out=)": cupy_cumsum,
-    "torch.cumsum": torch_cumsum,
     "torch.cumsum(out=)": torch_cumsum_into,
+    "cupy.cumsum(out=)": cupy_cumsum,
     "cuda.compute.inclusive_scan, PLUS": cuda_compute,
     "cuda.compute.make_inclusive_scan, PLUS": cuda_compute_prepared,
     "cuda.compute.inclusive_scan, a Python operator": cuda_compute_own_operator,
-    "jax.jit(jnp.cumsum)": jax_cumsum,
-    "jax.jit(lax.associative_scan)": jax_associative_scan,
     "torch.compile(associative_scan)": torch_associative_scan,
+    "jax.jit(lax.associative_scan)": jax_associative_scan,
+    "jax.jit(jnp.cumsum)": jax_cumsum,
+    "torch.cumsum": torch_cumsum,
 }
 
 

@@ -63,20 +63,20 @@ impl Shared {
     }
 }
 
-/// Copies bytes, initialised or not.
+/// Copies bytes, initialised or not, by up to so many threads.
 ///
 /// # Safety
 ///
 /// As for [`ptr::copy_nonoverlapping`].
-pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
-    let helpers = if bytes < WORTH_SHARING { None } else { HELPERS.as_ref() };
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, threads: usize) {
+    let helpers = if bytes < WORTH_SHARING || threads < 2 { None } else { HELPERS.as_ref() };
     let Some(helpers) = helpers else {
         // SAFETY: the caller vouches for it.
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
         return;
     };
     let shared = Arc::new(Shared { from, to, bytes, taken: AtomicUsize::new(0), copied: AtomicUsize::new(0) });
-    for _ in 0..helpers.current_num_threads().min(shared.pieces() - 1) {
+    for _ in 0..helpers.current_num_threads().min(threads - 1).min(shared.pieces() - 1) {
         let shared = shared.clone();
         helpers.spawn(move || shared.work());
     }
@@ -98,12 +98,12 @@ mod tests {
         let mixed = |i: usize| (i * 31 + i / 251) as u8;
         for bytes in [0, 1, PIECE, WORTH_SHARING - 1, WORTH_SHARING, WORTH_SHARING + 1, 9 * PIECE + 17] {
             thread::scope(|scope| {
-                for _ in 0..6 {
-                    scope.spawn(|| {
+                for threads in 0..6 {
+                    scope.spawn(move || {
                         let from: Vec<u8> = (0..bytes).map(mixed).collect();
                         let mut to = vec![0; bytes + 1];
                         // SAFETY: both have so many bytes.
-                        unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes) };
+                        unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes, threads) };
                         assert!(to[..bytes] == from[..] && to[bytes] == 0, "{bytes}");
                     });
                 }

@@ -178,7 +178,8 @@ impl Lane {
             // SAFETY: as above; on return or error the caller waits for the stream before the memory goes.
             return unsafe { self.bring_directly(device, way, bytes) };
         }
-        let mut bridge = Bridge { slots: &mut self.slots, stream: &self.stream.0, device, way };
+        let mut bridge =
+            Bridge { slots: &mut self.slots, stream: &self.stream.0, device, way, threads: staging.copy_threads };
         match way {
             Way::ToDevice(_) => ring::send(bytes, length, &mut bridge),
             Way::FromDevice(_) => ring::receive(bytes, length, &mut bridge),
@@ -253,6 +254,8 @@ struct Bridge<'l> {
     stream: &'l Arc<CudaStream>,
     device: sys::CUdeviceptr,
     way: Way,
+    /// How many copy.
+    threads: usize,
 }
 
 impl Mover for Bridge<'_> {
@@ -261,8 +264,8 @@ impl Mover for Bridge<'_> {
         // SAFETY: the piece lies within the caller's memory, and the slot, which no transfer uses now, is as long.
         unsafe {
             match self.way {
-                Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes),
-                Way::FromDevice(to) => copy::copy(pinned.host, to.add(offset), bytes),
+                Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes, self.threads),
+                Way::FromDevice(to) => copy::copy(pinned.host, to.add(offset), bytes, self.threads),
             }
         }
     }

@@ -94,6 +94,8 @@ tests() {
     under=()
     in_shards tests "$(share_of_cores 2)" 2 "$@"
     finish tests
+    # What takes the whole device.
+    [ $# -gt 0 ] || "$here/tests/gpu" alone_
 }
 
 sanitize() {
@@ -107,7 +109,7 @@ sanitize() {
     for tool in "${tools[@]}"; do
         under=("$checker" --tool "$tool" --error-exitcode 1)
         # One thread each: the sanitizer has been seen to lose track of launches of several.
-        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ "$@"
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ --skip alone_ "$@"
     done
     finish "${tools[@]}"
 }
