@@ -3,7 +3,7 @@
 use crate::{
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{LONG_PACKET, Overrides, Plan, PlanError, SHORT_PACKET},
+    plan::{Overrides, Plan, PlanError},
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
 };
@@ -169,7 +169,6 @@ pub(crate) fn plan_look_ahead(
         pipeline: Some(pipeline),
         network_slots: 0,
         state_bytes: u64::from(sizes.state),
-        packet_payload: if sizes.state <= 4 { SHORT_PACKET } else { LONG_PACKET },
         input_bytes: u64::from(sizes.input),
         output_bytes: u64::from(sizes.output),
     })

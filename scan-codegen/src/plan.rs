@@ -126,8 +126,6 @@ pub struct Plan {
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
     pub(crate) state_bytes: u64,
-    /// Words of a sum that a packet of a message between blocks has room for, beside its tag.
-    pub(crate) packet_payload: u64,
     pub(crate) input_bytes: u64,
     pub(crate) output_bytes: u64,
 }
@@ -313,7 +311,6 @@ fn plan_with(
         pipeline: None,
         network_slots: shape.network_slots(),
         state_bytes: u64::from(state_bytes),
-        packet_payload: LONG_PACKET,
         input_bytes: operator.input.size as u64,
         output_bytes: operator.output.size as u64,
     })
@@ -434,19 +431,19 @@ impl Plan {
     pub(crate) fn has_kernel_of_one_block(&self) -> bool {
         self.strategy.carry != Carry::LookAhead && self.from <= u64::from(self.tile)
     }
-}
 
-/// Words of a sum in a packet of 16 bytes. Look-back waits at single messages, which other blocks write meanwhile: with packets
-/// of 8 bytes it has been measured a tenth slower.
-pub(crate) const LONG_PACKET: u64 = 3;
+    /// Words of a sum that a packet of a message between blocks has room for, beside its tag.
+    ///
+    /// Look-ahead reads all messages, of which the shorter ones are read faster. Look-back waits at single ones, which other
+    /// blocks write meanwhile: with messages of 8 bytes it has been measured a tenth slower than with 16.
+    pub(crate) fn packet_payload(&self) -> u64 {
+        if self.strategy.carry == Carry::LookAhead && self.state_bytes <= 4 { 1 } else { 3 }
+    }
 
-/// Words of a sum in a packet of 8 bytes. Look-ahead reads all messages, of which the shorter ones are read faster.
-pub(crate) const SHORT_PACKET: u64 = 1;
-
-impl Plan {
     /// Bytes of a message between blocks: packets of a tag and a part of the sum.
     pub(crate) fn message_bytes(&self) -> u64 {
-        self.state_bytes.div_ceil(4 * self.packet_payload) * (self.packet_payload + 1) * 4
+        let payload = self.packet_payload();
+        self.state_bytes.div_ceil(4 * payload) * (payload + 1) * 4
     }
 }
 

@@ -341,26 +341,6 @@ mod tests {
     }
 
     #[test]
-    fn all_schedules_of_a_plan_can_keep_their_messages_in_the_same_memory() {
-        let mut limits = DeviceLimits::BASELINE;
-        limits.shared_bytes_per_block_optin = 227 * 1024;
-        for bytes in [1, 2, 4, 8, 12] {
-            let plan = plan(&operator_of(bytes), &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap();
-            let from = plan.long.as_ref().unwrap().from;
-            let of_message = |len| match plan.schedule(len).unwrap() {
-                Schedule { workspace: Workspace::Kept { message_bytes, .. }, launches } => {
-                    assert!(launches[0].arguments.windows(3).any(|arguments| arguments == MESSAGES), "{launches:?}");
-                    (message_bytes, launches[0].kernel)
-                }
-                other => panic!("{other:?}"),
-            };
-            let ((short, look_back), (long, look_ahead)) = (of_message(from - 1), of_message(from));
-            assert_eq!((look_back, look_ahead), ("scan_look_back", "scan_look_ahead"));
-            assert_eq!(short, long, "{bytes} bytes");
-        }
-    }
-
-    #[test]
     fn places_in_the_workspace_do_not_overlap() {
         let schedule = plan_with(12, 32).unwrap().schedule(100_000).unwrap();
         let mut places: Vec<(u64, u64)> = Vec::new();

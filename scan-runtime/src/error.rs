@@ -120,6 +120,22 @@ pub enum Error {
         /// `stream`, `buffer`, `input`, `output` or `heads`.
         what: &'static str,
     },
+    /// A prepared scan was given more elements than it was prepared for.
+    #[error(
+        "{len} elements are more than the {max_len} that the scan was prepared for: prepare it for as many as may come"
+    )]
+    PreparedLength {
+        /// Elements of the input.
+        len: usize,
+        /// The most elements that it was prepared for.
+        max_len: usize,
+    },
+    /// A scan was to be prepared on a stream whose work is being captured into a graph.
+    #[error("the stream is being captured: prepare the scan before the capture begins, and run it within")]
+    Captured,
+    /// A scan was to be prepared on the stream that is another one on each thread.
+    #[error("the per-thread default stream is another one on each thread: prepare the scan on a stream of your own")]
+    StreamOfThreads,
     /// Something that only a CUDA scanner can do was asked of a CPU scanner.
     #[error("device buffers need a CUDA scanner, and this one runs on the {backend}; make one with `Scanner::cuda(0)`")]
     NotCuda {

@@ -47,6 +47,7 @@ pub mod nvrtc;
 mod op;
 pub mod ops;
 mod parameters;
+mod prepared;
 mod reduce;
 mod scan;
 mod scanner;
@@ -60,6 +61,7 @@ pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
+pub use prepared::{PreparedScan, PreparedScanWithTotal, PreparedSegmentedScan};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{

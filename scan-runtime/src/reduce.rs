@@ -7,7 +7,7 @@ use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
-    cuda::{CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
     scanner::Engine,
 };
 
@@ -110,10 +110,10 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
             total_bytes: 0,
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let (initial_value, side) = (self.initial_value.as_ref(), SideBuffers::default());
+            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
             let work = InOut { input: at.input, output: at.output, len: input.len() as u64 };
             // SAFETY: the input holds as many elements as are reduced, and the output one.
-            unsafe { kernels.enqueue(stream, &self.op, initial_value, side, work) }
+            unsafe { kernels.enqueue(stream, &constants, SideBuffers::default(), work) }
         };
         // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
         unsafe { device.through(&host, enqueue)? };
@@ -189,10 +189,10 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
             let kernels = reduce.kernels(device, len)?;
-            let (initial_value, side) = (reduce.initial_value.as_ref(), SideBuffers::default());
+            let constants = Constants::new(self.stream, &reduce.op, reduce.initial_value.as_ref())?;
             let work = InOut { input, output, len: len as u64 };
             // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
-            unsafe { kernels.enqueue(self.stream, &reduce.op, initial_value, side, work) }
+            unsafe { kernels.enqueue(self.stream, &constants, SideBuffers::default(), work) }
         };
         enqueue().map_err(|error| device.named(error))
     }

@@ -8,7 +8,7 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
     heads::Heads,
     scanner::Engine,
 };
@@ -242,7 +242,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         }
     }
 
-    /// Prepares to scan device memory on a stream of yours.
+    /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
+    /// each call does otherwise.
+    ///
+    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
+    /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
+    /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
         DeviceScan { scan: self, stream }
     }
@@ -307,11 +312,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
             let side = SideBuffers { heads: at.heads, offset_count: heads.offset_count(), total: at.total };
             let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.
-            unsafe { kernels.enqueue(stream, &self.op, self.initial_value.as_ref(), side, work) }
+            unsafe { kernels.enqueue(stream, &constants, side, work) }
         };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
         unsafe { device.through(&host, enqueue) }
@@ -479,9 +485,10 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
             let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
+            let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
             let work = InOut { input, output, len: len as u64 };
             // SAFETY: the caller vouches for the buffers.
-            unsafe { kernels.enqueue(self.stream, &scan.op, scan.initial_value.as_ref(), side, work) }
+            unsafe { kernels.enqueue(self.stream, &constants, side, work) }
         };
         enqueue().map_err(|error| device.named(error))
     }

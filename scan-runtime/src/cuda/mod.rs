@@ -5,15 +5,17 @@ mod launch;
 mod memory;
 mod modules;
 mod panics;
+mod prepared;
 mod staging;
 mod tables;
 mod workspace;
 
 pub(crate) use device::CudaDevice;
-pub(crate) use launch::{InOut, SideBuffers};
+pub(crate) use launch::{Constants, InOut, SideBuffers};
 use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use modules::{Kernels, Task, cache_stats};
+pub(crate) use prepared::Prepared;
 pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;

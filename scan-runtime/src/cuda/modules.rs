@@ -3,7 +3,7 @@
 use std::{
     any::TypeId,
     collections::HashMap,
-    fmt,
+    fmt, iter,
     ops::AddAssign,
     sync::{
         Arc, LazyLock, Mutex,
@@ -250,7 +250,8 @@ impl From<&Plan> for Range {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
-    functions: HashMap<&'static str, CudaFunction>,
+    /// By their roles: so few that looking through them is the quickest.
+    functions: Vec<(&'static str, CudaFunction)>,
     /// Where they leave marks.
     _panics: Arc<Panics>,
     /// Their number in this process, by which their workspaces are found among
@@ -263,7 +264,15 @@ static KERNELS_LOADED: AtomicU64 = AtomicU64::new(0);
 
 impl Kernels {
     pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
-        self.functions.get(role)
+        self.functions.iter().find(|(name, _)| *name == role).map(|(_, function)| function)
+    }
+
+    /// Has the driver load the kernels' code, which it may otherwise do at the first launch, where a capture forbids it.
+    pub(super) fn load_code(&self) -> Result<(), Error> {
+        self.functions.iter().try_for_each(|(_, function)| {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+            function.get_attribute(attribute).map(drop).map_err(driver_error("loading a kernel"))
+        })
     }
 
     fn load(
@@ -292,22 +301,51 @@ impl Kernels {
     }
 }
 
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        self.workspaces.forget(self.number);
+    }
+}
+
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        let slot = lock(&self.kernels).entry(KernelsKey::new(op, &task)).or_default().clone();
-        let ranges = {
-            let mut slot = lock(&slot);
-            match &*slot {
-                Some(ranges) => ranges.clone(),
-                None => slot.insert(Arc::new(Ranges::new(&op.source(), &task, self)?)).clone(),
-            }
-        };
-        self.load(op, ranges.for_len(len)).map_err(|error| self.named(error))
+        self.ranges(op, &task)
+            .and_then(|ranges| self.kernels_of(op, ranges.for_len(len)))
+            .map_err(|error| self.named(error))
     }
 
-    fn load<Op: ScanOp>(&self, op: &Op, range: &Range) -> Result<Arc<Kernels>, Error> {
-        let Range { plan, kernels: slot, .. } = range;
+    /// The kernels for a task with `op` on up to `max_len` elements, with the fewest elements and the most that each are for.
+    pub(super) fn kernels_up_to<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        max_len: u64,
+    ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
+        let ranges = self.ranges(op, task)?;
+        let all = || iter::once(&ranges.shortest).chain(&ranges.longer);
+        let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
+        all()
+            .zip(ends)
+            .take_while(|(range, _)| range.from <= max_len)
+            .map(|(range, end)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?)))
+            .collect()
+    }
+
+    fn ranges<Op: ScanOp>(&self, op: &Op, task: &Task) -> Result<Arc<Ranges>, Error> {
+        let slot = lock(&self.kernels).entry(KernelsKey::new(op, task)).or_default().clone();
+        let mut slot = lock(&slot);
+        Ok(match &*slot {
+            Some(ranges) => ranges.clone(),
+            None => slot.insert(Arc::new(Ranges::new(&op.source(), task, self)?)).clone(),
+        })
+    }
+
+    fn kernels_of<Op: ScanOp>(
+        &self,
+        op: &Op,
+        Range { plan, kernels: slot, .. }: &Range,
+    ) -> Result<Arc<Kernels>, Error> {
         let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;

@@ -90,16 +90,21 @@ impl CudaDevice {
 
     /// Names the operator whose panic an error comes from.
     pub(crate) fn named(&self, error: Error) -> Error {
-        let Error::ContextLost { code, .. } = &error else { return error };
-        let all = lock(&ALL);
-        let here = all.iter().filter_map(Weak::upgrade).filter(|panics| panics.context == self.context);
-        let mut operators: Vec<_> = here.flat_map(|panics| panics.panicked()).collect();
-        operators.sort();
-        operators.dedup();
-        match operators.is_empty() {
-            true => error,
-            false => Error::KernelTrapped { operator: operators.join("`, `"), code: code.clone() },
-        }
+        named(&self.context, error)
+    }
+}
+
+/// Names the operator whose panic an error in this context comes from.
+pub(super) fn named(context: &CudaContext, error: Error) -> Error {
+    let Error::ContextLost { code, .. } = &error else { return error };
+    let panics: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
+    let here = panics.iter().filter(|panics| *panics.context == *context);
+    let mut operators: Vec<_> = here.flat_map(|panics| panics.panicked()).collect();
+    operators.sort();
+    operators.dedup();
+    match operators.is_empty() {
+        true => error,
+        false => Error::KernelTrapped { operator: operators.join("`, `"), code: code.clone() },
     }
 }
 

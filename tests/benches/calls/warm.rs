@@ -36,17 +36,20 @@ enum Way {
     Call,
     /// `scan.on(&stream).run(…)`, which allocates the output.
     CallAllocating,
-    /// A graph that holds one call.
+    /// `prepared.run_into(…)`.
+    Prepared,
+    /// A graph that holds one run of a prepared scan.
     Graph,
     /// `scan.run_into(…)` on host slices.
     HostSlices,
 }
 
-const WAYS: [(Way, &str); 5] = [
+const WAYS: [(Way, &str); 6] = [
     (Way::Launch, "an empty kernel"),
     (Way::Call, "`on(&stream).run_into`"),
     (Way::CallAllocating, "`on(&stream).run`"),
-    (Way::Graph, "launch of a graph with one call"),
+    (Way::Prepared, "`prepared.run_into`"),
+    (Way::Graph, "launch of a graph with one run"),
     (Way::HostSlices, "`run_into` on host slices"),
 ];
 
@@ -97,15 +100,20 @@ impl<'s> Bench<'s> {
                 scan.on(&stream).run(input)?;
                 Ok(())
             })?,
+            Way::Prepared => {
+                let prepared = scan.prepare(&stream, input.len())?;
+                timed(&stream, || Ok(prepared.run_into(input, output)?))?
+            }
             Way::Graph => {
-                scan.on(&stream).run_into(input, output)?;
+                let prepared = scan.prepare(&stream, input.len())?;
                 stream.synchronize()?;
                 stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-                let captured = scan.on(&stream).run_into(input, output);
+                let captured = prepared.run_into(input, output);
                 let graph =
                     stream.end_capture(CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)?;
                 captured?;
                 let graph = graph.ok_or("nothing was captured")?;
+                // The prepared scan lives as long as the graph that uses its memory.
                 timed(&stream, || Ok(graph.launch()?))?
             }
             Way::HostSlices => {

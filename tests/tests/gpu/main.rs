@@ -11,6 +11,7 @@ mod items;
 mod ladder;
 mod language;
 mod large;
+mod prepared;
 mod reduction;
 mod segmented;
 mod sharing;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     ladder::add(&mut trials);
     language::add(&mut trials);
     large::add(&mut trials);
+    prepared::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
     sharing::add(&mut trials);
