@@ -209,6 +209,28 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
+    /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was divided
+    /// by zero. What was under way in the CUDA context is lost, for everybody in the process.
+    #[error(
+        "operator `{operator}` panicked on the GPU ({code}): an assertion failed, an index was past the end, or an integer was \
+         divided by zero; {LOST}; `Scanner::cpu()` tells the panic's message"
+    )]
+    KernelTrapped {
+        /// The operator. Several, where several have panicked.
+        operator: String,
+        /// The driver's name for the error.
+        code: String,
+    },
+    /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed.
+    #[error("the CUDA driver failed in {call}: {message} ({code}); {LOST}")]
+    ContextLost {
+        /// What was being done when it was found. What failed is something that was enqueued before.
+        call: &'static str,
+        /// The driver's name for the error.
+        code: String,
+        /// The driver's description of it.
+        message: String,
+    },
     /// The driver reported an error.
     #[error("the CUDA driver failed in {call}: {message} ({code})")]
     Driver {
@@ -220,6 +242,9 @@ pub enum Error {
         message: String,
     },
 }
+
+/// What to do where a context is lost.
+const LOST: &str = "the CUDA context is lost with all that is in it: start a new process";
 
 fn list(paths: &[PathBuf]) -> String {
     if paths.is_empty() {

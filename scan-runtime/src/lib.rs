@@ -60,7 +60,7 @@ mod segmented;
 pub mod telemetry;
 mod tune;
 
-pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, devices, driver_version};
+pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::Error;

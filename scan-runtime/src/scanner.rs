@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanKind, ScanSpec};
 
 use crate::{
-    DiskCache, Error, Reduce, Scan, ScanOp,
+    DiskCache, Error, Reduce, Scan, ScanOp, Staging,
     aot::Precompiled,
     cuda::{self, CacheStats, CudaDevice, Stores},
     generate, nvrtc,
@@ -51,6 +51,7 @@ pub struct ScannerBuilder {
     device: Option<usize>,
     cache: CacheChoice,
     precompiled: Vec<Cow<'static, [u8]>>,
+    staging: Staging,
 }
 
 /// Where compiled kernels are kept beyond the process.
@@ -103,6 +104,12 @@ impl ScannerBuilder {
         self
     }
 
+    /// Chooses how slices of host memory travel to a CUDA device and back.
+    pub fn staging(mut self, staging: Staging) -> Self {
+        self.staging = staging;
+        self
+    }
+
     /// Makes the scanner.
     ///
     /// # Errors
@@ -110,7 +117,7 @@ impl ScannerBuilder {
     /// [`Error::Precompiled`] if precompiled kernels are not whole, on a machine without a GPU too.
     /// Those of [`Scanner::cuda`] where a device is asked for, else those of [`Scanner::new`].
     pub fn build(self) -> Result<Scanner, Error> {
-        let ScannerBuilder { device, cache, precompiled } = self;
+        let ScannerBuilder { device, cache, precompiled, staging } = self;
         let precompiled = precompiled.into_iter().map(Precompiled::open).collect::<Result<Vec<_>, _>>()?;
         let cuda = |index| {
             let disk = match cache {
@@ -119,7 +126,7 @@ impl ScannerBuilder {
                 CacheChoice::Disk(cache) => Some(cache),
             };
             // What the driver lacks is told first.
-            let mut device = CudaDevice::open(index, Stores { precompiled, disk, no_compiler: false })?;
+            let mut device = CudaDevice::open(index, Stores { precompiled, disk, no_compiler: false }, staging)?;
             match nvrtc::locate() {
                 Err(error) if device.stores.precompiled.is_empty() => return Err(error),
                 location => device.stores.no_compiler = location.is_err(),
@@ -207,7 +214,8 @@ impl Scanner {
 
     /// A scanner with other settings than usual.
     pub fn builder() -> ScannerBuilder {
-        ScannerBuilder { device: None, cache: CacheChoice::OfUser, precompiled: Vec::new() }
+        let (cache, staging) = (CacheChoice::OfUser, Staging::default());
+        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging }
     }
 
     /// Takes the CPU, all cores of it (rayon's global thread pool).
@@ -291,6 +299,20 @@ impl Scanner {
     /// A reduction with this operator: one result for the whole input.
     pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<'_, Op> {
         Reduce { scanner: self, op, initial_value: None, reduction: Reduction::default() }
+    }
+
+    /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the
+    /// device's context down, the error names it; what you get from the driver itself, from the `synchronize` of a stream for
+    /// instance, does not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KernelTrapped`] or [`Error::ContextLost`]; never on the CPU.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.engine {
+            Engine::Cuda(device) => device.check_alive(),
+            Engine::Cpu { .. } => Ok(()),
+        }
     }
 
     /// What the process's cache of compiled kernels, which all scanners share, has done so far.

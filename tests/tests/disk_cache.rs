@@ -87,6 +87,35 @@ fn a_process_killed_while_it_writes_leaves_nothing_that_is_believed() {
 }
 
 #[test]
+fn what_is_damaged_is_compiled_again_and_mended() {
+    fetch_nvrtc().unwrap();
+    let cache = DiskCache::at(folder("damaged"));
+    let whole = ask(&cache).cubin;
+    let entries = || cache.folder().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let entry = entries().max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
+    let bytes = fs::read(&entry).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    };
+    let longer = [&bytes[..], b"more"].concat();
+    for damaged in [Vec::new(), bytes[..bytes.len() / 2].to_vec(), flipped(bytes.len() / 3), flipped(0), longer] {
+        fs::write(&entry, &damaged).unwrap();
+        let answer = ask(&cache);
+        assert_eq!((answer.disk.hits, answer.disk.misses), (0, 1), "{} bytes", damaged.len());
+        assert_eq!(answer.cubin.len(), whole.len());
+        assert_eq!(ask(&cache).disk.hits, 1, "mended");
+    }
+    // The compiler's version, too.
+    for path in entries() {
+        fs::write(path, b"nothing that anybody wrote").unwrap();
+    }
+    assert_eq!(ask(&cache).disk.hits, 0);
+    assert_eq!(ask(&cache).disk.hits, 1);
+}
+
+#[test]
 fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
     fetch_nvrtc().unwrap();
     let cache = DiskCache::at(folder("names"));

@@ -6,12 +6,15 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use cudarc::driver::{CudaContext, CudaStream, result, sys};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
 use scan_codegen::{Architecture, DeviceLimits, Tuned};
 
 use super::{
     driver_error,
     modules::{KernelsKey, Ranges, Slot, Stores},
+    out_of_memory_or,
+    panics::Panics,
+    staging::{Lanes, Staging},
     workspace::Workspaces,
 };
 use crate::Error;
@@ -20,8 +23,6 @@ use crate::Error;
 #[derive(Debug)]
 pub(crate) struct CudaDevice {
     pub(crate) context: Arc<CudaContext>,
-    /// Where scans of host memory run.
-    pub(crate) stream: Arc<CudaStream>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
     /// Where its kernels may be.
@@ -29,12 +30,18 @@ pub(crate) struct CudaDevice {
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
     /// The shapes that searches have found, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
+    /// Who has panicked.
+    pub(super) panics: Arc<Panics>,
+    /// How host memory comes to the device and back.
+    pub(super) staging: Staging,
     pub(super) workspaces: Arc<Workspaces>,
+    // Below the workspaces, which are on the streams of the lanes.
+    pub(super) lanes: Lanes,
 }
 
 impl CudaDevice {
     /// Opens the device with this number.
-    pub(crate) fn open(index: usize, stores: Stores) -> Result<Self, Error> {
+    pub(crate) fn open(index: usize, stores: Stores, staging: Staging) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
             return Err(Error::NoDevice { reason: "the driver sees none".to_owned() });
@@ -45,9 +52,39 @@ impl CudaDevice {
         let context = CudaContext::new(index).map_err(driver_error("creating the context"))?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(context.cu_device())?;
-        let stream = context.default_stream();
-        let (kernels, tuned, workspaces) = Default::default();
-        Ok(CudaDevice { context, stream, name, limits, stores, kernels, tuned, workspaces })
+        let panics = Panics::new(&context);
+        let (kernels, tuned, workspaces, lanes) = Default::default();
+        let device = CudaDevice { context, name, limits, stores, kernels, tuned, panics, staging, workspaces, lanes };
+        device.check_alive()?;
+        Ok(device)
+    }
+
+    /// Device memory for so many elements, uninitialised.
+    ///
+    /// # Safety
+    ///
+    /// As for [`CudaStream::alloc`].
+    pub(crate) unsafe fn slice<T: DeviceRepr>(
+        &self,
+        stream: &Arc<CudaStream>,
+        len: usize,
+    ) -> Result<CudaSlice<T>, Error> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok());
+        let requested = bytes.map_or(u64::MAX, |bytes| bytes as u64);
+        let allocate = || match bytes {
+            // SAFETY: the caller vouches for it.
+            Some(_) => unsafe { stream.alloc::<T>(len) },
+            // cudarc multiplies unchecked.
+            None => Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
+        };
+        let allocated = match allocate() {
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                self.free_idle_memory();
+                allocate()
+            }
+            allocated => allocated,
+        };
+        allocated.map_err(|error| self.named(out_of_memory_or(stream, requested, error)))
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

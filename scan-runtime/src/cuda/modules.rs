@@ -24,7 +24,7 @@ use scan_codegen::{
 };
 use tracing::field::Empty;
 
-use super::{CudaDevice, driver_error, lock, workspace::Workspaces};
+use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
 use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
@@ -330,6 +330,8 @@ pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
     /// By their roles: so few that looking through them is the quickest.
     functions: Vec<(&'static str, CudaFunction)>,
+    /// Where they leave marks.
+    _panics: Arc<Panics>,
     /// Their number in this process, by which their workspaces are found among
     pub(super) number: u64,
     /// those of the device.
@@ -351,10 +353,16 @@ impl Kernels {
         })
     }
 
-    fn load(device: &CudaDevice, plan: AnyPlan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
-        let context = &device.context;
+    fn load(
+        device: &CudaDevice,
+        plan: AnyPlan,
+        operator: &str,
+        source: &KernelSource,
+        cubin: &[u8],
+    ) -> Result<Self, Error> {
         let module: Arc<CudaModule> =
-            context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+            device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+        device.panics.listen(&module, operator)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
             // Beyond what every device grants, the driver wants to be told.
@@ -367,7 +375,7 @@ impl Kernels {
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
         let number = KERNELS_LOADED.fetch_add(1, Ordering::Relaxed);
-        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone() })
+        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone(), _panics: device.panics.clone() })
     }
 }
 
@@ -380,7 +388,9 @@ impl Drop for Kernels {
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        self.kernels_of(op, self.ranges_of(op, &task)?.for_len(len))
+        self.ranges_of(op, &task)
+            .and_then(|ranges| self.kernels_of(op, ranges.for_len(len)))
+            .map_err(|error| self.named(error))
     }
 
     /// The kernels for a task with `op` on up to `max_len` elements, with the fewest elements and the most that each are for.
@@ -429,7 +439,7 @@ impl CudaDevice {
             kernels = plan.kernels().len(),
             microseconds = Empty
         ));
-        let kernels = Arc::new(Kernels::load(self, plan.clone(), &source, &cubin)?);
+        let kernels = Arc::new(Kernels::load(self, plan.clone(), &operator.name, &source, &cubin)?);
         drop(telling);
         *slot = Some(kernels.clone());
         Ok(kernels)

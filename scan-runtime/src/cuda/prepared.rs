@@ -9,6 +9,7 @@ use super::{
     launch::{Constants, InOut, SideBuffers},
     lock,
     modules::Kernels,
+    panics::named,
     workspace::{PER_THREAD, Workspace, is_captured},
 };
 use crate::{Error, ScanOp};
@@ -50,7 +51,9 @@ impl Prepared {
         }
         let constants = Constants::new(stream, op, initial_value)?;
         let mut prepared = Prepared { stream: stream.clone(), constants, ranges: Vec::new(), max_len };
-        for (from, end, kernels) in device.kernels_up_to(op, task, max_len as u64)? {
+        for (from, end, kernels) in
+            device.kernels_up_to(op, task, max_len as u64).map_err(|error| device.named(error))?
+        {
             kernels.load_code()?;
             let mut workspace = Workspace::default();
             let allocated = workspace.schedule(stream, &kernels.plan, end).map(drop);
@@ -82,6 +85,14 @@ impl Prepared {
     /// As for [`Kernels::launch`], but for the constants.
     pub(crate) unsafe fn enqueue(&self, side: SideBuffers, work: InOut) -> Result<(), Error> {
         self.check_len(work.len as usize)?;
+        // SAFETY: the caller vouches for all of it.
+        unsafe { self.launch(side, work) }.map_err(|error| named(self.stream.context(), error))
+    }
+
+    /// # Safety
+    ///
+    /// As for [`enqueue`](Prepared::enqueue).
+    unsafe fn launch(&self, side: SideBuffers, work: InOut) -> Result<(), Error> {
         self.stream.context().bind_to_thread().map_err(driver_error("binding the context"))?;
         let Some(range) = self.ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };
         let mut workspace = lock(&range.workspace);
