@@ -12,7 +12,7 @@
 //! ```
 
 use crate::{ScanElement, ScanOp, scan_op};
-use std::marker::PhantomData;
+use std::{any::TypeId, marker::PhantomData};
 
 mod sealed {
     pub trait Sealed {}
@@ -263,6 +263,48 @@ impl ScanOp for Any {
     fn combine(a: bool, b: bool) -> bool {
         a || b
     }
+}
+
+/// What the CPU backend may do with an operator of which vector instructions apply to several values at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Any order gives the same bits.
+    Any,
+    /// The order shows.
+    Kept,
+}
+
+macro_rules! lanes {
+    ($($order:ident: $($name:ident of $($ty:ident)*),*;)*) => {
+        /// How an operator is vectorised on the CPU: `None` where it is not, because there are no such instructions, or because
+        /// it is not one of these. Costs nothing: the compiler knows the answer.
+        #[inline(always)]
+        pub(crate) fn lanes<Op: ScanOp>() -> Option<Order> {
+            let op = TypeId::of::<Op>();
+            $(
+                if $($(op == TypeId::of::<$name<$ty>>() ||)*)* false {
+                    return Some(Order::$order);
+                }
+            )*
+            None
+        }
+    };
+}
+
+lanes! {
+    Any:
+        Sum of i8 i16 i32 i64 isize u8 u16 u32 u64 usize,
+        Product of i8 i16 i32 u8 u16 u32,
+        Max of i8 i16 i32 i64 isize u8 u16 u32 u64 usize,
+        Min of i8 i16 i32 i64 isize u8 u16 u32 u64 usize,
+        BitAnd of i8 i16 i32 i64 isize u8 u16 u32 u64 usize bool,
+        BitOr of i8 i16 i32 i64 isize u8 u16 u32 u64 usize bool,
+        BitXor of i8 i16 i32 i64 isize u8 u16 u32 u64 usize bool;
+    Kept:
+        Sum of f32 f64,
+        Product of f32 f64,
+        Max of f32 f64,
+        Min of f32 f64;
 }
 
 #[cfg(test)]

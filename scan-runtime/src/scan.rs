@@ -155,7 +155,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                 // SAFETY: as above.
                 Ok((output, Some(unsafe { total.assume_init() })))
             }
-            _ => Ok((self.run(input)?, cpu::reduce(&self.op, self.initial_value, input)?)),
+            Engine::Cuda(_) => Ok((self.run(input)?, self.initial_value)),
+            Engine::Cpu { .. } => {
+                let mut output = room_for(input.len())?;
+                // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+                let buffers = unsafe { Buffers::apart(input, output.as_mut_ptr()) };
+                let total = self.run_on_cpu(&Heads::NONE, &buffers)?;
+                // SAFETY: every output has been written.
+                unsafe { output.set_len(input.len()) };
+                Ok((output, total))
+            }
         }
     }
 
@@ -211,7 +220,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         T: crate::ScanElement,
     {
         match &self.scanner.engine {
-            Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)),
+            Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)).map(drop),
             Engine::Cuda(device) => {
                 let pointer = buffer.as_mut_ptr();
                 // SAFETY: the transfers in and out of the buffer are in the order of one stream, and are done on return.
@@ -225,13 +234,25 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         DeviceScan { scan: self, stream }
     }
 
-    /// What the planner refuses on the GPU is refused on the CPU as well.
-    fn run_on_cpu(&self, heads: &Heads<'_>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Result<(), Error> {
-        self.plan_with(&heads.segments)?;
-        heads.check(buffers.len())?;
+    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
+    #[inline]
+    fn run_on_cpu(
+        &self,
+        heads: &Heads<'_>,
+        buffers: &Buffers<'_, Op::Input, Op::Output>,
+    ) -> Result<Option<Op::State>, Error> {
+        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
+        let surely = cpu::surely_planned(&self.op, needs_identity) && !matches!(heads.segments, Segments::Keys(_));
+        if !surely || self.overrides != Overrides::default() {
+            self.plan_with(&heads.segments)?;
+        }
         match heads.segments {
             Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
-            _ => cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers),
+            _ => {
+                heads.check(buffers.len())?;
+                cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers)?;
+                Ok(None)
+            }
         }
     }
 
@@ -243,7 +264,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             Engine::Cpu { .. } => {
                 // SAFETY: the caller vouches for the output.
                 let buffers = unsafe { Buffers::apart(input, output) };
-                self.run_on_cpu(heads, &buffers)
+                self.run_on_cpu(heads, &buffers).map(drop)
             }
             // SAFETY: the caller vouches for the output.
             Engine::Cuda(device) => unsafe {
