@@ -19,6 +19,7 @@ use std::{
 use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
 
 use crate::{Error, ScanOp, heads::Heads};
+pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
 use pipeline::Chunks;
 use segmented::Segmented;

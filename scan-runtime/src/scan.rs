@@ -183,10 +183,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
     /// is unspecified.
+    #[inline]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         self.run_into_with(&Heads::NONE, input, output)
     }
 
+    #[inline]
     pub(crate) fn run_into_with(
         &self,
         heads: &Heads<'_>,
@@ -259,6 +261,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// # Safety
     ///
     /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
+    #[inline]
     unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
         match &self.scanner.engine {
             Engine::Cpu { .. } => {

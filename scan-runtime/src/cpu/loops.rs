@@ -16,9 +16,9 @@ use scan_codegen::{ElementKind, ElementType, Primitive};
 
 use super::{
     Buffers,
-    lanes::{self, Lanes},
+    lanes::{Places, Sums, Vectorized},
 };
-use crate::{ScanElement, ScanOp, ops};
+use crate::{ScanElement, ScanOp};
 
 /// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning.
 pub(super) const CHUNK_BYTES: usize = 1 << 16;
@@ -31,7 +31,7 @@ const BLOCK: usize = 16;
 const SMALL_BYTES: usize = 16;
 
 /// Below this, setting up registers costs more than the plain loop.
-const LEAST_LANE_BYTES: usize = 64;
+const LEAST_VECTOR_BYTES: usize = 64;
 
 /// Elements of a chunk: always the same for an operator, so that the result does not depend on the number of threads.
 pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
@@ -50,6 +50,8 @@ pub(super) struct Loops<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
     pub(super) identity: Option<Op::State>,
     /// Whether any grouping gives the same bits.
     exact: bool,
+    /// The loops over vector registers, and the identity.
+    vectorized: Option<(Vectorized<Op>, Op::State)>,
 }
 
 impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
@@ -57,32 +59,42 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     pub(super) fn new(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = buffers.len() <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
-        Loops { op, buffers, identity: op.identity(), exact }
+        let identity = op.identity();
+        let long = buffers.len() * size_of::<Op::State>() >= LEAST_VECTOR_BYTES;
+        let vectorized = if long { op.vectorized().zip(identity) } else { None };
+        Loops { op, buffers, identity, exact, vectorized }
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
     pub(super) fn at_once(&self, threads: usize) -> bool {
         // A fold by registers takes a small part of the time of its scan, and the more threads there are, the more of them
         // wait for a scan.
-        threads <= 4 || self.lanes().is_none()
+        threads <= 4 || self.vectorized.is_none()
     }
 
+    /// The loops over vector registers, where there are some and the range is worth it.
     #[inline(always)]
-    fn lanes(&self) -> Option<Lanes<'_, 'b, Op>> {
-        let order = ops::lanes::<Op>()?;
-        if !lanes::available::<Op>() {
-            return None;
+    fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State)> {
+        match &self.vectorized {
+            Some((vectorized, identity)) if range.len() * size_of::<Op::State>() >= LEAST_VECTOR_BYTES => {
+                Some((vectorized, *identity))
+            }
+            _ => None,
         }
-        Some(Lanes { op: self.op, identity: self.identity?, buffers: self.buffers, order })
     }
 
-    /// The same, where the range is worth it.
-    #[inline(always)]
-    fn lanes_for(&self, range: &Range<usize>) -> Option<Lanes<'_, 'b, Op>> {
-        if range.len() * size_of::<Op::State>() < LEAST_LANE_BYTES {
-            return None;
+    /// # Safety
+    ///
+    /// The range is in bounds.
+    unsafe fn places(&self, range: &Range<usize>) -> Places<Op> {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            Places {
+                input: self.buffers.input_at(range.start),
+                output: self.buffers.output_at(range.start),
+                len: range.len(),
+            }
         }
-        self.lanes()
     }
 
     /// Folds a range that does not begin at 0; `None` of nothing.
@@ -94,9 +106,10 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
         if range.is_empty() {
             return None;
         }
-        if let Some(lanes) = self.lanes_for(&range) {
-            // SAFETY: the lanes are available; the caller vouches for the range.
-            return Some(unsafe { lanes.fold(range, lanes.identity) });
+        if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+            let nothing = Sums { with_before: identity, alone: identity };
+            // SAFETY: the caller vouches for the range.
+            return Some(unsafe { vectorized.fold(self.op, self.places(&range), &nothing) });
         }
         let mut sum = None;
         for start in range.clone().step_by(BLOCK) {
@@ -116,8 +129,9 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if let Some(lanes) = self.lanes_for(&range) {
-                return Some(lanes.fold(range, before.unwrap_or(lanes.identity)));
+            if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+                let before = Sums { with_before: before.unwrap_or(identity), alone: identity };
+                return Some(vectorized.fold(self.op, self.places(&range), &before));
             }
             let Some(first) = range.next() else { return before };
             Some(self.fold_by_hand(range, self.extend(before, self.read(first))))
@@ -143,7 +157,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     pub(super) unsafe fn fold_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            match self.lanes() {
+            match self.vectorized {
                 Some(_) => self.fold(range).map_or(before, |sum| self.op.combine(before, sum)),
                 None => self.fold_by_hand(range, before),
             }
@@ -158,7 +172,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     pub(super) unsafe fn step_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
         // SAFETY: the caller vouches for the range.
         let after = unsafe {
-            match self.lanes() {
+            match self.vectorized {
                 Some(_) => self.step(range, Some(before)),
                 None => self.scan_by_hand(range, Some(before)),
             }
@@ -176,8 +190,9 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
         let first = range.start == 0;
         // SAFETY: the caller vouches for the range, here and below.
         unsafe {
-            if let Some(lanes) = self.lanes_for(&range) {
-                let sums = lanes.scan::<EXCLUSIVE>(range, before.unwrap_or(lanes.identity));
+            if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+                let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
+                let sums = vectorized.scan::<EXCLUSIVE>(self.op, self.places(&range), &from);
                 return match before {
                     Some(before) if !first => Some(self.op.combine(before, sums.alone)),
                     _ => Some(sums.with_before),
@@ -205,7 +220,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     pub(super) unsafe fn finish(&self, range: Range<usize>, before: Option<Op::State>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if size_of::<Op::State>() <= SMALL_BYTES || self.exact || self.lanes().is_some() {
+            if size_of::<Op::State>() <= SMALL_BYTES || self.exact || self.vectorized.is_some() {
                 self.step(range, before);
             } else {
                 self.scan_by_hand(range, before);

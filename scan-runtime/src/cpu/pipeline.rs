@@ -1,30 +1,36 @@
 //! Chunks done by several threads in one pass over memory.
 //!
-//! The threads take the chunks in order. One whose turn has not come folds its chunk first, waits until what stands before
-//! it is known, passes on what stands after it, and only then scans the chunk, which is in its cache by now. One whose turn
-//! has come already scans at once. The calling thread works like the others and asks for their help only where the first
-//! chunk has shown that it pays. Nothing is allocated for a chunk: what stands before the next one is a single value, which
-//! passes from turn to turn.
+//! The threads take the chunks in order. One whose turn has not come folds its chunk, and scans it as soon as what stands
+//! before it is known, which is mostly at once: then it still lies in the cache. One whose turn has come already scans
+//! without folding. The calling thread works like the others, and calls for their help only where the first chunk has shown
+//! that it pays.
 //!
-//! Which of the two ways a chunk goes depends on timing. The result does not: see [`Chunks::step`].
+//! No thread waits for another while there is something else to do: what is folded is joined by whoever comes by, and a thread
+//! that the system has put aside keeps the others from scanning, but not from folding. A helper that has not come by the end
+//! is not waited for.
+//!
+//! Which way a chunk goes depends on timing. The result does not: see [`Chunks::step`].
+
+mod help;
 
 use std::{
     cell::UnsafeCell,
+    collections::VecDeque,
     hint, mem,
     ops::Range,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
 
-use rayon::Scope;
+use help::Work;
 
 /// Work on a row of chunks, each of which needs to know what stands before it.
 pub(super) trait Chunks: Sync {
     /// What stands before a chunk.
     type Carry: Copy + Send;
     /// What a chunk adds to that.
-    type Fold;
+    type Fold: Copy + Send;
 
     /// Whether a chunk whose turn has come is scanned at once, rather than folded first. It saves the fold, and makes the
     /// next chunk wait for a scan in place of a fold.
@@ -47,7 +53,7 @@ pub(super) trait Chunks: Sync {
 /// How long the rest must take on one thread for others to be woken.
 const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(60) };
 
-/// How often a thread looks whether its turn has come before it lets others have the processor.
+/// How often a thread looks for what stands before its chunk until it folds another one meanwhile.
 const PATIENCE: u32 = 256;
 
 /// Does `len` elements in chunks of `chunk`, and gives what stands after them.
@@ -74,117 +80,195 @@ fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -
 
     let line = Line {
         chunks,
-        range,
-        count,
+        len,
+        chunk,
         at_once: chunks.at_once(threads),
         next: Apart(AtomicUsize::new(1)),
         turn: Apart(AtomicUsize::new(1)),
+        joining: AtomicBool::new(false),
+        broken: AtomicBool::new(false),
         carry: UnsafeCell::new(carry),
+        slots: (0..count)
+            .map(|_| Slot { state: AtomicU8::new(OPEN), value: UnsafeCell::new(Value::Nothing) })
+            .collect(),
     };
-    rayon::in_place_scope(|scope| {
-        call_for_help(scope, &line, threads - 1);
-        line.work();
-    });
+    help::work_together(&line, threads - 1);
     line.carry.into_inner()
-}
-
-/// Wakes helpers, each of which wakes others: so the caller has soon done its part.
-fn call_for_help<'s, C: Chunks, R: Fn(usize) -> Range<usize> + Sync>(
-    scope: &Scope<'s>,
-    line: &'s Line<'s, C, R>,
-    helpers: usize,
-) {
-    let Some(others) = helpers.checked_sub(1) else { return };
-    let half = others / 2;
-    scope.spawn(move |scope| {
-        call_for_help(scope, line, half);
-        line.work();
-    });
-    call_for_help(scope, line, others - half);
 }
 
 /// On a cache line that nothing else is on.
 #[repr(align(128))]
 struct Apart<T>(T);
 
-/// In place of a turn where a thread has panicked: nobody's turn comes any more.
-const BROKEN: usize = usize::MAX;
-
 /// The row of chunks at which several threads work.
-struct Line<'c, C: Chunks, R> {
+struct Line<'c, C: Chunks> {
     chunks: &'c C,
-    range: R,
-    count: usize,
+    len: usize,
+    chunk: usize,
     at_once: bool,
     /// The next chunk that nobody has taken.
     next: Apart<AtomicUsize>,
-    /// The chunk before which everything is folded into `carry`.
+    /// The chunk before which everything is in `carry`.
     turn: Apart<AtomicUsize>,
+    /// Whether a thread is joining.
+    joining: AtomicBool,
+    /// Whether a thread has panicked.
+    broken: AtomicBool,
     /// What stands before the chunk whose turn it is.
     carry: UnsafeCell<C::Carry>,
+    slots: Vec<Slot<C>>,
 }
 
-// SAFETY: only the thread that has taken chunk `turn` touches `carry`, and it passes it on by a release of `turn`, which the
-// next one acquires. The rest is only read.
-unsafe impl<C: Chunks, R: Sync> Sync for Line<'_, C, R> {}
+/// What is known of a chunk.
+struct Slot<C: Chunks> {
+    state: AtomicU8,
+    value: UnsafeCell<Value<C>>,
+}
 
-impl<C: Chunks, R: Fn(usize) -> Range<usize>> Line<'_, C, R> {
+/// The value is that of the thread that has taken the chunk.
+const OPEN: u8 = 0;
+/// The value is that of the thread that joins.
+const DONE: u8 = 1;
+/// The value stays as it is.
+const KNOWN: u8 = 2;
+
+enum Value<C: Chunks> {
+    Nothing,
+    /// What the chunk adds.
+    Fold(C::Fold),
+    /// What stands after the chunk, which has been scanned.
+    After(C::Carry),
+    /// What stands before it.
+    Before(C::Carry),
+}
+
+// SAFETY: what the cells hold belongs to one thread at a time. A slot's value is handed on by its `state`, each of which is
+// stored after the value has been touched and loaded before it is. `carry` belongs to the thread that has set `joining`; while
+// the slot of `turn` is open, that thread leaves it alone, and the one that has taken this chunk reads it.
+unsafe impl<C: Chunks> Sync for Line<'_, C> {}
+
+impl<C: Chunks> Work for Line<'_, C> {
     fn work(&self) {
-        let breaks = BreakOnPanic(&self.turn.0);
-        loop {
-            // Whoever has taken an earlier chunk is at work on it, so that every wait ends.
-            let index = self.next.0.fetch_add(1, Ordering::Relaxed);
-            if index >= self.count || self.take(index).is_none() {
-                break;
-            }
-        }
+        let breaks = BreakOnPanic(&self.broken);
+        self.take_chunks();
         mem::forget(breaks);
     }
+}
 
-    /// Does a chunk; `None` where its turn will not come.
-    fn take(&self, index: usize) -> Option<()> {
-        let range = (self.range)(index);
-        let last = index + 1 == self.count;
-        if last || (self.at_once && self.turn.0.load(Ordering::Relaxed) == index) {
-            let before = self.wait(index)?;
-            self.pass_on(index, self.chunks.step(range, before));
-        } else {
-            let fold = self.chunks.fold(range.clone());
-            let before = self.wait(index)?;
-            self.pass_on(index, self.chunks.join(before, fold));
-            self.chunks.finish(range, before);
+impl<C: Chunks> Line<'_, C> {
+    /// Takes chunks while there are some. Stops early only where another thread has panicked.
+    fn take_chunks(&self) -> Option<()> {
+        let count = self.slots.len();
+        // Those that this thread has folded and not scanned.
+        let mut pending = VecDeque::new();
+        loop {
+            let index = self.next.0.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                return self.finish(&mut pending, u32::MAX);
+            }
+            if index + 1 == count {
+                // The last one's fold is not needed.
+                self.finish(&mut pending, u32::MAX)?;
+                self.wait(u32::MAX, || self.turn.0.load(Ordering::Acquire) == index)?;
+            }
+            if (self.at_once || index + 1 == count) && self.turn.0.load(Ordering::Acquire) == index {
+                // SAFETY: it is the turn of this thread's chunk, whose slot is open.
+                let before = unsafe { *self.carry.get() };
+                let after = self.chunks.step(self.range(index), before);
+                self.publish(index, Value::After(after));
+            } else {
+                self.publish(index, Value::Fold(self.chunks.fold(self.range(index))));
+                pending.push_back(index);
+                self.finish(&mut pending, PATIENCE);
+            }
+            if self.broken.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+    }
+
+    fn range(&self, index: usize) -> Range<usize> {
+        index * self.chunk..self.len.min((index + 1) * self.chunk)
+    }
+
+    /// Scans the chunks before which it is known what stands; `None` where patience ends before the chunks do.
+    fn finish(&self, pending: &mut VecDeque<usize>, patience: u32) -> Option<()> {
+        while let Some(&index) = pending.front() {
+            let slot = &self.slots[index];
+            self.wait(patience, || slot.state.load(Ordering::Acquire) == KNOWN)?;
+            pending.pop_front();
+            // SAFETY: the value stays as it is.
+            if let Value::Before(before) = unsafe { &*slot.value.get() } {
+                self.chunks.finish(self.range(index), *before);
+            }
         }
         Some(())
     }
 
-    /// Waits for the turn of a chunk; `None` where it will not come.
-    fn wait(&self, index: usize) -> Option<C::Carry> {
+    /// Waits as long as patience lasts, or for ever if it is the greatest; but not where a thread has panicked.
+    fn wait(&self, patience: u32, mut done: impl FnMut() -> bool) -> Option<()> {
         let mut looks = 0_u32;
-        loop {
-            match self.turn.0.load(Ordering::Acquire) {
-                // SAFETY: it is the turn of this thread's chunk, so no other thread touches the value.
-                turn if turn == index => return Some(unsafe { *self.carry.get() }),
-                BROKEN => return None,
-                _ if looks < PATIENCE => hint::spin_loop(),
-                _ => thread::yield_now(),
+        while !done() {
+            if self.broken.load(Ordering::Relaxed) || (looks >= patience && patience != u32::MAX) {
+                return None;
+            }
+            if looks < PATIENCE {
+                hint::spin_loop()
+            } else {
+                thread::yield_now()
             }
             looks = looks.saturating_add(1);
         }
+        Some(())
     }
 
-    fn pass_on(&self, index: usize, carry: C::Carry) {
-        // SAFETY: it still is the turn of this thread's chunk.
-        unsafe { *self.carry.get() = carry };
-        // Where another thread has panicked meanwhile, the line stays broken.
-        let _ = self.turn.0.compare_exchange(index, index + 1, Ordering::Release, Ordering::Relaxed);
+    /// Says what is known of a chunk that this thread has taken.
+    fn publish(&self, index: usize, value: Value<C>) {
+        let slot = &self.slots[index];
+        // SAFETY: the slot is open, and its chunk this thread's.
+        unsafe { *slot.value.get() = value };
+        slot.state.store(DONE, Ordering::SeqCst);
+        self.join();
+    }
+
+    /// Joins all chunks that can be, unless another thread is at it.
+    fn join(&self) {
+        loop {
+            if self.joining.swap(true, Ordering::SeqCst) {
+                // That thread will see what this one has published.
+                return;
+            }
+            let mut turn = self.turn.0.load(Ordering::Relaxed);
+            while let Some(slot) = self.slots.get(turn)
+                && slot.state.load(Ordering::Acquire) == DONE
+            {
+                // SAFETY: this thread joins, the slot is done, and its chunk's turn has come.
+                let (value, carry) = unsafe { (&mut *slot.value.get(), &mut *self.carry.get()) };
+                let before = *carry;
+                match *value {
+                    Value::Fold(fold) => *carry = self.chunks.join(before, fold),
+                    Value::After(after) => *carry = after,
+                    Value::Nothing | Value::Before(_) => {}
+                }
+                *value = Value::Before(before);
+                slot.state.store(KNOWN, Ordering::Release);
+                turn += 1;
+                self.turn.0.store(turn, Ordering::Release);
+            }
+            self.joining.swap(false, Ordering::SeqCst);
+            // A thread that came by meanwhile has gone on, in the belief that this one sees to its chunk.
+            if self.slots.get(turn).is_none_or(|slot| slot.state.load(Ordering::SeqCst) != DONE) {
+                return;
+            }
+        }
     }
 }
 
 /// Keeps the other threads from waiting for one that panicked: it is dropped in no other case.
-struct BreakOnPanic<'a>(&'a AtomicUsize);
+struct BreakOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for BreakOnPanic<'_> {
     fn drop(&mut self) {
-        self.0.store(BROKEN, Ordering::Release);
+        self.0.store(true, Ordering::Relaxed);
     }
 }

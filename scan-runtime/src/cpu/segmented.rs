@@ -19,6 +19,7 @@ pub(super) struct Segmented<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
 }
 
 /// What a chunk adds to what stands before it.
+#[derive(Clone, Copy)]
 pub(super) struct Fold<S> {
     /// Whether a segment begins in it; then nothing from before it reaches beyond it.
     any_head: bool,
