@@ -9,8 +9,11 @@ mod lanes;
 mod loops;
 mod pipeline;
 mod segmented;
+#[cfg(test)]
+mod tests;
 
 use std::{
+    any::Any,
     marker::PhantomData,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -168,14 +171,17 @@ pub(crate) fn reduce<Op: ScanOp>(
 /// Makes a panic of the operator an error.
 #[inline]
 fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let message = payload
-            .downcast_ref::<&str>()
-            .map(|message| (*message).to_owned())
-            .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
-        Error::OperatorPanicked { operator: op.source().name, message }
-    })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panicked(op, &*payload))
+}
+
+#[cold]
+fn panicked<Op: ScanOp>(op: &Op, payload: &(dyn Any + Send)) -> Error {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::OperatorPanicked { operator: op.source().name, message }
 }
 
 /// A scan that restarts nowhere.

@@ -52,28 +52,36 @@ impl<'h> Heads<'h> {
     pub(crate) const NONE: Heads<'static> = Heads { segments: Segments::None, bytes: &[], count: 0 };
 
     pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
-        Heads::new(Segments::HeadFlags, flags)
+        // SAFETY: flags are primitives.
+        unsafe { Heads::new(Segments::HeadFlags, flags) }
     }
 
     pub(crate) fn bits(bits: &'h [u32]) -> Self {
-        Heads::new(Segments::HeadBits, bits)
+        // SAFETY: words are primitives.
+        unsafe { Heads::new(Segments::HeadBits, bits) }
     }
 
     pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
-        Heads::new(Segments::Keys(K::layout()), keys)
+        let layout = K::layout();
+        if layout.padding() == 0 {
+            // SAFETY: without padding, all bytes are initialised.
+            return unsafe { Heads::new(Segments::Keys(layout), keys) };
+        }
+        // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
+        Heads { segments: Segments::Keys(layout), bytes: &[], count: keys.len() }
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
-        Heads::new(Segments::Offsets(T::WIDTH), offsets)
+        // SAFETY: offsets are primitives.
+        unsafe { Heads::new(Segments::Offsets(T::WIDTH), offsets) }
     }
 
-    fn new<T: ScanElement>(segments: Segments, slice: &'h [T]) -> Self {
-        // Padding must not be read. The planner refuses keys that have some, so that nobody misses their bytes.
-        let bytes = match T::layout().padding() {
-            // SAFETY: the bytes of a slice of plain data without padding are initialised.
-            0 => unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) },
-            _ => &[],
-        };
+    /// # Safety
+    ///
+    /// `T` has no padding.
+    unsafe fn new<T>(segments: Segments, slice: &'h [T]) -> Self {
+        // SAFETY: the bytes of a slice of plain data without padding are initialised.
+        let bytes = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) };
         Heads { segments, bytes, count: slice.len() }
     }
 

@@ -50,8 +50,9 @@ pub(super) trait Chunks: Sync {
     fn finish(&self, range: Range<usize>, before: Self::Carry);
 }
 
-/// How long the rest must take on one thread for others to be woken.
-const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(60) };
+/// How long the rest must take on one thread for others to be woken. That takes some 10 µs, and a thread that the system puts
+/// aside in the midst of a chunk costs more than a short scan.
+const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(200) };
 
 /// How often a thread looks for what stands before its chunk until it folds another one meanwhile.
 const PATIENCE: u32 = 256;

@@ -121,34 +121,20 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
         self.loops.extend(self.initial_value, first)
     }
 
-    /// Writes a segment's first element and gives its sum.
-    ///
-    /// # Safety
-    ///
-    /// The index is in bounds, and no other thread touches it.
-    #[inline(always)]
-    unsafe fn scan_head(&self, index: usize) -> Op::State {
-        // SAFETY: the caller vouches for the index. Where the buffers are one, the element is read before it is written.
-        unsafe {
-            let sum = self.begin(self.loops.read(index));
-            if !EXCLUSIVE {
-                self.loops.write(index, sum);
-            } else if let Some(before) = self.initial_value.or(self.loops.identity) {
-                self.loops.write(index, before);
-            }
-            sum
-        }
-    }
-
     /// Scans a group from its first head on.
     ///
     /// # Safety
     ///
     /// The group is in bounds, and no other thread touches it.
     unsafe fn scan_from_head(&self, group: Range<usize>, head: usize, mask: u64) -> Op::State {
-        // SAFETY: the caller vouches for the group.
+        // SAFETY: the caller vouches for the group. Where the buffers are one, the element is read before it is written.
         unsafe {
-            let sum = self.scan_head(head);
+            let sum = self.begin(self.loops.read(head));
+            if !EXCLUSIVE {
+                self.loops.write(head, sum);
+            } else if let Some(before) = self.initial_value.or(self.loops.identity) {
+                self.loops.write(head, before);
+            }
             self.scan_group(group, head + 1, mask, sum)
         }
     }
@@ -159,16 +145,49 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
     ///
     /// The group is in bounds, and no other thread touches it.
     #[inline]
-    unsafe fn scan_group(&self, group: Range<usize>, from: usize, mask: u64, mut sum: Op::State) -> Op::State {
+    unsafe fn scan_group(&self, group: Range<usize>, from: usize, mask: u64, sum: Op::State) -> Op::State {
+        // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
+        let before = self.initial_value.or(self.loops.identity).unwrap_or(sum);
+        // SAFETY: the caller vouches for the group.
+        unsafe {
+            match self.initial_value {
+                Some(value) => {
+                    self.scan_marked(group, from, mask, sum, before, |first| self.loops.op.combine(value, first))
+                }
+                None => self.scan_marked(group, from, mask, sum, before, |first| first),
+            }
+        }
+    }
+
+    /// The loop that one writes by hand, a bit of the mask for each element.
+    ///
+    /// # Safety
+    ///
+    /// The group is in bounds, and no other thread touches it.
+    #[inline(always)]
+    unsafe fn scan_marked(
+        &self,
+        group: Range<usize>,
+        from: usize,
+        mask: u64,
+        mut sum: Op::State,
+        before: Op::State,
+        begin: impl Fn(Op::State) -> Op::State,
+    ) -> Op::State {
+        let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
         for index in from..group.end {
+            let begins = mask & 1 != 0;
+            mask >>= 1;
             // SAFETY: the caller vouches for the group. Where the buffers are one, an element is read before it is written.
             unsafe {
-                if mask >> (index - group.start) & 1 != 0 {
-                    sum = self.scan_head(index);
-                    continue;
-                }
-                let with_this = self.loops.op.combine(sum, self.loops.read(index));
-                self.loops.write(index, if EXCLUSIVE { sum } else { with_this });
+                let next = self.loops.read(index);
+                let with_this = if begins { begin(next) } else { self.loops.op.combine(sum, next) };
+                let covered = match (EXCLUSIVE, begins) {
+                    (false, _) => with_this,
+                    (true, false) => sum,
+                    (true, true) => before,
+                };
+                self.loops.write(index, covered);
                 sum = with_this;
             }
         }
