@@ -30,6 +30,10 @@
 //!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
 //!   [`Carry::LookBack`], which the planner prefers, also groups by timing. Choose another carry for floats that are the
 //!   same in every run.
+//! - On the CPU a scan is one pass over memory on all cores, and no thread is woken for a short one. Floats are grouped there by
+//!   their positions and the length alone: the same operator gives the same bits with any number of threads, in every run.
+//!   Up to the first 64 KiB your own operators are applied from the left, as in a plain loop; the [ready ones](ops) go a
+//!   vector register at a time, so that other processors may group sums of floats in another way.
 //!
 //! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
 

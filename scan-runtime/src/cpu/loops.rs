@@ -30,8 +30,10 @@ const BLOCK: usize = 16;
 /// breaks up costs more, where a state stays in registers.
 const SMALL_BYTES: usize = 16;
 
-/// Below so many elements, setting up registers costs more than the plain loop.
-const LEAST_VECTOR: usize = 32;
+/// Below so many elements, setting up registers costs more than the plain loop. Of large ones a register holds few.
+const fn least_vector<Op: ScanOp>() -> usize {
+    if size_of::<Op::State>() <= 4 { 64 } else { 192 }
+}
 
 /// Elements of a chunk: always the same for an operator, so that the result does not depend on the number of threads.
 pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
@@ -60,7 +62,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = buffers.len() <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
         let identity = op.identity();
-        let long = buffers.len() >= LEAST_VECTOR;
+        let long = buffers.len() >= least_vector::<Op>();
         let vectorized = if long { op.vectorized().zip(identity) } else { None };
         Loops { op, buffers, identity, exact, vectorized }
     }
@@ -76,9 +78,15 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State)> {
         match &self.vectorized {
-            Some((vectorized, identity)) if range.len() >= LEAST_VECTOR => Some((vectorized, *identity)),
+            Some((vectorized, identity)) if range.len() >= least_vector::<Op>() => Some((vectorized, *identity)),
             _ => None,
         }
+    }
+
+    /// Whether the operator is one of those that are total and cost next to nothing.
+    #[inline(always)]
+    pub(super) fn is_cheap(&self) -> bool {
+        self.vectorized.is_some()
     }
 
     /// # Safety

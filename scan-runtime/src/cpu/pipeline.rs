@@ -19,7 +19,7 @@ use std::{
     hint, mem,
     ops::Range,
     sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
-    thread,
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -54,6 +54,15 @@ pub(super) trait Chunks: Sync {
 /// aside in the midst of a chunk costs more than a short scan.
 const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(200) };
 
+/// How long the calling thread measures its own speed, and in how many chunks at most.
+const TO_MEASURE: Duration = Duration::from_micros(if cfg!(test) { 0 } else { 30 });
+const MOST_ALONE: usize = 16;
+
+/// How long helpers are watched, and how much faster than alone the whole must be for them to stay. Where one thread takes all
+/// that the memory gives, several only get into each other's way.
+const TO_WATCH: Duration = if cfg!(test) { Duration::MAX } else { Duration::from_micros(400) };
+const WORTH_KEEPING: f64 = 1.15;
+
 /// How often a thread looks for what stands before its chunk until it folds another one meanwhile.
 const PATIENCE: u32 = 256;
 
@@ -68,12 +77,19 @@ fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -
     let count = len.div_ceil(chunk);
     let range = |index: usize| index * chunk..len.min((index + 1) * chunk);
 
+    // Alone, until it is known how fast that goes.
     let begin = Instant::now();
     let mut carry = chunks.step(range(0), before);
-    let rest = begin.elapsed().saturating_mul(u32::try_from(count - 1).unwrap_or(u32::MAX));
-    let threads = if rest < WORTH_HELP { 1 } else { rayon::current_num_threads().min(count - 1) };
-    if threads == 1 {
-        for index in 1..count {
+    let mut first = 1;
+    while first < count && first < MOST_ALONE && begin.elapsed() < TO_MEASURE {
+        carry = chunks.step(range(first), carry);
+        first += 1;
+    }
+    let a_chunk_alone = begin.elapsed().as_secs_f64() / first as f64;
+    let rest = a_chunk_alone * (count - first) as f64;
+    let threads = if rest < WORTH_HELP.as_secs_f64() { 1 } else { rayon::current_num_threads().min(count - first) };
+    if threads <= 1 {
+        for index in first..count {
             carry = chunks.step(range(index), carry);
         }
         return carry;
@@ -84,8 +100,12 @@ fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -
         len,
         chunk,
         at_once: chunks.at_once(threads),
-        next: Apart(AtomicUsize::new(1)),
-        turn: Apart(AtomicUsize::new(1)),
+        caller: thread::current().id(),
+        first,
+        a_chunk_alone,
+        alone: AtomicBool::new(false),
+        next: Apart(AtomicUsize::new(first)),
+        turn: Apart(AtomicUsize::new(first)),
         joining: AtomicBool::new(false),
         broken: AtomicBool::new(false),
         carry: UnsafeCell::new(carry),
@@ -107,6 +127,14 @@ struct Line<'c, C: Chunks> {
     len: usize,
     chunk: usize,
     at_once: bool,
+    /// The thread that has called for help.
+    caller: ThreadId,
+    /// The first chunk that it did not do alone.
+    first: usize,
+    /// The seconds that it took for a chunk.
+    a_chunk_alone: f64,
+    /// Whether it goes on alone.
+    alone: AtomicBool,
     /// The next chunk that nobody has taken.
     next: Apart<AtomicUsize>,
     /// The chunk before which everything is in `carry`.
@@ -162,7 +190,13 @@ impl<C: Chunks> Line<'_, C> {
         let count = self.slots.len();
         // Those that this thread has folded and not scanned.
         let mut pending = VecDeque::new();
+        let mut watch = (thread::current().id() == self.caller).then(|| (Instant::now(), self.first));
         loop {
+            match &mut watch {
+                Some(watch) => self.watch(watch),
+                None if self.alone.load(Ordering::Relaxed) => return self.finish(&mut pending, u32::MAX),
+                None => {}
+            }
             let index = self.next.0.fetch_add(1, Ordering::Relaxed);
             if index >= count {
                 return self.finish(&mut pending, u32::MAX);
@@ -186,6 +220,20 @@ impl<C: Chunks> Line<'_, C> {
                 return None;
             }
         }
+    }
+
+    /// Sends the helpers away if they have been of no use since the watch began at this time and chunk.
+    fn watch(&self, (since, from): &mut (Instant, usize)) {
+        let elapsed = since.elapsed();
+        if elapsed < TO_WATCH {
+            return;
+        }
+        let turn = self.turn.0.load(Ordering::Relaxed);
+        let alone = self.a_chunk_alone * (turn - *from) as f64;
+        if alone < elapsed.as_secs_f64() * WORTH_KEEPING {
+            self.alone.store(true, Ordering::Relaxed);
+        }
+        (*since, *from) = (Instant::now(), turn);
     }
 
     fn range(&self, index: usize) -> Range<usize> {

@@ -3,7 +3,7 @@
 //! Heads are asked for in groups of [`GROUP`] elements. Where groups have none, the elements are scanned as if there were no
 //! segments; in the others each element asks its bit.
 
-use std::ops::Range;
+use std::{hint, ops::Range};
 
 use super::{loops::Loops, pipeline::Chunks};
 use crate::{
@@ -148,13 +148,31 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
     unsafe fn scan_group(&self, group: Range<usize>, from: usize, mask: u64, sum: Op::State) -> Op::State {
         // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
         let before = self.initial_value.or(self.loops.identity).unwrap_or(sum);
+        let op = self.loops.op;
         // SAFETY: the caller vouches for the group.
         unsafe {
             match self.initial_value {
-                Some(value) => {
-                    self.scan_marked(group, from, mask, sum, before, |first| self.loops.op.combine(value, first))
+                // Heads come as they come: better to compute both than to guess wrong.
+                None if self.loops.is_cheap() => {
+                    self.scan_marked(group, from, mask, sum, before, |begins, sum, next| {
+                        hint::select_unpredictable(begins, next, op.combine(sum, next))
+                    })
                 }
-                None => self.scan_marked(group, from, mask, sum, before, |first| first),
+                None => {
+                    self.scan_marked(
+                        group,
+                        from,
+                        mask,
+                        sum,
+                        before,
+                        |begins, sum, next| {
+                            if begins { next } else { op.combine(sum, next) }
+                        },
+                    )
+                }
+                Some(value) => self.scan_marked(group, from, mask, sum, before, |begins, sum, next| {
+                    op.combine(if begins { value } else { sum }, next)
+                }),
             }
         }
     }
@@ -172,7 +190,7 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
         mask: u64,
         mut sum: Op::State,
         before: Op::State,
-        begin: impl Fn(Op::State) -> Op::State,
+        extend: impl Fn(bool, Op::State, Op::State) -> Op::State,
     ) -> Op::State {
         let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
         for index in from..group.end {
@@ -181,7 +199,7 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
             // SAFETY: the caller vouches for the group. Where the buffers are one, an element is read before it is written.
             unsafe {
                 let next = self.loops.read(index);
-                let with_this = if begins { begin(next) } else { self.loops.op.combine(sum, next) };
+                let with_this = extend(begins, sum, next);
                 let covered = match (EXCLUSIVE, begins) {
                     (false, _) => with_this,
                     (true, false) => sum,
