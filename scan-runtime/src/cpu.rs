@@ -74,24 +74,6 @@ impl<'a, I: Copy, O: Copy> Buffers<'a, I, O> {
         // SAFETY: the caller keeps the index in bounds.
         unsafe { self.output.add(index) }
     }
-
-    /// # Safety
-    ///
-    /// `index` is in bounds, and no other thread writes there.
-    #[inline(always)]
-    unsafe fn read(&self, index: usize) -> I {
-        // SAFETY: the caller keeps the index in bounds.
-        unsafe { self.input_at(index).read() }
-    }
-
-    /// # Safety
-    ///
-    /// `index` is in bounds, and no other thread reads or writes there.
-    #[inline(always)]
-    unsafe fn write(&self, index: usize, value: O) {
-        // SAFETY: the caller keeps the index in bounds.
-        unsafe { self.output_at(index).write(value) }
-    }
 }
 
 impl<'a, T: Copy> Buffers<'a, T, T> {

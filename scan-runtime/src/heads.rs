@@ -206,7 +206,25 @@ fn mask_of_keys<const N: usize>(before: &[u8], these: &[u8]) -> u64 {
     mask_of(before.as_chunks::<N>().0.iter().zip(these.as_chunks::<N>().0).map(|(a, b)| a != b))
 }
 
+/// Sixteen flags at a time.
+#[cfg(target_arch = "x86_64")]
+fn mask_of_flags(flags: &[u8]) -> u64 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128};
+    let (sixteens, rest) = flags.as_chunks::<16>();
+    let mut mask = mask_of(rest.iter().map(|&flag| flag != 0)).checked_shl(16 * sixteens.len() as u32).unwrap_or(0);
+    for (sixteen, word) in sixteens.iter().zip(0..) {
+        // SAFETY: every processor of this architecture has SSE2, and sixteen bytes are read of sixteen.
+        let unset = unsafe {
+            let flags = _mm_loadu_si128(sixteen.as_ptr().cast());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(flags, _mm_setzero_si128()))
+        };
+        mask |= u64::from(!unset as u16) << (16 * word);
+    }
+    mask
+}
+
 /// Eight flags at a time.
+#[cfg(not(target_arch = "x86_64"))]
 fn mask_of_flags(flags: &[u8]) -> u64 {
     const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
     let (eights, rest) = flags.as_chunks::<8>();

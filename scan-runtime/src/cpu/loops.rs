@@ -120,7 +120,8 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
         let mut sum = None;
         for start in range.clone().step_by(BLOCK) {
             // SAFETY: the caller vouches for the range, in which the block is.
-            let block = unsafe { self.fold_by_hand(start + 1..range.end.min(start + BLOCK), self.read(start)) };
+            let block =
+                unsafe { self.fold_by_hand(start + 1..range.end.min(start + BLOCK), self.at_hand().read(start)) };
             sum = Some(self.extend(sum, block));
         }
         sum
@@ -140,7 +141,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
                 return Some(vectorized.fold(self.op, self.places(&range), &before));
             }
             let Some(first) = range.next() else { return before };
-            Some(self.fold_by_hand(range, self.extend(before, self.read(first))))
+            Some(self.fold_by_hand(range, self.extend(before, self.at_hand().read(first))))
         }
     }
 
@@ -151,8 +152,9 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// As [`fold`](Loops::fold).
     #[inline(always)]
     pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
+        let at = self.at_hand();
         // SAFETY: the caller vouches for the range.
-        range.fold(before, |sum, index| self.op.combine(sum, unsafe { self.read(index) }))
+        range.fold(before, |sum, index| self.op.combine(sum, unsafe { at.read(index) }))
     }
 
     /// Folds a range into what stands before it in the same chunk: the same, bit for bit, as [`step_on`](Loops::step_on).
@@ -238,24 +240,25 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
         let Some(first) = range.next() else { return before };
+        let at = self.at_hand();
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
         unsafe {
-            let next = self.read(first);
+            let next = at.read(first);
             // The first element comes by itself, so that there is no question in the loop.
             let mut sum = self.extend(before, next);
             if !EXCLUSIVE {
-                self.write(first, sum);
+                at.write(first, sum);
             } else if let Some(before) = before.or(self.identity) {
-                self.write(first, before);
+                at.write(first, before);
             }
             for index in range {
-                let next = self.read(index);
+                let next = at.read(index);
                 if EXCLUSIVE {
-                    self.write(index, sum);
+                    at.write(index, sum);
                     sum = self.op.combine(sum, next);
                 } else {
                     sum = self.op.combine(sum, next);
-                    self.write(index, sum);
+                    at.write(index, sum);
                 }
             }
             Some(sum)
@@ -265,20 +268,21 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// Scans by blocks, each by itself and then put after what stands before it; gives the range's own sum.
     #[inline(always)]
     unsafe fn scan_by_blocks(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+        let at = self.at_hand();
         let (mut with_before, mut alone) = (before, None);
         for start in range.clone().step_by(BLOCK) {
             // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
-                let mut block = self.read(start);
-                self.write(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
+                let mut block = at.read(start);
+                at.write(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
                 for index in start + 1..range.end.min(start + BLOCK) {
-                    let next = self.read(index);
+                    let next = at.read(index);
                     if EXCLUSIVE {
-                        self.write(index, self.op.combine(with_before, block));
+                        at.write(index, self.op.combine(with_before, block));
                         block = self.op.combine(block, next);
                     } else {
                         block = self.op.combine(block, next);
-                        self.write(index, self.op.combine(with_before, block));
+                        at.write(index, self.op.combine(with_before, block));
                     }
                 }
                 with_before = self.op.combine(with_before, block);
@@ -291,6 +295,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// The loop that one writes by hand, with the range's own sum beside it.
     #[inline(always)]
     unsafe fn scan_with_sum(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+        let at = self.at_hand();
         let (mut with_before, mut alone) = (before, None);
         for start in range.clone().step_by(BLOCK) {
             let mut block = None;
@@ -298,9 +303,9 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
                 // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is
                 // written.
                 unsafe {
-                    let next = self.read(index);
+                    let next = at.read(index);
                     let with_this = self.op.combine(with_before, next);
-                    self.write(index, if EXCLUSIVE { with_before } else { with_this });
+                    at.write(index, if EXCLUSIVE { with_before } else { with_this });
                     with_before = with_this;
                     block = Some(self.extend(block, next));
                 }
@@ -318,13 +323,30 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
         }
     }
 
+    /// What the loops read and write by. A copy, since the compiler must take anything behind a reference for changed by what
+    /// the loop writes.
+    #[inline(always)]
+    pub(super) fn at_hand(&self) -> AtHand<'_, Op> {
+        // SAFETY: index 0 is in bounds or one past the end.
+        unsafe { AtHand { op: self.op, input: self.buffers.input_at(0), output: self.buffers.output_at(0) } }
+    }
+}
+
+/// An operator and where its inputs and outputs are.
+pub(super) struct AtHand<'a, Op: ScanOp> {
+    op: &'a Op,
+    input: *const Op::Input,
+    output: *mut Op::Output,
+}
+
+impl<Op: ScanOp> AtHand<'_, Op> {
     /// # Safety
     ///
     /// The index is in bounds, and no other thread writes there.
     #[inline(always)]
     pub(super) unsafe fn read(&self, index: usize) -> Op::State {
         // SAFETY: the caller vouches for the index.
-        self.op.lift(unsafe { self.buffers.read(index) })
+        self.op.lift(unsafe { self.input.add(index).read() })
     }
 
     /// # Safety
@@ -333,7 +355,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     pub(super) unsafe fn write(&self, index: usize, state: Op::State) {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.buffers.write(index, self.op.project(state)) }
+        unsafe { self.output.add(index).write(self.op.project(state)) }
     }
 }
 

@@ -48,7 +48,7 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Chunks for Segmented<'_, '_, Op, EXCLUSI
             let Some((head, end)) = last_head else {
                 return Fold { any_head: false, sum: self.loops.fold(range) };
             };
-            let begun = self.begin(self.loops.read(head));
+            let begun = self.begin(self.loops.at_hand().read(head));
             let sum = self.loops.fold_by_hand(head + 1..end, begun);
             Fold { any_head: true, sum: Some(self.loops.fold_on(end..range.end, sum)) }
         }
@@ -129,11 +129,12 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
     unsafe fn scan_from_head(&self, group: Range<usize>, head: usize, mask: u64) -> Op::State {
         // SAFETY: the caller vouches for the group. Where the buffers are one, the element is read before it is written.
         unsafe {
-            let sum = self.begin(self.loops.read(head));
+            let at = self.loops.at_hand();
+            let sum = self.begin(at.read(head));
             if !EXCLUSIVE {
-                self.loops.write(head, sum);
+                at.write(head, sum);
             } else if let Some(before) = self.initial_value.or(self.loops.identity) {
-                self.loops.write(head, before);
+                at.write(head, before);
             }
             self.scan_group(group, head + 1, mask, sum)
         }
@@ -192,20 +193,21 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
         before: Op::State,
         extend: impl Fn(bool, Op::State, Op::State) -> Op::State,
     ) -> Op::State {
+        let at = self.loops.at_hand();
         let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
         for index in from..group.end {
             let begins = mask & 1 != 0;
             mask >>= 1;
             // SAFETY: the caller vouches for the group. Where the buffers are one, an element is read before it is written.
             unsafe {
-                let next = self.loops.read(index);
+                let next = at.read(index);
                 let with_this = extend(begins, sum, next);
                 let covered = match (EXCLUSIVE, begins) {
                     (false, _) => with_this,
                     (true, false) => sum,
                     (true, true) => before,
                 };
-                self.loops.write(index, covered);
+                at.write(index, covered);
                 sum = with_this;
             }
         }
