@@ -60,7 +60,7 @@ const MOST_ALONE: usize = 16;
 
 /// How long helpers are watched, and how much faster than alone the whole must be for them to stay. Where one thread takes all
 /// that the memory gives, several only get into each other's way.
-const TO_WATCH: Duration = if cfg!(test) { Duration::MAX } else { Duration::from_micros(400) };
+const TO_WATCH: Duration = Duration::from_micros(if cfg!(test) { 100 } else { 400 });
 const WORTH_KEEPING: f64 = 1.15;
 
 /// How often a thread looks for what stands before its chunk until it folds another one meanwhile.

@@ -135,7 +135,7 @@ where
             let offsets: Vec<u32> = (0..).zip(&begins).filter(|(_, begins)| **begins).map(|(i, _)| i).collect();
             for kind in KINDS {
                 turn += 1;
-                let initial = (turn % 3 == 0 || op.identity().is_none()).then_some(initial);
+                let initial = (turn.is_multiple_of(3) || op.identity().is_none()).then_some(initial);
                 let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
                 let scan = || scan_of(&scanner, op.clone(), kind, initial);
                 let result = POOLS[turn as usize % POOLS.len()].install(|| {
@@ -169,7 +169,7 @@ macro_rules! ready_integers {
             check(ops::bit_xor::<$ty>(), input, 77);
             // Results that do not settle at once.
             check(ops::bit_and::<$ty>(), |i| !(1 as $ty).rotate_left((random(i) % 4096) as u32).min(2), 7);
-            check(ops::bit_or::<$ty>(), |i| if i % 999 == 0 { input(i) } else { 0 }, 8);
+            check(ops::bit_or::<$ty>(), |i| if i.is_multiple_of(999) { input(i) } else { 0 }, 8);
         }
     )*};
 }
@@ -189,7 +189,7 @@ ready_integers! {
 fn ready_others() {
     check(ops::all(), |i| i % 12_345 != 12_344, true);
     check(ops::any(), |i| i % 12_345 == 12_344, false);
-    check(ops::bit_xor::<bool>(), |i| random(i) % 2 == 0, true);
+    check(ops::bit_xor::<bool>(), |i| random(i).is_multiple_of(2), true);
     check(ops::bit_and::<bool>(), |i| i % 12_345 != 12_344, true);
     check(ops::bit_or::<bool>(), |i| i % 12_345 == 12_344, false);
     check(ops::sum::<usize>(), |i| random(i) as usize, 7);
@@ -202,16 +202,22 @@ fn ready_others() {
 fn ready_floats() {
     check(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
     check(ops::sum::<f64>(), |i| (random(i) % 9) as f64 - 4.0, 0.5);
-    check(ops::product::<f32>(), |i| if random(i) % 2 == 0 { 1.0 } else { -1.0 }, 0.5);
-    check(ops::product::<f64>(), |i| if random(i) % 2 == 0 { 1.0 } else { -1.0 }, 0.5);
+    check(ops::product::<f32>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
+    check(ops::product::<f64>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
     check(ops::max::<f32>(), |i| random(i) as u32 as f32, -0.0);
     check(ops::min::<f64>(), |i| random(i) as f64, 0.0);
     // A NaN stays, so that there must be few.
     for nans_in in [50, 100_000] {
         let zeros = |i: u64| [0.0, -0.0, f64::NEG_INFINITY][(random(i) % 3) as usize];
-        let wild = |i: u64| if random(!i) % nans_in == 0 { f64::from_bits(random(i) | 0x7ff8 << 48) } else { zeros(i) };
+        let wild = |i: u64| {
+            if random(!i).is_multiple_of(nans_in) { f64::from_bits(random(i) | 0x7ff8 << 48) } else { zeros(i) }
+        };
         let wild32 = |i: u64| {
-            if random(!i) % nans_in == 0 { f32::from_bits(random(i) as u32 | 0x7fc0 << 16) } else { zeros(i) as f32 }
+            if random(!i).is_multiple_of(nans_in) {
+                f32::from_bits(random(i) as u32 | 0x7fc0 << 16)
+            } else {
+                zeros(i) as f32
+            }
         };
         check(ops::max::<f64>(), wild, -1.0);
         check(ops::min::<f64>(), wild, f64::INFINITY);
@@ -305,10 +311,10 @@ impl<const N: usize> ScanOp for First<N> {
 #[test]
 fn operators_of_users() {
     check(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
-    let sign = |i: u64| if random(i) % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |i: u64| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 };
     check(Rounded, |i| Map { a: sign(i), b: (random(!i) % 3) as f32 }, Map { a: -1.0, b: 2.0 });
     check(Long, |i| [(random(i) % 7) as f64; 5], [1.0, 2.0, 3.0, 4.0, 5.0]);
-    check(Last, |i| if random(i) % 100 == 0 { random(!i) as u8 } else { 0 }, 5);
+    check(Last, |i| if random(i).is_multiple_of(100) { random(!i) as u8 } else { 0 }, 5);
     check(First::<3>, |i| if i % 5000 == 77 { [1, 2, random(i) as u8] } else { [0; 3] }, [0; 3]);
     check(First::<256>, |i| if i % 5000 == 77 { [random(i) as u8; 256] } else { [0; 256] }, [0; 256]);
 }
@@ -318,7 +324,7 @@ fn segments() {
     check_segments(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
     check_segments(ops::sum::<u8>(), |i| random(i) as u8, 9);
     check_segments(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
-    let sign = |i: u64| if random(i) % 2 == 0 { 1.0 } else { -1.0 };
+    let sign = |i: u64| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 };
     check_segments(Rounded, |i| Map { a: sign(i), b: (random(!i) % 3) as f32 }, Map { a: -1.0, b: 2.0 });
     check_segments(Long, |i| [(random(i) % 7) as f64; 5], [1.0; 5]);
     check_segments(First::<3>, |i| if i % 50 == 7 { [1, 2, random(i) as u8] } else { [0; 3] }, [0, 1, 2]);
