@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) identity: Option<(Ident, Expr)>,
     /// `laws`, in one of its forms.
     pub(crate) laws: Option<Laws>,
+    /// `vectorized = …`: how the CPU goes about several values at once. For the ready operators only.
+    pub(crate) vectorized: Option<Expr>,
 }
 
 /// The test of the laws that the user asked for: `laws`, `laws = samples`, or `laws(…)`.
@@ -90,6 +92,7 @@ enum Value {
     Crate(Path),
     Identity(Expr),
     Laws(Box<Laws>),
+    Vectorized(Expr),
     Unknown,
 }
 
@@ -108,6 +111,8 @@ impl Parse for Entry {
             Value::Crate(input.call(Path::parse_mod_style)?)
         } else if name == "identity" {
             Value::Identity(input.parse()?)
+        } else if name == "vectorized" {
+            Value::Vectorized(input.parse()?)
         } else {
             input.parse::<Expr>()?;
             Value::Unknown
@@ -118,7 +123,8 @@ impl Parse for Entry {
 
 /// Reads the options; `known` are those that this attribute has.
 pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) -> Options {
-    let mut options = Options { krate: syn::parse_quote!(::scan_runtime), identity: None, laws: None };
+    let mut options =
+        Options { krate: syn::parse_quote!(::scan_runtime), identity: None, laws: None, vectorized: None };
     let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
         Ok(entries) => entries,
         Err(error) => {
@@ -134,6 +140,8 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
                 laws.errors.drain(..).for_each(|error| errors.push(error));
                 options.laws = Some(*laws);
             }
+            // Not told of, since only this project's operators can use it.
+            Value::Vectorized(expr) if known.contains(&"laws") => options.vectorized = Some(expr),
             _ => errors.at(&name, format!("unknown option `{name}`: there is {}", list(known))),
         }
     }

@@ -53,6 +53,12 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             }
         }
     });
+    let vectorized = operator.vectorized.as_ref().map(|how| {
+        quote! {
+            #[inline]
+            fn vectorized(&self) -> #krate::__private::Option<#krate::__private::Vectorized<Self>> { #how }
+        }
+    });
     // The trait has a function for it. Bodies that name the constant have it from here.
     let constant = operator.identity.as_ref().filter(|_| operator.names_identity).map(|(_, value)| {
         quote! {
@@ -78,6 +84,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #project
             #source
             #parameters
+            #vectorized
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Operator {
     pub(crate) names_identity: bool,
     /// The test of its laws, where one is wanted.
     pub(crate) laws: Option<Laws>,
+    /// How the CPU applies it to several values at once, where the ready operators tell.
+    pub(crate) vectorized: Option<Expr>,
 }
 
 /// The unit struct that the function form leaves behind.

@@ -148,6 +148,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         fields: reads.fields,
         names_identity: reads.identity,
         laws: options.laws,
+        vectorized: options.vectorized,
     })
 }
 
@@ -193,6 +194,7 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         fields: Vec::new(),
         names_identity: false,
         laws: options.laws,
+        vectorized: options.vectorized,
     })
 }
 

@@ -1,26 +1,31 @@
-//! The CPU backend: the operator's own Rust body, on all cores.
+//! The CPU backend: the operator's own Rust body, on all cores, in one pass over memory.
 //!
-//! Three phases, as everywhere in the field: fold each chunk, scan the folds, scan each chunk from what stands before it.
-//! Only adjacent partial results are ever combined, the earlier one on the left.
+//! The input is cut into chunks, always the same ones for an operator, that stay in a core's cache while they are folded and
+//! then scanned ([`pipeline`]). What is done with a chunk stands in [`loops`]: the loop that one writes by hand, or a vector
+//! register at a time for the ready operators ([`lanes`]). Only adjacent partial results are ever combined, the earlier one
+//! on the left, and how they are grouped depends on nothing but their positions and the length.
 
+mod lanes;
+mod loops;
+mod pipeline;
 mod segmented;
+#[cfg(test)]
+mod tests;
 
 use std::{
+    any::Any,
     marker::PhantomData,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use rayon::prelude::*;
-use scan_codegen::ScanKind;
+use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
 
-use crate::{Error, ScanOp};
-pub(crate) use segmented::scan_segments;
-
-/// Chunks below this many elements are not worth a thread.
-const LEAST_CHUNK: usize = 4096;
-
-/// Chunks for each thread, so that threads that finish early find more to do.
-const CHUNKS_PER_THREAD: usize = 4;
+use crate::{Error, ScanOp, heads::Heads};
+pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
+use loops::{Loops, chunk_length};
+use pipeline::Chunks;
+use segmented::Segmented;
 
 /// Where a scan reads and writes: two buffers of one length, or one buffer that is both.
 pub(crate) struct Buffers<'a, I, O> {
@@ -48,20 +53,26 @@ impl<'a, I: Copy, O: Copy> Buffers<'a, I, O> {
         self.len
     }
 
+    /// Where input `index` is.
+    ///
     /// # Safety
     ///
-    /// `index` is in bounds, and no other thread writes there.
-    unsafe fn read(&self, index: usize) -> I {
+    /// `index` is in bounds.
+    #[inline(always)]
+    unsafe fn input_at(&self, index: usize) -> *const I {
         // SAFETY: the caller keeps the index in bounds.
-        unsafe { self.input.add(index).read() }
+        unsafe { self.input.add(index) }
     }
 
+    /// Where output `index` goes.
+    ///
     /// # Safety
     ///
-    /// `index` is in bounds, and no other thread reads or writes there.
-    unsafe fn write(&self, index: usize, value: O) {
+    /// `index` is in bounds.
+    #[inline(always)]
+    unsafe fn output_at(&self, index: usize) -> *mut O {
         // SAFETY: the caller keeps the index in bounds.
-        unsafe { self.output.add(index).write(value) }
+        unsafe { self.output.add(index) }
     }
 }
 
@@ -73,109 +84,164 @@ impl<'a, T: Copy> Buffers<'a, T, T> {
     }
 }
 
-/// Scans the buffers. `before` is what stands before the first element, if anything does. An exclusive scan without it
-/// begins with the identity, which the caller has checked to exist.
+/// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
+/// question takes longer than many a short scan.
+#[inline]
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, needs_identity: bool) -> bool {
+    let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
+    let elements = fits(size_of::<Op::Input>()) && fits(size_of::<Op::State>()) && fits(size_of::<Op::Output>());
+    // Parameters are fields of the operator. On the device they take at most a few times the bytes.
+    elements && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
+}
+
+/// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
+/// exclusive scan without it begins with the identity, which the caller has checked to exist.
+#[inline]
 pub(crate) fn scan<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     before: Option<Op::State>,
     buffers: &Buffers<'_, Op::Input, Op::Output>,
-) -> Result<(), Error> {
-    caught(op, || scan_chunks(op, kind, before, buffers))
-}
-
-/// Makes a panic of the operator an error.
-fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let message = payload
-            .downcast_ref::<&str>()
-            .map(|message| (*message).to_owned())
-            .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "no message".to_owned());
-        Error::OperatorPanicked { operator: op.source().name, message }
+) -> Result<Option<Op::State>, Error> {
+    caught(op, || match kind {
+        ScanKind::Inclusive => Whole::<Op, false>::scan(op, before, buffers),
+        ScanKind::Exclusive => Whole::<Op, true>::scan(op, before, buffers),
     })
 }
 
-/// Folds the input, with what stands before it. Nothing comes of nothing.
+/// Scans the buffers and restarts at each head, with `initial_value` before the first element of each segment. An exclusive
+/// scan without it begins each segment with the identity, which the caller has checked to exist. The caller has checked the
+/// heads against the length, too.
+#[inline]
+pub(crate) fn scan_segments<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    heads: &Heads<'_>,
+    buffers: &Buffers<'_, Op::Input, Op::Output>,
+) -> Result<(), Error> {
+    fn run<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        initial_value: Option<Op::State>,
+        heads: &Heads<'_>,
+        buffers: &Buffers<'_, Op::Input, Op::Output>,
+    ) {
+        let chunks = Segmented { loops: Loops::<Op, EXCLUSIVE>::new(op, buffers), initial_value, heads };
+        pipeline::run(&chunks, buffers.len, chunk_length::<Op>(), initial_value);
+    }
+    caught(op, || match kind {
+        ScanKind::Inclusive => run::<Op, false>(op, initial_value, heads, buffers),
+        ScanKind::Exclusive => run::<Op, true>(op, initial_value, heads, buffers),
+    })
+}
+
+/// Folds the input, with what stands before it: bit for bit what a scan gives of it. Nothing comes of nothing.
+#[inline]
 pub(crate) fn reduce<Op: ScanOp>(
     op: &Op,
     before: Option<Op::State>,
     input: &[Op::Input],
 ) -> Result<Option<Op::State>, Error> {
-    let fold = |chunk: &[Op::Input]| chunk.iter().map(|&x| op.lift(x)).reduce(|a, b| op.combine(a, b));
-    let chunk = input.len().div_ceil(rayon::current_num_threads() * CHUNKS_PER_THREAD).max(LEAST_CHUNK);
+    // SAFETY: a reduction writes nothing.
+    let buffers = unsafe { Buffers::apart(input, std::ptr::dangling_mut()) };
     caught(op, || {
-        let folds: Vec<Op::State> = input.par_chunks(chunk).filter_map(fold).collect();
-        before.into_iter().chain(folds).reduce(|a, b| op.combine(a, b))
+        let chunks = Reduction { loops: Loops::<Op, false>::new(op, &buffers) };
+        pipeline::run(&chunks, buffers.len, chunk_length::<Op>(), before)
     })
 }
 
-fn scan_chunks<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    before: Option<Op::State>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
-) {
-    let chunk = chunk_length(buffers.len);
-    if buffers.len <= chunk {
-        return scan_range(op, kind, before, buffers, 0, buffers.len);
+/// Makes a panic of the operator an error.
+#[inline]
+fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panicked(op, &*payload))
+}
+
+#[cold]
+fn panicked<Op: ScanOp>(op: &Op, payload: &(dyn Any + Send)) -> Error {
+    let message = payload
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::OperatorPanicked { operator: op.source().name, message }
+}
+
+/// A scan that restarts nowhere.
+struct Whole<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
+    loops: Loops<'a, 'b, Op, EXCLUSIVE>,
+}
+
+impl<Op: ScanOp, const EXCLUSIVE: bool> Whole<'_, '_, Op, EXCLUSIVE> {
+    #[inline]
+    fn scan(op: &Op, before: Option<Op::State>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Option<Op::State> {
+        let chunks = Whole { loops: Loops::<Op, EXCLUSIVE>::new(op, buffers) };
+        pipeline::run(&chunks, buffers.len, chunk_length::<Op>(), before)
     }
-    let range = |index: usize| (index * chunk, ((index + 1) * chunk).min(buffers.len));
-
-    // The last chunk's fold is not needed.
-    let folds: Vec<Op::State> = (0..buffers.len.div_ceil(chunk) - 1)
-        .into_par_iter()
-        .filter_map(|index| {
-            let (start, end) = range(index);
-            // SAFETY: the range is in bounds, and nothing is written in this phase.
-            (start..end).map(|i| op.lift(unsafe { buffers.read(i) })).reduce(|a, b| op.combine(a, b))
-        })
-        .collect();
-    let mut starts = vec![before];
-    starts.extend(folds.into_iter().scan(before, |sum, fold| {
-        *sum = Some(extend(op, *sum, fold));
-        Some(*sum)
-    }));
-    starts.into_par_iter().enumerate().for_each(|(index, before)| {
-        let (start, end) = range(index);
-        scan_range(op, kind, before, buffers, start, end);
-    });
 }
 
-/// How many elements a thread works on at a time.
-fn chunk_length(len: usize) -> usize {
-    len.div_ceil(rayon::current_num_threads() * CHUNKS_PER_THREAD).max(LEAST_CHUNK)
+// SAFETY of the blocks below: the pipeline's chunks are in bounds, and each is one thread's own.
+impl<Op: ScanOp, const EXCLUSIVE: bool> Chunks for Whole<'_, '_, Op, EXCLUSIVE> {
+    type Carry = Option<Op::State>;
+    type Fold = Option<Op::State>;
+
+    fn at_once(&self, threads: usize) -> bool {
+        self.loops.at_once(threads)
+    }
+
+    fn fold(&self, range: Range<usize>) -> Option<Op::State> {
+        // SAFETY: see above.
+        unsafe { self.loops.fold(range) }
+    }
+
+    fn join(&self, before: Option<Op::State>, fold: Option<Op::State>) -> Option<Op::State> {
+        fold.map(|fold| self.loops.extend(before, fold)).or(before)
+    }
+
+    #[inline]
+    fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        // SAFETY: see above.
+        unsafe { self.loops.step(range, before) }
+    }
+
+    fn finish(&self, range: Range<usize>, before: Option<Op::State>) {
+        // SAFETY: see above.
+        unsafe { self.loops.finish(range, before) }
+    }
 }
 
-/// The plain loop over one range. No other thread touches the range meanwhile.
-fn scan_range<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    before: Option<Op::State>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
-    start: usize,
-    end: usize,
-) {
-    let mut sum = before;
-    for index in start..end {
-        // SAFETY: the range is in bounds and this thread's own. Where the buffers are one, an element is read before it
-        // is written.
-        let with_this = extend(op, sum, op.lift(unsafe { buffers.read(index) }));
-        let covered = match kind {
-            ScanKind::Inclusive => Some(with_this),
-            ScanKind::Exclusive => sum.or_else(|| op.identity()),
-        };
-        if let Some(covered) = covered {
-            // SAFETY: as above.
-            unsafe { buffers.write(index, op.project(covered)) };
+/// A reduction: a scan that writes nothing.
+struct Reduction<'a, 'b, Op: ScanOp> {
+    loops: Loops<'a, 'b, Op, false>,
+}
+
+// SAFETY of the blocks below: the pipeline's chunks are in bounds, and nobody writes.
+impl<Op: ScanOp> Chunks for Reduction<'_, '_, Op> {
+    type Carry = Option<Op::State>;
+    type Fold = Option<Op::State>;
+
+    fn at_once(&self, _threads: usize) -> bool {
+        false
+    }
+
+    fn fold(&self, range: Range<usize>) -> Option<Op::State> {
+        // SAFETY: see above.
+        unsafe { self.loops.fold(range) }
+    }
+
+    fn join(&self, before: Option<Op::State>, fold: Option<Op::State>) -> Option<Op::State> {
+        fold.map(|fold| self.loops.extend(before, fold)).or(before)
+    }
+
+    #[inline]
+    fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        // SAFETY: see above.
+        unsafe {
+            match range.start {
+                0 => self.loops.fold_first(range, before),
+                _ => self.join(before, self.fold(range)),
+            }
         }
-        sum = Some(with_this);
     }
-}
 
-fn extend<Op: ScanOp>(op: &Op, sum: Option<Op::State>, next: Op::State) -> Op::State {
-    match sum {
-        Some(sum) => op.combine(sum, next),
-        None => next,
-    }
+    fn finish(&self, _range: Range<usize>, _before: Option<Op::State>) {}
 }

@@ -1,5 +1,7 @@
 //! What tells where segments begin, in host memory.
 
+use std::ops::Range;
+
 use scan_codegen::{OffsetWidth, Segments};
 
 use crate::{Error, ScanElement};
@@ -50,28 +52,36 @@ impl<'h> Heads<'h> {
     pub(crate) const NONE: Heads<'static> = Heads { segments: Segments::None, bytes: &[], count: 0 };
 
     pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
-        Heads::new(Segments::HeadFlags, flags)
+        // SAFETY: flags are primitives.
+        unsafe { Heads::new(Segments::HeadFlags, flags) }
     }
 
     pub(crate) fn bits(bits: &'h [u32]) -> Self {
-        Heads::new(Segments::HeadBits, bits)
+        // SAFETY: words are primitives.
+        unsafe { Heads::new(Segments::HeadBits, bits) }
     }
 
     pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
-        Heads::new(Segments::Keys(K::layout()), keys)
+        let layout = K::layout();
+        if layout.padding() == 0 {
+            // SAFETY: without padding, all bytes are initialised.
+            return unsafe { Heads::new(Segments::Keys(layout), keys) };
+        }
+        // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
+        Heads { segments: Segments::Keys(layout), bytes: &[], count: keys.len() }
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
-        Heads::new(Segments::Offsets(T::WIDTH), offsets)
+        // SAFETY: offsets are primitives.
+        unsafe { Heads::new(Segments::Offsets(T::WIDTH), offsets) }
     }
 
-    fn new<T: ScanElement>(segments: Segments, slice: &'h [T]) -> Self {
-        // Padding must not be read. The planner refuses keys that have some, so that nobody misses their bytes.
-        let bytes = match T::layout().padding() {
-            // SAFETY: the bytes of a slice of plain data without padding are initialised.
-            0 => unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) },
-            _ => &[],
-        };
+    /// # Safety
+    ///
+    /// `T` has no padding.
+    unsafe fn new<T>(segments: Segments, slice: &'h [T]) -> Self {
+        // SAFETY: the bytes of a slice of plain data without padding are initialised.
+        let bytes = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) };
         Heads { segments, bytes, count: slice.len() }
     }
 
@@ -115,7 +125,7 @@ impl<'h> Heads<'h> {
         bytes
     }
 
-    /// Something to ask about one element after the other, from `start` on.
+    /// Something to ask about one group after the other, from element `start` on.
     pub(crate) fn cursor(&self, start: usize) -> Cursor<'_> {
         let mut next_offset = 0;
         if matches!(self.segments, Segments::Offsets(_)) {
@@ -129,35 +139,104 @@ impl<'h> Heads<'h> {
     }
 }
 
-/// Tells of one element after the other whether it begins a segment.
+/// Elements that are asked about at once.
+pub(crate) const GROUP: usize = 64;
+
+/// Tells of one group of elements after the other which of them begin segments.
 pub(crate) struct Cursor<'a> {
     heads: &'a Heads<'a>,
-    /// The first offset that is not below the next element.
+    /// The first offset that is not below the next group.
     next_offset: usize,
 }
 
 impl Cursor<'_> {
-    /// Whether element `index` begins a segment. The indices ascend by one.
-    pub(crate) fn begins(&mut self, index: usize) -> bool {
+    /// Bit `i` is set where element `group.start + i` begins a segment; of element 0 it says nothing. The group begins at a
+    /// multiple of [`GROUP`] and has at most so many elements, and the groups ascend.
+    pub(crate) fn mask(&mut self, group: Range<usize>) -> u64 {
         let heads = self.heads;
-        let begins = match &heads.segments {
-            Segments::HeadFlags => heads.bytes[index] != 0,
-            Segments::HeadBits => u32::from_ne_bytes(heads.bytes_at(index / 32)) >> (index % 32) & 1 != 0,
-            Segments::Keys(key) if index > 0 => {
-                let (before, from_this) = heads.bytes[(index - 1) * key.size..].split_at(key.size);
-                before != &from_this[..key.size]
+        match &heads.segments {
+            Segments::HeadFlags => mask_of_flags(&heads.bytes[group]),
+            Segments::HeadBits => {
+                let word = |index: usize| match index < heads.count {
+                    true => u64::from(u32::from_ne_bytes(heads.bytes_at(index))),
+                    false => 0,
+                };
+                let mask = word(group.start / 32) | word(group.start / 32 + 1) << 32;
+                // What stands behind the last element says nothing.
+                if group.len() < GROUP { mask & ((1 << group.len()) - 1) } else { mask }
+            }
+            Segments::Keys(key) => {
+                let from = group.start.max(1);
+                let before = &heads.bytes[(from - 1) * key.size..(group.end.max(1) - 1) * key.size];
+                let these = &heads.bytes[from * key.size..group.end.max(from) * key.size];
+                if before == these {
+                    return 0;
+                }
+                let mask = match key.size {
+                    1 => mask_of_keys::<1>(before, these),
+                    2 => mask_of_keys::<2>(before, these),
+                    4 => mask_of_keys::<4>(before, these),
+                    8 => mask_of_keys::<8>(before, these),
+                    size => mask_of(before.chunks_exact(size).zip(these.chunks_exact(size)).map(|(a, b)| a != b)),
+                };
+                mask << (from - group.start)
             }
             Segments::Offsets(_) => {
-                let first = self.next_offset;
-                while self.next_offset < heads.count && heads.offset(self.next_offset) == index as u64 {
+                let mut mask = 0;
+                while self.next_offset < heads.count {
+                    let offset = heads.offset(self.next_offset);
+                    if offset >= group.end as u64 {
+                        break;
+                    }
+                    mask |= 1 << (offset - group.start as u64);
                     self.next_offset += 1;
                 }
-                self.next_offset > first
+                mask
             }
-            _ => false,
-        };
-        begins || index == 0
+            _ => 0,
+        }
     }
+}
+
+fn mask_of(begins: impl Iterator<Item = bool>) -> u64 {
+    begins.zip(0..).fold(0, |mask, (begins, bit)| mask | u64::from(begins) << bit)
+}
+
+fn mask_of_keys<const N: usize>(before: &[u8], these: &[u8]) -> u64 {
+    mask_of(before.as_chunks::<N>().0.iter().zip(these.as_chunks::<N>().0).map(|(a, b)| a != b))
+}
+
+/// Sixteen flags at a time.
+#[cfg(target_arch = "x86_64")]
+fn mask_of_flags(flags: &[u8]) -> u64 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128};
+    let (sixteens, rest) = flags.as_chunks::<16>();
+    let mut mask = mask_of(rest.iter().map(|&flag| flag != 0)).checked_shl(16 * sixteens.len() as u32).unwrap_or(0);
+    for (sixteen, word) in sixteens.iter().zip(0..) {
+        // SAFETY: every processor of this architecture has SSE2, and sixteen bytes are read of sixteen.
+        let unset = unsafe {
+            let flags = _mm_loadu_si128(sixteen.as_ptr().cast());
+            _mm_movemask_epi8(_mm_cmpeq_epi8(flags, _mm_setzero_si128()))
+        };
+        mask |= u64::from(!unset as u16) << (16 * word);
+    }
+    mask
+}
+
+/// Eight flags at a time.
+#[cfg(not(target_arch = "x86_64"))]
+fn mask_of_flags(flags: &[u8]) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let (eights, rest) = flags.as_chunks::<8>();
+    let mut mask = mask_of(rest.iter().map(|&flag| flag != 0)).checked_shl(8 * eights.len() as u32).unwrap_or(0);
+    for (eight, byte) in eights.iter().zip(0..) {
+        let flags = u64::from_le_bytes(*eight);
+        // The highest bit of each byte: whether any bit of it is set.
+        let set = (((flags & LOW) + LOW) | flags) & !LOW;
+        // The product gathers these bits in its highest byte, the first flag's lowest.
+        mask |= (set >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * byte);
+    }
+    mask
 }
 
 /// Whether so many flags, words or keys fit an input of this length. Any number of offsets does.

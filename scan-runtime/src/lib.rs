@@ -33,6 +33,10 @@
 //! - Kernels are compiled when they are first needed, and kept on disk for the next process ([`DiskCache`]). Machines without
 //!   NVRTC run what was compiled [ahead of time](aot).
 //! - [`telemetry`] tells what was done and how long it took.
+//! - On the CPU a scan is one pass over memory on all cores, and no thread is woken for a short one. Floats are grouped there by
+//!   their positions and the length alone: the same operator gives the same bits with any number of threads, in every run.
+//!   Up to the first 64 KiB your own operators are applied from the left, as in a plain loop; the [ready ones](ops) go a
+//!   vector register at a time, so that other processors may group sums of floats in another way.
 //!
 //! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
 

@@ -63,4 +63,13 @@ pub trait ScanOp: Send + Sync + 'static {
     fn parameters(&self) -> Parameters {
         Parameters::default()
     }
+
+    /// How the CPU applies it to several values at once, where it can: the ready operators say so.
+    #[doc(hidden)]
+    fn vectorized(&self) -> Option<crate::__private::Vectorized<Self>>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }

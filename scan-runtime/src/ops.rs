@@ -11,17 +11,37 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 
-use crate::{ScanElement, ScanOp, scan_op};
+use crate::{
+    __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
+    ScanElement, ScanOp, scan_op,
+};
 use std::marker::PhantomData;
 
 mod sealed {
-    pub trait Sealed {}
+    use crate::{
+        __private::{Apply, Vectorized},
+        ScanElement, ScanOp,
+    };
+
+    pub trait Sealed: ScanElement {
+        /// How the CPU goes about an operator on this type that does `V` to each lane; `None` where a register holds no
+        /// several of the type.
+        #[inline]
+        fn vectorized<Op, V: Apply>() -> Option<Vectorized<Op>>
+        where
+            Op: ScanOp<Input = Self, State = Self, Output = Self>,
+        {
+            None
+        }
+    }
 }
+
+use sealed::Sealed;
 
 /// A type with arithmetic: every integer, `f32`, `f64`, and, with the feature `half`, `half::f16` and `half::bf16`.
 ///
 /// The methods are named for what they are on integers; on floats they are plain `+` and `*`.
-pub trait Number: ScanElement + PartialOrd + sealed::Sealed {
+pub trait Number: ScanElement + PartialOrd + Sealed {
     /// The identity of addition. `0.0` for floats, where it changes no value but the sign of `-0.0`.
     const ZERO: Self;
     /// The identity of multiplication.
@@ -42,7 +62,7 @@ pub trait Bits:
     + std::ops::BitAnd<Output = Self>
     + std::ops::BitOr<Output = Self>
     + std::ops::BitXor<Output = Self>
-    + sealed::Sealed
+    + Sealed
 {
     /// No bit is set.
     const NONE: Self;
@@ -52,15 +72,16 @@ pub trait Bits:
 
 macro_rules! integers {
     ($($ty:ident)*) => {$(
-        impl sealed::Sealed for $ty {}
         impl Number for $ty {
             const ZERO: $ty = 0;
             const ONE: $ty = 1;
             const LOWEST: $ty = $ty::MIN;
             const HIGHEST: $ty = $ty::MAX;
+            #[inline]
             fn wrapping_add(self, other: $ty) -> $ty {
                 <$ty>::wrapping_add(self, other)
             }
+            #[inline]
             fn wrapping_mul(self, other: $ty) -> $ty {
                 <$ty>::wrapping_mul(self, other)
             }
@@ -74,15 +95,16 @@ macro_rules! integers {
 
 macro_rules! floats {
     ($($ty:ty: $zero:expr, $one:expr;)*) => {$(
-        impl sealed::Sealed for $ty {}
         impl Number for $ty {
             const ZERO: $ty = $zero;
             const ONE: $ty = $one;
             const LOWEST: $ty = <$ty>::NEG_INFINITY;
             const HIGHEST: $ty = <$ty>::INFINITY;
+            #[inline]
             fn wrapping_add(self, other: $ty) -> $ty {
                 self + other
             }
+            #[inline]
             fn wrapping_mul(self, other: $ty) -> $ty {
                 self * other
             }
@@ -101,7 +123,28 @@ floats! {
     half::bf16: half::bf16::ZERO, half::bf16::ONE;
 }
 
-impl sealed::Sealed for bool {}
+macro_rules! lanes {
+    ($($ty:ident)*) => {$(
+        impl Sealed for $ty {
+            #[inline]
+            fn vectorized<Op, V: Apply>() -> Option<Vectorized<Op>>
+            where
+                Op: ScanOp<Input = Self, State = Self, Output = Self>,
+            {
+                Vectorized::new::<Self, V>()
+            }
+        }
+    )*};
+}
+
+lanes! { i8 i16 i32 i64 isize u8 u16 u32 u64 usize bool f32 f64 }
+impl Sealed for i128 {}
+impl Sealed for u128 {}
+#[cfg(feature = "half")]
+impl Sealed for half::f16 {}
+#[cfg(feature = "half")]
+impl Sealed for half::bf16 {}
+
 impl Bits for bool {
     const NONE: bool = false;
     const ALL: bool = true;
@@ -127,7 +170,7 @@ operator! {
     Sum, sum, Number
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, Add>())]
 impl<T: Number> ScanOp for Sum<T> {
     type Element = T;
     const IDENTITY: T = T::ZERO;
@@ -141,7 +184,7 @@ operator! {
     Product, product, Number
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, Multiply>())]
 impl<T: Number> ScanOp for Product<T> {
     type Element = T;
     const IDENTITY: T = T::ONE;
@@ -158,7 +201,7 @@ operator! {
     Max, max, Number
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, Larger>())]
 impl<T: Number> ScanOp for Max<T> {
     type Element = T;
     const IDENTITY: T = T::LOWEST;
@@ -176,7 +219,7 @@ operator! {
     Min, min, Number
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, Smaller>())]
 impl<T: Number> ScanOp for Min<T> {
     type Element = T;
     const IDENTITY: T = T::HIGHEST;
@@ -192,7 +235,7 @@ operator! {
     BitAnd, bit_and, Bits
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, And>())]
 impl<T: Bits> ScanOp for BitAnd<T> {
     type Element = T;
     const IDENTITY: T = T::ALL;
@@ -206,7 +249,7 @@ operator! {
     BitOr, bit_or, Bits
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, Or>())]
 impl<T: Bits> ScanOp for BitOr<T> {
     type Element = T;
     const IDENTITY: T = T::NONE;
@@ -220,7 +263,7 @@ operator! {
     BitXor, bit_xor, Bits
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = T::vectorized::<_, ExclusiveOr>())]
 impl<T: Bits> ScanOp for BitXor<T> {
     type Element = T;
     const IDENTITY: T = T::NONE;
@@ -238,7 +281,7 @@ pub fn all() -> All {
     All
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = bool::vectorized::<_, And>())]
 impl ScanOp for All {
     type Element = bool;
     const IDENTITY: bool = true;
@@ -256,7 +299,7 @@ pub fn any() -> Any {
     Any
 }
 
-#[scan_op(crate = crate)]
+#[scan_op(crate = crate, vectorized = bool::vectorized::<_, Or>())]
 impl ScanOp for Any {
     type Element = bool;
     const IDENTITY: bool = false;

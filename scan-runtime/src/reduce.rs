@@ -71,7 +71,9 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     ///
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        self.plan()?;
+        if !cpu::surely_planned(&self.op, false) {
+            self.plan()?;
+        }
         match &self.scanner.engine {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
             _ => {

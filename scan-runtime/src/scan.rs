@@ -185,7 +185,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                 // SAFETY: as above.
                 Ok((output, Some(unsafe { total.assume_init() })))
             }
-            _ => Ok((self.run(input)?, cpu::reduce(&self.op, self.initial_value, input)?)),
+            Engine::Cuda(_) => Ok((self.run(input)?, self.initial_value)),
+            Engine::Cpu { .. } => {
+                let mut output = room_for(input.len())?;
+                // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+                let buffers = unsafe { Buffers::apart(input, output.as_mut_ptr()) };
+                let total = self.run_on_cpu(&Heads::NONE, &buffers)?;
+                // SAFETY: every output has been written.
+                unsafe { output.set_len(input.len()) };
+                Ok((output, total))
+            }
         }
     }
 
@@ -204,10 +213,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
     /// is unspecified.
+    #[inline]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         self.run_into_with(&Heads::NONE, input, output)
     }
 
+    #[inline]
     pub(crate) fn run_into_with(
         &self,
         heads: &Heads<'_>,
@@ -241,7 +252,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         T: crate::ScanElement,
     {
         match &self.scanner.engine {
-            Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)),
+            Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)).map(drop),
             Engine::Cuda(device) => {
                 let pointer = buffer.as_mut_ptr();
                 // SAFETY: nothing is written to the buffer before all of it has been read, and all is done on return.
@@ -260,26 +271,39 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         DeviceScan { scan: self, stream }
     }
 
-    /// What the planner refuses on the GPU is refused on the CPU as well.
-    fn run_on_cpu(&self, heads: &Heads<'_>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Result<(), Error> {
-        self.plan_with(&heads.segments)?;
-        heads.check(buffers.len())?;
+    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
+    #[inline]
+    fn run_on_cpu(
+        &self,
+        heads: &Heads<'_>,
+        buffers: &Buffers<'_, Op::Input, Op::Output>,
+    ) -> Result<Option<Op::State>, Error> {
+        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
+        let surely = cpu::surely_planned(&self.op, needs_identity) && !matches!(heads.segments, Segments::Keys(_));
+        if !surely || self.overrides != Overrides::default() {
+            self.plan_with(&heads.segments)?;
+        }
         let _telling = computing::<Op>(buffers.len());
         match heads.segments {
             Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
-            _ => cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers),
+            _ => {
+                heads.check(buffers.len())?;
+                cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers)?;
+                Ok(None)
+            }
         }
     }
 
     /// # Safety
     ///
     /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
+    #[inline]
     unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
         match &self.scanner.engine {
             Engine::Cpu { .. } => {
                 // SAFETY: the caller vouches for the output.
                 let buffers = unsafe { Buffers::apart(input, output) };
-                self.run_on_cpu(heads, &buffers)
+                self.run_on_cpu(heads, &buffers).map(drop)
             }
             // SAFETY: the caller vouches for the output.
             Engine::Cuda(device) => unsafe {

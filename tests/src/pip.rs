@@ -23,9 +23,18 @@ impl Packages<'_> {
     /// The folder appears complete or not at all: several processes may come here at once, and one of them may be stopped
     /// halfway.
     pub fn install(&self, folder: &Path) -> Result<PathBuf, String> {
+        self.install_by("--target", folder)
+    }
+
+    /// As [`install`](Packages::install), for packages of libraries that are not Python's: they lie in `lib` and `include`.
+    pub fn install_libraries(&self, folder: &Path) -> Result<PathBuf, String> {
+        self.install_by("--prefix", folder)
+    }
+
+    fn install_by(&self, option: &str, folder: &Path) -> Result<PathBuf, String> {
         let proof = folder.join(self.proof);
         if !proof.is_file() {
-            self.fetch(folder)?;
+            self.fetch(option, folder)?;
         }
         if proof.is_file() {
             Ok(proof)
@@ -35,14 +44,14 @@ impl Packages<'_> {
         }
     }
 
-    fn fetch(&self, folder: &Path) -> Result<(), String> {
+    fn fetch(&self, option: &str, folder: &Path) -> Result<(), String> {
         let what = self.what;
         let partial = folder.with_extension(format!("partial-{}", std::process::id()));
         let packages: Vec<_> = self.packages.iter().map(|package| format!("'{package}'")).collect();
-        let how = format!("python3 -m pip install --no-deps --target {} {}", folder.display(), packages.join(" "));
+        let how = format!("python3 -m pip install --no-deps {option} {} {}", folder.display(), packages.join(" "));
         let installed = Command::new("python3")
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
-            .args(["--only-binary=:all:", "--target"])
+            .args(["--ignore-installed", "--only-binary=:all:", option])
             .arg(&partial)
             .args(self.packages)
             .output();

@@ -7,8 +7,11 @@ use scan_tests::{
     reference::{self, WAYS},
 };
 
-/// Around the CPU backend's chunks as well as the usual suspects.
-const LENGTHS: [usize; 15] = [0, 1, 2, 3, 31, 32, 33, 1_019, 4_095, 4_096, 4_097, 4_101, 8_193, 65_537, 131_072];
+/// The usual suspects, and around the CPU backend's chunks, which have 64 KiB.
+fn lengths<Op: TestOperator>() -> Vec<usize> {
+    let chunk = (65_536 / size_of::<Op::Item>()).next_multiple_of(64);
+    vec![0, 1, 2, 3, 31, 32, 33, 1_019, chunk - 1, chunk, chunk + 1, 2 * chunk + 5, 5 * chunk + 33]
+}
 
 struct AgainstLoop;
 
@@ -17,7 +20,7 @@ impl Visitor for AgainstLoop {
         let scanner = Scanner::cpu();
         for way in WAYS {
             let scan = configure::<Op>(&scanner, way);
-            for len in LENGTHS {
+            for len in lengths::<Op>() {
                 let input = inputs::<Op>(len);
                 let initial = way.1.then(Op::initial_value);
                 let expected = reference::scan(&Op::new(), way.0, initial, &input);

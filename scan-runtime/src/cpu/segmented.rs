@@ -1,102 +1,216 @@
-//! Scans that restart, on the CPU: the same three phases, in which what stands before a chunk reaches only up to the chunk's
-//! first head.
+//! Scans that restart, on the CPU: what stands before a chunk reaches only up to the chunk's first head.
+//!
+//! Heads are asked for in groups of [`GROUP`] elements. Where groups have none, the elements are scanned as if there were no
+//! segments; in the others each element asks its bit.
 
-use rayon::prelude::*;
-use scan_codegen::ScanKind;
+use std::{hint, ops::Range};
 
-use super::{Buffers, caught, chunk_length, extend};
-use crate::{Error, ScanOp, heads::Heads};
+use super::{loops::Loops, pipeline::Chunks};
+use crate::{
+    ScanOp,
+    heads::{Cursor, GROUP, Heads},
+};
 
-/// Scans the buffers and restarts at each head, with `initial_value` before the first element of each segment. An exclusive
-/// scan without it begins each segment with the identity, which the caller has checked to exist. The caller has checked the
-/// heads against the length, too.
-pub(crate) fn scan_segments<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    initial_value: Option<Op::State>,
-    heads: &Heads<'_>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
-) -> Result<(), Error> {
-    let scan = Segmented { op, kind, initial_value, heads, buffers };
-    caught(op, || scan.scan_chunks())
+/// A scan that restarts. What stands before the first chunk is the initial value.
+pub(super) struct Segmented<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
+    pub(super) loops: Loops<'a, 'b, Op, EXCLUSIVE>,
+    pub(super) initial_value: Option<Op::State>,
+    pub(super) heads: &'a Heads<'a>,
 }
 
-struct Segmented<'a, 'b, Op: ScanOp> {
-    op: &'a Op,
-    kind: ScanKind,
-    initial_value: Option<Op::State>,
-    heads: &'a Heads<'a>,
-    buffers: &'a Buffers<'b, Op::Input, Op::Output>,
+/// What a chunk adds to what stands before it.
+#[derive(Clone, Copy)]
+pub(super) struct Fold<S> {
+    /// Whether a segment begins in it; then nothing from before it reaches beyond it.
+    any_head: bool,
+    /// The sum of what follows the last head, or else of everything.
+    sum: Option<S>,
 }
 
-impl<Op: ScanOp> Segmented<'_, '_, Op> {
-    fn scan_chunks(&self) {
-        let len = self.buffers.len;
-        let chunk = chunk_length(len);
-        if len <= chunk {
-            return self.scan_range(None, 0, len);
-        }
-        let range = |index: usize| (index * chunk, ((index + 1) * chunk).min(len));
+impl<Op: ScanOp, const EXCLUSIVE: bool> Chunks for Segmented<'_, '_, Op, EXCLUSIVE> {
+    type Carry = Option<Op::State>;
+    type Fold = Fold<Op::State>;
 
-        // The last chunk's fold is not needed.
-        let folds: Vec<_> = (0..len.div_ceil(chunk) - 1)
-            .into_par_iter()
-            .map(|index| {
-                let (start, end) = range(index);
-                self.fold_range(start, end)
-            })
-            .collect();
-        let mut starts = vec![None];
-        starts.extend(folds.into_iter().scan(None, |sum, (any_head, fold)| {
-            *sum = match (any_head, fold) {
-                (false, Some(fold)) => Some(extend(self.op, *sum, fold)),
-                (_, fold) => fold,
-            };
-            Some(*sum)
-        }));
-        starts.into_par_iter().enumerate().for_each(|(index, before)| {
-            let (start, end) = range(index);
-            self.scan_range(before, start, end);
-        });
+    fn at_once(&self, threads: usize) -> bool {
+        self.loops.at_once(threads)
     }
 
-    /// The sum of what follows the last head of a range, and whether there is a head.
-    fn fold_range(&self, start: usize, end: usize) -> (bool, Option<Op::State>) {
-        let mut heads = self.heads.cursor(start);
-        let (mut any_head, mut sum) = (false, None);
-        for index in start..end {
-            // SAFETY: the range is in bounds, and nothing is written in this phase.
-            let next = self.op.lift(unsafe { self.buffers.read(index) });
-            if heads.begins(index) {
-                any_head = true;
-                sum = self.initial_value;
+    fn fold(&self, range: Range<usize>) -> Fold<Op::State> {
+        let mut heads = self.heads.cursor(range.start);
+        let mut last_head = None;
+        for group in groups(&range) {
+            if let Some(bit) = mask(&mut heads, &group).checked_ilog2() {
+                last_head = Some((group.start + bit as usize, group.end));
             }
-            sum = Some(extend(self.op, sum, next));
         }
-        (any_head, sum)
+        // SAFETY: the range is in bounds, and nobody writes there before it has been folded.
+        unsafe {
+            let Some((head, end)) = last_head else {
+                return Fold { any_head: false, sum: self.loops.fold(range) };
+            };
+            let begun = self.begin(self.loops.at_hand().read(head));
+            let sum = self.loops.fold_by_hand(head + 1..end, begun);
+            Fold { any_head: true, sum: Some(self.loops.fold_on(end..range.end, sum)) }
+        }
     }
 
-    /// The plain loop over one range, `before` being what stands before it in the segment of its first element. No other
-    /// thread touches the range meanwhile.
-    fn scan_range(&self, before: Option<Op::State>, start: usize, end: usize) {
-        let mut heads = self.heads.cursor(start);
-        let mut sum = before;
-        for index in start..end {
-            if heads.begins(index) {
-                sum = self.initial_value;
-            }
-            // SAFETY: the range is in bounds and this thread's own. Where the buffers are one, an element is read before it
-            // is written.
-            let with_this = extend(self.op, sum, self.op.lift(unsafe { self.buffers.read(index) }));
-            let covered = match self.kind {
-                ScanKind::Inclusive => Some(with_this),
-                ScanKind::Exclusive => sum.or_else(|| self.op.identity()),
-            };
-            if let Some(covered) = covered {
-                // SAFETY: as above.
-                unsafe { self.buffers.write(index, self.op.project(covered)) };
-            }
-            sum = Some(with_this);
+    fn join(&self, before: Option<Op::State>, fold: Fold<Op::State>) -> Option<Op::State> {
+        match fold {
+            Fold { any_head: false, sum: Some(sum) } => Some(self.loops.extend(before, sum)),
+            Fold { any_head: false, sum: None } => before,
+            Fold { any_head: true, sum } => sum,
         }
+    }
+
+    fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        let mut heads = self.heads.cursor(range.start);
+        // The sum since the last head, and from where on elements wait to be scanned without one.
+        let (mut sum, mut waiting) = (None, range.start);
+        for group in groups(&range) {
+            let mask = mask(&mut heads, &group);
+            if mask == 0 {
+                continue;
+            }
+            // SAFETY: the ranges are in bounds and this thread's own, and come one after the other.
+            unsafe {
+                sum = match sum {
+                    Some(sum) => {
+                        let sum = self.loops.step_on(waiting..group.start, sum);
+                        Some(self.scan_group(group.clone(), group.start, mask, sum))
+                    }
+                    None => {
+                        let head = group.start + mask.trailing_zeros() as usize;
+                        self.loops.step(waiting..head, before);
+                        Some(self.scan_from_head(group.clone(), head, mask))
+                    }
+                };
+            }
+            waiting = group.end;
+        }
+        // SAFETY: as above.
+        unsafe {
+            match sum {
+                Some(sum) => Some(self.loops.step_on(waiting..range.end, sum)),
+                None => self.loops.step(waiting..range.end, before),
+            }
+        }
+    }
+
+    fn finish(&self, range: Range<usize>, before: Option<Op::State>) {
+        self.step(range, before);
+    }
+}
+
+/// A range in groups; the last one may be shorter.
+fn groups(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let end = range.end;
+    range.clone().step_by(GROUP).map(move |start| start..end.min(start + GROUP))
+}
+
+/// The heads of a group, a bit each. The first element of all begins a segment whatever tells it, and needs no bit for that:
+/// nothing but the initial value stands before it.
+fn mask(heads: &mut Cursor<'_>, group: &Range<usize>) -> u64 {
+    let mask = heads.mask(group.clone());
+    if group.start == 0 { mask & !1 } else { mask }
+}
+
+impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
+    /// The sum of a segment's first element.
+    #[inline(always)]
+    fn begin(&self, first: Op::State) -> Op::State {
+        self.loops.extend(self.initial_value, first)
+    }
+
+    /// Scans a group from its first head on.
+    ///
+    /// # Safety
+    ///
+    /// The group is in bounds, and no other thread touches it.
+    unsafe fn scan_from_head(&self, group: Range<usize>, head: usize, mask: u64) -> Op::State {
+        // SAFETY: the caller vouches for the group. Where the buffers are one, the element is read before it is written.
+        unsafe {
+            let at = self.loops.at_hand();
+            let sum = self.begin(at.read(head));
+            if !EXCLUSIVE {
+                at.write(head, sum);
+            } else if let Some(before) = self.initial_value.or(self.loops.identity) {
+                at.write(head, before);
+            }
+            self.scan_group(group, head + 1, mask, sum)
+        }
+    }
+
+    /// Scans a group from an element on, before which stands `sum`.
+    ///
+    /// # Safety
+    ///
+    /// The group is in bounds, and no other thread touches it.
+    #[inline]
+    unsafe fn scan_group(&self, group: Range<usize>, from: usize, mask: u64, sum: Op::State) -> Op::State {
+        // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
+        let before = self.initial_value.or(self.loops.identity).unwrap_or(sum);
+        let op = self.loops.op;
+        // SAFETY: the caller vouches for the group.
+        unsafe {
+            match self.initial_value {
+                // Heads come as they come: better to compute both than to guess wrong.
+                None if self.loops.is_cheap() => {
+                    self.scan_marked(group, from, mask, sum, before, |begins, sum, next| {
+                        hint::select_unpredictable(begins, next, op.combine(sum, next))
+                    })
+                }
+                None => {
+                    self.scan_marked(
+                        group,
+                        from,
+                        mask,
+                        sum,
+                        before,
+                        |begins, sum, next| {
+                            if begins { next } else { op.combine(sum, next) }
+                        },
+                    )
+                }
+                Some(value) => self.scan_marked(group, from, mask, sum, before, |begins, sum, next| {
+                    op.combine(if begins { value } else { sum }, next)
+                }),
+            }
+        }
+    }
+
+    /// The loop that one writes by hand, a bit of the mask for each element.
+    ///
+    /// # Safety
+    ///
+    /// The group is in bounds, and no other thread touches it.
+    #[inline(always)]
+    unsafe fn scan_marked(
+        &self,
+        group: Range<usize>,
+        from: usize,
+        mask: u64,
+        mut sum: Op::State,
+        before: Op::State,
+        extend: impl Fn(bool, Op::State, Op::State) -> Op::State,
+    ) -> Op::State {
+        let at = self.loops.at_hand();
+        let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
+        for index in from..group.end {
+            let begins = mask & 1 != 0;
+            mask >>= 1;
+            // SAFETY: the caller vouches for the group. Where the buffers are one, an element is read before it is written.
+            unsafe {
+                let next = at.read(index);
+                let with_this = extend(begins, sum, next);
+                let covered = match (EXCLUSIVE, begins) {
+                    (false, _) => with_this,
+                    (true, false) => sum,
+                    (true, true) => before,
+                };
+                at.write(index, covered);
+                sum = with_this;
+            }
+        }
+        sum
     }
 }

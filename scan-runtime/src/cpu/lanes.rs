@@ -1,0 +1,120 @@
+//! Ranges of the ready operators, a vector register at a time.
+//!
+//! A block is a register of elements. It is scanned by itself, by doubling, and then put after what stands before it: blocks
+//! wait for each other for one instruction only. What is left over at the end goes element by element through the
+//! operator's own body.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+
+use crate::ScanOp;
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::{Apply, Lane};
+
+/// A type of which a register holds several.
+#[cfg(not(target_arch = "x86_64"))]
+pub trait Lane: Copy {}
+
+/// What is applied to all lanes of two registers.
+#[cfg(not(target_arch = "x86_64"))]
+pub trait Apply: 'static {}
+
+macro_rules! instructions {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
+        #[cfg(not(target_arch = "x86_64"))]
+        impl Apply for $name {}
+    )*};
+}
+
+instructions! {
+    /// The sum; integers wrap.
+    Add;
+    /// The product; integers wrap.
+    Multiply;
+    /// The larger, as [`ops::Max`](crate::ops::Max) has it.
+    Larger;
+    /// The smaller, as [`ops::Min`](crate::ops::Min) has it.
+    Smaller;
+    /// Bitwise and.
+    And;
+    /// Bitwise or.
+    Or;
+    /// Bitwise exclusive or.
+    ExclusiveOr;
+}
+
+/// A range of elements: where it is read, where it is written, how long it is.
+#[derive(Clone, Copy)]
+pub(super) struct Places<Op: ScanOp> {
+    pub(super) input: *const Op::Input,
+    pub(super) output: *mut Op::Output,
+    pub(super) len: usize,
+}
+
+/// Two sums up to some element: with what stands before the range, and of the range alone.
+#[derive(Clone, Copy)]
+pub(super) struct Sums<S> {
+    pub(super) with_before: S,
+    pub(super) alone: S,
+}
+
+type Scan<Op> = unsafe fn(&Op, Places<Op>, &Sums<<Op as ScanOp>::State>) -> Sums<<Op as ScanOp>::State>;
+type Fold<Op> = unsafe fn(&Op, Places<Op>, &Sums<<Op as ScanOp>::State>) -> <Op as ScanOp>::State;
+
+/// An operator's loops over vector registers, for this machine.
+pub struct Vectorized<Op: ScanOp> {
+    inclusive: Scan<Op>,
+    exclusive: Scan<Op>,
+    fold: Fold<Op>,
+}
+
+impl<Op: ScanOp> Vectorized<Op> {
+    /// The loops; `None` where the machine does not have the registers. `V` does to each lane what the operator does to a
+    /// value.
+    #[inline]
+    pub(crate) fn new<T: Lane, V: Apply>() -> Option<Self>
+    where
+        Op: ScanOp<Input = T, State = T, Output = T>,
+    {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if is_x86_feature_detected!("avx2") {
+            return Some(Vectorized {
+                inclusive: avx2::scan::<Op, T, V, false>,
+                exclusive: avx2::scan::<Op, T, V, true>,
+                fold: avx2::fold::<Op, T, V>,
+            });
+        }
+        None
+    }
+
+    /// Scans a range, after `before.with_before`; `before.alone` is the identity.
+    ///
+    /// # Safety
+    ///
+    /// The places are valid for reads and writes, and nobody else touches them.
+    pub(super) unsafe fn scan<const EXCLUSIVE: bool>(
+        &self,
+        op: &Op,
+        places: Places<Op>,
+        before: &Sums<Op::State>,
+    ) -> Sums<Op::State> {
+        let scan = if EXCLUSIVE { self.exclusive } else { self.inclusive };
+        // SAFETY: the machine has the registers, or there would be no `self`; the caller vouches for the places.
+        unsafe { scan(op, places, before) }
+    }
+
+    /// Folds a range, after `before.with_before`; `before.alone` is the identity. The result is bit for bit `with_before` of
+    /// the scan, and `alone` of it where the identity stands before it.
+    ///
+    /// # Safety
+    ///
+    /// The places are valid for reads, and nobody writes there.
+    pub(super) unsafe fn fold(&self, op: &Op, places: Places<Op>, before: &Sums<Op::State>) -> Op::State {
+        // SAFETY: as above.
+        unsafe { (self.fold)(op, places, before) }
+    }
+}

@@ -1,0 +1,336 @@
+//! Registers of AVX2: 32 bytes in two halves, through whose middle few instructions reach.
+//!
+//! Everything here needs a machine with AVX2. The functions are inlined into [`scan`] and [`fold`], which say so to the
+//! compiler, and which are only called where the machine has been asked.
+
+use std::{arch::x86_64::*, mem::transmute_copy};
+
+use super::{Add, And, ExclusiveOr, Larger, Multiply, Or, Places, Smaller, Sums};
+use crate::ScanOp;
+
+/// Bytes of a register.
+const REGISTER_BYTES: usize = 32;
+
+/// A type of which a register holds several.
+#[allow(clippy::missing_safety_doc, reason = "all need AVX2, as the module says")]
+pub trait Lane: Copy {
+    /// Whether folding in any order gives the same bits.
+    const ANY_ORDER: bool;
+    /// The sum of each lane.
+    unsafe fn add(a: __m256i, b: __m256i) -> __m256i;
+    /// The product of each lane.
+    unsafe fn multiply(a: __m256i, b: __m256i) -> __m256i;
+    /// The larger of each lane.
+    unsafe fn larger(a: __m256i, b: __m256i) -> __m256i;
+    /// The smaller of each lane.
+    unsafe fn smaller(a: __m256i, b: __m256i) -> __m256i;
+}
+
+/// What is applied to all lanes of two registers.
+#[allow(clippy::missing_safety_doc, reason = "all need AVX2, as the module says")]
+pub trait Apply: 'static {
+    /// Applies it, lanes of `a` on the left.
+    unsafe fn apply<T: Lane>(a: __m256i, b: __m256i) -> __m256i;
+}
+
+macro_rules! applies {
+    ($($name:ident: $function:expr;)*) => {$(
+        impl Apply for $name {
+            #[inline(always)]
+            unsafe fn apply<T: Lane>(a: __m256i, b: __m256i) -> __m256i {
+                // SAFETY: the machine has AVX2.
+                unsafe { $function(a, b) }
+            }
+        }
+    )*};
+}
+
+applies! {
+    Add: T::add;
+    Multiply: T::multiply;
+    Larger: T::larger;
+    Smaller: T::smaller;
+    And: _mm256_and_si256;
+    Or: _mm256_or_si256;
+    ExclusiveOr: _mm256_xor_si256;
+}
+
+macro_rules! lanes {
+    ($($ty:ident: $any_order:literal, $add:expr, $multiply:expr, $larger:expr, $smaller:expr;)*) => {$(
+        impl Lane for $ty {
+            const ANY_ORDER: bool = $any_order;
+            #[inline(always)]
+            unsafe fn add(a: __m256i, b: __m256i) -> __m256i {
+                // SAFETY: the machine has AVX2.
+                unsafe { $add(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn multiply(a: __m256i, b: __m256i) -> __m256i {
+                // SAFETY: the machine has AVX2.
+                unsafe { $multiply(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn larger(a: __m256i, b: __m256i) -> __m256i {
+                // SAFETY: the machine has AVX2.
+                unsafe { $larger(a, b) }
+            }
+            #[inline(always)]
+            unsafe fn smaller(a: __m256i, b: __m256i) -> __m256i {
+                // SAFETY: the machine has AVX2.
+                unsafe { $smaller(a, b) }
+            }
+        }
+    )*};
+}
+
+lanes! {
+    i8: true, _mm256_add_epi8, multiply_8, _mm256_max_epi8, _mm256_min_epi8;
+    u8: true, _mm256_add_epi8, multiply_8, _mm256_max_epu8, _mm256_min_epu8;
+    bool: true, _mm256_and_si256, _mm256_and_si256, _mm256_or_si256, _mm256_and_si256;
+    i16: true, _mm256_add_epi16, _mm256_mullo_epi16, _mm256_max_epi16, _mm256_min_epi16;
+    u16: true, _mm256_add_epi16, _mm256_mullo_epi16, _mm256_max_epu16, _mm256_min_epu16;
+    i32: true, _mm256_add_epi32, _mm256_mullo_epi32, _mm256_max_epi32, _mm256_min_epi32;
+    u32: true, _mm256_add_epi32, _mm256_mullo_epi32, _mm256_max_epu32, _mm256_min_epu32;
+    i64: true, _mm256_add_epi64, multiply_64, larger_i64, smaller_i64;
+    u64: true, _mm256_add_epi64, multiply_64, larger_u64, smaller_u64;
+    isize: true, _mm256_add_epi64, multiply_64, larger_i64, smaller_i64;
+    usize: true, _mm256_add_epi64, multiply_64, larger_u64, smaller_u64;
+    f32: false, add_f32, multiply_f32, larger_f32, smaller_f32;
+    f64: false, add_f64, multiply_f64, larger_f64, smaller_f64;
+}
+
+/// Where AVX2 has no instruction of the name for these lanes.
+macro_rules! made_of_several {
+    ($($name:ident($a:ident, $b:ident): $body:block)*) => {$(
+        #[inline(always)]
+        unsafe fn $name($a: __m256i, $b: __m256i) -> __m256i {
+            // SAFETY: the machine has AVX2.
+            unsafe { $body }
+        }
+    )*};
+}
+
+made_of_several! {
+    multiply_8(a, b): {
+        let even = _mm256_mullo_epi16(a, b);
+        let odd = _mm256_mullo_epi16(_mm256_srli_epi16::<8>(a), _mm256_srli_epi16::<8>(b));
+        _mm256_blendv_epi8(_mm256_slli_epi16::<8>(odd), even, _mm256_set1_epi16(0x00ff))
+    }
+    multiply_64(a, b): {
+        let (a_high, b_high) = (_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+        let middle = _mm256_add_epi64(_mm256_mul_epu32(a_high, b), _mm256_mul_epu32(a, b_high));
+        _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64::<32>(middle))
+    }
+    larger_i64(a, b): { _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b)) }
+    smaller_i64(a, b): { _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b)) }
+    // With the highest bit turned over, the order of unsigned numbers is that of signed ones.
+    larger_u64(a, b): {
+        let high = _mm256_set1_epi64x(i64::MIN);
+        _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(_mm256_xor_si256(a, high), _mm256_xor_si256(b, high)))
+    }
+    smaller_u64(a, b): {
+        let high = _mm256_set1_epi64x(i64::MIN);
+        _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(_mm256_xor_si256(a, high), _mm256_xor_si256(b, high)))
+    }
+    add_f32(a, b): { _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+    add_f64(a, b): { _mm256_castpd_si256(_mm256_add_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b))) }
+    multiply_f32(a, b): { _mm256_castps_si256(_mm256_mul_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
+    multiply_f64(a, b): { _mm256_castpd_si256(_mm256_mul_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b))) }
+    // As the bodies of `ops::Max` and `ops::Min`, which differ from the instructions of these names where there are NaNs and zeros.
+    larger_f32(a, b): { chosen_f32::<_CMP_GE_OQ>(a, b) }
+    smaller_f32(a, b): { chosen_f32::<_CMP_LE_OQ>(a, b) }
+    larger_f64(a, b): { chosen_f64::<_CMP_GE_OQ>(a, b) }
+    smaller_f64(a, b): { chosen_f64::<_CMP_LE_OQ>(a, b) }
+}
+
+/// `a` where the comparison holds, and where `a` is NaN; else `b`.
+#[inline(always)]
+unsafe fn chosen_f32<const COMPARISON: i32>(a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+        let takes_a = _mm256_or_ps(_mm256_cmp_ps::<COMPARISON>(a, b), _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a));
+        _mm256_castps_si256(_mm256_blendv_ps(b, a, takes_a))
+    }
+}
+
+/// `a` where the comparison holds, and where `a` is NaN; else `b`.
+#[inline(always)]
+unsafe fn chosen_f64<const COMPARISON: i32>(a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        let (a, b) = (_mm256_castsi256_pd(a), _mm256_castsi256_pd(b));
+        let takes_a = _mm256_or_pd(_mm256_cmp_pd::<COMPARISON>(a, b), _mm256_cmp_pd::<_CMP_UNORD_Q>(a, a));
+        _mm256_castpd_si256(_mm256_blendv_pd(b, a, takes_a))
+    }
+}
+
+/// Scans places, after `before.with_before`; `before.alone` is the identity.
+///
+/// # Safety
+///
+/// The machine has AVX2. The places are valid for reads and writes, and nobody else touches them.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn scan<Op, T, V, const EXCLUSIVE: bool>(op: &Op, places: Places<Op>, before: &Sums<T>) -> Sums<T>
+where
+    Op: ScanOp<Input = T, State = T, Output = T>,
+    T: Lane,
+    V: Apply,
+{
+    let Places { input, output, len } = places;
+    let width = REGISTER_BYTES / size_of::<T>();
+    // SAFETY: the indices are in bounds, and what is written has been read. The lanes are values of T, moved or made as the
+    // operator makes them.
+    unsafe {
+        let fill = spread(before.alone);
+        let (mut with_before, mut alone) = (spread(before.with_before), fill);
+        let mut index = 0;
+        while len - index >= width {
+            let block = prefixes::<T, V>(_mm256_loadu_si256(input.add(index).cast()), fill);
+            let covered = if EXCLUSIVE { up_by_one::<T>(block, fill) } else { block };
+            _mm256_storeu_si256(output.add(index).cast(), V::apply::<T>(with_before, covered));
+            let last = spread_last::<T>(block);
+            with_before = V::apply::<T>(with_before, last);
+            alone = V::apply::<T>(alone, last);
+            index += width;
+        }
+        let mut sums = Sums { with_before: first::<T>(with_before), alone: first::<T>(alone) };
+        while index < len {
+            let next = op.lift(input.add(index).read());
+            let with_this = op.combine(sums.with_before, next);
+            output.add(index).write(op.project(if EXCLUSIVE { sums.with_before } else { with_this }));
+            sums = Sums { with_before: with_this, alone: op.combine(sums.alone, next) };
+            index += 1;
+        }
+        sums
+    }
+}
+
+/// Folds places, after `before.with_before`; `before.alone` is the identity.
+///
+/// # Safety
+///
+/// The machine has AVX2. The places are valid for reads, and nobody writes there.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn fold<Op, T, V>(op: &Op, places: Places<Op>, before: &Sums<T>) -> T
+where
+    Op: ScanOp<Input = T, State = T, Output = T>,
+    T: Lane,
+    V: Apply,
+{
+    let Places { input, len, .. } = places;
+    let width = REGISTER_BYTES / size_of::<T>();
+    // SAFETY: as for `scan`.
+    unsafe {
+        let fill = spread(before.alone);
+        let load = |index: usize| _mm256_loadu_si256(input.add(index).cast());
+        let mut sum = spread(before.with_before);
+        let mut index = 0;
+        if T::ANY_ORDER {
+            // Lane by lane, several registers at once, and across the lanes at the end.
+            let mut lanes = [fill; 4];
+            while len - index >= 4 * width {
+                for (offset, lanes) in lanes.iter_mut().enumerate() {
+                    *lanes = V::apply::<T>(*lanes, load(index + offset * width));
+                }
+                index += 4 * width;
+            }
+            for lanes in lanes {
+                sum = V::apply::<T>(sum, spread_last::<T>(prefixes::<T, V>(lanes, fill)));
+            }
+        }
+        while len - index >= width {
+            sum = V::apply::<T>(sum, spread_last::<T>(prefixes::<T, V>(load(index), fill)));
+            index += width;
+        }
+        let mut sum = first::<T>(sum);
+        while index < len {
+            sum = op.combine(sum, op.lift(input.add(index).read()));
+            index += 1;
+        }
+        sum
+    }
+}
+
+/// The inclusive scan of a block: of each half by doubling, then of the halves.
+#[inline(always)]
+unsafe fn prefixes<T: Lane, V: Apply>(mut block: __m256i, fill: __m256i) -> __m256i {
+    let lane = size_of::<T>();
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        if lane <= 1 {
+            block = V::apply::<T>(_mm256_alignr_epi8::<15>(block, fill), block);
+        }
+        if lane <= 2 {
+            block = V::apply::<T>(_mm256_alignr_epi8::<14>(block, fill), block);
+        }
+        if lane <= 4 {
+            block = V::apply::<T>(_mm256_alignr_epi8::<12>(block, fill), block);
+        }
+        block = V::apply::<T>(_mm256_alignr_epi8::<8>(block, fill), block);
+        // The last of the lower half before all of the upper one, and nothing before the lower one.
+        let below = _mm256_permute2x128_si256::<0x02>(last_of_halves::<T>(block), fill);
+        V::apply::<T>(below, block)
+    }
+}
+
+/// Moves everything up by a lane, through the middle; the first lane is of `fill`.
+#[inline(always)]
+unsafe fn up_by_one<T: Lane>(block: __m256i, fill: __m256i) -> __m256i {
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        // What comes from below: `fill` into the lower half, the lower half into the upper.
+        let below = _mm256_permute2x128_si256::<0x02>(block, fill);
+        match size_of::<T>() {
+            1 => _mm256_alignr_epi8::<15>(block, below),
+            2 => _mm256_alignr_epi8::<14>(block, below),
+            4 => _mm256_alignr_epi8::<12>(block, below),
+            _ => _mm256_alignr_epi8::<8>(block, below),
+        }
+    }
+}
+
+/// The last lane of each half, on all lanes of the half.
+#[inline(always)]
+unsafe fn last_of_halves<T: Lane>(block: __m256i) -> __m256i {
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        match size_of::<T>() {
+            1 => _mm256_shuffle_epi8(block, _mm256_set1_epi8(15)),
+            2 => _mm256_shuffle_epi8(block, _mm256_set1_epi16(0x0f0e)),
+            4 => _mm256_shuffle_epi32::<0b11_11_11_11>(block),
+            _ => _mm256_shuffle_epi32::<0b11_10_11_10>(block),
+        }
+    }
+}
+
+/// The last lane, on all lanes.
+#[inline(always)]
+unsafe fn spread_last<T: Lane>(block: __m256i) -> __m256i {
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        let last = last_of_halves::<T>(block);
+        _mm256_permute2x128_si256::<0x11>(last, last)
+    }
+}
+
+/// A value on all lanes.
+#[inline(always)]
+unsafe fn spread<T: Lane>(value: T) -> __m256i {
+    // SAFETY: the machine has AVX2, and each arm reads as many bytes as a T has.
+    unsafe {
+        match size_of::<T>() {
+            1 => _mm256_set1_epi8(transmute_copy(&value)),
+            2 => _mm256_set1_epi16(transmute_copy(&value)),
+            4 => _mm256_set1_epi32(transmute_copy(&value)),
+            _ => _mm256_set1_epi64x(transmute_copy(&value)),
+        }
+    }
+}
+
+/// The first lane.
+#[inline(always)]
+unsafe fn first<T: Lane>(block: __m256i) -> T {
+    // SAFETY: the lanes are values of T.
+    unsafe { transmute_copy(&block) }
+}

@@ -1,0 +1,372 @@
+//! The loops over a range: what one thread does.
+//!
+//! | | first chunk | others |
+//! |---|---|---|
+//! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same |
+//! | states without floats | `(before ∘ x) ∘ …`, as one writes it by hand | the same |
+//! | states with floats, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` |
+//! | states with floats, large | as one writes it by hand | as by hand, with the chunk's own sum beside it |
+//!
+//! What stands after a chunk is `before ∘ chunk`, the chunk folded by blocks, however the chunk was done: so the grouping of
+//! floats depends on nothing but the position.
+
+use std::ops::Range;
+
+use scan_codegen::{ElementKind, ElementType, Primitive};
+
+use super::{
+    Buffers,
+    lanes::{Places, Sums, Vectorized},
+};
+use crate::{ScanElement, ScanOp};
+
+/// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning.
+pub(super) const CHUNK_BYTES: usize = 1 << 16;
+
+/// Elements of a block. The blocks of a chunk do not wait for each other's sums, so that the processor has several under way.
+const BLOCK: usize = 16;
+
+/// States up to this many bytes are scanned by blocks, which takes two applications an element. The chain of sums that it
+/// breaks up costs more, where a state stays in registers.
+const SMALL_BYTES: usize = 16;
+
+/// Below so many elements, setting up registers costs more than the plain loop. Of large ones a register holds few.
+const fn least_vector<Op: ScanOp>() -> usize {
+    if size_of::<Op::State>() <= 4 { 64 } else { 192 }
+}
+
+/// Elements of a chunk: always the same for an operator, so that the result does not depend on the number of threads.
+pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
+    const fn max(a: usize, b: usize) -> usize {
+        if a > b { a } else { b }
+    }
+    let bytes = max(max(size_of::<Op::Input>(), size_of::<Op::Output>()), max(size_of::<Op::State>(), 1));
+    // Whole blocks and whole words of head bits.
+    max(CHUNK_BYTES / bytes, 64).next_multiple_of(64)
+}
+
+/// What ranges are scanned with.
+pub(super) struct Loops<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
+    pub(super) op: &'a Op,
+    pub(super) buffers: &'a Buffers<'b, Op::Input, Op::Output>,
+    pub(super) identity: Option<Op::State>,
+    /// Whether any grouping gives the same bits.
+    exact: bool,
+    /// The loops over vector registers, and the identity.
+    vectorized: Option<(Vectorized<Op>, Op::State)>,
+}
+
+impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
+    #[inline]
+    pub(super) fn new(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        // Of a single chunk nothing else is asked. To look would allocate.
+        let exact = buffers.len() <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
+        let identity = op.identity();
+        let long = buffers.len() >= least_vector::<Op>();
+        let vectorized = if long { op.vectorized().zip(identity) } else { None };
+        Loops { op, buffers, identity, exact, vectorized }
+    }
+
+    /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
+    pub(super) fn at_once(&self, threads: usize) -> bool {
+        // A fold by registers takes a small part of the time of its scan, and the more threads there are, the more of them
+        // wait for a scan.
+        threads <= 4 || self.vectorized.is_none()
+    }
+
+    /// The loops over vector registers, where there are some and the range is worth it.
+    #[inline(always)]
+    fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State)> {
+        match &self.vectorized {
+            Some((vectorized, identity)) if range.len() >= least_vector::<Op>() => Some((vectorized, *identity)),
+            _ => None,
+        }
+    }
+
+    /// Whether the operator is one of those that are total and cost next to nothing.
+    #[inline(always)]
+    pub(super) fn is_cheap(&self) -> bool {
+        self.vectorized.is_some()
+    }
+
+    /// # Safety
+    ///
+    /// The range is in bounds.
+    unsafe fn places(&self, range: &Range<usize>) -> Places<Op> {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            Places {
+                input: self.buffers.input_at(range.start),
+                output: self.buffers.output_at(range.start),
+                len: range.len(),
+            }
+        }
+    }
+
+    /// Folds a range that does not begin at 0; `None` of nothing.
+    ///
+    /// # Safety
+    ///
+    /// The range is in bounds, and nobody writes there.
+    pub(super) unsafe fn fold(&self, range: Range<usize>) -> Option<Op::State> {
+        if range.is_empty() {
+            return None;
+        }
+        if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+            let nothing = Sums { with_before: identity, alone: identity };
+            // SAFETY: the caller vouches for the range.
+            return Some(unsafe { vectorized.fold(self.op, self.places(&range), &nothing) });
+        }
+        let mut sum = None;
+        for start in range.clone().step_by(BLOCK) {
+            // SAFETY: the caller vouches for the range, in which the block is.
+            let block =
+                unsafe { self.fold_by_hand(start + 1..range.end.min(start + BLOCK), self.at_hand().read(start)) };
+            sum = Some(self.extend(sum, block));
+        }
+        sum
+    }
+
+    /// Folds a range that begins at 0 into what stands before it: the same, bit for bit, as [`step`](Loops::step).
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`](Loops::fold).
+    #[inline]
+    pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+                let before = Sums { with_before: before.unwrap_or(identity), alone: identity };
+                return Some(vectorized.fold(self.op, self.places(&range), &before));
+            }
+            let Some(first) = range.next() else { return before };
+            Some(self.fold_by_hand(range, self.extend(before, self.at_hand().read(first))))
+        }
+    }
+
+    /// Folds a range into what stands before it, element by element.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`](Loops::fold).
+    #[inline(always)]
+    pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
+        let at = self.at_hand();
+        // SAFETY: the caller vouches for the range.
+        range.fold(before, |sum, index| self.op.combine(sum, unsafe { at.read(index) }))
+    }
+
+    /// Folds a range into what stands before it in the same chunk: the same, bit for bit, as [`step_on`](Loops::step_on).
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`](Loops::fold).
+    pub(super) unsafe fn fold_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match self.vectorized {
+                Some(_) => self.fold(range).map_or(before, |sum| self.op.combine(before, sum)),
+                None => self.fold_by_hand(range, before),
+            }
+        }
+    }
+
+    /// Scans a range that does not begin at 0, with what stands before it in the same chunk, and gives what stands after it.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
+    pub(super) unsafe fn step_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
+        // SAFETY: the caller vouches for the range.
+        let after = unsafe {
+            match self.vectorized {
+                Some(_) => self.step(range, Some(before)),
+                None => self.scan_by_hand(range, Some(before)),
+            }
+        };
+        after.unwrap_or(before)
+    }
+
+    /// Scans a range and gives what stands after it.
+    ///
+    /// # Safety
+    ///
+    /// The range is in bounds, and no other thread touches it.
+    #[inline]
+    pub(super) unsafe fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        let first = range.start == 0;
+        // SAFETY: the caller vouches for the range, here and below.
+        unsafe {
+            if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+                let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
+                let sums = vectorized.scan::<EXCLUSIVE>(self.op, self.places(&range), &from);
+                return match before {
+                    Some(before) if !first => Some(self.op.combine(before, sums.alone)),
+                    _ => Some(sums.with_before),
+                };
+            }
+            match before {
+                Some(before) if !first && !self.exact => {
+                    let alone = if size_of::<Op::State>() <= SMALL_BYTES {
+                        self.scan_by_blocks(range, before)
+                    } else {
+                        self.scan_with_sum(range, before)
+                    };
+                    Some(alone.map_or(before, |alone| self.op.combine(before, alone)))
+                }
+                _ => self.scan_by_hand(range, before),
+            }
+        }
+    }
+
+    /// Scans a range that does not begin at 0; writes the same as [`step`](Loops::step).
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
+    pub(super) unsafe fn finish(&self, range: Range<usize>, before: Option<Op::State>) {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            if size_of::<Op::State>() <= SMALL_BYTES || self.exact || self.vectorized.is_some() {
+                self.step(range, before);
+            } else {
+                self.scan_by_hand(range, before);
+            }
+        }
+    }
+
+    /// The loop that one writes by hand.
+    #[inline(always)]
+    unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        let Some(first) = range.next() else { return before };
+        let at = self.at_hand();
+        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+        unsafe {
+            let next = at.read(first);
+            // The first element comes by itself, so that there is no question in the loop.
+            let mut sum = self.extend(before, next);
+            if !EXCLUSIVE {
+                at.write(first, sum);
+            } else if let Some(before) = before.or(self.identity) {
+                at.write(first, before);
+            }
+            for index in range {
+                let next = at.read(index);
+                if EXCLUSIVE {
+                    at.write(index, sum);
+                    sum = self.op.combine(sum, next);
+                } else {
+                    sum = self.op.combine(sum, next);
+                    at.write(index, sum);
+                }
+            }
+            Some(sum)
+        }
+    }
+
+    /// Scans by blocks, each by itself and then put after what stands before it; gives the range's own sum.
+    #[inline(always)]
+    unsafe fn scan_by_blocks(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+        let at = self.at_hand();
+        let (mut with_before, mut alone) = (before, None);
+        for start in range.clone().step_by(BLOCK) {
+            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+            unsafe {
+                let mut block = at.read(start);
+                at.write(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
+                for index in start + 1..range.end.min(start + BLOCK) {
+                    let next = at.read(index);
+                    if EXCLUSIVE {
+                        at.write(index, self.op.combine(with_before, block));
+                        block = self.op.combine(block, next);
+                    } else {
+                        block = self.op.combine(block, next);
+                        at.write(index, self.op.combine(with_before, block));
+                    }
+                }
+                with_before = self.op.combine(with_before, block);
+                alone = Some(self.extend(alone, block));
+            }
+        }
+        alone
+    }
+
+    /// The loop that one writes by hand, with the range's own sum beside it.
+    #[inline(always)]
+    unsafe fn scan_with_sum(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+        let at = self.at_hand();
+        let (mut with_before, mut alone) = (before, None);
+        for start in range.clone().step_by(BLOCK) {
+            let mut block = None;
+            for index in start..range.end.min(start + BLOCK) {
+                // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is
+                // written.
+                unsafe {
+                    let next = at.read(index);
+                    let with_this = self.op.combine(with_before, next);
+                    at.write(index, if EXCLUSIVE { with_before } else { with_this });
+                    with_before = with_this;
+                    block = Some(self.extend(block, next));
+                }
+            }
+            alone = block.map(|block| self.extend(alone, block)).or(alone);
+        }
+        alone
+    }
+
+    #[inline(always)]
+    pub(super) fn extend(&self, sum: Option<Op::State>, next: Op::State) -> Op::State {
+        match sum {
+            Some(sum) => self.op.combine(sum, next),
+            None => next,
+        }
+    }
+
+    /// What the loops read and write by. A copy, since the compiler must take anything behind a reference for changed by what
+    /// the loop writes.
+    #[inline(always)]
+    pub(super) fn at_hand(&self) -> AtHand<'_, Op> {
+        // SAFETY: index 0 is in bounds or one past the end.
+        unsafe { AtHand { op: self.op, input: self.buffers.input_at(0), output: self.buffers.output_at(0) } }
+    }
+}
+
+/// An operator and where its inputs and outputs are.
+pub(super) struct AtHand<'a, Op: ScanOp> {
+    op: &'a Op,
+    input: *const Op::Input,
+    output: *mut Op::Output,
+}
+
+impl<Op: ScanOp> AtHand<'_, Op> {
+    /// # Safety
+    ///
+    /// The index is in bounds, and no other thread writes there.
+    #[inline(always)]
+    pub(super) unsafe fn read(&self, index: usize) -> Op::State {
+        // SAFETY: the caller vouches for the index.
+        self.op.lift(unsafe { self.input.add(index).read() })
+    }
+
+    /// # Safety
+    ///
+    /// The index is in bounds, and no other thread touches it.
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, index: usize, state: Op::State) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.output.add(index).write(self.op.project(state)) }
+    }
+}
+
+/// Whether there is a float in it: then the grouping shows in the bits.
+fn has_floats(ty: &ElementType) -> bool {
+    match &ty.kind {
+        ElementKind::Primitive(primitive) => {
+            matches!(primitive, Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64)
+        }
+        ElementKind::Struct(fields) => fields.iter().any(|field| has_floats(&field.ty)),
+        ElementKind::Array { item, .. } => has_floats(item),
+        _ => false,
+    }
+}

@@ -1,0 +1,466 @@
+//! Every loop beside the one that stands in a textbook, bit for bit, at the edges of registers, blocks, groups and chunks.
+//!
+//! In these tests helpers are called for whatever the rest would take, so that several threads work wherever there are
+//! several chunks.
+
+use std::sync::{
+    LazyLock,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::loops::chunk_length;
+use crate::{__private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
+
+/// Threads in several numbers, one among them.
+static POOLS: LazyLock<Vec<ThreadPool>> =
+    LazyLock::new(|| [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()).into());
+
+fn random(index: u64) -> u64 {
+    let z = index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) ^ (z >> 31)
+}
+
+fn bits<T: ScanElement>(values: &[T]) -> Vec<u8> {
+    assert_eq!(T::layout().padding(), 0);
+    // SAFETY: without padding, every byte of the values is initialised.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }.to_vec()
+}
+
+/// The textbook, with a head wherever `begins` says so.
+fn by_hand<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial: Option<Op::State>,
+    x: &[Op::Input],
+    begins: &[bool],
+) -> Vec<Op::Output> {
+    let mut sum = initial;
+    let mut output = Vec::new();
+    for (&x, &begins) in x.iter().zip(begins) {
+        if begins {
+            sum = initial;
+        }
+        let next = op.lift(x);
+        let with_this = sum.map_or(next, |sum| op.combine(sum, next));
+        let before = sum.or_else(|| op.identity());
+        output.push(op.project(if kind == ScanKind::Inclusive { with_this } else { before.unwrap() }));
+        sum = Some(with_this);
+    }
+    output
+}
+
+const KINDS: [ScanKind; 2] = [ScanKind::Inclusive, ScanKind::Exclusive];
+
+fn scan_of<'s, Op: ScanOp>(scanner: &'s Scanner, op: Op, kind: ScanKind, initial: Option<Op::State>) -> Scan<'s, Op> {
+    let scan = scanner.scan(op);
+    let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
+    if let Some(value) = initial { scan.init(value) } else { scan }
+}
+
+/// Lengths at which something changes.
+fn edges<Op: ScanOp>() -> Vec<usize> {
+    let chunk = chunk_length::<Op>();
+    let mut lengths: Vec<usize> = (0..10).chain([31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 300]).collect();
+    for chunks in [1, 3] {
+        lengths.extend([chunks * chunk - 1, chunks * chunk, chunks * chunk + 1]);
+    }
+    lengths
+}
+
+/// Compares scans, in place and not, totals, reductions, with each number of threads. Any grouping must give the same bits.
+fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: Op::State) {
+    let longest = edges::<Op>().into_iter().max().unwrap();
+    let x: Vec<Op::Input> = (0..longest as u64).map(input).collect();
+    let no_heads = vec![false; longest];
+    for (kind, initial) in KINDS.into_iter().flat_map(|kind| [(kind, None), (kind, Some(initial))]) {
+        if kind == ScanKind::Exclusive && initial.is_none() && op.identity().is_none() {
+            continue;
+        }
+        let expected = by_hand(&op, kind, initial, &x, &no_heads);
+        let scanner = Scanner::cpu();
+        let scan = scan_of(&scanner, op.clone(), kind, initial);
+        for (turn, len) in edges::<Op>().into_iter().enumerate() {
+            let pool = &POOLS[turn % POOLS.len()];
+            let what = format!("{} {kind:?}, {len} elements, {turn}", op.source().name);
+            let x = &x[..len];
+            let (result, total) = pool.install(|| scan.run_with_total(x)).unwrap();
+            assert!(bits(&result) == bits(&expected[..len]), "{what}");
+            let sums = x.iter().map(|&x| op.lift(x));
+            let sum = initial.into_iter().chain(sums).reduce(|a, b| op.combine(a, b));
+            assert_eq!(total.map(|total| bytes_of(&total)), sum.map(|sum| bytes_of(&sum)), "{what}");
+            let mut reduce = scanner.reduce(op.clone());
+            reduce.initial_value = initial;
+            if let Some(sum) = sum.or_else(|| op.identity()) {
+                let reduced = pool.install(|| reduce.run(x)).unwrap();
+                assert_eq!(bytes_of(&reduced), bytes_of(&op.project(sum)), "{what}");
+            }
+        }
+    }
+}
+
+/// As [`check`], in place, and restarting in every way that tells where.
+fn check_segments<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
+where
+    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+{
+    let chunk = chunk_length::<Op>();
+    let scanner = Scanner::cpu();
+    let mut turn = 0_u64;
+    for len in [0, 1, 2, 63, 64, 65, 200, chunk - 1, chunk, chunk + 1, 4 * chunk + 65] {
+        let x: Vec<T> = (0..len as u64).map(&input).collect();
+        // None; all; a few in every group; about one in every third chunk; at the edges of groups.
+        for pattern in 0..5 {
+            let begins: Vec<bool> = (0..len as u64)
+                .map(|i| match pattern {
+                    0 => false,
+                    1 => true,
+                    2 => random(i).is_multiple_of(9),
+                    3 => random(i).is_multiple_of(3 * chunk as u64),
+                    _ => matches!(i % 640, 0 | 63),
+                })
+                .collect();
+            let flags: Vec<u8> = (0..).zip(&begins).map(|(i, &begins)| u8::from(begins) << (random(i) % 8)).collect();
+            let words = begins.chunks(32).map(|word| (0..).zip(word).map(|(i, &bit)| u32::from(bit) << i).sum());
+            let words: Vec<u32> = words.collect();
+            let mut number = 0_u32;
+            let keys = begins.iter().map(|&begins| {
+                number += u32::from(begins);
+                [number as u8, 1, (number >> 8) as u8]
+            });
+            let keys: Vec<[u8; 3]> = keys.collect();
+            let wide: Vec<u64> = keys.iter().map(|key| u64::from(key[0]) << 40 | u64::from(key[2])).collect();
+            let offsets: Vec<u32> = (0..).zip(&begins).filter(|(_, begins)| **begins).map(|(i, _)| i).collect();
+            for kind in KINDS {
+                turn += 1;
+                let initial = (turn.is_multiple_of(3) || op.identity().is_none()).then_some(initial);
+                let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
+                let scan = || scan_of(&scanner, op.clone(), kind, initial);
+                let result = POOLS[turn as usize % POOLS.len()].install(|| {
+                    let mut buffer = x.clone();
+                    match turn % 6 {
+                        0 => scan().by_flags(&flags).run_in_place(&mut buffer),
+                        1 => scan().by_flags(&begins).run_into(&x, &mut buffer),
+                        2 => scan().by_bits(&words).run_in_place(&mut buffer),
+                        3 => scan().by_keys(&keys).run_into(&x, &mut buffer),
+                        4 => scan().by_keys(&wide).run_in_place(&mut buffer),
+                        _ => scan().by_offsets(&offsets).run_in_place(&mut buffer),
+                    }
+                    .unwrap();
+                    buffer
+                });
+                assert!(bits(&result) == expected, "{} {kind:?} {len} {pattern} {turn}", op.source().name);
+            }
+        }
+    }
+}
+
+macro_rules! ready_integers {
+    ($($test:ident: $ty:ident;)*) => {$(
+        #[test]
+        fn $test() {
+            let input = |i: u64| random(i) as $ty;
+            check(ops::sum::<$ty>(), input, 77);
+            check(ops::product::<$ty>(), |i| random(i) as $ty | 1, 5);
+            check(ops::max::<$ty>(), input, $ty::MAX / 2);
+            check(ops::min::<$ty>(), input, $ty::MAX / 2);
+            check(ops::bit_xor::<$ty>(), input, 77);
+            // Results that do not settle at once.
+            check(ops::bit_and::<$ty>(), |i| !(1 as $ty).rotate_left((random(i) % 4096) as u32).min(2), 7);
+            check(ops::bit_or::<$ty>(), |i| if i.is_multiple_of(999) { input(i) } else { 0 }, 8);
+        }
+    )*};
+}
+
+ready_integers! {
+    ready_i8: i8;
+    ready_u8: u8;
+    ready_i16: i16;
+    ready_u16: u16;
+    ready_i32: i32;
+    ready_u32: u32;
+    ready_i64: i64;
+    ready_u64: u64;
+}
+
+#[test]
+fn ready_others() {
+    check(ops::all(), |i| i % 12_345 != 12_344, true);
+    check(ops::any(), |i| i % 12_345 == 12_344, false);
+    check(ops::bit_xor::<bool>(), |i| random(i).is_multiple_of(2), true);
+    check(ops::bit_and::<bool>(), |i| i % 12_345 != 12_344, true);
+    check(ops::bit_or::<bool>(), |i| i % 12_345 == 12_344, false);
+    check(ops::sum::<usize>(), |i| random(i) as usize, 7);
+    check(ops::max::<isize>(), |i| random(i) as isize, 7);
+    check(ops::sum::<i128>(), |i| i128::from(random(i)) << 32, 7);
+}
+
+/// Sums of few digits, products of signs, and for extrema everything: zeros of both signs, infinities, NaNs of many kinds.
+#[test]
+fn ready_floats() {
+    check(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
+    check(ops::sum::<f64>(), |i| (random(i) % 9) as f64 - 4.0, 0.5);
+    check(ops::product::<f32>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
+    check(ops::product::<f64>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
+    check(ops::max::<f32>(), |i| random(i) as u32 as f32, -0.0);
+    check(ops::min::<f64>(), |i| random(i) as f64, 0.0);
+    // A NaN stays, so that there must be few.
+    for nans_in in [50, 100_000] {
+        let zeros = |i: u64| [0.0, -0.0, f64::NEG_INFINITY][(random(i) % 3) as usize];
+        let wild = |i: u64| {
+            if random(!i).is_multiple_of(nans_in) { f64::from_bits(random(i) | 0x7ff8 << 48) } else { zeros(i) }
+        };
+        let wild32 = |i: u64| {
+            if random(!i).is_multiple_of(nans_in) {
+                f32::from_bits(random(i) as u32 | 0x7fc0 << 16)
+            } else {
+                zeros(i) as f32
+            }
+        };
+        check(ops::max::<f64>(), wild, -1.0);
+        check(ops::min::<f64>(), wild, f64::INFINITY);
+        check(ops::max::<f32>(), wild32, -1.0);
+        check(ops::min::<f32>(), wild32, f32::INFINITY);
+    }
+}
+
+/// An affine map over the integers: not commutative.
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+struct Map<T> {
+    a: T,
+    b: T,
+}
+
+#[derive(Clone)]
+struct Whole;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Whole {
+    type Element = Map<u32>;
+    const IDENTITY: Map<u32> = Map { a: 1, b: 0 };
+    fn combine(f: Map<u32>, g: Map<u32>) -> Map<u32> {
+        Map { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+}
+
+/// The same over floats, of which each operation rounds.
+#[derive(Clone)]
+struct Rounded;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Rounded {
+    type Element = Map<f32>;
+    const IDENTITY: Map<f32> = Map { a: 1.0, b: 0.0 };
+    fn combine(f: Map<f32>, g: Map<f32>) -> Map<f32> {
+        Map { a: f.a * g.a, b: g.a * f.b + g.b }
+    }
+}
+
+/// Too large to be scanned by blocks.
+#[derive(Clone)]
+struct Long;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Long {
+    type Element = [f64; 5];
+    const IDENTITY: [f64; 5] = [0.0; 5];
+    fn combine(a: [f64; 5], b: [f64; 5]) -> [f64; 5] {
+        let mut sum = a;
+        for i in 0..5 {
+            sum[i] = a[i] + b[i];
+        }
+        sum
+    }
+}
+
+/// Three types; the last value of all that is not 0, without an identity.
+#[derive(Clone)]
+struct Last;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Last {
+    type Input = u8;
+    type State = u32;
+    type Output = i64;
+    fn lift(x: u8) -> u32 {
+        x as u32
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        if b != 0 { b } else { a }
+    }
+    fn project(x: u32) -> i64 {
+        -(x as i64)
+    }
+}
+
+/// Kinds of elements of every size.
+#[derive(Clone)]
+struct First<const N: usize>;
+
+#[scan_op(crate = crate)]
+impl<const N: usize> ScanOp for First<N> {
+    type Element = [u8; N];
+    fn combine(a: [u8; N], b: [u8; N]) -> [u8; N] {
+        if a[0] != 0 { a } else { b }
+    }
+}
+
+#[test]
+fn operators_of_users() {
+    check(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
+    let sign = |i: u64| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 };
+    check(Rounded, |i| Map { a: sign(i), b: (random(!i) % 3) as f32 }, Map { a: -1.0, b: 2.0 });
+    check(Long, |i| [(random(i) % 7) as f64; 5], [1.0, 2.0, 3.0, 4.0, 5.0]);
+    check(Last, |i| if random(i).is_multiple_of(100) { random(!i) as u8 } else { 0 }, 5);
+    check(First::<3>, |i| if i % 5000 == 77 { [1, 2, random(i) as u8] } else { [0; 3] }, [0; 3]);
+    check(First::<256>, |i| if i % 5000 == 77 { [random(i) as u8; 256] } else { [0; 256] }, [0; 256]);
+}
+
+#[test]
+fn segments() {
+    check_segments(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
+    check_segments(ops::sum::<u8>(), |i| random(i) as u8, 9);
+    check_segments(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
+    let sign = |i: u64| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 };
+    check_segments(Rounded, |i| Map { a: sign(i), b: (random(!i) % 3) as f32 }, Map { a: -1.0, b: 2.0 });
+    check_segments(Long, |i| [(random(i) % 7) as f64; 5], [1.0; 5]);
+    check_segments(First::<3>, |i| if i % 50 == 7 { [1, 2, random(i) as u8] } else { [0; 3] }, [0, 1, 2]);
+}
+
+/// Bits of a scan, of its total and of the reduction, which must not depend on threads nor on the run.
+fn always_the_same<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
+where
+    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+{
+    let chunk = chunk_length::<Op>();
+    let scanner = Scanner::cpu();
+    for len in [chunk + 1, 4 * chunk, 9 * chunk + 100] {
+        let x: Vec<T> = (0..len as u64).map(&input).collect();
+        let flags: Vec<bool> = (0..len as u64).map(|i| random(i).is_multiple_of(chunk as u64)).collect();
+        for initial in [None, Some(initial)] {
+            let scan = scan_of(&scanner, op.clone(), ScanKind::Inclusive, initial);
+            let mut expected = None;
+            for turn in 0..3 * POOLS.len() {
+                let found = POOLS[turn % POOLS.len()].install(|| {
+                    let (output, total) = scan.run_with_total(&x).unwrap();
+                    let mut reduce = scanner.reduce(op.clone());
+                    reduce.initial_value = initial;
+                    let sum = reduce.run(&x).unwrap();
+                    assert_eq!(bytes_of(&sum), bytes_of(&total.unwrap()), "a reduction is the scan's total");
+                    let segmented = scan.clone().by_flags(&flags).run(&x).unwrap();
+                    (bits(&output), bits(&segmented), bytes_of(&sum))
+                });
+                let expected = expected.get_or_insert_with(|| found.clone());
+                assert!(*expected == found, "{}, {len} elements, turn {turn}", op.source().name);
+            }
+        }
+    }
+}
+
+#[test]
+fn floats_are_the_same_with_any_number_of_threads() {
+    let unit = |i: u64| random(i) as f64 / u64::MAX as f64 - 0.5;
+    always_the_same(ops::sum::<f32>(), |i| unit(i) as f32, 1.0);
+    always_the_same(ops::sum::<f64>(), unit, 1.0);
+    always_the_same(ops::product::<f64>(), |i| 1.0 + unit(i) / 1e3, 3.0);
+    let map = |i: u64| Map { a: 1.0 + unit(i) as f32 / 1e4, b: unit(!i) as f32 };
+    always_the_same(Rounded, map, Map { a: 1.0, b: 0.1 });
+    always_the_same(Long, |i| [unit(i); 5], [0.1; 5]);
+    #[cfg(feature = "half")]
+    always_the_same(ops::sum::<half::bf16>(), |i| half::bf16::from_f64(unit(i)), half::bf16::ONE);
+}
+
+/// The first chunk is the loop that one writes by hand, rounding for rounding.
+#[test]
+fn short_scans_of_users_group_from_the_left() {
+    let x: Vec<Map<f32>> = (0..chunk_length::<Rounded>() as u64)
+        .map(|i| Map { a: 1.0 + random(i) as f32 / 1e24, b: random(!i) as f32 / 1e19 })
+        .collect();
+    let expected = by_hand(&Rounded, ScanKind::Inclusive, None, &x, &vec![false; x.len()]);
+    assert!(bits(&Scanner::cpu().scan(Rounded).run(&x).unwrap()) == bits(&expected));
+}
+
+/// Panics at the elements that say so.
+#[derive(Clone)]
+struct Fails;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Fails {
+    type Element = u32;
+    const IDENTITY: u32 = 0;
+    fn combine(a: u32, b: u32) -> u32 {
+        assert!(a != u32::MAX && b != u32::MAX, "unlucky");
+        if b != 0 { b } else { a }
+    }
+}
+
+#[test]
+fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
+    let chunk = chunk_length::<Fails>();
+    let scanner = Scanner::cpu();
+    let mut x = vec![1; 12 * chunk];
+    for turn in 0..120 {
+        let place = 1 + random(turn) as usize % (x.len() - 1);
+        x[place] = u32::MAX;
+        let error = POOLS[turn as usize % POOLS.len()].install(|| match turn % 3 {
+            0 => scanner.scan(Fails).run(&x).map(drop),
+            1 => scanner.reduce(Fails).run(&x).map(drop),
+            _ => scanner.scan(Fails).by_flags(&vec![false; x.len()]).run(&x).map(drop),
+        });
+        let Err(Error::OperatorPanicked { operator, message }) = error else { panic!("{error:?}") };
+        assert_eq!((operator.as_str(), message.as_str()), ("Fails", "unlucky"));
+        x[place] = 1;
+    }
+    assert_eq!(scanner.scan(Fails).run(&x).unwrap(), x, "what follows is not disturbed");
+}
+
+#[test]
+fn scans_inside_of_scans() {
+    // Each thread of a pool scans, and all of them call for help.
+    let x: Vec<u32> = (0..200_000).collect();
+    let expected = by_hand(&ops::sum::<u32>(), ScanKind::Inclusive, None, &x, &vec![false; x.len()]);
+    let done = AtomicUsize::new(0);
+    for pool in POOLS.iter() {
+        pool.broadcast(|_| {
+            for _ in 0..20 {
+                assert_eq!(Scanner::cpu().scan(ops::sum()).run(&x).unwrap(), expected);
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    }
+    assert_eq!(done.into_inner(), 20 * (1 + 2 + 3 + 8));
+}
+
+/// What [`surely_planned`](super::surely_planned) answers for the planner.
+#[test]
+fn the_planner_refuses_no_usual_scan() {
+    fn plans<const N: usize>() {
+        for kind in KINDS {
+            let scanner = Scanner::cpu();
+            let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
+            assert!(super::surely_planned(&First::<N>, false));
+            scan().plan().unwrap();
+            scan().by_flags::<u8>(&[]).plan().unwrap();
+            scan().by_bits(&[]).plan().unwrap();
+            scan().by_offsets::<u64>(&[]).plan().unwrap();
+            scanner.reduce(First::<N>).plan().unwrap();
+        }
+    }
+    plans::<1>();
+    plans::<2>();
+    plans::<3>();
+    plans::<15>();
+    plans::<16>();
+    plans::<100>();
+    plans::<255>();
+    plans::<256>();
+    assert!(!super::surely_planned(&First::<257>, false));
+    assert!(!super::surely_planned(&First::<3>, true), "without an identity");
+    assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
+    assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());
+    assert!(Scanner::cpu().scan(First::<3>).exclusive().run(&[[0; 3]]).is_err());
+    assert!(Scanner::cpu().scan(ops::sum::<i32>()).threads(33).run(&[1]).is_err(), "overrides are looked at");
+}
