@@ -197,8 +197,14 @@ impl Plan {
         // A gap before the first element may make one more.
         let messages = Workspace(0);
         let bytes = (tiles + 1) * self.message_bytes();
-        let arguments =
-            [vec![Operator, Input, Output, messages, Length(len)], self.initial_value(), self.total()].concat();
+        let arguments = [
+            vec![Operator, Input],
+            self.heads(),
+            vec![Output, messages, Length(len)],
+            self.initial_value(),
+            self.total(),
+        ]
+        .concat();
         let launch = Launch {
             kernel: "scan_look_ahead",
             blocks: tiles.min(u64::from(pipeline.blocks)) as u32,

@@ -43,7 +43,8 @@ pub(crate) struct SegmentWords {
     pub(crate) arguments: &'static str,
     /// The type of an offset.
     pub(crate) offset: &'static str,
-    /// Words of a key.
+    /// The type of a key's words, and how many it has.
+    pub(crate) key_word: &'static str,
     pub(crate) key_words: usize,
 }
 
@@ -87,7 +88,7 @@ impl Segments {
                 ("offsets", format!("const {offset}* offsets, size_t offset_count"), "offsets, offset_count")
             }
         };
-        SegmentWords { heads_by, parameters, arguments, offset, key_words }
+        SegmentWords { heads_by, parameters, arguments, offset, key_word, key_words }
     }
 }
 

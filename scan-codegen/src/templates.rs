@@ -7,13 +7,14 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 26] = [
+const PARTS: [(&str, &str); 28] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
+    ("heads", include_str!("../templates/heads.cu.tera").trim_ascii_end()),
     ("sequential", include_str!("../templates/block/sequential.cu.tera")),
     ("naive", include_str!("../templates/block/naive.cu.tera")),
     ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
@@ -28,6 +29,7 @@ const PARTS: [(&str, &str); 26] = [
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
     ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
+    ("staged_heads", include_str!("../templates/carry/staged_heads.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
     ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),
