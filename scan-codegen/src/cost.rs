@@ -239,7 +239,7 @@ impl Plan {
             "scan_totals" => self.totals_cost(launch, length(launch)),
             "carry_totals" => self.carry_totals_cost(launch, length(launch)),
             "carry_sections" => self.carry_sections_cost(launch, len),
-            "scan_look_ahead" => self.long.as_ref().map_or(self, |long| &long.plan).look_ahead_cost(launch, len),
+            "scan_look_ahead" => self.look_ahead_cost(launch, len),
             _ => self.single_pass_cost(launch, len),
         });
         Ok(Cost { launches: launches.collect() })

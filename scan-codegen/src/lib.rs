@@ -26,20 +26,22 @@ mod segments;
 mod spec;
 mod strategy;
 mod templates;
+mod tuning;
 
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::RenderError;
 pub use limits::{Architecture, DeviceLimits};
-pub use look_ahead::{Long, Pipeline};
+pub use look_ahead::Pipeline;
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
 pub use operator_text::Target;
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
-pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, plan};
+pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, Plans, plan};
 pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Launch, Schedule};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
 pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+pub use tuning::{Tuned, plan_tuned, shapes};

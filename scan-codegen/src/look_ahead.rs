@@ -34,15 +34,6 @@ pub struct Pipeline {
     pub(crate) serving: u32,
 }
 
-/// What takes over for long inputs.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Long {
-    /// From this many elements on.
-    pub from: u64,
-    /// How they are scanned.
-    pub plan: Box<Plan>,
-}
-
 /// Threads of a warp.
 const WARP: u32 = 32;
 
@@ -113,20 +104,15 @@ fn head_bytes(segments: &Segments, tile: u32) -> u32 {
 /// where they are, which takes longer.
 const OFFSET_EIGHTHS: u32 = 18;
 
-/// Look-ahead for long inputs, where it can be had and the caller wants nothing in particular.
-pub(crate) fn plan_long(
-    operator: &OpSource,
-    spec: &ScanSpec,
-    limits: &DeviceLimits,
-    overrides: &Overrides,
-) -> Option<Long> {
+/// Look-ahead for long inputs, where it can be had.
+pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits) -> Option<Plan> {
     let bytes = operator.input.size + operator.output.size;
-    if *overrides != Overrides::default() || limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES {
+    if limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES {
         return None;
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
-    let plan = plan_look_ahead(operator, spec, limits, overrides, strategy).ok()?;
-    Some(Long { from: LONG_BYTES / bytes as u64, plan: Box::new(plan) })
+    let plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
+    Some(Plan { from: LONG_BYTES / bytes as u64, ..plan })
 }
 
 /// The plan of look-ahead.
@@ -219,6 +205,7 @@ pub(crate) fn plan_look_ahead(
     };
     Ok(Plan {
         spec: spec.clone(),
+        from: 0,
         strategy,
         threads,
         run,
@@ -227,7 +214,6 @@ pub(crate) fn plan_look_ahead(
         partials_in_output: operator.state == operator.output,
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
-        long: None,
         network_slots: 0,
         state_bytes: u64::from(sizes.state),
         input_bytes: u64::from(sizes.input),
@@ -346,7 +332,7 @@ impl Shape<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Architecture, operator::operator_of, plan};
+    use crate::{Architecture, Plans, operator::operator_of, plan};
 
     fn h200() -> DeviceLimits {
         let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
@@ -357,7 +343,7 @@ mod tests {
     fn plan_of(bytes: usize, limits: &DeviceLimits) -> Plan {
         let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
         let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
-        plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &overrides).unwrap()
+        plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &overrides).unwrap().longest().clone()
     }
 
     #[test]
@@ -390,13 +376,14 @@ mod tests {
         let default = |limits: DeviceLimits| {
             plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap()
         };
-        assert_eq!(default(DeviceLimits::BASELINE).long, None);
-        let plan = default(h200());
-        let from = plan.long.as_ref().unwrap().from;
-        let kernel = |len| plan.schedule(len).unwrap().launches[0].kernel;
+        let longest = |plans: &Plans| plans.longest().strategy.carry;
+        assert_eq!(longest(&default(DeviceLimits::BASELINE)), Carry::LookBack);
+        let plans = default(h200());
+        let from = plans.longest().from;
+        let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
         assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_back", "scan_look_ahead"));
         let mut ampere = h200();
         ampere.architecture = Architecture { major: 8, minor: 0 };
-        assert_eq!(default(ampere).long, None);
+        assert_eq!(longest(&default(ampere)), Carry::LookBack);
     }
 }

@@ -1,11 +1,11 @@
 //! The planner: from what to scan and what the device grants to the shape of the kernels.
 
-use std::fmt;
+use std::{fmt, iter};
 
 use crate::{
     element::ElementType,
     limits::DeviceLimits,
-    look_ahead::{Long, Pipeline, plan_long, plan_look_ahead},
+    look_ahead::{Pipeline, plan_long, plan_look_ahead},
     operator::OpSource,
     segments::Segments,
     spec::{ScanKind, ScanSpec},
@@ -18,7 +18,7 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
 pub const MAX_PARAMETER_BYTES: usize = 3072;
 
-/// The algorithm where the caller names none: the fastest rung of the ladder at every length that `cargo bench -p scan-tests --bench peers` measures (BENCHMARKS.md).
+/// The algorithm where the caller names none, but asks for a shape.
 const DEFAULT_STRATEGY: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
 
@@ -43,12 +43,69 @@ pub struct Overrides {
     pub blocks: Option<u32>,
 }
 
-/// The shape of the kernels for one scan. [`plan`] makes one; its `Display` tells it in words.
+/// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
+/// compiled. Where the caller names an algorithm or a shape there is one plan, for all lengths. [`plan`] makes them; their
+/// `Display` tells them in words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plans {
+    shortest: Plan,
+    /// In the order of the lengths that they are for.
+    longer: Vec<Plan>,
+}
+
+impl Plans {
+    /// The plan for `len` elements.
+    pub fn for_len(&self, len: u64) -> &Plan {
+        self.longer.iter().rev().find(|plan| plan.from <= len).unwrap_or(&self.shortest)
+    }
+
+    /// The plan for the shortest inputs.
+    pub fn shortest(&self) -> &Plan {
+        &self.shortest
+    }
+
+    /// The plans for longer inputs, in the order of the lengths that they are for.
+    pub fn longer(&self) -> &[Plan] {
+        &self.longer
+    }
+
+    /// The plan for the longest inputs.
+    pub fn longest(&self) -> &Plan {
+        self.longer.last().unwrap_or(&self.shortest)
+    }
+
+    /// All plans, in the order of the lengths that they are for.
+    pub fn iter(&self) -> impl Iterator<Item = &Plan> {
+        iter::once(&self.shortest).chain(&self.longer)
+    }
+}
+
+impl Plans {
+    /// These plans, with another one for inputs of `from` to `to - 1` elements.
+    pub(crate) fn with_range(&self, from: u64, to: u64, plan: Plan) -> Self {
+        let after = Plan { from: to, ..self.for_len(to).clone() };
+        let before = self.iter().filter(|known| known.from < from).cloned();
+        let later = self.iter().filter(|known| known.from > to).cloned();
+        let mut ranges = before.chain([Plan { from, ..plan.clone() }, after]).chain(later);
+        let shortest = ranges.next().unwrap_or(plan);
+        Plans { shortest, longer: ranges.collect() }
+    }
+}
+
+impl From<Plan> for Plans {
+    fn from(plan: Plan) -> Self {
+        Plans { shortest: Plan { from: 0, ..plan }, longer: Vec::new() }
+    }
+}
+
+/// The shape of the kernels for one scan, of any length or of a range of lengths.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Plan {
     /// What is scanned.
     pub spec: ScanSpec,
+    /// The fewest elements that it is for.
+    pub from: u64,
     /// The algorithm.
     pub strategy: Strategy,
     /// Threads that scan a tile together: those of a block, or of a team of it where there are teams.
@@ -66,8 +123,6 @@ pub struct Plan {
     pub max_len: u64,
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
-    /// What takes over for long inputs, where the caller names no algorithm.
-    pub long: Option<Long>,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
     pub(crate) state_bytes: u64,
@@ -181,14 +236,34 @@ pub enum PlanError {
     },
 }
 
-/// Chooses the kernels' shape. A pure function: the same arguments give the same plan on every machine.
+/// Chooses the kernels' shape. A pure function: the same arguments give the same plans on every machine.
 pub fn plan(
     operator: &OpSource,
     spec: &ScanSpec,
     limits: &DeviceLimits,
     overrides: &Overrides,
+) -> Result<Plans, PlanError> {
+    let any_length = plan_with(operator, spec, limits, overrides, DEFAULT_STRATEGY)?;
+    if *overrides != Overrides::default() {
+        return Ok(any_length.into());
+    }
+    // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
+    let one_block = Strategy { carry: Carry::OneBlock, ..DEFAULT_STRATEGY };
+    let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
+    let look_back = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
+    let longer = iter::once(look_back).chain(plan_long(operator, spec, limits)).collect();
+    Ok(Plans { shortest, longer })
+}
+
+/// A plan for all lengths, by an algorithm where `overrides` names none.
+fn plan_with(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+    default: Strategy,
 ) -> Result<Plan, PlanError> {
-    let strategy = overrides.strategy.unwrap_or(DEFAULT_STRATEGY);
+    let strategy = overrides.strategy.unwrap_or(default);
     check_operator(operator)?;
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
@@ -220,6 +295,7 @@ pub fn plan(
     let shape = shape(threads);
     Ok(Plan {
         spec: spec.clone(),
+        from: 0,
         strategy,
         threads,
         run,
@@ -233,7 +309,6 @@ pub fn plan(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
         pipeline: None,
-        long: plan_long(operator, spec, limits, overrides),
         network_slots: shape.network_slots(),
         state_bytes: u64::from(state_bytes),
         input_bytes: operator.input.size as u64,
@@ -352,6 +427,11 @@ impl Shape {
 }
 
 impl Plan {
+    /// Whether inputs of one tile are left to another kernel than longer ones: that of one block.
+    pub(crate) fn has_kernel_of_one_block(&self) -> bool {
+        self.strategy.carry != Carry::LookAhead && self.from <= u64::from(self.tile)
+    }
+
     /// Words of a sum that a packet of a message between blocks has room for, beside its tag.
     ///
     /// Look-ahead reads all messages, of which the shorter ones are read faster. Look-back waits at single ones, which other
@@ -367,9 +447,34 @@ impl Plan {
     }
 }
 
+impl fmt::Display for Plans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.longer.is_empty() {
+            return self.shortest.fmt(f);
+        }
+        write!(f, "{}", self.shortest.spec)?;
+        let ends = self.longer.iter().map(|plan| Some(plan.from - 1)).chain([None]);
+        for (plan, end) in self.iter().zip(ends) {
+            match (plan.from, end) {
+                (0, Some(end)) => writeln!(f, "\nup to {end} elements")?,
+                (from, Some(end)) => writeln!(f, "\n{from} to {end} elements")?,
+                (from, None) => writeln!(f, "\nfrom {from} elements on")?,
+            }
+            plan.fmt_shape(f)?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.spec)?;
+        self.fmt_shape(f)
+    }
+}
+
+impl Plan {
+    fn fmt_shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  strategy  {}", self.strategy)?;
         match &self.pipeline {
             None => writeln!(f, "  block     {} threads, {} bytes of shared memory", self.threads, self.shared_bytes)?,
@@ -394,10 +499,6 @@ impl fmt::Display for Plan {
                 write!(f, "\n  messages  {} bytes a tile", self.message_bytes())
             }
             Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
-        }?;
-        match &self.long {
-            Some(Long { from, plan }) => write!(f, "\nfrom {from} elements on: {plan}"),
-            None => Ok(()),
         }
     }
 }
@@ -409,7 +510,7 @@ mod tests {
 
     const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
 
-    fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
+    fn kogge_stone(bytes: usize, threads: u32) -> Result<Plans, PlanError> {
         let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), ..Overrides::default() };
         plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
     }
@@ -418,24 +519,27 @@ mod tests {
     fn a_large_element_gets_fewer_threads() {
         let threads = |bytes| {
             let overrides = Overrides { strategy: Some(KOGGE_STONE), ..Overrides::default() };
-            plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap().threads
+            plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+                .unwrap()
+                .shortest
+                .threads
         };
         assert_eq!((threads(4), threads(47), threads(48), threads(256)), (1024, 1024, 512, 128));
     }
 
     #[test]
     fn what_cannot_be_is_refused_with_the_reason() {
-        assert!(matches!(plan_with(0, 32), Err(PlanError::ZeroSized { .. })));
-        assert!(matches!(plan_with(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
+        assert!(matches!(kogge_stone(0, 32), Err(PlanError::ZeroSized { .. })));
+        assert!(matches!(kogge_stone(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
         let large = ElementType::array(operator_of(1).state, MAX_PARAMETER_BYTES + 1);
         let parameters = Some(ElementType::structure("Op".to_owned(), [("list".to_owned(), large)]));
         let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
         let refused = plan(&OpSource { parameters, ..operator_of(4) }, &spec, &DeviceLimits::BASELINE, &overrides);
         assert!(matches!(refused, Err(PlanError::ParametersTooLarge { size: 3073, .. })));
-        assert!(matches!(plan_with(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+        assert!(matches!(kogge_stone(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
         let exclusive = plan(&operator_of(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
-        let too_long = plan_with(4, 32).unwrap().schedule(u64::MAX);
+        let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);
         assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
     }
 
@@ -445,7 +549,7 @@ mod tests {
             let strategy = Strategy { block: BlockScan::coarsened(network), carry: Carry::LookBack };
             let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
             let plan = plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
-            (plan.run, plan.threads)
+            (plan.shortest.run, plan.shortest.threads)
         };
         assert_eq!(run(4, Network::WarpShuffle), (9, 256));
         assert_eq!(run(1, Network::WarpShuffle), (15, 256));

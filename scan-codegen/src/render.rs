@@ -76,15 +76,14 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     if coarsened {
         parts.push("coarsened");
     }
-    parts.push("one_block");
+    if plan.has_kernel_of_one_block() {
+        parts.push("one_block");
+    }
     if single_pass {
         parts.push("message");
     }
     if plan.strategy.carry != Carry::OneBlock {
         parts.push(plan.strategy.carry.name());
-    }
-    if plan.long.is_some() {
-        parts.push("look_ahead");
     }
     parts
 }
@@ -136,9 +135,8 @@ struct Words<'a> {
     counts: bool,
     messages: bool,
     packet_payload: u64,
-    /// The pipeline of look-ahead, and whether it has to bring the scan of a warp along.
+    /// The pipeline of look-ahead.
     looks_ahead: bool,
-    brings_scan_warp: bool,
     team: u32,
     teams: u32,
     stages: u32,
@@ -175,10 +173,9 @@ impl<'a> Words<'a> {
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
         let segments = plan.spec.segments.words();
-        let ahead = plan.long.as_ref().map_or(plan, |long| &long.plan);
-        let pipeline = ahead.pipeline.unwrap_or_default();
-        let looks_ahead = ahead.pipeline.is_some();
-        let units = |bytes: u64, unit: u32| (bytes as u32 * ahead.run).checked_div(unit).unwrap_or(0);
+        let pipeline = plan.pipeline.unwrap_or_default();
+        let looks_ahead = plan.pipeline.is_some();
+        let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let (input_units, output_units) =
             (units(plan.input_bytes, pipeline.input_unit), units(plan.output_bytes, pipeline.output_unit));
         Words {
@@ -220,14 +217,13 @@ impl<'a> Words<'a> {
             messages: matches!(carry, Carry::LookBack | Carry::Chained(_) | Carry::LookAhead),
             packet_payload: plan.packet_payload(),
             looks_ahead,
-            brings_scan_warp: carry == Carry::LookAhead,
-            team: ahead.threads,
+            team: plan.threads,
             teams: pipeline.teams,
             stages: pipeline.stages,
-            team_run: ahead.run,
-            team_tile: ahead.tile,
+            team_run: plan.run,
+            team_tile: plan.tile,
             look_run: pipeline.look_run,
-            block_threads: pipeline.block_threads(ahead.threads),
+            block_threads: pipeline.block_threads(plan.threads),
             input_unit: pipeline.input_unit,
             input_units,
             input_odd: input_units % 2 == 1,

@@ -72,7 +72,7 @@ impl Plan {
             Carry::OneBlock => &["scan_block"],
             Carry::Hierarchical => &["scan_block", "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
             Carry::Chained(_) => &["scan_block", "scan_chained"],
-            Carry::LookBack if self.long.is_some() => &["scan_block", "scan_look_back", "scan_look_ahead"],
+            Carry::LookBack if !self.has_kernel_of_one_block() => &["scan_look_back"],
             Carry::LookBack => &["scan_block", "scan_look_back"],
             Carry::LookAhead => &["scan_look_ahead"],
         }
@@ -80,8 +80,7 @@ impl Plan {
 
     /// Bytes of shared memory that launches of the kernel with this role ask for, at the most.
     pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
-        let ahead = self.long.as_ref().map_or(self, |long| &long.plan);
-        match (&ahead.pipeline, kernel) {
+        match (&self.pipeline, kernel) {
             (Some(pipeline), "scan_look_ahead") => pipeline.dynamic_shared_bytes,
             _ => 0,
         }
@@ -96,15 +95,10 @@ impl Plan {
         if len > self.max_len {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
-        if let Some(long) = &self.long
-            && len >= long.from
-        {
-            return long.plan.schedule(len);
-        }
         Ok(match self.strategy.carry {
             _ if len == 0 => Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: Vec::new() },
             Carry::LookAhead => self.look_ahead(len),
-            _ if len <= u64::from(self.tile) => self.one_block(len),
+            _ if self.has_kernel_of_one_block() && len <= u64::from(self.tile) => self.one_block(len),
             Carry::OneBlock => self.one_block(len),
             Carry::Hierarchical => self.hierarchical(len),
             Carry::Chained(TileNumbers::Counter) => self.single_pass("scan_chained", true, len),
@@ -275,6 +269,7 @@ mod tests {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
         let overrides = Overrides { strategy: Some(strategy), threads: Some(threads), ..Overrides::default() };
         plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+            .map(|plans| plans.longest().clone())
     }
 
     fn launches(len: u64) -> Vec<(&'static str, u32)> {

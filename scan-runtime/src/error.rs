@@ -126,6 +126,9 @@ pub enum Error {
         /// What the scanner runs on.
         backend: String,
     },
+    /// A search for the fastest shape was asked for without elements to scan.
+    #[error("there is nothing to measure: tune with as many elements as your scans have")]
+    NothingToTune,
     /// The device has not enough free memory.
     #[error(
         "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the last result as initial value"

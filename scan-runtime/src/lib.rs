@@ -51,6 +51,7 @@ mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
+mod tune;
 
 pub use cuda::{CacheStats, CompiledModule, DiskStats};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
@@ -62,12 +63,15 @@ pub use parameters::{Parameter, Parameters, Table};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Long, Network, OffsetWidth, Overrides, Pipeline, Plan,
-    PlanError, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers, Workers,
+    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Pipeline, Plan,
+    PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers,
+    Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
 pub use segmented::{DeviceSegmentedScan, SegmentedScan};
+#[cfg(feature = "tuner")]
+pub use tune::{TimedShape, Tuning};
 
 pub use __private::ScanFn;
 

@@ -91,13 +91,13 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
         Ok(self.op.project(sum.ok_or_else(nothing)?))
     }
 
-    fn kernels(&self, device: &CudaDevice) -> Result<Arc<Kernels>, Error> {
-        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()))
+    fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {
+        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()), len as u64)
     }
 
     /// Copies to the device, reduces there, copies the result back, and waits for it.
     fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        let kernels = self.kernels(device)?;
+        let kernels = self.kernels(device, input.len())?;
         let stream = &device.stream;
         let (input_bytes, output_bytes) = (std::mem::size_of_val(input), size_of::<Op::Output>());
         let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
@@ -191,7 +191,7 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
             return self.stream.memcpy_htod(&result, output).map_err(driver_error("copying to the device"));
         }
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let kernels = reduce.kernels(device)?;
+        let kernels = reduce.kernels(device, len)?;
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);

@@ -3,7 +3,7 @@
 use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
-use scan_codegen::{KernelSource, Overrides, Plan, PlanError, ScanKind, ScanSpec, Segments, Strategy};
+use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Segments, Strategy};
 
 use crate::{
     Error, ScanOp, Scanner,
@@ -82,7 +82,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
-    fn spec(&self, segments: &Segments) -> ScanSpec {
+    pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
@@ -92,27 +92,49 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
-    /// where there is none.
+    /// where there is none. There is a plan for each range of lengths, unless an algorithm or a shape has been chosen.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
     ///
     /// let plan = Scanner::cpu().scan(ops::sum::<f32>()).exclusive().plan()?;
-    /// assert_eq!(plan.strategy.to_string(), "coarsened over warp shuffles in the block; look-back");
+    /// println!("{plan}");
+    /// assert_eq!(plan.for_len(100).strategy.to_string(), "coarsened over warp shuffles in the block; one block");
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn plan(&self) -> Result<Plan, Error> {
+    pub fn plan(&self) -> Result<Plans, Error> {
         Ok(self.plan_with(&Segments::None)?)
     }
 
-    pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plan, PlanError> {
-        scan_codegen::plan(&self.op.source(), &self.spec(segments), &self.scanner.limits(), &self.overrides)
+    pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plans, PlanError> {
+        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.overrides)
     }
 
-    /// The CUDA source that would run on the GPU, on a machine without one too. The same operator, options and device
-    /// limits give the same bytes everywhere, so it can be kept as a snapshot in your tests.
+    /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
+    /// options and device limits give the same bytes everywhere, so it can be kept as a snapshot in your tests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.op.source(), &self.plan()?)?)
+        Ok(scan_codegen::render(&self.op.source(), self.plan()?.longest())?)
+    }
+
+    /// As [`cuda_source`](Scan::cuda_source), over inputs of `len` elements.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let source = Scanner::cpu().scan(ops::max::<f32>()).cuda_source_for(100)?;
+    /// assert!(source.text.contains(&source.kernel_name("scan_block")));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`cuda_source`](Scan::cuda_source).
+    pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
+        Ok(scan_codegen::render(&self.op.source(), self.plan()?.for_len(len as u64))?)
     }
 
     /// Scans a slice into a new vector.
@@ -268,7 +290,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ) -> Result<(), Error> {
         let spec = self.spec(&heads.segments);
         let spec = if total.is_null() { spec } else { spec.with_total() };
-        let kernels = device.kernels(&self.op, Task::Scan(spec, self.overrides))?;
+        let kernels = device.kernels(&self.op, Task::Scan(spec, self.overrides), len as u64)?;
         heads.check(len)?;
         if len == 0 {
             return Ok(());
@@ -493,7 +515,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let spec = scan.spec(segments);
         let spec = if side.total == 0 { spec } else { spec.with_total() };
-        let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides))?;
+        let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
         // SAFETY: the caller vouches for the buffers.
         unsafe {
             kernels.enqueue(

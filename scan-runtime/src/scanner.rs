@@ -3,7 +3,7 @@
 use std::{env, fmt, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
-use scan_codegen::{Architecture, DeviceLimits, Overrides, Reduction, ScanKind};
+use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanKind, ScanSpec};
 
 use crate::{
     DiskCache, Error, Reduce, Scan, ScanOp,
@@ -219,6 +219,19 @@ impl Scanner {
         match &self.engine {
             Engine::Cuda(device) => device.limits,
             Engine::Cpu { .. } => DeviceLimits::BASELINE,
+        }
+    }
+
+    /// The plans of a scan on this scanner's device, or on the baseline where there is none.
+    pub(crate) fn plans(
+        &self,
+        operator: &OpSource,
+        spec: &ScanSpec,
+        overrides: &Overrides,
+    ) -> Result<Plans, PlanError> {
+        match &self.engine {
+            Engine::Cuda(device) => device.plans(operator, spec, overrides),
+            Engine::Cpu { .. } => scan_codegen::plan(operator, spec, &DeviceLimits::BASELINE, overrides),
         }
     }
 

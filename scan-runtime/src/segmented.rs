@@ -1,7 +1,7 @@
 //! Scans that restart: what tells where, and the ways to run them on host and device memory.
 
 use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
-use scan_codegen::{KernelSource, Plan, Segments};
+use scan_codegen::{KernelSource, Plans, Segments};
 
 use crate::{
     DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
@@ -95,24 +95,33 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     /// use scan_runtime::{Scanner, ops};
     ///
     /// let plan = Scanner::cpu().scan(ops::sum::<f32>()).by_keys::<u64>(&[]).plan()?;
-    /// assert_eq!(plan.spec.to_string(), "inclusive scan, segments by keys of type u64");
+    /// assert_eq!(plan.longest().spec.to_string(), "inclusive scan, segments by keys of type u64");
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Plan`], as for a scan that does not restart, and if keys have padding.
-    pub fn plan(&self) -> Result<Plan, Error> {
+    pub fn plan(&self) -> Result<Plans, Error> {
         Ok(self.scan.plan_with(&self.heads.segments)?)
     }
 
-    /// The CUDA source that would run on the GPU, on a machine without one too.
+    /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too.
     ///
     /// # Errors
     ///
     /// As [`plan`](SegmentedScan::plan).
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.scan.op.source(), &self.plan()?)?)
+        Ok(scan_codegen::render(&self.scan.op.source(), self.plan()?.longest())?)
+    }
+
+    /// As [`cuda_source`](SegmentedScan::cuda_source), over inputs of `len` elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](SegmentedScan::plan).
+    pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
+        Ok(scan_codegen::render(&self.scan.op.source(), self.plan()?.for_len(len as u64))?)
     }
 
     /// Scans a slice into a new vector.

@@ -24,7 +24,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
-    operators::{MixedSum, TestOperator, bits, compose, inputs, mixed},
+    operators::{MatrixProduct, MixedSum, TestOperator, bits, compose, inputs, mixed},
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -129,6 +129,18 @@ const SHAPES: [(u32, u32, u32, Option<u32>); 14] = [
     (512, 1, 23, None),
 ];
 
+/// More words a thread, for elements of more than four bytes: few of them fill a run.
+const LONGER_RUNS: [(u32, u32, u32, Option<u32>); 8] = [
+    (64, 4, 63, None),
+    (64, 6, 63, None),
+    (96, 4, 63, None),
+    (128, 2, 63, None),
+    (128, 3, 47, None),
+    (128, 3, 63, None),
+    (192, 2, 47, None),
+    (256, 2, 47, None),
+];
+
 /// Shapes that are printed for an operator, the best ones.
 const PRINTED: usize = 6;
 
@@ -157,6 +169,7 @@ fn main() -> Outcome {
         "compose" => compose,
         "struct12" => MixedSum,
         "matrix2" => Product,
+        "matrix3" => MatrixProduct<3>,
         "modular" => ModularProduct
     );
     if asked_for("trace") {
@@ -247,7 +260,8 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
         println!("{row}");
     }
     let mut rows = Vec::new();
-    for (threads, teams, words, stages) in SHAPES {
+    let longer_runs = LONGER_RUNS.iter().filter(|_| size > 4);
+    for &(threads, teams, words, stages) in SHAPES.iter().chain(longer_runs) {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
         overrides.threads = Some(threads);
@@ -277,7 +291,8 @@ fn row<Op: TestOperator>(
     (input, output): (&CudaSlice<Op::Item>, &mut CudaSlice<Op::Item>),
     expected: &[u8],
 ) -> Outcome<Option<(f64, String)>> {
-    let Ok(plan) = scan.plan() else { return Ok(None) };
+    let Ok(plans) = scan.plan() else { return Ok(None) };
+    let plan = plans.for_len(input.len() as u64);
     let pipeline = plan.pipeline.unwrap_or_default();
     let shape = format!("{} × {} | {} | {}", plan.threads, pipeline.teams, plan.run, pipeline.stages);
     stream.memcpy_dtod(input, output)?;
@@ -317,7 +332,8 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
     (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-    let (plan, mut source) = (scan.plan()?, scan.cuda_source()?);
+    let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
+    let plan = plans.longest();
     let begin = |before: &str| format!("{before}long long tick = clock64();\n");
     for before in ["const unsigned team = warp / TEAM_WARPS", "{{ state }} sum; // of the tiles"] {
         let state = source.text.split("// of the tiles that have been folded").next().unwrap_or_default();

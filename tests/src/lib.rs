@@ -26,6 +26,7 @@
 //! Block::<u64, 33>::layout();
 //! ```
 
+pub mod climb;
 pub mod emulator;
 pub mod explain;
 pub mod gallery;

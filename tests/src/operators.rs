@@ -124,6 +124,12 @@ impl ScanOp for Interval {
     }
 }
 
+/// Whether two partial results of [`Interval`] are neighbours in this order, or one of them is the identity.
+pub fn adjacent(a: &Span, b: &Span) -> bool {
+    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
+    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
+}
+
 /// An operator a line: its generic parameters, its type, how to make it, its inputs, an initial value.
 macro_rules! test_operators {
     ($(($($generics:tt)*) $op:ty, $new:expr, $input:expr, $initial:expr;)*) => {$(

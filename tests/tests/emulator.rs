@@ -3,82 +3,18 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use rayon::prelude::*;
-use scan_codegen::{Overrides, PlanError};
-use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_codegen::{DeviceLimits, PlanError};
+use scan_runtime::{Carry, ScanKind, ScanSpec, ops};
 use scan_tests::{
+    climb::{FEW_THREADS, climb, every_strategy_at, program},
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{
-        AffineU32, BROKEN, Brackets, Bytes3Sum, COVERS, EMPTY, Interval, MatrixProduct, MixedSum, Permute,
-        PolynomialHash, Span, TakeLeft, TakeRight, TestOperator, compose, mixed,
+        AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
+        TakeRight, TestOperator, adjacent, compose, inputs,
     },
     reference::WAYS,
     strategies,
 };
-
-/// Threads of a block: few, so that short inputs have several tiles and several levels of totals.
-const THREADS: u32 = 32;
-
-fn program<Op: TestOperator>(strategy: Strategy, way: (ScanKind, bool), threads: u32) -> Program<Op> {
-    try_program(strategy, way, threads).unwrap()
-}
-
-fn try_program<Op: TestOperator>(
-    strategy: Strategy,
-    (kind, with_initial_value): (ScanKind, bool),
-    threads: u32,
-) -> Result<Program<Op>, EmulatorError> {
-    let mut overrides = Overrides::default();
-    overrides.strategy = Some(strategy);
-    overrides.threads = Some(threads);
-    // Blocks that stay need a stack for each of their threads, all the time.
-    overrides.blocks = (strategy.carry == Carry::LookAhead && threads > THREADS).then_some(5);
-    let initial_value = with_initial_value.then(Op::initial_value);
-    Program::new(Op::new(), kind, initial_value, &overrides)
-}
-
-/// An emulator that differs from run to run, and is the same in every test run.
-fn emulator<Op: TestOperator>(seed: u64, program: &Program<Op>) -> Emulator {
-    let choice = mixed(seed);
-    // Blocks that wait for blocks with a smaller index need room for all.
-    let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-    let resident = if needs_all { usize::MAX } else { [1, 2, 4, 100][(choice % 4) as usize] };
-    let emulator = Emulator::new(choice).resident_blocks(resident);
-    match choice >> 8 & 3 {
-        0 => emulator.interrupt_once_in(8),
-        _ => emulator,
-    }
-}
-
-fn adjacent(a: &Span, b: &Span) -> bool {
-    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
-    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
-}
-
-fn input<Op: TestOperator>(length: u64) -> Vec<Op::Item> {
-    (0..length).map(Op::input).collect()
-}
-
-/// Runs a program at each length, once in place, and once from addresses that are aligned for one element only.
-fn climb<Op: TestOperator>(
-    program: &Program<Op>,
-    lengths: &[u64],
-    prepare: impl Fn(Emulator) -> Emulator,
-) -> Result<(), (u64, EmulatorError)> {
-    for (seed, &length) in (0..).zip(lengths) {
-        let input = input::<Op>(length);
-        let emulator = |variant: u64| prepare(emulator(seed * 8 + variant, program));
-        program.verify(&emulator(0), &input).map_err(|error| (length, error))?;
-        if seed % 3 == 0 {
-            program.verify_in_place(&emulator(1), &input).map_err(|error| (length, error))?;
-        }
-        if seed % 4 == 1 {
-            let offsets = ([1, 3, 7][seed as usize % 3], [7, 1, 3][seed as usize % 3]);
-            program.verify_at_offset(&emulator(2), &input, offsets).map_err(|error| (length, error))?;
-        }
-    }
-    Ok(())
-}
 
 /// Compiles all at once, then runs all; tells of every program that fails.
 fn climb_all<Op: TestOperator>(
@@ -103,9 +39,37 @@ fn edges(tile: u64) -> Vec<u64> {
 }
 
 fn interval(kind: ScanKind, with_initial_value: bool) {
-    let programs: Vec<_> =
-        strategies::all().map(|strategy| program::<Interval>(strategy, (kind, with_initial_value), THREADS)).collect();
+    let programs: Vec<_> = strategies::all()
+        .map(|strategy| program::<Interval>(strategy, (kind, with_initial_value), FEW_THREADS).unwrap())
+        .collect();
     climb_all(&programs, edges, |emulator| emulator.check(adjacent));
+}
+
+/// What the planner chooses: the kernels for each range of lengths, at the ends of the range and, because they stand up to
+/// it, below it, with the sum of all elements.
+#[test]
+fn every_range_of_lengths() {
+    let mut programs = Vec::new();
+    for (kind, with_initial_value) in WAYS {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let initial_value = with_initial_value.then(Interval::initial_value);
+        let spec = spec.with_total();
+        programs.extend(Program::ranges(&Interval::new(), &spec, initial_value, &DeviceLimits::BASELINE).unwrap());
+    }
+    let lengths = |programs: &[Program<Interval>], index: usize| {
+        let (plan, next) = (&programs[index].plan, programs.get(index + 1).map_or(0, |next| next.plan.from));
+        let end = next.saturating_sub(1).max(plan.from);
+        let tile = u64::from(plan.tile);
+        let mut lengths = vec![1, tile, tile + 1, plan.from.max(1), plan.from + 1, 2 * tile + 33, end];
+        lengths.retain(|&length| length <= 40_000);
+        lengths
+    };
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    for (index, program) in programs.iter().enumerate() {
+        climb(program, &lengths(&programs, index), |emulator| emulator.check(adjacent))
+            .unwrap_or_else(|(length, error)| panic!("{length} elements: {error}\n{}", program.plan));
+    }
 }
 
 #[test]
@@ -133,53 +97,16 @@ fn interval_exclusive_with_initial_value() {
 fn interval_in_blocks_of_several_warps() {
     let programs: Vec<_> = strategies::all()
         .enumerate()
-        .map(|(index, strategy)| program::<Interval>(strategy, WAYS[index % 4], [64, 128, 256][index % 3]))
+        .map(|(index, strategy)| program::<Interval>(strategy, WAYS[index % 4], [64, 128, 256][index % 3]).unwrap())
         .collect();
     climb_all(&programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
 }
 
-/// The lengths that take long, for every strategy; these are shared out over the cores.
-fn long(lengths: &[u64]) {
-    let by_index = |strategy: Strategy| strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-    let programs: Vec<_> = strategies::all()
-        .enumerate()
-        .map(|(index, strategy)| {
-            // A stack for each thread: where all blocks must be there at once, they are small.
-            program::<Interval>(strategy, WAYS[index % 4], if by_index(strategy) { THREADS } else { 256 })
-        })
-        .collect();
-    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
-    Module::compile(&sources).unwrap();
-    let failures: Vec<_> = programs
-        .par_iter()
-        .enumerate()
-        .filter_map(|(index, program)| {
-            let mut lengths: Vec<_> = lengths.iter().map(|&length| length.min(program.plan.max_len)).collect();
-            lengths.dedup();
-            let resident = if by_index(program.plan.strategy) { usize::MAX } else { 1 + index % 7 };
-            let prepare = |emulator: Emulator| emulator.check(adjacent).resident_blocks(resident);
-            let (length, error) = climb(program, &lengths, prepare).err()?;
-            Some(format!("{length} elements: {error}\n{}", program.plan))
-        })
-        .collect();
-    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
-}
-
+/// The lengths at which several levels of totals, and many rounds of the blocks, come into play; `soak --length` takes longer ones.
 #[test]
 fn interval_at_65537() {
-    long(&[65_537]);
-}
-
-#[test]
-#[ignore = "takes a quarter of an hour; `cargo test -p scan-tests --test emulator -- --ignored` runs it"]
-fn interval_at_1048577() {
-    long(&[786_437, 1_048_577]);
-}
-
-#[test]
-#[ignore = "takes an hour; `cargo test -p scan-tests --test emulator -- --ignored` runs it"]
-fn interval_at_8388611() {
-    long(&[8_388_611]);
+    let failures = every_strategy_at(&[65_537], |_| {}).unwrap();
+    assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// Every strategy for which the index is a multiple of `step`, each in one of the four ways.
@@ -189,7 +116,7 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
         .skip(first % step)
         .step_by(step)
         .filter_map(|(index, strategy)| {
-            match try_program::<Op>(strategy, WAYS[(index / step + first) % 4], THREADS) {
+            match program::<Op>(strategy, WAYS[(index / step + first) % 4], FEW_THREADS) {
                 Ok(program) => Some(program),
                 // The largest elements leave no shared memory for runs.
                 Err(EmulatorError::Plan(PlanError::Run { .. })) if size_of::<Op::Item>() == 256 => None,
@@ -244,10 +171,10 @@ other_operators! {
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let strategy = strategies::all().find(|strategy| strategy.carry == Carry::LookBack).unwrap();
-    let program = program::<Interval>(strategy, WAYS[0], THREADS);
+    let program = program::<Interval>(strategy, WAYS[0], FEW_THREADS).unwrap();
     let run = |seed| {
         let emulator = Emulator::new(seed).interrupt_once_in(4).trace();
-        program.run(&emulator, &input::<Interval>(500)).unwrap()
+        program.run(&emulator, &inputs::<Interval>(500)).unwrap()
     };
     let (first, second, other) = (run(1), run(1), run(2));
     assert_eq!(first.trace, second.trace);

@@ -100,14 +100,15 @@ impl Visitor for CompileAhead {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let spec = if with_initial_value { spec.with_initial_value() } else { spec };
         let operator = Op::new().source();
-        let plan = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
+        let plans = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
+        let plan = plans.longest();
         // The largest elements are not scanned so.
         if size_of::<Op::Item>() > 64 {
             assert!(!plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
             return;
         }
         assert!(plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
-        self.sources.push((name.to_owned(), render(&operator, &plan).unwrap(), architecture));
+        self.sources.push((name.to_owned(), render(&operator, plan).unwrap(), architecture));
     }
 }
 

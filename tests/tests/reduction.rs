@@ -127,7 +127,7 @@ fn kernels_compile_without_a_word() {
         overrides.strategy = Some(Strategy { block: strategies::all().next().unwrap().block, carry });
         for spec in [ScanSpec::inclusive().with_total(), ScanSpec::exclusive().with_initial_value().with_total()] {
             let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-            sources.push(scan_codegen::render(&operator, &plan).unwrap());
+            sources.push(scan_codegen::render(&operator, plan.longest()).unwrap());
         }
     }
     sources.into_par_iter().for_each(|source| {

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use scan_runtime::{Error, Plan, ScanOp, Scanner, ops};
+use scan_runtime::{Error, Plans, ScanOp, Scanner, ops};
 
 /// The names of the ready operators.
 pub(crate) const OPERATORS: [&str; 9] = ["sum", "product", "max", "min", "bit_and", "bit_or", "bit_xor", "all", "any"];
@@ -41,7 +41,7 @@ impl FromStr for Element {
 
 /// How a scan would run.
 pub(crate) struct Shown {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Plans,
     pub(crate) source: String,
 }
 

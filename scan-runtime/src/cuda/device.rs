@@ -6,11 +6,11 @@ use std::{
 };
 
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
-use scan_codegen::{Architecture, DeviceLimits};
+use scan_codegen::{Architecture, DeviceLimits, Tuned};
 
 use super::{
     driver_error,
-    modules::{Kernels, KernelsKey, Slot},
+    modules::{KernelsKey, Ranges, Slot},
 };
 use crate::{DiskCache, Error};
 
@@ -24,7 +24,9 @@ pub(crate) struct CudaDevice {
     pub(crate) limits: DeviceLimits,
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
-    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Kernels>>>,
+    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
+    /// The shapes that searches have found, by the entry of the disk cache that holds them.
+    pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
 }
 
 impl CudaDevice {
@@ -41,7 +43,7 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default() })
+        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default(), tuned: Mutex::default() })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

@@ -13,12 +13,15 @@ use cudarc::{
     driver::{CudaContext, CudaFunction, CudaModule, sys},
     nvrtc::Ptx,
 };
+#[cfg(feature = "tuner")]
+use scan_codegen::Tuned;
 use scan_codegen::{
-    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
+    Architecture, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan, ScanSpec,
+    Schedule,
 };
 
 use super::{CudaDevice, driver_error};
-use crate::{DiskCache, Error, ScanOp, nvrtc};
+use crate::{DiskCache, Error, ScanOp, nvrtc, tune};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -140,6 +143,13 @@ pub(super) struct KernelsKey {
     task: Task,
 }
 
+impl KernelsKey {
+    fn new<Op: ScanOp>(op: &Op, task: &Task) -> Self {
+        let identity = op.identity().as_ref().map(crate::element::bytes_of);
+        KernelsKey { operator: TypeId::of::<Op>(), identity, task: task.clone() }
+    }
+}
+
 /// What kernels are wanted for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Task {
@@ -149,23 +159,14 @@ pub(crate) enum Task {
     Reduce(Reduction, bool),
 }
 
-/// The plan of a task.
-#[derive(Debug)]
+/// The plan of a task, for a range of lengths.
+#[derive(Clone, Debug)]
 pub(crate) enum AnyPlan {
     Scan(Plan),
     Reduction(ReductionPlan),
 }
 
 impl AnyPlan {
-    fn new(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
-        Ok(match task {
-            Task::Scan(spec, overrides) => AnyPlan::Scan(scan_codegen::plan(operator, spec, limits, overrides)?),
-            Task::Reduce(reduction, initial_value) => {
-                AnyPlan::Reduction(scan_codegen::plan_reduction(operator, *initial_value, limits, *reduction)?)
-            }
-        })
-    }
-
     fn render(&self, operator: &OpSource) -> Result<KernelSource, Error> {
         Ok(match self {
             AnyPlan::Scan(plan) => scan_codegen::render(operator, plan)?,
@@ -204,6 +205,49 @@ impl fmt::Display for AnyPlan {
     }
 }
 
+/// The plans of a task for all lengths, in the order of these.
+#[derive(Debug)]
+pub(super) struct Ranges {
+    shortest: Range,
+    longer: Vec<Range>,
+}
+
+/// The plan of a task for a range of lengths.
+#[derive(Debug)]
+struct Range {
+    /// The fewest elements that it is for.
+    from: u64,
+    plan: AnyPlan,
+    /// Its kernels, once a call has needed them.
+    kernels: Slot<Kernels>,
+}
+
+impl Ranges {
+    fn new(operator: &OpSource, task: &Task, device: &CudaDevice) -> Result<Self, Error> {
+        Ok(match task {
+            Task::Scan(spec, overrides) => {
+                let plans = device.plans(operator, spec, overrides)?;
+                Ranges { shortest: plans.shortest().into(), longer: plans.longer().iter().map(Range::from).collect() }
+            }
+            Task::Reduce(reduction, initial_value) => {
+                let plan = scan_codegen::plan_reduction(operator, *initial_value, &device.limits, *reduction)?;
+                let shortest = Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Slot::default() };
+                Ranges { shortest, longer: Vec::new() }
+            }
+        })
+    }
+
+    fn for_len(&self, len: u64) -> &Range {
+        self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
+    }
+}
+
+impl From<&Plan> for Range {
+    fn from(plan: &Plan) -> Self {
+        Range { from: plan.from, plan: AnyPlan::Scan(plan.clone()), kernels: Slot::default() }
+    }
+}
+
 /// A plan and its kernels, loaded into a device.
 #[derive(Debug)]
 pub(crate) struct Kernels {
@@ -235,25 +279,67 @@ impl Kernels {
 }
 
 impl CudaDevice {
-    /// The kernels for a task with `op`, compiled and loaded if they are not there yet.
-    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task) -> Result<Arc<Kernels>, Error> {
-        let key = KernelsKey {
-            operator: TypeId::of::<Op>(),
-            identity: op.identity().as_ref().map(crate::element::bytes_of),
-            task: task.clone(),
+    /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
+    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
+        let slot = lock(&self.kernels).entry(KernelsKey::new(op, &task)).or_default().clone();
+        let ranges = {
+            let mut slot = lock(&slot);
+            match &*slot {
+                Some(ranges) => ranges.clone(),
+                None => slot.insert(Arc::new(Ranges::new(&op.source(), &task, self)?)).clone(),
+            }
         };
-        let slot = lock(&self.kernels).entry(key).or_default().clone();
-        let mut slot = lock(&slot);
+        let Range { plan, kernels: slot, .. } = ranges.for_len(len);
+        let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;
             return Ok(kernels.clone());
         }
         let operator = op.source();
-        let plan = AnyPlan::new(&operator, &task, &self.limits)?;
         let source = plan.render(&operator)?;
-        let cubin = cubin(&source, &operator.name, &plan, self.limits.architecture, self.cache.as_ref())?;
-        let kernels = Arc::new(Kernels::load(&self.context, plan, &source, &cubin)?);
+        let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, self.cache.as_ref())?;
+        let kernels = Arc::new(Kernels::load(&self.context, plan.clone(), &source, &cubin)?);
         *slot = Some(kernels.clone());
         Ok(kernels)
+    }
+
+    /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.
+    #[cfg(feature = "tuner")]
+    pub(crate) fn forget<Op: ScanOp>(&self, op: &Op, task: &Task) {
+        lock(&self.kernels).remove(&KernelsKey::new(op, task));
+    }
+
+    /// The plans of a scan: with what has been tuned for it, where the caller wants nothing in particular.
+    pub(crate) fn plans(
+        &self,
+        operator: &OpSource,
+        spec: &ScanSpec,
+        overrides: &Overrides,
+    ) -> Result<Plans, PlanError> {
+        if *overrides != Overrides::default() {
+            return scan_codegen::plan(operator, spec, &self.limits, overrides);
+        }
+        let entry = self.tuned_entry(operator, spec);
+        let mut tuned = lock(&self.tuned);
+        let tuned = tuned.entry(entry).or_insert_with(|| match &self.cache {
+            Some(cache) => tune::load(cache, &entry),
+            None => Vec::new(),
+        });
+        scan_codegen::plan_tuned(operator, spec, &self.limits, tuned)
+    }
+
+    /// From now on scans with `op` have this shape, for a range of lengths; whether other processes will hear of it.
+    #[cfg(feature = "tuner")]
+    pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
+        let entry = self.tuned_entry(&op.source(), spec);
+        let kept = self.cache.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
+        tune::replace(lock(&self.tuned).entry(entry).or_default(), new);
+        // Planned anew when it is needed next.
+        self.forget(op, &Task::Scan(spec.clone(), Overrides::default()));
+        kept
+    }
+
+    fn tuned_entry(&self, operator: &OpSource, spec: &ScanSpec) -> blake3::Hash {
+        tune::entry(&format!("{operator:?}"), &format!("{spec:?}"), &format!("{} {:?}", self.name, self.limits))
     }
 }

@@ -137,6 +137,7 @@ fn plan<Op: TestOperator>(telling: Telling, scan: &Scan<'_, Op>) -> Option<Plan>
         Telling::Offsets => scan.clone().by_offsets::<u32>(&[]).plan(),
     }
     .ok()
+    .map(|plans| plans.longest().clone())
 }
 
 pub(crate) fn sweep_all(scanner: &Scanner) -> Outcome {

@@ -260,7 +260,7 @@ impl Visitor for Sizes<'_> {
         let block = cases::inputs::<C>(longest.min(self.bench.checked));
         let expected = ours::configure::<C>(&Scanner::cpu(), self.kind, None).run(&block)?;
         let mut buffers = Buffers::repeating(&self.bench.stream, &block, longest)?;
-        println!("{}: {}\n", C::NAME, ours::configure::<C>(&scanner, self.kind, None).plan()?.strategy);
+        println!("{}: {}\n", C::NAME, ours::configure::<C>(&scanner, self.kind, None).plan()?);
 
         for len in lengths {
             let Bench { strategies, cub, .. } = &*self.bench;

@@ -4,6 +4,7 @@
 //! ```console
 //! $ cargo run --release -p scan-tests --bin soak -- --minutes 60
 //! $ cargo run --release -p scan-tests --bin soak -- --seed 1234   # one round again, as a failure tells it
+//! $ cargo run --release -p scan-tests --bin soak -- --length 1048577   # every strategy once, at this length
 //! ```
 
 use std::{
@@ -19,8 +20,9 @@ use scan_runtime::{
     Carry, DeviceLimits, KernelSource, Overrides, Plan, Reduction, ScanKind, ScanSpec, Strategy, TileNumbers,
 };
 use scan_tests::{
+    climb::every_strategy_at,
     emulator::{Emulator, EmulatorError, Module, Program, Random, ReductionProgram},
-    operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator, Visitor, inputs, visit_all},
+    operators::{Interval, TestOperator, Visitor, adjacent, inputs, visit_all},
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
     strategies,
@@ -41,6 +43,9 @@ struct Arguments {
     /// Only the round with this seed.
     #[arg(long)]
     seed: Option<u64>,
+    /// Instead, the interval monoid with every strategy once at this length; several lengths may be given.
+    #[arg(long)]
+    length: Vec<u64>,
     /// Rounds at a time; as many as there are cores unless told otherwise.
     #[arg(long)]
     threads: Option<usize>,
@@ -48,6 +53,9 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if !arguments.length.is_empty() {
+        return every_strategy(&arguments.length);
+    }
     let failed = match arguments.seed {
         Some(seed) => {
             let result = Round::play(seed);
@@ -60,6 +68,31 @@ fn main() -> ExitCode {
         None => soak(&arguments),
     };
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Executes every strategy at these lengths, and tells of each when it is through.
+fn every_strategy(lengths: &[u64]) -> ExitCode {
+    let (start, through) = (Instant::now(), AtomicU64::new(0));
+    let tell = |program: &Program<Interval>| {
+        let count = through.fetch_add(1, Ordering::Relaxed) + 1;
+        let Plan { spec, strategy, max_len, .. } = &program.plan;
+        let longest = lengths.iter().max().map_or(0, |&length| length.min(*max_len));
+        println!("{count:>3}  {:>5} s  up to {longest} elements: {spec}, {strategy}", start.elapsed().as_secs());
+    };
+    match every_strategy_at(lengths, tell) {
+        Ok(failures) if failures.is_empty() => {
+            println!("nothing found");
+            ExitCode::SUCCESS
+        }
+        Ok(failures) => {
+            println!("{} failed:\n{}", failures.len(), failures.join("\n\n"));
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            println!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Plays rounds until the time is up; whether any failed.
@@ -287,11 +320,6 @@ fn verify<Op: TestOperator>(
         1 => program.verify_at_offset(emulator, input, (random.below(8), random.below(8))).map(drop),
         _ => program.verify(emulator, input).map(drop),
     }
-}
-
-fn adjacent(a: &Span, b: &Span) -> bool {
-    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
-    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
 }
 
 impl Visitor for Round {

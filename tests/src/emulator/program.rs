@@ -77,6 +77,25 @@ impl<Op: ScanOp> Program<Op> {
         Program::with_limits(op, &of_kind(kind), initial_value, limits, overrides)
     }
 
+    /// The programs for all ranges of lengths, where the caller leaves everything to the planner.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn ranges(
+        op: &Op,
+        spec: &ScanSpec,
+        initial_value: Option<Op::State>,
+        limits: &DeviceLimits,
+    ) -> Result<Vec<Self>, EmulatorError>
+    where
+        Op: Clone,
+    {
+        let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
+        let plans = plan(&op.source(), &spec, limits, &Overrides::default())?;
+        plans.iter().map(|plan| Program::with_plan(op.clone(), initial_value, plan.clone())).collect()
+    }
+
     /// As [`new`](Program::new), of a scan that restarts. Before it runs it must be told [where](Program::with_heads).
     ///
     /// # Errors
@@ -125,9 +144,12 @@ impl<Op: ScanOp> Program<Op> {
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
         let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
-        let operator = op.source();
-        let plan = plan(&operator, &spec, limits, overrides)?;
-        let source = render_for(&operator, &plan, Target::Host)?;
+        let plan = plan(&op.source(), &spec, limits, overrides)?.longest().clone();
+        Program::with_plan(op, initial_value, plan)
+    }
+
+    fn with_plan(op: Op, initial_value: Option<Op::State>, plan: Plan) -> Result<Self, EmulatorError> {
+        let source = render_for(&op.source(), &plan, Target::Host)?;
         Ok(Program { op, initial_value, heads: None, plan, source })
     }
 

@@ -42,7 +42,7 @@ fn compare<Op: TestOperator>(lengths: &[usize], threads: Option<u32>) -> Outcome
 
 fn lengths<Op: TestOperator>() -> Outcome {
     let scanner = Scanner::cuda(0)?;
-    let tile = scanner.scan(Op::new()).plan()?.tile as usize;
+    let tile = scanner.scan(Op::new()).plan()?.shortest().tile as usize;
     compare::<Op>(
         &[0, 1, 2, 3, 31, 32, 33, 1_019, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1, 4_101],
         None,

@@ -40,7 +40,8 @@ pub(crate) fn add(trials: &mut Trials) {
                 ensure(bits(&found) == bits(&expected), || format!("quote {quote}, start {start}"))?;
             }
         }
-        let plan = scanner.scan(quotes(0)).plan()?;
+        let plans = scanner.scan(quotes(0)).plan()?;
+        let plan = plans.for_len(input.len() as u64);
         let name = format!("Automaton: {}, {}", plan.spec, plan.strategy);
         let compiled = scanner.cache_stats().modules.iter().filter(|module| module.name == name).count();
         ensure(compiled == 1, || format!("compiled {compiled} times"))

@@ -46,7 +46,7 @@ fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Optio
             Some(threads) => scan.threads(threads),
             None => scan,
         };
-        let longest = case.longest().min(usize::try_from(scan.plan()?.max_len).unwrap_or(usize::MAX));
+        let longest = case.longest().min(usize::try_from(scan.plan()?.longest().max_len).unwrap_or(usize::MAX));
         let mut lengths: Vec<_> = lengths.iter().map(|&len| len.min(longest)).collect();
         lengths.dedup();
         for len in lengths {

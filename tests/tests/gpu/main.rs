@@ -12,6 +12,8 @@ mod large;
 mod reduction;
 mod segmented;
 mod sharing;
+mod stress;
+mod tuner;
 
 use std::{error::Error, process::ExitCode};
 
@@ -24,6 +26,10 @@ type Outcome = Result<(), Box<dyn Error>>;
 fn main() -> ExitCode {
     // SAFETY: no other thread runs yet. What the tests compile is of no use to anybody else.
     unsafe { std::env::set_var(scan_runtime::CACHE_VARIABLE, "off") };
+    if let Some(error) = stress::keep_busy_if_asked() {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
     let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
         if std::env::var_os("SCAN_TESTS_REQUIRE_GPU").is_some() {
@@ -43,6 +49,8 @@ fn main() -> ExitCode {
     segmented::add(&mut trials);
     reduction::add(&mut trials);
     sharing::add(&mut trials);
+    stress::add(&mut trials);
+    tuner::add(&mut trials);
     let shard = match shard() {
         Ok(shard) => shard,
         Err(message) => {

@@ -79,7 +79,7 @@ fn long<Op: TestOperator>(strategy: Option<Strategy>, len: usize, input: Inputs<
             None => scan.clone(),
         };
         let pattern = PATTERNS[telling * 5 % PATTERNS.len()];
-        let begins = begins(pattern, len, scan().plan()?.tile as usize);
+        let begins = begins(pattern, len, scan().plan()?.for_len(len as u64).tile as usize);
         let input = input(&begins);
         let heads = Heads::new(telling, &begins);
         let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
@@ -109,7 +109,7 @@ fn climb<Op: TestOperator>(rung: Rung, tellings: usize, lengths: &[usize], input
             None => scan,
         }
     };
-    let tile = scan().plan()?.tile as usize;
+    let tile = scan().plan()?.longest().tile as usize;
     let mut run = 0;
     for &len in lengths {
         for pattern in PATTERNS {
@@ -146,7 +146,7 @@ fn views<Op: TestOperator>(strategy: Option<Strategy>, input: Inputs<Op>) -> Out
                 Some(strategy) => scan.strategy(strategy),
                 None => scan,
             };
-            let begins = begins(pattern, len, scan.plan()?.tile as usize);
+            let begins = begins(pattern, len, scan.plan()?.for_len(len as u64).tile as usize);
             let heads = Heads::new(run, &begins);
             let input = input(&begins);
             let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);

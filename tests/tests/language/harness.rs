@@ -187,7 +187,7 @@ impl Suite {
         let kernels = |case: &Case| {
             let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
             let plan = plan(&case.source, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
-            render(&case.source, &plan).unwrap()
+            render(&case.source, plan.longest()).unwrap()
         };
         self.cases.iter().map(kernels).collect()
     }

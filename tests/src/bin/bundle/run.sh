@@ -14,6 +14,8 @@ usage() {
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
 ./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
+./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
+                               Compute's counters: memory and issue slots in percent of the most, why warps wait
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -108,12 +110,33 @@ sanitize() {
     finish "${tools[@]}"
 }
 
+# Counters of one launch of look-ahead for each operator, a table a line each.
+profile() {
+    local ncu operator metrics kernel=${KERNEL:-scan_look_ahead}
+    ncu=$(command -v ncu || ls -d "${CUDA_HOME:-/usr/local/cuda}"/bin/ncu 2>/dev/null) ||
+        { echo "ncu is not on this machine; it comes with the CUDA toolkit" >&2; return 1; }
+    metrics=gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
+    metrics+=,sm__inst_issued.avg.pct_of_peak_sustained_elapsed,sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active
+    metrics+=,sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active,l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed
+    metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__inst_executed.sum
+    for stall in barrier long_scoreboard short_scoreboard math_pipe_throttle mio_throttle not_selected wait sleeping branch_resolve; do
+        metrics+=,smsp__average_warps_issue_stalled_${stall}_per_issue_active.ratio
+    done
+    for operator in "$@"; do
+        printf '== %s\n' "$operator"
+        "$ncu" -k "regex:$kernel" --launch-skip 2 --launch-count 1 --csv --metrics "$metrics" \
+            "$here/benches/peers" --bench --operator "$operator" --sizes "${SIZES:-28}" --parts sizes --modes stream --rounds 2 |
+            awk -F'","' '/^"[0-9]/ { gsub(/"/, "", $NF); printf "%-70s %s %s\n", $(NF-2), $NF, $(NF-1) }'
+    done
+}
+
 what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
 tests) tests "$@" ;;
 sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
+profile) profile "$@" ;;
 peers) "$here/benches/peers" --bench "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;

@@ -1,0 +1,213 @@
+//! Shapes that are worth a measurement, and plans with those that a measurement chose.
+
+use crate::{
+    limits::DeviceLimits,
+    operator::OpSource,
+    plan::{Overrides, Plan, PlanError, Plans, plan},
+    spec::ScanSpec,
+    strategy::{BlockScan, Carry, Network, Strategy},
+};
+
+/// What a measurement chose for a range of lengths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuned {
+    /// The fewest elements that it is for.
+    pub from: u64,
+    /// The fewest elements that it is no longer for.
+    pub to: u64,
+    /// The shape.
+    pub overrides: Overrides,
+}
+
+/// 32-bit words of elements that a thread scans on its own, among which to search.
+const WORDS: [u32; 6] = [7, 15, 23, 31, 47, 63];
+
+/// The longest input over which one block alone is worth a try.
+const ONE_BLOCK_BYTES: u64 = 128 << 10;
+
+/// The shortest input over which blocks that stay are worth a try.
+const PIPELINE_BYTES: u64 = 8 << 20;
+
+/// The shapes in which a scan of `len` elements might be fastest on a device, no two of them the same.
+pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: u64) -> Vec<Overrides> {
+    let widest = operator.input.size.max(operator.state.size).max(operator.output.size).max(1) as u64;
+    let bytes = len.saturating_mul(widest);
+    let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
+    let with = |carry, threads, run| Overrides {
+        strategy: Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry }),
+        threads: Some(threads),
+        run: Some(run),
+        ..Overrides::default()
+    };
+    let mut shapes = Vec::new();
+    if bytes <= ONE_BLOCK_BYTES {
+        shapes.extend(
+            [256, 512, 1024].iter().flat_map(|&threads| runs().map(move |run| with(Carry::OneBlock, threads, run))),
+        );
+    }
+    let threads = [32, 64, 128, 256, 512, 1024];
+    shapes.extend(threads.iter().flat_map(|&threads| runs().map(move |run| with(Carry::LookBack, threads, run))));
+    if bytes >= PIPELINE_BYTES {
+        let teams = [
+            (64, 6),
+            (96, 4),
+            (128, 2),
+            (128, 3),
+            (128, 5),
+            (192, 3),
+            (192, 4),
+            (256, 2),
+            (256, 3),
+            (384, 2),
+            (512, 1),
+        ];
+        // Runs of narrow elements fill words together.
+        let narrow = if widest < 4 { 4 / widest } else { 1 };
+        let runs = || WORDS.iter().map(move |words| (u64::from(words * 4) / widest / narrow * narrow).max(1) as u32);
+        let shape = |(threads, teams), run| Overrides { teams: Some(teams), ..with(Carry::LookAhead, threads, run) };
+        shapes.extend(teams.iter().flat_map(|&team| runs().map(move |run| shape(team, run))));
+    }
+    let mut seen: Vec<Plan> = Vec::new();
+    shapes.retain(|overrides| match plan(operator, spec, limits, overrides) {
+        Ok(plans) if plans.longest().max_len >= len && !seen.contains(plans.longest()) => {
+            seen.push(plans.longest().clone());
+            true
+        }
+        _ => false,
+    });
+    shapes
+}
+
+/// The plans that [`plan`] would make where the caller wants nothing in particular, with these in place of some. What cannot be
+/// planned (any more) is left out.
+///
+/// # Errors
+///
+/// As [`plan`].
+pub fn plan_tuned(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    tuned: &[Tuned],
+) -> Result<Plans, PlanError> {
+    let mut plans = plan(operator, spec, limits, &Overrides::default())?;
+    for tuned in tuned.iter().filter(|tuned| tuned.from < tuned.to) {
+        if let Ok(shape) = plan(operator, spec, limits, &tuned.overrides) {
+            plans = plans.with_range(tuned.from, tuned.to, shape.longest().clone());
+        }
+    }
+    Ok(plans)
+}
+
+impl Tuned {
+    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: one_block threads 256 run 9 teams - stages - blocks -`.
+    /// `None` where the algorithm is none that a search tries.
+    pub fn to_line(&self) -> Option<String> {
+        let Overrides { strategy, threads, run, teams, stages, blocks } = self.overrides;
+        let strategy = strategy.filter(|strategy| strategy.block == BlockScan::coarsened(Network::WarpShuffle))?;
+        let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+        let [threads, run, teams, stages, blocks] = [threads, run, teams, stages, blocks].map(number);
+        let carry = CARRIES.iter().find(|carry| **carry == strategy.carry)?.name();
+        Some(format!(
+            "from {} to {}: {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks}",
+            self.from, self.to
+        ))
+    }
+
+    /// Reads what [`to_line`](Tuned::to_line) writes; `None` for anything else.
+    pub fn parse(line: &str) -> Option<Self> {
+        let mut words = line.split_whitespace();
+        let mut after = |name: &str| (words.next()? == name).then(|| words.next()).flatten();
+        let from = after("from")?.parse().ok()?;
+        let to = after("to")?.strip_suffix(':')?.parse().ok()?;
+        let carry = words.next()?;
+        let carry = *CARRIES.iter().find(|known| known.name() == carry)?;
+        let mut number = |name: &str| -> Option<Option<u32>> {
+            match (words.next()? == name).then(|| words.next()).flatten()? {
+                "-" => Some(None),
+                value => value.parse().ok().map(Some),
+            }
+        };
+        let overrides = Overrides {
+            strategy: Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry }),
+            threads: number("threads")?,
+            run: number("run")?,
+            teams: number("teams")?,
+            stages: number("stages")?,
+            blocks: number("blocks")?,
+        };
+        words.next().is_none().then_some(Tuned { from, to, overrides })
+    }
+}
+
+/// The ways to carry among which a search chooses.
+const CARRIES: [Carry; 3] = [Carry::OneBlock, Carry::LookBack, Carry::LookAhead];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{limits::Architecture, operator::operator_of};
+
+    fn hopper() -> DeviceLimits {
+        let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
+        limits.shared_bytes_per_block_optin = 227 * 1024;
+        limits
+    }
+
+    #[test]
+    fn every_element_has_shapes_to_choose_among_and_none_twice() {
+        for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64, 256] {
+            for len in [1, 1 << 10, 1 << 20, 1 << 28] {
+                let (operator, spec) = (operator_of(bytes), ScanSpec::inclusive());
+                let shapes = shapes(&operator, &spec, &hopper(), len);
+                assert!(shapes.len() > 1, "{bytes} bytes, {len} elements: {}", shapes.len());
+                let ahead =
+                    |shape: &Overrides| shape.strategy.is_some_and(|strategy| strategy.carry == Carry::LookAhead);
+                assert_eq!(
+                    shapes.iter().any(ahead),
+                    bytes <= 64 && len * bytes as u64 >= PIPELINE_BYTES,
+                    "{bytes} {len}"
+                );
+                for (index, shape) in shapes.iter().enumerate() {
+                    let tuned = Tuned { from: index as u64, to: len, overrides: *shape };
+                    assert_eq!(Tuned::parse(&tuned.to_line().unwrap()), Some(tuned));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_range_takes_the_place_of_what_was_there() {
+        let (operator, spec) = (operator_of(4), ScanSpec::inclusive());
+        let shape = shapes(&operator, &spec, &hopper(), 1 << 20)[0];
+        let (from, to) = (1 << 19, 1 << 21);
+        let before = plan_tuned(&operator, &spec, &hopper(), &[]).unwrap();
+        assert_eq!(before, plan(&operator, &spec, &hopper(), &Overrides::default()).unwrap());
+        let after = plan_tuned(&operator, &spec, &hopper(), &[Tuned { from, to, overrides: shape }]).unwrap();
+        for len in [0, 1, 5_000, from - 1, to, to + 1, 1 << 24, 1 << 30] {
+            let (before, after) = (before.for_len(len), after.for_len(len));
+            assert_eq!(
+                (before.strategy, before.threads, before.run),
+                (after.strategy, after.threads, after.run),
+                "{len}"
+            );
+        }
+        for len in [from, 1 << 20, to - 1] {
+            assert_eq!(
+                (Some(after.for_len(len).strategy), after.for_len(len).threads),
+                (shape.strategy, shape.threads.unwrap())
+            );
+        }
+        let all = Tuned { from: 0, to: u64::MAX, overrides: shape };
+        let all = plan_tuned(&operator, &spec, &hopper(), &[all]).unwrap();
+        assert_eq!(Some(all.for_len(0).strategy), shape.strategy);
+        assert_eq!(Some(all.for_len(1 << 32).strategy), shape.strategy);
+    }
+
+    #[test]
+    fn what_is_no_line_of_this_form_is_none() {
+        for line in ["", "from 1 to 2", "from 1 to 2: hierarchical threads 1 run 1 teams - stages - blocks -"] {
+            assert_eq!(Tuned::parse(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Shapes that a search has found, and the search.
+
+#[cfg(feature = "tuner")]
+mod search;
+
+use scan_codegen::Tuned;
+
+use crate::DiskCache;
+
+#[cfg(feature = "tuner")]
+pub use search::{TimedShape, Tuning};
+
+/// The entry of a disk cache that holds what was tuned for an operator, a scan and a device.
+pub(crate) fn entry(text: &str, spec: &str, device: &str) -> blake3::Hash {
+    let mut hash = blake3::Hasher::new();
+    for part in ["tuned shapes", env!("CARGO_PKG_VERSION"), device, spec, text] {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    }
+    hash.finalize()
+}
+
+/// What such an entry says; nothing where there is none, or not of this form.
+pub(crate) fn load(cache: &DiskCache, entry: &blake3::Hash) -> Vec<Tuned> {
+    let Some(bytes) = cache.load(entry) else { return Vec::new() };
+    String::from_utf8_lossy(&bytes).lines().filter_map(Tuned::parse).collect()
+}
+
+/// Adds a shape, in place of those for the same lengths.
+#[cfg(feature = "tuner")]
+pub(crate) fn replace(all: &mut Vec<Tuned>, tuned: Tuned) {
+    all.retain(|known| known.from < tuned.from || known.to > tuned.to);
+    all.push(tuned);
+}
+
+/// Adds to such an entry, in place of what it says for the same lengths; whether that could be kept.
+#[cfg(feature = "tuner")]
+pub(crate) fn store(cache: &DiskCache, entry: &blake3::Hash, tuned: Tuned) -> bool {
+    let mut all = load(cache, entry);
+    replace(&mut all, tuned);
+    let lines: Option<Vec<_>> = all.iter().map(Tuned::to_line).collect();
+    lines.is_some_and(|lines| cache.store(entry, lines.join("\n").as_bytes()))
+}
+
+#[cfg(all(test, feature = "tuner"))]
+#[allow(clippy::unwrap_used, reason = "a test that fails panics")]
+mod tests {
+    use super::*;
+    use crate::{BlockScan, Carry, Error, Network, Overrides, Scanner, Strategy, ops};
+
+    fn tuned(from: u64, to: u64, threads: u32) -> Tuned {
+        let mut overrides = Overrides::default();
+        let block = BlockScan::coarsened(Network::WarpShuffle);
+        overrides.strategy = Some(Strategy { block, carry: Carry::LookBack });
+        overrides.threads = Some(threads);
+        Tuned { from, to, overrides }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again_and_replaces_what_it_covers() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = DiskCache::at(folder.path());
+        let (here, there) = (entry("text", "inclusive scan", "a GPU"), entry("text", "inclusive scan", "another GPU"));
+        assert_eq!(load(&cache, &here), []);
+        assert!(store(&cache, &here, tuned(8, 32, 64)) && store(&cache, &here, tuned(100, 400, 128)));
+        assert_eq!(load(&cache, &here), [tuned(8, 32, 64), tuned(100, 400, 128)]);
+        assert!(store(&cache, &here, tuned(8, 32, 256)));
+        assert_eq!(load(&cache, &here), [tuned(100, 400, 128), tuned(8, 32, 256)]);
+        assert_eq!(load(&cache, &there), []);
+        cache.store(&here, b"something else");
+        assert_eq!(load(&cache, &here), []);
+    }
+
+    #[test]
+    fn the_cpu_has_no_shapes() {
+        let scanner = Scanner::cpu();
+        assert!(matches!(scanner.scan(ops::sum()).tune(&[1, 2, 3]), Err(Error::NotCuda { .. })));
+    }
+}

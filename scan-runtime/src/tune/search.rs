@@ -1,0 +1,238 @@
+//! The search for the fastest shape of a user's own scan on a user's own device.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use scan_codegen::{Overrides, Plan, Segments, Tuned};
+
+use crate::{
+    Error, Scan, ScanOp,
+    cuda::{Task, driver_error},
+    scanner::Engine,
+};
+
+/// What a [search](Scan::tune) found: the time of every shape, the fastest first.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Tuning {
+    /// Elements of the input.
+    pub len: usize,
+    /// What was measured: the fastest few, timed several times, in the order of their medians; then those that lost a first heat.
+    pub shapes: Vec<TimedShape>,
+    /// Shapes that could not be compiled or run, and why.
+    pub failures: Vec<(Overrides, Error)>,
+    /// Whether the winner is kept for other processes: it is where the scanner has a cache that can be written.
+    pub kept: bool,
+}
+
+/// A shape and its time.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TimedShape {
+    /// The shape, for [`Scan::overrides`].
+    pub overrides: Overrides,
+    /// Its plan.
+    pub plan: Plan,
+    /// The time of a scan, back to back with others of its kind.
+    pub time: Duration,
+    /// Whether this is what would have run without the search.
+    pub default: bool,
+}
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(best) = self.shapes.first() else {
+            return write!(f, "{} elements: no shape could be measured", self.len);
+        };
+        writeln!(
+            f,
+            "{} elements: {} shapes measured, {} could not run",
+            self.len,
+            self.shapes.len(),
+            self.failures.len()
+        )?;
+        writeln!(f, "{}", best.plan)?;
+        write!(f, "  takes     {:.2} µs", microseconds(best.time))?;
+        if let Some(default) = self.shapes.iter().find(|shape| shape.default) {
+            write!(f, ", where the default takes {:.2} µs", microseconds(default.time))?;
+        }
+        Ok(())
+    }
+}
+
+fn microseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+/// Samples of the shapes that are in the final.
+const SAMPLES: usize = 9;
+/// Shapes that are in the final.
+const FINALISTS: usize = 8;
+/// A sample is about so long.
+const SAMPLE: Duration = Duration::from_micros(400);
+
+impl<Op: ScanOp + Clone> Scan<'_, Op> {
+    /// Searches the shapes of the kernels for the one that scans these elements fastest on this scanner's device, and keeps
+    /// it: from then on scans with this operator and these options, of half as many to twice as many elements, run in that
+    /// shape, in this process and, where the scanner has a [disk cache](crate::DiskCache), in those that come. Removing the cache's
+    /// entries undoes that.
+    ///
+    /// It takes from seconds to a few minutes, since it compiles many kernels, and shows on standard error how far it is.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let input = vec![1.0_f32; 1 << 24];
+    /// let tuning = scanner.scan(ops::sum()).tune(&input)?;
+    /// println!("{tuning}");
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::OutOfDeviceMemory`]; the
+    /// first error of a shape, if none could run.
+    pub fn tune(&self, input: &[Op::Input]) -> Result<Tuning, Error> {
+        let Engine::Cuda(device) = &self.scanner.engine else {
+            return Err(Error::NotCuda { backend: self.scanner.backend().to_string() });
+        };
+        if input.is_empty() {
+            return Err(Error::NothingToTune);
+        }
+        let len = input.len() as u64;
+        let (operator, spec) = (self.op.source(), self.spec(&Segments::None));
+        let plans = scan_codegen::plan(&operator, &spec, &device.limits, &Overrides::default())?;
+        let by_default = plans.for_len(len);
+        let mut shapes = vec![Overrides::default()];
+        shapes.extend(scan_codegen::shapes(&operator, &spec, &device.limits, len));
+
+        let progress = progress(2 * shapes.len() as u64);
+        progress.set_message("compiling");
+        let task = |overrides| Task::Scan(spec.clone(), overrides);
+        let compiled: Vec<_> = shapes
+            .par_iter()
+            .map(|&overrides| {
+                let kernels = device.kernels(&self.op, task(overrides), len);
+                progress.inc(1);
+                (overrides, kernels.err())
+            })
+            .collect();
+
+        progress.set_message("measuring");
+        let stream = device.context.new_stream().map_err(driver_error("making a stream"))?;
+        let device_input = stream.clone_htod(input).map_err(driver_error("copying to the device"))?;
+        let mut output = self.on(&stream).run(&device_input)?;
+        let (mut rough, mut failures) = (Vec::new(), Vec::new());
+        for (overrides, error) in compiled {
+            let scan = self.clone().overrides(overrides);
+            let time = match error {
+                None => scan.warm_and_time(&stream, &device_input, &mut output),
+                Some(error) => Err(error),
+            };
+            progress.inc(1);
+            match time {
+                Ok(time) => rough.push((time, overrides)),
+                Err(error) => failures.push((overrides, error)),
+            }
+        }
+        rough.sort_by_key(|(time, _)| *time);
+        let mut finalists: Vec<_> =
+            rough.iter().take(FINALISTS).map(|&(_, overrides)| (overrides, Vec::new())).collect();
+        if let Some(&(_, default)) =
+            rough.iter().skip(FINALISTS).find(|(_, overrides)| *overrides == Overrides::default())
+        {
+            finalists.push((default, Vec::new()));
+        }
+        progress.set_message("measuring the fastest again");
+        // In turns, so that what slows the device for a while slows all of them.
+        for _ in 0..SAMPLES {
+            for (overrides, times) in &mut finalists {
+                times.push(self.clone().overrides(*overrides).time(&stream, &device_input, &mut output)?);
+            }
+        }
+        progress.finish_and_clear();
+
+        let is_finalist = |overrides: &Overrides| finalists.iter().any(|(finalist, _)| finalist == overrides);
+        rough.retain(|(_, overrides)| !is_finalist(overrides));
+        let median = |times: &mut Vec<Duration>| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        };
+        let mut order: Vec<_> = finalists.iter_mut().map(|(overrides, times)| (median(times), *overrides)).collect();
+        order.sort_by_key(|(time, _)| *time);
+        order.extend(rough);
+        let mut timed = Vec::new();
+        for (time, overrides) in order {
+            let default = overrides == Overrides::default();
+            let plan = match default {
+                true => by_default.clone(),
+                false => scan_codegen::plan(&operator, &spec, &device.limits, &overrides)?.for_len(len).clone(),
+            };
+            timed.push(TimedShape { overrides, plan, time, default });
+        }
+        if timed.is_empty() && !failures.is_empty() {
+            return Err(failures.swap_remove(0).1);
+        }
+        // What lost is not wanted any more.
+        for shape in shapes.iter().filter(|shape| **shape != Overrides::default()) {
+            device.forget(&self.op, &task(*shape));
+        }
+        let kept = match timed.first() {
+            Some(best) if !best.default => {
+                let tuned = Tuned { from: len.div_ceil(2), to: len.saturating_mul(2), overrides: best.overrides };
+                device.keep_tuned(&self.op, &spec, tuned)
+            }
+            _ => false,
+        };
+        Ok(Tuning { len: input.len(), shapes: timed, failures, kept })
+    }
+
+    /// Runs it once, so that errors come out, and times it then.
+    fn warm_and_time(
+        &self,
+        stream: &Arc<CudaStream>,
+        input: &CudaSlice<Op::Input>,
+        output: &mut CudaSlice<Op::Output>,
+    ) -> Result<Duration, Error> {
+        self.on(stream).run_into(input, output)?;
+        stream.synchronize().map_err(driver_error("scanning"))?;
+        self.time(stream, input, output)
+    }
+
+    /// The time of a scan, several of them one after the other.
+    fn time(
+        &self,
+        stream: &Arc<CudaStream>,
+        input: &CudaSlice<Op::Input>,
+        output: &mut CudaSlice<Op::Output>,
+    ) -> Result<Duration, Error> {
+        let mut scans = 1_u32;
+        loop {
+            let event = || {
+                stream.record_event(Some(CUevent_flags::CU_EVENT_DEFAULT)).map_err(driver_error("recording an event"))
+            };
+            let start = event()?;
+            for _ in 0..scans {
+                self.on(stream).run_into(input, output)?;
+            }
+            let end = event()?;
+            let milliseconds = start.elapsed_ms(&end).map_err(driver_error("reading a time"))?;
+            let time = Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1e3);
+            if time >= SAMPLE / 2 || scans >= 256 {
+                return Ok(time / scans);
+            }
+            scans *= 4;
+        }
+    }
+}
+
+fn progress(steps: u64) -> ProgressBar {
+    let bar = ProgressBar::new(steps);
+    if let Ok(style) = ProgressStyle::with_template("{msg:<28} {wide_bar} {pos}/{len}  {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,109 @@
+//! Climbs the ladder: programs of strategies, executed in the emulator at many lengths, in more than one way.
+
+use rayon::prelude::*;
+use scan_codegen::Overrides;
+use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers};
+
+use crate::{
+    emulator::{Emulator, EmulatorError, Module, Program},
+    operators::{Interval, TestOperator, adjacent, inputs, mixed},
+    reference::WAYS,
+    strategies,
+};
+
+/// Threads of a block: few, so that short inputs have several tiles and several levels of totals.
+pub const FEW_THREADS: u32 = 32;
+
+/// A strategy's program for one of the four [ways](WAYS).
+///
+/// # Errors
+///
+/// If the operator cannot have the strategy, or its text cannot be written.
+pub fn program<Op: TestOperator>(
+    strategy: Strategy,
+    (kind, with_initial_value): (ScanKind, bool),
+    threads: u32,
+) -> Result<Program<Op>, EmulatorError> {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(strategy);
+    overrides.threads = Some(threads);
+    // Blocks that stay need a stack for each of their threads, all the time.
+    overrides.blocks = (strategy.carry == Carry::LookAhead && threads > FEW_THREADS).then_some(5);
+    let initial_value = with_initial_value.then(Op::initial_value);
+    Program::new(Op::new(), kind, initial_value, &overrides)
+}
+
+/// An emulator that differs from seed to seed, and is the same in every test run.
+pub fn emulator<Op: TestOperator>(seed: u64, program: &Program<Op>) -> Emulator {
+    let choice = mixed(seed);
+    let resident = if needs_all_blocks(program) { usize::MAX } else { [1, 2, 4, 100][(choice % 4) as usize] };
+    let emulator = Emulator::new(choice).resident_blocks(resident);
+    match choice >> 8 & 3 {
+        0 => emulator.interrupt_once_in(8),
+        _ => emulator,
+    }
+}
+
+/// Blocks that wait for blocks with a smaller index need room for all.
+fn needs_all_blocks<Op: TestOperator>(program: &Program<Op>) -> bool {
+    program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex)
+}
+
+/// Runs a program at each length, now and then in place too, and from addresses that are aligned for one element only.
+///
+/// # Errors
+///
+/// What the emulator found, and at which length.
+pub fn climb<Op: TestOperator>(
+    program: &Program<Op>,
+    lengths: &[u64],
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), (u64, EmulatorError)> {
+    for (seed, &length) in (0..).zip(lengths) {
+        let input = inputs::<Op>(length as usize);
+        let emulator = |variant: u64| prepare(emulator(seed * 8 + variant, program));
+        program.verify(&emulator(0), &input).map_err(|error| (length, error))?;
+        if seed % 3 == 0 {
+            program.verify_in_place(&emulator(1), &input).map_err(|error| (length, error))?;
+        }
+        if seed % 4 == 1 {
+            let offsets = ([1, 3, 7][seed as usize % 3], [7, 1, 3][seed as usize % 3]);
+            program.verify_at_offset(&emulator(2), &input, offsets).map_err(|error| (length, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Executes the interval monoid with every strategy at lengths that take long, in blocks of several warps, shared out over the
+/// cores. `tell` hears of each strategy when it is through. Returns what failed.
+///
+/// # Errors
+///
+/// If the kernels cannot be compiled.
+pub fn every_strategy_at(
+    lengths: &[u64],
+    tell: impl Fn(&Program<Interval>) + Sync,
+) -> Result<Vec<String>, EmulatorError> {
+    const THREADS: u32 = 256;
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .map(|(index, strategy)| {
+            // A stack for each thread: where all blocks must be there at once, they are small.
+            let by_index = strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+            program::<Interval>(strategy, WAYS[index % 4], if by_index { FEW_THREADS } else { THREADS })
+        })
+        .collect::<Result<_, _>>()?;
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources)?;
+    let run = |(index, program): (usize, &Program<Interval>)| {
+        let mut lengths: Vec<_> = lengths.iter().map(|&length| length.min(program.plan.max_len)).collect();
+        lengths.dedup();
+        let resident = if needs_all_blocks(program) { usize::MAX } else { 1 + index % 7 };
+        let prepare = |emulator: Emulator| emulator.check(adjacent).resident_blocks(resident);
+        let result = climb(program, &lengths, prepare);
+        tell(program);
+        let (length, error) = result.err()?;
+        Some(format!("{length} elements: {error}\n{}", program.plan))
+    };
+    Ok(programs.par_iter().enumerate().filter_map(run).collect())
+}
