@@ -309,8 +309,8 @@ impl Shape<'_> {
     fn static_bytes_of_stage(self) -> u32 {
         let warps = self.threads / WARP;
         let segmented = if self.segments.is_none() { 0 } else { warps };
-        let offsets = if matches!(self.segments, Segments::Offsets(_)) { 8 + 24 } else { 0 };
-        8 * 7 + (warps + 1) * self.sizes.state + segmented + offsets
+        let offsets = if matches!(self.segments, Segments::Offsets(_)) { 24 } else { 0 };
+        8 * 8 + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
     /// Those of all stages, and the initial value; 128 bytes in which alignment may push them apart.

@@ -104,13 +104,13 @@ struct Words<'a> {
     initial_value: bool,
     total: bool,
     /// Where it restarts: whether it does, what tells where, that as parameters of a function and as the arguments of
-    /// a call, the type of an offset, the type of a key's words and how many it has.
+    /// a call, the type of an offset, what flags, bits or keys are read in, and how many words a key has.
     segmented: bool,
     heads_by: &'static str,
     heads_parameters: String,
     heads_arguments: &'static str,
     offset: &'static str,
-    key_word: &'static str,
+    head_word: &'static str,
     key_words: usize,
     /// Whether an initial value stands before the first element of each segment, and not just before that of all.
     begins_with_value: bool,
@@ -194,7 +194,7 @@ impl<'a> Words<'a> {
             heads_parameters: segments.parameters,
             heads_arguments: segments.arguments,
             offset: segments.offset,
-            key_word: segments.key_word,
+            head_word: segments.head_word,
             key_words: segments.key_words,
             begins_with_value: plan.spec.initial_value && !plan.spec.segments.is_none(),
             copies_heads: !matches!(plan.spec.segments, Segments::None | Segments::Offsets(_)),

@@ -43,8 +43,9 @@ pub(crate) struct SegmentWords {
     pub(crate) arguments: &'static str,
     /// The type of an offset.
     pub(crate) offset: &'static str,
-    /// The type of a key's words, and how many it has.
-    pub(crate) key_word: &'static str,
+    /// What flags, bits or keys are read in.
+    pub(crate) head_word: &'static str,
+    /// Words of a key.
     pub(crate) key_words: usize,
 }
 
@@ -88,7 +89,12 @@ impl Segments {
                 ("offsets", format!("const {offset}* offsets, size_t offset_count"), "offsets, offset_count")
             }
         };
-        SegmentWords { heads_by, parameters, arguments, offset, key_word, key_words }
+        let head_word = match self {
+            Segments::HeadFlags => "unsigned char",
+            Segments::HeadBits => "unsigned",
+            _ => key_word,
+        };
+        SegmentWords { heads_by, parameters, arguments, offset, head_word, key_words }
     }
 }
 

@@ -312,7 +312,7 @@ const TICKS: [(&str, &str); 8] = [
     ("all warps reduced", "          wait(&reduced[stage], use % 2);\n"),
     ("sum told", "            arrive(&told[stage]);\n          }\n"),
     ("prefix known", "        wait(&known[stage], use % 2);\n"),
-    ("scanned", "          show_to_copies();\n"),
+    ("scanned", "        show_to_copies();\n"),
     ("handed over", "          arrive(&written[stage]);\n        }\n"),
     ("window read", "count, lane);\n"),
     (

@@ -202,7 +202,8 @@ fn faults_of_what_tells_are_found() {
         ("INPUT_BYTES + heads.bytes", "INPUT_BYTES"),
         ("copied.skipped <= first && ", ""),
         (" && copied.first + copied.bytes <= all", ""),
-        ("    heads.word[0] |= 1;\n", ""),
+        ("? 1u << (tile.first - base) % 32 : 0;", "? 0u : 0;"),
+        ("first + i < all ? head_flags[first + i] : 0", "head_flags[first + i]"),
         ("cut(uncut, first % 4)", "cut(uncut, 0)"),
         ("4 * k < TEAM_RUN + 3", "4 * k < TEAM_RUN"),
         ("+ 0x7f7f7f7f | word)", "+ 0x7f7f7f7f)"),
@@ -211,6 +212,7 @@ fn faults_of_what_tells_are_found() {
     let bits = [
         (" + (unsigned)(tile.start % 32)", ""),
         ("(start + TEAM_TILE + 31) / 32 * 4", "(start + TEAM_TILE) / 32 * 4"),
+        ("(size_t)((long long)start >> 5) * 4", "start / 32 * 4"),
         ("uncut.word[k + 1] << (32 - first)", "0"),
     ];
     each_is_found(BITS, &bits);
@@ -226,8 +228,8 @@ fn faults_of_what_tells_are_found() {
 #[test]
 fn faults_of_offsets_are_found() {
     let changes = [
-        ("wait(&marked[stage], use % 2);", ""),
-        ("begin_barrier(&marked[stage], TEAM_WARPS)", "begin_barrier(&marked[stage], 1)"),
+        ("wait(&brought[stage], use % 2);", ""),
+        ("begin_barrier(&brought[stage], TEAM_WARPS)", "begin_barrier(&brought[stage], 1)"),
         ("begin_barrier(&loaded[stage], 2)", "begin_barrier(&loaded[stage], 1)"),
         ("wait(&written[stage], (use - 1) % 2);", ""),
         ("        marks[i] = 0;\n", ""),
