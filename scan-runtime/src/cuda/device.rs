@@ -11,6 +11,7 @@ use scan_codegen::{Architecture, DeviceLimits, Tuned};
 use super::{
     driver_error,
     modules::{KernelsKey, Ranges, Slot},
+    workspace::Workspaces,
 };
 use crate::{DiskCache, Error};
 
@@ -27,6 +28,7 @@ pub(crate) struct CudaDevice {
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
     /// The shapes that searches have found, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
+    pub(super) workspaces: Arc<Workspaces>,
 }
 
 impl CudaDevice {
@@ -43,7 +45,8 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default(), tuned: Mutex::default() })
+        let (kernels, tuned, workspaces) = Default::default();
+        Ok(CudaDevice { context, stream, name, limits, cache, kernels, tuned, workspaces })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.
