@@ -149,7 +149,44 @@ pub(crate) fn sweep_all(scanner: &Scanner) -> Outcome {
     sweep::<ops::Sum<f32>>("f32", scanner, &[Flags, Bits, Keys, Offsets])?;
     sweep::<ops::Sum<u8>>("u8", scanner, &[Flags, Bits])?;
     sweep::<ops::Sum<u64>>("u64", scanner, &[Flags, Offsets])?;
-    sweep::<MixedSum>("struct12", scanner, &[Flags])
+    sweep::<MixedSum>("struct12", scanner, &[Flags])?;
+    println!(
+        "\n| operator | told by | input and output, bytes | copy of all bytes, µs | look-back, µs | look-ahead, µs |"
+    );
+    println!("|---|---|---:|---:|---:|---:|");
+    lengths::<ops::Sum<f32>>("f32", scanner, &[Flags, Offsets])?;
+    lengths::<ops::Sum<u8>>("u8", scanner, &[Flags])
+}
+
+/// From which length on look-ahead is the faster one.
+fn lengths<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) -> Outcome {
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let size = size_of::<Op::Item>();
+    let block = inputs::<Op>(CHECKED);
+    let look = |carry| configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(carry));
+    let (look_back, look_ahead) = (look(Carry::LookBack), look(Carry::LookAhead));
+    for log in 20..=28 {
+        let len = (1 << log) / (2 * size);
+        let input = filled(&stream, &block, len)?;
+        let mut output = filled(&stream, &block, len)?;
+        let heads = Heads::new(&stream, Lengths::Mean(64), len)?;
+        for &telling in tellings {
+            let mut times = [Vec::new(), Vec::new(), Vec::new()];
+            // The first of each is not counted.
+            for turn in 0..=2 * SAMPLES {
+                let copy = sample(&stream, || Ok(stream.memcpy_dtod(&input, &mut output)?))?;
+                let back = sample(&stream, || heads.run(telling, &look_back, &stream, &input, &mut output))?;
+                let ahead = sample(&stream, || heads.run(telling, &look_ahead, &stream, &input, &mut output))?;
+                if turn > 0 {
+                    times.iter_mut().zip([copy, back, ahead]).for_each(|(times, time)| times.push(time));
+                }
+            }
+            let [copy, back, ahead] = times.map(median);
+            let moved = (2 * len * size + heads.bytes(telling)) as f64 / (2 * len * size) as f64;
+            println!("| {name} | {telling} | {} | {:.1} | {back:.1} | {ahead:.1} |", 1_u64 << log, moved * copy);
+        }
+    }
+    Ok(())
 }
 
 fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) -> Outcome {

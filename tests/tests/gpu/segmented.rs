@@ -50,7 +50,7 @@ pub(crate) fn add(trials: &mut Trials) {
     // Several rounds of the grid, by name and by default.
     for (name, strategy) in [("by default", None), ("look-ahead", Some(LOOK_AHEAD))] {
         trials.add(format!("large segmented, long: {name}"), move || {
-            long::<ops::Sum<u8>>(strategy, 100_000_003, |begins| inputs::<ops::Sum<u8>>(begins.len()))?;
+            long::<ops::Sum<u8>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<u8>>(begins.len()))?;
             long::<ops::Sum<f32>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<f32>>(begins.len()))?;
             long::<PolynomialHash>(strategy, 20_000_003, |begins| inputs::<PolynomialHash>(begins.len()))?;
             long::<Restart>(strategy, 5_000_003, places)
