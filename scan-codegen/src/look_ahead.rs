@@ -56,6 +56,11 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// 0.910, 128 × 5 × 31 0.905; `i16`: 192 × 3 × 31 0.916; `u64`: 256 × 3 × 30 0.923, 256 × 3 × 26 0.919, 192 × 3 × 30 0.919; 12
 /// bytes: 256 × 3 × 27 0.920, 192 × 3 × 27 0.914; a 2 × 2 matrix of `f32`: 256 × 3 × 28 0.863, 192 × 3 × 28 0.825; a product
 /// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690.
+///
+/// Segmented scans start with the second. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
+/// that are moved: `f32` by flags 192 × 3 × 31 elements 0.935, 256 × 3 × 17 0.942, 192 × 3 × 23 0.909; by bits 192 × 3 × 31 0.937; by
+/// keys of 4 bytes 192 × 3 × 19 0.925, 192 × 3 × 15 0.885, 256 × 3 × 11 0.875; `u64` by flags 192 × 3 × 17 0.937, 192 × 3 × 13
+/// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739.
 const TEAMS: [(u32, u32); 10] =
     [(256, 3), (192, 3), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
@@ -138,6 +143,7 @@ pub(crate) fn plan_look_ahead(
             "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
         ));
     }
+    let item = operator.input.size.max(operator.output.size);
     let sizes = Sizes {
         input: operator.input.size as u32,
         state: operator.state.size as u32,
@@ -149,6 +155,11 @@ pub(crate) fn plan_look_ahead(
             Segments::Offsets(_) => OFFSET_EIGHTHS / 8,
         },
         segmented: !spec.segments.is_none(),
+        words: match &spec.segments {
+            Segments::None if item > 4 => 28,
+            Segments::HeadFlags | Segments::Keys(_) if item >= 4 => 39,
+            _ => 31,
+        },
     };
     let run = match overrides.run {
         None => sizes.run(),
@@ -229,6 +240,8 @@ struct Sizes {
     output: u32,
     heads: u32,
     segmented: bool,
+    /// Words that a thread has of elements, and of what tells their segments.
+    words: u32,
 }
 
 impl Sizes {
@@ -236,11 +249,10 @@ impl Sizes {
         self.input.max(self.output) <= 4
     }
 
-    /// Elements that a thread scans on its own: about 31 words of them and of what tells their segments, of elements of
-    /// more than a word 28, in whole words, and an odd number of units, so that neighbouring threads meet different memory banks.
+    /// Elements that a thread scans on its own: in whole words, and an odd number of units, so that neighbouring threads meet
+    /// different memory banks.
     fn run(self) -> u32 {
-        let words = if self.are_small() || self.segmented { 31 } else { 28 };
-        let most = (4 * words / (self.input.max(self.output) + self.heads)).max(1);
+        let most = (4 * self.words / (self.input.max(self.output) + self.heads)).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
         let step = step(self.input).max(step(self.output));

@@ -54,16 +54,8 @@ impl fmt::Display for Telling {
 }
 
 /// Threads of a team, teams, bytes that a thread has of elements and heads; stages as many as there is room for, unless told.
-const SHAPES: [(u32, u32, u32, Option<u32>); 8] = [
-    (192, 3, 124, None),
-    (192, 3, 156, None),
-    (192, 3, 92, None),
-    (128, 4, 124, None),
-    (128, 5, 124, None),
-    (256, 3, 92, None),
-    (256, 2, 124, None),
-    (192, 4, 92, None),
-];
+const SHAPES: [(u32, u32, u32, Option<u32>); 5] =
+    [(192, 3, 124, None), (192, 3, 156, None), (256, 3, 92, None), (256, 3, 116, None), (128, 3, 188, None)];
 
 /// Where segments begin, told in every way.
 struct Heads {
