@@ -4,6 +4,7 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     plan::{Overrides, Plan, PlanError},
+    segments::Segments,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
 };
@@ -27,6 +28,10 @@ pub struct Pipeline {
     pub(crate) input_unit: u32,
     /// The same for its results.
     pub(crate) output_unit: u32,
+    /// Bytes of a stage for what tells where segments begin.
+    pub(crate) head_bytes: u32,
+    /// Threads of the warps that serve the teams.
+    pub(crate) serving: u32,
 }
 
 /// Threads of a warp.
@@ -51,6 +56,11 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// 0.910, 128 × 5 × 31 0.905; `i16`: 192 × 3 × 31 0.916; `u64`: 256 × 3 × 30 0.923, 256 × 3 × 26 0.919, 192 × 3 × 30 0.919; 12
 /// bytes: 256 × 3 × 27 0.920, 192 × 3 × 27 0.914; a 2 × 2 matrix of `f32`: 256 × 3 × 28 0.863, 192 × 3 × 28 0.825; a product
 /// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690.
+///
+/// Segmented scans start with the second. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
+/// that are moved: `f32` by flags 192 × 3 × 31 elements 0.935, 256 × 3 × 17 0.942, 192 × 3 × 23 0.909; by bits 192 × 3 × 31 0.937; by
+/// keys of 4 bytes 192 × 3 × 19 0.925, 192 × 3 × 15 0.885, 256 × 3 × 11 0.875; `u64` by flags 192 × 3 × 17 0.937, 192 × 3 × 13
+/// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739.
 const TEAMS: [(u32, u32); 10] =
     [(256, 3), (192, 3), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
@@ -63,9 +73,41 @@ const SERVING: u32 = 2 * WARP;
 impl Pipeline {
     /// Threads of a block with teams of so many threads: the warps that serve them besides.
     pub(crate) fn block_threads(&self, team: u32) -> u32 {
-        self.teams * team + SERVING
+        self.teams * team + self.serving
     }
 }
+
+/// Threads of the warps that serve the teams: another one looks for offsets.
+fn serving(segments: &Segments) -> u32 {
+    match segments {
+        Segments::Offsets(_) => SERVING + WARP,
+        _ => SERVING,
+    }
+}
+
+/// Bytes that a bulk copy has at least, and with both of its ends.
+const COPY: u64 = 16;
+
+/// Bytes of a stage for what tells the heads of a tile. What is copied begins and ends at aligned addresses, so that it may be
+/// more than what is needed.
+fn head_bytes(segments: &Segments, tile: u32) -> u32 {
+    let tile = u64::from(tile);
+    let copied = |bytes: u64| bytes.next_multiple_of(COPY) + COPY;
+    let bytes = match segments {
+        Segments::None => 0,
+        Segments::HeadFlags => copied(tile),
+        Segments::HeadBits => copied(4 * (tile / 32 + 1)),
+        // One more, with which the tile's first is compared.
+        Segments::Keys(key) => copied((tile + 1) * key.size as u64),
+        // A bit for each element, and the offsets themselves.
+        Segments::Offsets(_) => (tile / 8).next_multiple_of(COPY) + copied(tile * u64::from(OFFSET_EIGHTHS) / 8),
+    };
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+/// Room of a stage for offsets, in eighths of a byte for each element of its tile. Where a tile has more offsets, they are read
+/// where they are, which takes longer.
+const OFFSET_EIGHTHS: u32 = 18;
 
 /// Look-ahead for long inputs, where it can be had.
 pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits) -> Option<Plan> {
@@ -79,7 +121,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
     // than there are reads the last one again.
     if let Some(pipeline) = &mut plan.pipeline {
         let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
-        pipeline.look_run = Sizes::of(operator).look_run(most);
+        pipeline.look_run = Sizes::of(operator, spec).look_run(most);
     }
     Some(Plan { from: LONG_BYTES / bytes as u64, ..plan })
 }
@@ -101,16 +143,13 @@ pub(crate) fn plan_look_ahead(
     if limits.architecture.major < 9 {
         return refuse("bulk copies need compute capability 9.0 or later; choose look-back");
     }
-    if !spec.segments.is_none() {
-        return refuse("it does not restart; choose look-back");
-    }
     let largest = operator.input.size.max(operator.output.size).max(operator.state.size);
     if largest > MOST_ELEMENT_BYTES {
         return refuse(&format!(
             "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
         ));
     }
-    let sizes = Sizes::of(operator);
+    let sizes = Sizes::of(operator, spec);
     let run = match overrides.run {
         None => sizes.run(),
         Some(run @ 1..=1024) => run,
@@ -120,11 +159,12 @@ pub(crate) fn plan_look_ahead(
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let teams = if sizes.are_small() { &TEAMS[1..] } else { &TEAMS[..] };
+    let teams = if sizes.are_small() || sizes.segmented { &TEAMS[1..] } else { &TEAMS[..] };
     let mut shapes =
         runs.flat_map(|run| teams.iter().map(move |&teams| (run, teams))).filter_map(|(run, (threads, teams))| {
             let shape = Shape {
                 sizes,
+                segments: &spec.segments,
                 run,
                 threads: overrides.threads.unwrap_or(threads),
                 teams: overrides.teams.unwrap_or(teams),
@@ -135,14 +175,17 @@ pub(crate) fn plan_look_ahead(
         });
     let Some((shape, stages)) = shapes.next() else {
         if let Some(threads) = overrides.threads
-            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - SERVING)
+            && (!threads.is_multiple_of(WARP)
+                || threads == 0
+                || threads > limits.threads_per_block - serving(&spec.segments))
         {
-            let most = limits.threads_per_block - SERVING;
+            let most = limits.threads_per_block - serving(&spec.segments);
             return Err(PlanError::Threads { threads, least: WARP, most });
         }
         let why = format!(
             "it needs two stages for each team and one more at least, and these must fit {room} bytes of shared memory, \
-             the teams and two warps more {} threads",
+             the teams and {} warps more {} threads",
+            serving(&spec.segments) / WARP,
             limits.threads_per_block
         );
         return Err(PlanError::Run { run, why });
@@ -157,6 +200,8 @@ pub(crate) fn plan_look_ahead(
         look_run: sizes.look_run(limits.multiprocessors),
         input_unit: unit(sizes.input, run),
         output_unit: unit(sizes.output, run),
+        head_bytes: head_bytes(&spec.segments, tile),
+        serving: serving(&spec.segments),
     };
     Ok(Plan {
         spec: spec.clone(),
@@ -176,20 +221,37 @@ pub(crate) fn plan_look_ahead(
     })
 }
 
-/// Bytes of the three element types.
+/// Bytes of the three element types, and of what tells whether an element begins a segment.
 #[derive(Clone, Copy)]
 struct Sizes {
     input: u32,
     state: u32,
     output: u32,
+    heads: u32,
+    segmented: bool,
+    /// Words that a thread has of elements, and of what tells their segments.
+    words: u32,
 }
 
 impl Sizes {
-    fn of(operator: &OpSource) -> Self {
+    fn of(operator: &OpSource, spec: &ScanSpec) -> Self {
+        let item = operator.input.size.max(operator.output.size);
         Sizes {
             input: operator.input.size as u32,
             state: operator.state.size as u32,
             output: operator.output.size as u32,
+            heads: match &spec.segments {
+                Segments::None | Segments::HeadBits => 0,
+                Segments::HeadFlags => 1,
+                Segments::Keys(key) => key.size as u32,
+                Segments::Offsets(_) => OFFSET_EIGHTHS / 8,
+            },
+            segmented: !spec.segments.is_none(),
+            words: match &spec.segments {
+                Segments::None if item > 4 => 28,
+                Segments::HeadFlags | Segments::Keys(_) if item >= 4 => 39,
+                _ => 31,
+            },
         }
     }
 
@@ -197,11 +259,10 @@ impl Sizes {
         self.input.max(self.output) <= 4
     }
 
-    /// Elements that a thread scans on its own: about 31 words of them, of elements of more than a word 28, in whole words,
-    /// and an odd number of units, so that neighbouring threads meet different memory banks.
+    /// Elements that a thread scans on its own: in whole words, and an odd number of units, so that neighbouring threads meet
+    /// different memory banks.
     fn run(self) -> u32 {
-        let words = if self.are_small() { 31 } else { 28 };
-        let most = (4 * words / self.input.max(self.output)).max(1);
+        let most = (4 * self.words / (self.input.max(self.output) + self.heads)).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
         let step = step(self.input).max(step(self.output));
@@ -235,24 +296,26 @@ fn unit(size: u32, run: u32) -> u32 {
 }
 
 #[derive(Clone, Copy)]
-struct Shape {
+struct Shape<'a> {
     sizes: Sizes,
+    segments: &'a Segments,
     run: u32,
     threads: u32,
     teams: u32,
 }
 
-impl Shape {
+impl Shape<'_> {
     fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let threads = self.threads.saturating_mul(self.teams).saturating_add(SERVING);
+        let threads = self.threads.saturating_mul(self.teams).saturating_add(serving(self.segments));
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
     }
 
-    /// A stage has room for a tile, and for its results after that.
+    /// A stage has room for a tile, for its results after that, and for what tells its heads.
     fn stage_bytes(self) -> u32 {
         let largest = self.sizes.input.max(self.sizes.output);
-        self.threads.saturating_mul(self.run).saturating_mul(largest)
+        let tile = self.threads.saturating_mul(self.run);
+        tile.saturating_mul(largest).saturating_add(head_bytes(self.segments, tile))
     }
 
     fn least_stages(self) -> u32 {
@@ -263,14 +326,19 @@ impl Shape {
         stages.saturating_mul(self.stage_bytes())
     }
 
-    /// The barriers of a stage, and the sums of its warps and of what stands before it.
+    /// The barriers of a stage, the sums of its warps and of what stands before it, whether the warps have heads, and which
+    /// offsets are its tile's.
     fn static_bytes_of_stage(self) -> u32 {
-        8 * 7 + (self.threads / WARP + 1) * self.sizes.state
+        let warps = self.threads / WARP;
+        let segmented = if self.segments.is_none() { 0 } else { warps };
+        let offsets = if matches!(self.segments, Segments::Offsets(_)) { 24 } else { 0 };
+        8 * 8 + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
-    /// Those of all stages; 128 bytes in which alignment may push them apart.
+    /// Those of all stages, and the initial value; 128 bytes in which alignment may push them apart.
     fn static_bytes(self, stages: u32) -> u32 {
-        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128)
+        let initial = if self.segments.is_none() { 0 } else { self.sizes.state };
+        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128 + initial)
     }
 
     fn bytes(self, stages: u32) -> u32 {

@@ -8,6 +8,7 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, Target, operator_text},
     plan::Plan,
+    segments::Segments,
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
@@ -103,13 +104,21 @@ struct Words<'a> {
     initial_value: bool,
     total: bool,
     /// Where it restarts: whether it does, what tells where, that as parameters of a function and as the arguments of
-    /// a call, the type of an offset, and how many words a key has.
+    /// a call, the type of an offset, what flags, bits or keys are read in, and how many words a key has.
     segmented: bool,
     heads_by: &'static str,
     heads_parameters: String,
     heads_arguments: &'static str,
     offset: &'static str,
+    head_word: &'static str,
     key_words: usize,
+    /// Whether an initial value stands before the first element of each segment, and not just before that of all.
+    begins_with_value: bool,
+    /// Whether what tells the heads is copied into the stages of look-ahead, so that a tile of which that cannot be is no whole
+    /// one; the bytes of a stage for it.
+    copies_heads: bool,
+    head_bytes: u32,
+    copy_alignment: u32,
     /// Whether it is asked of one element, and of several at once, whether a segment begins there.
     asks_of_one: bool,
     asks_of_several: bool,
@@ -185,7 +194,12 @@ impl<'a> Words<'a> {
             heads_parameters: segments.parameters,
             heads_arguments: segments.arguments,
             offset: segments.offset,
+            head_word: segments.head_word,
             key_words: segments.key_words,
+            begins_with_value: plan.spec.initial_value && !plan.spec.segments.is_none(),
+            copies_heads: !matches!(plan.spec.segments, Segments::None | Segments::Offsets(_)),
+            head_bytes: pipeline.head_bytes,
+            copy_alignment: 16,
             asks_of_one: exclusive
                 || coarsened
                 || matches!(network, Network::Sequential | Network::Naive | Network::Blelloch { .. }),

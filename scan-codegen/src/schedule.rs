@@ -229,8 +229,15 @@ impl Plan {
         use Argument::*;
         let pipeline = self.pipeline.unwrap_or_default();
         let tiles = len.div_ceil(u64::from(self.tile));
-        let arguments =
-            [vec![Operator, Input, Output], MESSAGES.to_vec(), vec![Length(len)], self.initial_value(), self.total()];
+        let arguments = [
+            vec![Operator, Input],
+            self.heads(),
+            vec![Output],
+            MESSAGES.to_vec(),
+            vec![Length(len)],
+            self.initial_value(),
+            self.total(),
+        ];
         let launch = Launch {
             kernel: "scan_look_ahead",
             blocks: tiles.min(u64::from(pipeline.blocks)) as u32,

@@ -43,6 +43,8 @@ pub(crate) struct SegmentWords {
     pub(crate) arguments: &'static str,
     /// The type of an offset.
     pub(crate) offset: &'static str,
+    /// What flags, bits or keys are read in.
+    pub(crate) head_word: &'static str,
     /// Words of a key.
     pub(crate) key_words: usize,
 }
@@ -87,7 +89,12 @@ impl Segments {
                 ("offsets", format!("const {offset}* offsets, size_t offset_count"), "offsets, offset_count")
             }
         };
-        SegmentWords { heads_by, parameters, arguments, offset, key_words }
+        let head_word = match self {
+            Segments::HeadFlags => "unsigned char",
+            Segments::HeadBits => "unsigned",
+            _ => key_word,
+        };
+        SegmentWords { heads_by, parameters, arguments, offset, head_word, key_words }
     }
 }
 

@@ -1,9 +1,12 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
-//! `trace`, `lengths` and `views` ask for more. What a
+//! `trace`, `lengths`, `views` and `segments` ask for more. What a
 //! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
 //! of several samples, each between two events on the stream.
+
+#[path = "engine/segments.rs"]
+mod segments;
 
 use std::{error::Error, sync::Arc};
 
@@ -196,6 +199,9 @@ fn main() -> Outcome {
         views::<ops::Sum<u8>>("u8", &scanner)?;
         views::<MixedSum>("struct12", &scanner)?;
     }
+    if asked_for("segments") {
+        segments::sweep_all(&scanner)?;
+    }
     Ok(())
 }
 
@@ -306,7 +312,7 @@ const TICKS: [(&str, &str); 8] = [
     ("all warps reduced", "          wait(&reduced[stage], use % 2);\n"),
     ("sum told", "            arrive(&told[stage]);\n          }\n"),
     ("prefix known", "        wait(&known[stage], use % 2);\n"),
-    ("scanned", "          show_to_copies();\n"),
+    ("scanned", "        show_to_copies();\n"),
     ("handed over", "          arrive(&written[stage]);\n        }\n"),
     ("window read", "count, lane);\n"),
     (

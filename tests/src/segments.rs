@@ -117,6 +117,17 @@ impl Heads {
         }
     }
 
+    /// Bytes of one of them: of a flag, a word of bits, a key or an offset.
+    pub fn item_bytes(&self) -> usize {
+        match &self.told {
+            Told::Flags(_) | Told::Bools(_) => 1,
+            Told::ByteKeys(_) => 3,
+            Told::Bits(_) | Told::Keys(_) | Told::Offsets(_) => 4,
+            Told::WideKeys(_) | Told::LongOffsets(_) => 8,
+            Told::WidestKeys(_) => 16,
+        }
+    }
+
     /// How many offsets there are.
     pub fn offset_count(&self) -> u64 {
         match &self.told {

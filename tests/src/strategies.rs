@@ -38,8 +38,3 @@ pub fn all() -> impl Iterator<Item = Strategy> {
         .flat_map(|block| CARRIES.into_iter().map(move |carry| Strategy { block, carry }))
         .chain([LOOK_AHEAD])
 }
-
-/// Those that can restart.
-pub fn all_segmented() -> impl Iterator<Item = Strategy> {
-    all().filter(|strategy| strategy.carry != Carry::LookAhead)
-}

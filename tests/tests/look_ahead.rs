@@ -228,6 +228,7 @@ fn planted_faults_are_found() {
     let program = program::<Interval>((96, 2, 5, 4, 4), (ScanKind::Exclusive, true));
     let changes = [
         ("wait(&loaded[stage], use % 2);", ""),
+        ("wait(&brought[stage], use % 2);", ""),
         ("wait(&reduced[stage], use % 2);", ""),
         ("wait(&told[stage], use % 2);", ""),
         ("wait(&known[stage], use % 2);", ""),
@@ -235,7 +236,8 @@ fn planted_faults_are_found() {
         ("wait(&written[stage], use % 2);", ""),
         ("wait_for_copies_out(); // the stage is free again", ""),
         ("wait_for_copies_out(); // they read the memory of this block", ""),
-        ("          show_to_copies();\n", ""),
+        ("        show_to_copies();\n", ""),
+        ("begin_barrier(&brought[stage], TEAM_WARPS)", "begin_barrier(&brought[stage], 1)"),
         ("begin_barrier(&reduced[stage], TEAM_WARPS)", "begin_barrier(&reduced[stage], 1)"),
         ("begin_barrier(&scanned[stage], TEAM_WARPS)", "begin_barrier(&scanned[stage], 1)"),
         ("begin_barrier(&written[stage], TEAM_WARPS)", "begin_barrier(&written[stage], 1)"),

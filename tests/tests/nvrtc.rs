@@ -136,7 +136,7 @@ fn every_segmented_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let compile = |(index, strategy): (usize, Strategy)| {
-        let (way, architecture) = (WAYS[index / 5 % WAYS.len()], ARCHITECTURES[index % ARCHITECTURES.len()]);
+        let (way, architecture) = (WAYS[index / 5 % WAYS.len()], architecture_for(strategy, index));
         let heads = Heads::new(index, &[]);
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
         let small = restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
@@ -149,7 +149,7 @@ fn every_segmented_strategy_compiles_without_a_word() {
         };
         [failure(&small), failure(&large)]
     };
-    let strategies: Vec<_> = strategies::all_segmented().enumerate().collect();
+    let strategies: Vec<_> = strategies::all().enumerate().collect();
     let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }

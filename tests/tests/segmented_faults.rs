@@ -89,7 +89,7 @@ fn in_the_networks() {
 #[test]
 fn in_warps_and_runs() {
     let changes = [
-        ("&& heads_of_later == 0", ""),
+        ("&& heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
         ("own_heads << (WARP - 1 - lane) == 0", "true"),
         (">> (WARP - stride)", ">> (WARP - stride + 1)"),
         ("is_head(heads, i) ? Span(x[i]) :", "false ? Span(x[i]) :"),

@@ -80,6 +80,13 @@ fn look_ahead() {
     for (name, text) in [
         ("bytes", text(scanner.scan(ops::sum::<u8>()).strategy(LOOK_AHEAD))),
         ("structs", text(scanner.scan(MixedSum).exclusive().init(MixedSum::initial_value()).strategy(LOOK_AHEAD))),
+        ("segments_by_flags", segmented(scanner.scan(ops::sum::<f32>()).strategy(LOOK_AHEAD).by_flags::<u8>(&[]))),
+        (
+            "segments_by_offsets",
+            segmented(
+                scanner.scan(compose).init(Affine { a: 2.0, b: 1.0 }).strategy(LOOK_AHEAD).by_offsets::<u32>(&[]),
+            ),
+        ),
     ] {
         let (plan, source) = text.split_once("\n\n").unwrap();
         let from = source.find("// The shared memory").unwrap();

@@ -104,6 +104,7 @@ const LOAD_RELAXED: u32 = 0;
 const LOAD_ACQUIRE: u32 = 1;
 const STORE_RELAXED: u32 = 2;
 const STORE_RELEASE: u32 = 3;
+const ADD: u32 = 4;
 
 thread_local! {
     /// The machine that executes on this thread of the host.
@@ -267,7 +268,8 @@ unsafe extern "C" fn atomic(what: u32, buffer: u32, offset: i64, size: u32, line
         LOAD_ACQUIRE => machine.load(buffer, &request, true, value),
         STORE_RELAXED => machine.store(buffer, &request, false, value),
         STORE_RELEASE => machine.store(buffer, &request, true, value),
-        _ => machine.add(buffer, &request, value),
+        ADD => machine.modify(buffer, &request, value, |old, value| old.wrapping_add(value)),
+        _ => machine.modify(buffer, &request, value, |old, value| old | value),
     });
     check(result, line);
 }

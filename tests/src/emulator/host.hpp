@@ -26,7 +26,7 @@ struct Origin {
 
 inline constexpr std::uint32_t NEVER_SET = 0xffffffff; // the depth of a variable that has been given no value
 
-enum Atomic : std::uint32_t { LOAD_RELAXED, LOAD_ACQUIRE, STORE_RELAXED, STORE_RELEASE, ADD };
+enum Atomic : std::uint32_t { LOAD_RELAXED, LOAD_ACQUIRE, STORE_RELAXED, STORE_RELEASE, ADD, OR };
 enum Exchange : std::uint32_t { SYNC, SHUFFLE, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR, BALLOT };
 
 // A bulk copy, and the barrier that it arrives at, if it is one into shared memory. Mirrored by `Copy` in Rust.
@@ -458,6 +458,9 @@ void store_release(Pointer<T> pointer, std::type_identity_t<Stored<T>> value, st
 }
 inline unsigned long long take_number(Pointer<unsigned long long> count, std::uint32_t line = __builtin_LINE()) {
   return atomic(ADD, count, 1ull, line);
+}
+inline void add_bits(Pointer<unsigned> word, unsigned bits, std::uint32_t line = __builtin_LINE()) {
+  atomic(OR, word, bits, line);
 }
 inline void fence(std::uint32_t line = __builtin_LINE()) {
   host->fence(line);

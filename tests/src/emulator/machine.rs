@@ -476,8 +476,14 @@ impl Machine {
         Ok(())
     }
 
-    /// An atomic addition, relaxed; gives back what was there, which is always the last value.
-    pub(super) fn add(&mut self, buffer: u32, request: &Request, value: &mut [u8]) -> Result<(), FaultKind> {
+    /// An atomic change of a word, relaxed; gives back what was there, which is always the last value.
+    pub(super) fn modify(
+        &mut self,
+        buffer: u32,
+        request: &Request,
+        value: &mut [u8],
+        change: impl FnOnce(u64, u64) -> u64,
+    ) -> Result<(), FaultKind> {
         let mut old = vec![0; value.len()];
         // A read-modify-write goes on with what the store before it passed on.
         let mut passed_on = self.load_with(buffer, &Request { access: Access::Read, ..*request }, &mut old, None)?;
@@ -488,14 +494,9 @@ impl Machine {
         if let Some(fenced) = thread.fenced.clone() {
             learn(&mut passed_on, &fenced);
         }
-        let mut carry = 0_u16;
-        let digits = old.iter().zip(value.iter()).map(|(&a, &b)| {
-            let digit = u16::from(a) + u16::from(b) + carry;
-            carry = digit >> 8;
-            digit as u8
-        });
-        let sum: Vec<u8> = digits.collect();
-        self.store_with(buffer, request, &sum, passed_on)?;
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
+        let changed = change(number(&old), number(value)).to_le_bytes();
+        self.store_with(buffer, request, &changed[..old.len()], passed_on)?;
         value.copy_from_slice(&old);
         Ok(())
     }

@@ -106,8 +106,10 @@ pub struct Memory<'a> {
     pub total_bytes: usize,
     /// How many bytes beyond an aligned address the input begins, and
     pub input_offset: usize,
-    /// the output.
+    /// the output, and
     pub output_offset: usize,
+    /// what tells where segments begin.
+    pub heads_offset: usize,
 }
 
 /// What a run has brought.
@@ -289,7 +291,7 @@ impl Buffers {
             Some(bytes) => add(Buffer::uninitialised("output", bytes), memory.output_offset, false),
             None => input,
         };
-        let heads = add(Buffer::initialised("heads", memory.heads.to_vec()), 0, true);
+        let heads = add(Buffer::initialised("heads", memory.heads.to_vec()), memory.heads_offset, true);
         let total = add(Buffer::uninitialised("total", memory.total_bytes), 0, false);
         let mut offsets: Vec<u64> = schedule
             .launches

@@ -152,7 +152,12 @@ impl<Op: ScanOp> Program<Op> {
         Program::with_limits(op, spec, initial_value, &DeviceLimits::BASELINE, overrides)
     }
 
-    fn with_limits(
+    /// As [`of`](Program::of), for a device with other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn with_limits(
         op: Op,
         spec: &ScanSpec,
         initial_value: Option<Op::State>,
@@ -238,7 +243,8 @@ impl<Op: ScanOp> Program<Op> {
         self.compare(self.run_in_place(emulator, input)?, input)
     }
 
-    /// As [`verify`](Program::verify), with both buffers beginning so many elements beyond an aligned address.
+    /// As [`verify`](Program::verify), with both buffers beginning so many elements beyond an aligned address, and what tells
+    /// where segments begin as many of its items as both together.
     ///
     /// # Errors
     ///
@@ -256,6 +262,7 @@ impl<Op: ScanOp> Program<Op> {
             output_bytes: Some(input.len() * size_of::<Op::Output>()),
             input_offset: elements.0 * size_of::<Op::Input>(),
             output_offset: elements.1 * size_of::<Op::Output>(),
+            heads_offset: (elements.0 + elements.1) * self.heads.as_ref().map_or(0, Heads::item_bytes),
             ..Memory::default()
         };
         self.compare(self.run_in(emulator, input, memory)?, input)

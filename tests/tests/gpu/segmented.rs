@@ -8,8 +8,8 @@ use scan_tests::{
     operators::{MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, Restart, begins, places},
-    strategies,
+    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, places},
+    strategies::{self, LOOK_AHEAD},
 };
 
 use crate::{Outcome, Trials, ensure};
@@ -18,12 +18,18 @@ use crate::{Outcome, Trials, ensure};
 type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
 
 pub(crate) fn add(trials: &mut Trials) {
-    for (index, strategy) in strategies::all_segmented().enumerate() {
+    for (index, strategy) in strategies::all().enumerate() {
         trials.add(format!("segmented: {strategy}"), move || {
             let rung = Rung { index, strategy, threads: Some(32) };
             climb::<Restart>(rung, 9, &[1, 2, 31, 33, 64, 65, 1_019], places)?;
             climb::<PolynomialHash>(rung, 3, &[65, 1_025], |begins| inputs::<PolynomialHash>(begins.len()))?;
-            climb::<MatrixProduct<8>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<8>>(begins.len()))
+            match strategy.carry {
+                // It takes no larger elements.
+                Carry::LookAhead => {
+                    climb::<MatrixProduct<4>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<4>>(begins.len()))
+                }
+                _ => climb::<MatrixProduct<8>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<8>>(begins.len())),
+            }
         });
         trials.add(format!("large segmented: {strategy}"), move || {
             let rung = Rung { index, strategy, threads: None };
@@ -35,10 +41,21 @@ pub(crate) fn add(trials: &mut Trials) {
             climb::<ops::Sum<u8>>(rung, 3, longest, |begins| inputs::<ops::Sum<u8>>(begins.len()))
         });
     }
-    trials.add("segmented_views", || {
-        views::<Restart>(places)?;
-        views::<PolynomialHash>(|begins| inputs::<PolynomialHash>(begins.len()))
-    });
+    for (name, strategy) in [("segmented_views", None), ("segmented_views_look_ahead", Some(LOOK_AHEAD))] {
+        trials.add(name.to_owned(), move || {
+            views::<Restart>(strategy, places)?;
+            views::<PolynomialHash>(strategy, |begins| inputs::<PolynomialHash>(begins.len()))
+        });
+    }
+    // Several rounds of the grid, by name and by default.
+    for (name, strategy) in [("by default", None), ("look-ahead", Some(LOOK_AHEAD))] {
+        trials.add(format!("large segmented, long: {name}"), move || {
+            long::<ops::Sum<u8>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<u8>>(begins.len()))?;
+            long::<ops::Sum<f32>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<f32>>(begins.len()))?;
+            long::<PolynomialHash>(strategy, 20_000_003, |begins| inputs::<PolynomialHash>(begins.len()))?;
+            long::<Restart>(strategy, 5_000_003, places)
+        });
+    }
     trials.add("segmented_lengths_are_checked", || {
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
@@ -49,6 +66,27 @@ pub(crate) fn add(trials: &mut Trials) {
             "five flags for six elements".to_owned()
         })
     });
+}
+
+/// Every telling, at one length that no tile divides, with patterns and ways to scan in turn.
+fn long<Op: TestOperator>(strategy: Option<Strategy>, len: usize, input: Inputs<Op>) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    for telling in 0..TELLINGS {
+        let way = WAYS[telling % WAYS.len()];
+        let scan = configure::<Op>(&scanner, way);
+        let scan = || match strategy {
+            Some(strategy) => scan.clone().strategy(strategy),
+            None => scan.clone(),
+        };
+        let pattern = PATTERNS[telling * 5 % PATTERNS.len()];
+        let begins = begins(pattern, len, scan().plan()?.for_len(len as u64).tile as usize);
+        let input = input(&begins);
+        let heads = Heads::new(telling, &begins);
+        let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
+        let result = restart!(scan(), heads, |vector| vector, |scan| scan.run(&input)?);
+        same(&result, &expected, || format!("{way:?}, telling {telling}, length {len}, heads {}", pattern.0))?;
+    }
+    Ok(())
 }
 
 /// A strategy, and its place among all.
@@ -94,7 +132,7 @@ fn same<T: scan_runtime::ScanElement>(result: &[T], expected: &[T], what: impl F
 
 /// Device slices and views that begin in the middle of a buffer, on a stream of the user's: into a view, in place, and into a
 /// new slice. Nothing around the output is touched.
-fn views<Op: TestOperator>(input: Inputs<Op>) -> Outcome {
+fn views<Op: TestOperator>(strategy: Option<Strategy>, input: Inputs<Op>) -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let context = scanner.context().ok_or("no context")?;
     let stream: Arc<CudaStream> = context.new_stream()?;
@@ -104,6 +142,10 @@ fn views<Op: TestOperator>(input: Inputs<Op>) -> Outcome {
             run += 1;
             let way = WAYS[run % WAYS.len()];
             let scan = configure::<Op>(&scanner, way);
+            let scan = match strategy {
+                Some(strategy) => scan.strategy(strategy),
+                None => scan,
+            };
             let begins = begins(pattern, len, scan.plan()?.for_len(len as u64).tile as usize);
             let heads = Heads::new(run, &begins);
             let input = input(&begins);

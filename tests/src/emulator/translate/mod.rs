@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 27] = [
+const MACHINE: [&str; 28] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -38,6 +38,7 @@ const MACHINE: [&str; 27] = [
     "store_relaxed",
     "store_release",
     "take_number",
+    "add_bits",
     "fence",
     "pause",
     "launched_shared_memory",

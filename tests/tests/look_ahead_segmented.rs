@@ -1,0 +1,246 @@
+//! Look-ahead that restarts, in the emulator: pipelines of several shapes, every way to tell where, from any address.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{DeviceLimits, Overrides, ScanSpec};
+use scan_runtime::{ScanKind, ops};
+use scan_tests::{
+    emulator::{Emulator, Module, Program},
+    operators::{Brackets, Bytes3Sum, MatrixProduct, MixedSum, TakeLeft, TestOperator, inputs, mixed},
+    reference::WAYS,
+    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    strategies::LOOK_AHEAD,
+};
+
+/// Threads of a team, teams, stages, elements a thread, blocks.
+type Shape = (u32, u32, u32, u32, u32);
+
+/// Few threads and short runs, so that short inputs take many rounds; runs of up to 32 elements and of more.
+const SHAPES: [Shape; 6] =
+    [(32, 2, 5, 4, 3), (32, 3, 8, 12, 2), (64, 2, 6, 4, 4), (32, 1, 3, 36, 5), (96, 2, 5, 4, 1), (32, 4, 9, 20, 7)];
+
+fn program<Op: TestOperator>(
+    (threads, teams, stages, run, blocks): Shape,
+    (kind, with_initial_value): (ScanKind, bool),
+    telling: usize,
+) -> Program<Op> {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(LOOK_AHEAD);
+    overrides.threads = Some(threads);
+    overrides.teams = Some(teams);
+    overrides.stages = Some(stages);
+    overrides.run = Some(run);
+    overrides.blocks = Some(blocks);
+    let mut limits = DeviceLimits::BASELINE;
+    limits.shared_bytes_per_block_optin = 227 * 1024;
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = spec.with_segments(Heads::new(telling, &[]).segments());
+    let initial_value = with_initial_value.then(Op::initial_value);
+    Program::with_limits(Op::new(), &spec, initial_value, &limits, &overrides).unwrap()
+}
+
+/// Places of the first element and of the first result beyond an aligned address.
+const OFFSETS: [(usize, usize); 6] = [(0, 0), (1, 1), (8, 8), (1, 0), (0, 5), (16, 3)];
+
+/// Runs every program over patterns and lengths that change from run to run, each pattern at least once.
+fn climb<Op: TestOperator>(
+    programs: &[(usize, Program<Op>)],
+    inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, (telling, program)) in programs.iter().enumerate() {
+        let tile = program.plan.tile as usize;
+        let lengths = [5 * tile, 12 * tile + 7, tile, 1, 9 * tile - 1, tile + 1, 23 * tile - 1, 33];
+        for (run, pattern) in PATTERNS.into_iter().enumerate() {
+            let length = lengths[(index + run) % lengths.len()];
+            let begins = begins(pattern, length, tile);
+            let program = program.with_heads(Heads::new(*telling, &begins));
+            let input = inputs(&begins);
+            let seed = mixed((index * 64 + run) as u64);
+            let emulator = Emulator::new(seed);
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
+            let result = match run % 3 {
+                0 => program.verify_in_place(&emulator, &input),
+                _ => program.verify_at_offset(&emulator, &input, OFFSETS[(seed / 3 % 6) as usize]),
+            };
+            if let Err(error) = result {
+                failures.push(format!("{length} elements, heads {}: {error}\n{}", pattern.0, program.plan));
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
+}
+
+fn every_telling(way: usize) {
+    let programs: Vec<_> = (0..TELLINGS)
+        .map(|telling| (telling, program::<Restart>(SHAPES[(telling + way) % SHAPES.len()], WAYS[way], telling)))
+        .collect();
+    climb(&programs, places, |emulator| emulator.check(fit));
+}
+
+#[test]
+fn inclusive() {
+    every_telling(0);
+}
+
+#[test]
+fn inclusive_with_initial_value() {
+    every_telling(1);
+}
+
+#[test]
+fn exclusive() {
+    every_telling(2);
+}
+
+#[test]
+fn exclusive_with_initial_value() {
+    every_telling(3);
+}
+
+fn other<Op: TestOperator>(first: usize) {
+    let programs: Vec<_> = (0..3)
+        .map(|index| {
+            let telling = 4 * index + first;
+            let shape = SHAPES[(index + first) % SHAPES.len()];
+            (telling, program::<Op>(shape, WAYS[(index + first) % WAYS.len()], telling))
+        })
+        .collect();
+    climb(&programs, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+}
+
+macro_rules! other_operators {
+    ($($name:ident: $op:ty, $first:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            other::<$op>($first);
+        }
+    )*};
+}
+
+other_operators! {
+    sum_u8: ops::Sum<u8>, 0;
+    sum_i16: ops::Sum<i16>, 1;
+    sum_f32: ops::Sum<f32>, 2;
+    take_left: TakeLeft, 3;
+    brackets: Brackets, 4;
+    bytes3: Bytes3Sum, 5;
+    mixed12: MixedSum, 6;
+    matrix3: MatrixProduct<3>, 7;
+}
+
+/// Changes of the text, one at a time: some run shows each. Nothing is found without a change.
+fn each_is_found(telling: usize, changes: &[(&str, &str)]) {
+    let program = program::<Restart>((96, 2, 5, 4, 4), (ScanKind::Exclusive, true), telling);
+    let planted: Vec<_> = changes
+        .iter()
+        .map(|(from, to)| {
+            let text = &program.source.text;
+            assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once:\n{text}");
+            let mut planted = program.clone();
+            planted.source.text = text.replace(from, to);
+            planted
+        })
+        .collect();
+    let sources: Vec<_> = planted.iter().chain([&program]).map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    let tile = program.plan.tile as usize;
+    let is_found = |program: &Program<Restart>| {
+        (0..42).zip(PATTERNS.into_iter().cycle()).any(|(seed, pattern)| {
+            let choice = mixed(seed);
+            let begins = begins(pattern, [23 * tile - 40, 5 * tile][choice as usize % 2], tile);
+            let program = program.with_heads(Heads::new(telling, &begins));
+            let emulator = Emulator::new(seed).check(fit).interrupt_once_in([3, 50][choice as usize / 2 % 2]);
+            let emulator = emulator.limit(20_000_000);
+            program.verify_at_offset(&emulator, &places(&begins), OFFSETS[choice as usize / 4 % 6]).is_err()
+        })
+    };
+    assert!(!is_found(&program), "nothing is planted");
+    let survivors: Vec<_> =
+        changes.iter().zip(&planted).filter(|(_, program)| !is_found(program)).map(|(change, _)| change).collect();
+    assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}
+
+const FLAGS: usize = 0;
+const BITS: usize = 2;
+const WIDE_KEYS: usize = 5;
+const OFFSETS_32: usize = 7;
+
+#[test]
+fn faults_of_the_sums_are_found() {
+    let changes = [
+        ("ballot(begins) >> part.skipped", "0"),
+        ("ballot(begins_in_run)", "0"),
+        ("if (any && !begins) {", "if (any) {"),
+        ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "AGGREGATE"),
+        ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "PREFIX"),
+        ("ballot(warp_begins) >> part.first_warp", "0"),
+        ("have_head[k] ? sums[k] :", "false ? sums[k] :"),
+        ("begins_in_run = begins_in_run || have_head[k];", ""),
+        ("    begins_in_run = have_head[0];\n", ""),
+        ("any = any && !heads_up_to_warp[stage][team_warp - 1];", ""),
+        ("heads_up_to_warp[stage][team_warp - 1]", "heads_up_to_warp[stage][team_warp]"),
+        ("heads_up_to[lane] = warps_with_heads << (WARP - 1 - warp_place) != 0;", ""),
+        ("any = any && lanes_with_heads << (WARP - part.place) == 0;", ""),
+        ("lanes_with_heads << (WARP - part.place)", "lanes_with_heads << (WARP - 1 - part.place)"),
+        ("      heads = next_heads;\n", ""),
+        ("      lanes_with_heads = next_lanes_with_heads;\n", ""),
+        ("any = !is_head_of_run(heads, k);", "any = true;"),
+        ("first_value = initial_value;", "first_value = restart.identity();"),
+        ("if (i == part.first && !head) {", "if (i == part.first) {"),
+        ("if (is_head_of_run(next_heads, 0)) {", "if (false) {"),
+    ];
+    each_is_found(FLAGS, &changes);
+}
+
+#[test]
+fn faults_of_what_tells_are_found() {
+    let flags = [
+        ("INPUT_BYTES + heads.bytes", "INPUT_BYTES"),
+        ("copied.skipped <= first && ", ""),
+        (" && copied.first + copied.bytes <= all", ""),
+        ("? 1u << (tile.first - base) % 32 : 0;", "? 0u : 0;"),
+        ("first + i < all ? head_flags[first + i] : 0", "head_flags[first + i]"),
+        ("cut(uncut, first % 4)", "cut(uncut, 0)"),
+        ("4 * k < TEAM_RUN + 3", "4 * k < TEAM_RUN"),
+        ("+ 0x7f7f7f7f | word)", "+ 0x7f7f7f7f)"),
+    ];
+    each_is_found(FLAGS, &flags);
+    let bits = [
+        (" + (unsigned)(tile.start % 32)", ""),
+        ("(start + TEAM_TILE + 31) / 32 * 4", "(start + TEAM_TILE) / 32 * 4"),
+        ("(size_t)((long long)start >> 5) * 4", "start / 32 * 4"),
+        ("uncut.word[k + 1] << (32 - first)", "0"),
+    ];
+    each_is_found(BITS, &bits);
+    let keys = [
+        ("(tile.start > 0 ? 1 : 0)", "1"),
+        ("start > 0 ? 1 : 0; // the key", "0; // the key"),
+        ("differs || word != earlier[j]", "differs || j == 0 && word != earlier[j]"),
+        ("      earlier[j] = word;\n", ""),
+    ];
+    each_is_found(WIDE_KEYS, &keys);
+}
+
+#[test]
+fn faults_of_offsets_are_found() {
+    let changes = [
+        ("wait(&brought[stage], use % 2);", ""),
+        ("begin_barrier(&brought[stage], TEAM_WARPS)", "begin_barrier(&brought[stage], 1)"),
+        ("begin_barrier(&loaded[stage], 2)", "begin_barrier(&loaded[stage], 1)"),
+        ("wait(&written[stage], (use - 1) % 2);", ""),
+        ("        marks[i] = 0;\n", ""),
+        ("skipped <= first && end <= offset_count + skipped", "true"),
+        (" && end - first <= OFFSET_ROOM", ""),
+        ("search.end.position = start + TEAM_TILE", "search.end.position = start + TEAM_TILE - 1"),
+        ("number == 0 ? 0 : start;", "start;"),
+        ("thread == 0 && tile.start + tile.first == 0", "false"),
+        ("word != (unsigned)place / 32", "false"),
+        ("seen[k] < search.position", "seen[k] <= search.position"),
+        ("low = search.first.low;", "low = search.end.low;"),
+    ];
+    each_is_found(OFFSETS_32, &changes);
+}
