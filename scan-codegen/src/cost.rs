@@ -304,7 +304,7 @@ impl Plan {
     /// exclusive scan, each total is read and combined once more.
     fn totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
         let exclusive =
-            matches!(self.strategy.block, BlockScan { network: Network::Blelloch { .. }, coarsened: false })
+            matches!(self.strategy.block, BlockScan { network: Network::Blelloch { .. }, coarsened: false, .. })
                 && self.spec.kind == ScanKind::Exclusive;
         let blocks = self.tiles(count).map(|(blocks, n)| {
             let again = if exclusive { self.completion(n) } else { BlockCost::default() };

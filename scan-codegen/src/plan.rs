@@ -7,6 +7,7 @@ use crate::{
     limits::DeviceLimits,
     look_ahead::{Pipeline, plan_long, plan_look_ahead},
     operator::OpSource,
+    registers::plan_in_registers,
     segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
@@ -111,8 +112,14 @@ pub struct Plan {
     pub max_len: u64,
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
+    /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
+    pub(crate) look_run: u32,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
+    /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
+    pub(crate) input_unit: u32,
+    /// The same for its results.
+    pub(crate) output_unit: u32,
     pub(crate) state_bytes: u64,
     pub(crate) input_bytes: u64,
     pub(crate) output_bytes: u64,
@@ -265,6 +272,10 @@ fn plan_with(
         return plan_look_ahead(operator, spec, limits, overrides, strategy);
     }
 
+    if strategy.block.in_registers {
+        return plan_in_registers(operator, spec, limits, overrides, strategy);
+    }
+
     let state_bytes = operator.state.size as u32;
     let segmented = !spec.segments.is_none();
     let shape = |run| move |threads| Shape { block: strategy.block, threads, run, state_bytes, segmented };
@@ -297,7 +308,10 @@ fn plan_with(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
         pipeline: None,
+        look_run: 1,
         network_slots: shape.network_slots(),
+        input_unit: 0,
+        output_unit: 0,
         state_bytes: u64::from(state_bytes),
         input_bytes: operator.input.size as u64,
         output_bytes: operator.output.size as u64,

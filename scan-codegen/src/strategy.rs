@@ -19,17 +19,25 @@ pub struct BlockScan {
     /// Whether each thread first scans a run of several elements on its own, so that the network has only the runs' totals
     /// to scan; then each thread adds what stands before its run (Hwu, Kirk and El Hajj 2022, section 11.5).
     pub coarsened: bool,
+    /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, whatever an element
+    /// is. It goes with warp shuffles, one block, chained and look-back, and does not restart.
+    pub in_registers: bool,
 }
 
 impl BlockScan {
     /// The network over single elements.
     pub const fn of(network: Network) -> Self {
-        BlockScan { network, coarsened: false }
+        BlockScan { network, coarsened: false, in_registers: false }
     }
 
     /// The network over the totals of the threads' own runs.
     pub const fn coarsened(network: Network) -> Self {
-        BlockScan { network, coarsened: true }
+        BlockScan { network, coarsened: true, in_registers: false }
+    }
+
+    /// Runs in registers, over warp shuffles.
+    pub const fn in_registers() -> Self {
+        BlockScan { network: Network::WarpShuffle, coarsened: true, in_registers: true }
     }
 }
 
@@ -158,6 +166,9 @@ impl fmt::Display for Network {
 
 impl fmt::Display for BlockScan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.in_registers {
+            return write!(f, "runs in registers over {}", self.network);
+        }
         if self.coarsened { write!(f, "coarsened over {}", self.network) } else { self.network.fmt(f) }
     }
 }

@@ -1,0 +1,138 @@
+//! The plan of a block scan whose runs stay in registers.
+
+use crate::{
+    limits::DeviceLimits,
+    operator::OpSource,
+    plan::{Overrides, Plan, PlanError},
+    spec::ScanSpec,
+    strategy::{BlockScan, Carry, Strategy, TileNumbers},
+};
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// Bytes of a run, about: three units of sixteen bytes.
+const RUN_BYTES: u32 = 48;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+
+/// The most states of tiles that a lane looks at at once.
+const MOST_LOOKS: u32 = 4;
+
+/// The plan of a block scan whose runs stay in registers.
+pub(crate) fn plan_in_registers(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+    strategy: Strategy,
+) -> Result<Plan, PlanError> {
+    let refuse = |why: &str| Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
+    if strategy.block != BlockScan::in_registers() {
+        return refuse("runs in registers go over warp shuffles: choose `BlockScan::in_registers()`");
+    }
+    if !spec.segments.is_none() {
+        return refuse("runs in registers do not restart: choose `BlockScan::coarsened(Network::WarpShuffle)`");
+    }
+    if strategy.carry == Carry::Hierarchical {
+        return refuse(
+            "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
+        );
+    }
+    let sizes = Sizes {
+        input: operator.input.size as u32,
+        state: operator.state.size as u32,
+        output: operator.output.size as u32,
+    };
+    let run = match overrides.run {
+        None => sizes.run(RUN_BYTES),
+        Some(run @ 1..=1024) => run,
+        Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+    };
+    let room = limits.shared_bytes_per_block;
+    let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
+    // Shorter runs only where shared memory is too short for a warp of them, and the caller leaves it open.
+    let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
+    let Some(run) = std::iter::successors(Some(run), shorter).find(|&run| fits(run, WARP)) else {
+        let largest = sizes.input.max(sizes.output);
+        let why = format!("{WARP} threads' runs of {largest} bytes an element outgrow {room} bytes of shared memory");
+        return Err(PlanError::Run { run, why });
+    };
+    let powers = || (0..u32::BITS).rev().map(|log| 1 << log).filter(|threads| (WARP..=WARP * WARP).contains(threads));
+    let most = powers().find(|&threads| fits(run, threads)).unwrap_or(WARP);
+    let threads = overrides.threads.unwrap_or(most.min(THREADS));
+    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, least: WARP, most });
+    }
+    let tile = threads * run;
+    Ok(Plan {
+        spec: spec.clone(),
+        from: 0,
+        strategy,
+        threads,
+        run,
+        tile,
+        shared_bytes: sizes.shared_bytes(run, threads),
+        partials_in_output: operator.state == operator.output,
+        max_len: match strategy.carry {
+            Carry::OneBlock => u64::MAX,
+            // A multiprocessor has room for one block at least.
+            Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(tile),
+            _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
+        },
+        pipeline: None,
+        look_run: MOST_LOOKS.min(24 / sizes.state.div_ceil(4)).max(1),
+        network_slots: 0,
+        input_unit: unit(sizes.input * run),
+        output_unit: unit(sizes.output * run),
+        state_bytes: u64::from(sizes.state),
+        input_bytes: u64::from(sizes.input),
+        output_bytes: u64::from(sizes.output),
+    })
+}
+
+/// Bytes of the three element types.
+#[derive(Clone, Copy)]
+struct Sizes {
+    input: u32,
+    state: u32,
+    output: u32,
+}
+
+impl Sizes {
+    /// Elements that a thread scans on its own: of runs of half of so many bytes up to all of them the one that is read and
+    /// written with the fewest conflicts of memory banks, in the widest units; of those the longest.
+    fn run(self, bytes: u32) -> u32 {
+        let most = (bytes / self.input.max(self.output)).max(1);
+        let costs = |run: u32| {
+            let [input, output] = [self.input, self.output].map(|size| cycles(size * run));
+            (input.max(output), most - run)
+        };
+        (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
+    }
+
+    /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
+    /// may push apart.
+    fn shared_bytes(self, run: u32, threads: u32) -> u32 {
+        let tile = threads.saturating_mul(run).saturating_mul(self.input.max(self.output));
+        tile.saturating_add((threads / WARP + 1) * self.state + 32)
+    }
+}
+
+/// Bytes in which a run of so many bytes is read or written: the widest words that divide it; 0 where none of four bytes do.
+fn unit(bytes: u32) -> u32 {
+    [16, 8, 4].into_iter().find(|unit| bytes.is_multiple_of(*unit)).unwrap_or(0)
+}
+
+/// What it takes to read sixteen bytes of each of a row of runs of so many bytes: accesses, and the threads that meet in a bank.
+fn cycles(bytes: u32) -> (u32, u32) {
+    let unit = unit(bytes);
+    match unit {
+        0 => (u32::MAX, 0),
+        _ => {
+            let (units, banks) = (bytes / unit, 128 / unit);
+            (1 << units.trailing_zeros().min(banks.trailing_zeros()), 16 / unit)
+        }
+    }
+}
