@@ -42,6 +42,8 @@ pub struct Overrides {
     pub stages: Option<u32>,
     /// The most blocks that stay ([`Pipeline::blocks`]).
     pub blocks: Option<u32>,
+    /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
+    pub look_run: Option<u32>,
 }
 
 /// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are

@@ -82,7 +82,7 @@ pub(crate) fn plan_in_registers(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,
-        look_run: MOST_LOOKS.min(24 / sizes.state.div_ceil(4)).max(1),
+        look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
         network_slots: 0,
         input_unit: unit(sizes.input * run),
         output_unit: unit(sizes.output * run),
