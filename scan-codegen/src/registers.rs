@@ -1,9 +1,11 @@
 //! The plan of a block scan whose runs stay in registers.
 
 use crate::{
+    cost::{Count, LaunchCost, warp_scan_steps},
     limits::DeviceLimits,
     operator::OpSource,
     plan::{Overrides, Plan, PlanError},
+    schedule::Launch,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Strategy, TileNumbers},
 };
@@ -134,5 +136,105 @@ fn cycles(bytes: u32) -> (u32, u32) {
             let (units, banks) = (bytes / unit, 128 / unit);
             (1 << units.trailing_zeros().min(banks.trailing_zeros()), 16 / unit)
         }
+    }
+}
+
+/// What the threads of a block apply for a tile, between its barriers. Each has a place for each thread.
+struct TileCost {
+    /// Until the warps have written their sums: the run, and the scan of the warp.
+    reduced: Vec<u64>,
+    /// The scan of the warps' sums, and what stands before the thread in the block.
+    summed: Vec<u64>,
+    /// The run again, from what stands before it.
+    scanned: Vec<u64>,
+}
+
+impl Plan {
+    /// A tile of `n` elements, with anything before it or not.
+    fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
+        let (run, warp_size) = (u64::from(self.run), u64::from(WARP));
+        let active = n.div_ceil(run);
+        let warps = active.div_ceil(warp_size);
+        let own = |thread: u64| n.saturating_sub(thread * run).min(run);
+        let lanes = |thread: u64| active.saturating_sub(thread / warp_size * warp_size).min(warp_size);
+        let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
+        TileCost {
+            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))),
+            summed: each(&|thread| {
+                let lane = thread % warp_size;
+                let in_later_warp = thread >= warp_size && 0 < lane && lane < lanes(thread);
+                warp_scan_steps(lane, warps) + u64::from(in_later_warp)
+            }),
+            scanned: each(&|thread| match (own(thread), thread) {
+                (0, _) => 0,
+                (own, 0) => own - u64::from(!any),
+                (own, _) => own + u64::from(any),
+            }),
+        }
+    }
+
+    /// What a launch of a scan of `len` elements takes.
+    pub(crate) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let (tile, initial) = (u64::from(self.tile), self.spec.initial_value);
+        let full = (len - 1) / tile;
+        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
+        let mut cost = LaunchCost {
+            kernel: launch.kernel,
+            applications: Count::default(),
+            steps: Count::default(),
+            barriers: 0,
+            global_read: len * self.input_bytes,
+            global_written: len * self.output_bytes,
+        };
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
+        // Tiles of the same cost at once: the first one, those in the middle, and the last.
+        for (number, count, n) in tiles.into_iter().filter(|(_, count, _)| *count > 0) {
+            let any = initial || number > 0;
+            let mut tile = self.cost_in_registers(n, any);
+            let own: u64 = [&tile.reduced, &tile.summed, &tile.scanned].into_iter().flatten().sum();
+            let passed_on = u64::from(any);
+            let own = own + passed_on;
+            if self.strategy.carry == Carry::OneBlock {
+                // No barrier stands between the second phase and the third; the sum is passed on after another one.
+                let rest: Vec<u64> = tile.summed.iter().zip(&tile.scanned).map(|(a, b)| a + b).collect();
+                let steps = most(&tile.reduced) + most(&rest) + passed_on;
+                cost.applications = cost.applications + Count::from(own * count);
+                cost.steps = cost.steps + Count::from(steps * count);
+                cost.barriers += 4 * count;
+                continue;
+            }
+            if let Some(first) = tile.summed.first_mut() {
+                *first += passed_on;
+            }
+            let steps = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
+            let mut looks = Count::default();
+            let mut looking = 0;
+            if self.strategy.carry == Carry::LookBack {
+                // The last of these tiles looks the furthest.
+                let most_of = |number| self.look_back_most(number);
+                looks.most = (number..number + count).fold(0, |sum: u64, number| sum.saturating_add(most_of(number).0));
+                looking = most_of(number + count - 1).1;
+            }
+            cost.applications = cost.applications + Count::from(own * count) + looks;
+            let steps = Count { least: steps, most: steps + looking };
+            cost.steps = Count {
+                least: cost.steps.least.max(steps.least),
+                most: cost.steps.most.max(steps.most),
+            };
+            cost.barriers = 4;
+        }
+        let blocks = u64::from(launch.blocks);
+        let message = self.message_bytes();
+        let (read, sent, counter) = match self.strategy.carry {
+            Carry::OneBlock => (0, 0, 0),
+            // Each lane of a warp reads a run of messages.
+            Carry::LookBack => ((blocks - 1) * u64::from(WARP * self.look_run), 2 * blocks - 1, 1),
+            Carry::Chained(TileNumbers::BlockIndex) => (blocks - 1, blocks, 0),
+            _ => (blocks - 1, blocks, 1),
+        };
+        cost.barriers += counter;
+        cost.global_read += read * message + 4 * counter * blocks;
+        cost.global_written += sent * message + 4 * counter * blocks;
+        cost
     }
 }
