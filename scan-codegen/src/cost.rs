@@ -14,6 +14,9 @@ use crate::{
 /// Threads of a warp.
 const WARP: u64 = 32;
 
+/// Bytes of the word from which blocks take their turns. The last of them writes it once more.
+pub(crate) const TURN: u64 = 8;
+
 /// What a scan takes, launch by launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
@@ -394,8 +397,8 @@ impl Plan {
             applications,
             steps,
             barriers,
-            global_read: len * self.input_bytes + read * message + 4 * counter * tiles,
-            global_written: len * self.output_bytes + sent * message + 4 * counter * tiles,
+            global_read: len * self.input_bytes + read * message + TURN * tiles,
+            global_written: len * self.output_bytes + sent * message + TURN * (tiles + 1),
         }
     }
 }
@@ -464,8 +467,8 @@ impl Plan {
             applications: applications.into(),
             steps: steps.into(),
             barriers: 1,
-            global_read: (len + reread) * self.input_bytes + read * message,
-            global_written: len * self.output_bytes + tiles * message,
+            global_read: (len + reread) * self.input_bytes + read * message + TURN * blocks,
+            global_written: len * self.output_bytes + tiles * message + TURN * (blocks + 1),
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, Plan, PlanError},
+    plan::{LONG_PACKET, Overrides, Plan, PlanError, SHORT_PACKET},
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
 };
@@ -166,6 +166,7 @@ pub(crate) fn plan_look_ahead(
         input_unit: unit(sizes.input, run),
         output_unit: unit(sizes.output, run),
         state_bytes: u64::from(sizes.state),
+        packet_payload: if sizes.state <= 4 { SHORT_PACKET } else { LONG_PACKET },
         input_bytes: u64::from(sizes.input),
         output_bytes: u64::from(sizes.output),
     })

@@ -123,6 +123,8 @@ pub struct Plan {
     /// The same for its results.
     pub(crate) output_unit: u32,
     pub(crate) state_bytes: u64,
+    /// Words of a sum that a packet of a message between blocks has room for, beside its tag.
+    pub(crate) packet_payload: u64,
     pub(crate) input_bytes: u64,
     pub(crate) output_bytes: u64,
 }
@@ -315,6 +317,7 @@ fn plan_with(
         input_unit: 0,
         output_unit: 0,
         state_bytes: u64::from(state_bytes),
+        packet_payload: LONG_PACKET,
         input_bytes: operator.input.size as u64,
         output_bytes: operator.output.size as u64,
     })
@@ -430,24 +433,22 @@ impl Shape {
     }
 }
 
+/// Words of a sum in a packet of 16 bytes. Look-back waits at single messages, which other blocks write meanwhile: with packets
+/// of 8 bytes it has been measured a tenth slower.
+pub(crate) const LONG_PACKET: u64 = 3;
+
+/// Words of a sum in a packet of 8 bytes. Look-ahead reads all messages, of which the shorter ones are read faster.
+pub(crate) const SHORT_PACKET: u64 = 1;
+
 impl Plan {
     /// Whether inputs of one tile are left to another kernel than longer ones: that of one block.
     pub(crate) fn has_kernel_of_one_block(&self) -> bool {
         self.strategy.carry != Carry::LookAhead && self.from <= u64::from(self.tile)
     }
 
-    /// Words of a sum that a packet of a message between blocks has room for, beside its tag.
-    ///
-    /// Look-ahead reads all messages, of which the shorter ones are read faster. Look-back waits at single ones, which other
-    /// blocks write meanwhile: with messages of 8 bytes it has been measured a tenth slower than with 16.
-    pub(crate) fn packet_payload(&self) -> u64 {
-        if self.strategy.carry == Carry::LookAhead && self.state_bytes <= 4 { 1 } else { 3 }
-    }
-
     /// Bytes of a message between blocks: packets of a tag and a part of the sum.
     pub(crate) fn message_bytes(&self) -> u64 {
-        let payload = self.packet_payload();
-        self.state_bytes.div_ceil(4 * payload) * (payload + 1) * 4
+        self.state_bytes.div_ceil(4 * self.packet_payload) * (self.packet_payload + 1) * 4
     }
 }
 

@@ -133,7 +133,7 @@ impl ReductionPlan {
             arguments.extend(self.initial_value.then_some(InitialValue));
             launches.push(Launch::new("reduce_end", 1, 1, arguments));
         }
-        Ok(Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: 0, launches })
+        Ok(Schedule { workspace: workspace.scratch(), launches })
     }
 }
 

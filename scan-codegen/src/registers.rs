@@ -1,10 +1,10 @@
 //! The plan of a block scan whose runs stay in registers.
 
 use crate::{
-    cost::{Count, LaunchCost, warp_scan_steps},
+    cost::{Count, LaunchCost, TURN, warp_scan_steps},
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, Plan, PlanError},
+    plan::{LONG_PACKET, Overrides, Plan, PlanError},
     schedule::Launch,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Strategy, TileNumbers},
@@ -89,6 +89,7 @@ pub(crate) fn plan_in_registers(
         input_unit: unit(sizes.input * run),
         output_unit: unit(sizes.output * run),
         state_bytes: u64::from(sizes.state),
+        packet_payload: LONG_PACKET,
         input_bytes: u64::from(sizes.input),
         output_bytes: u64::from(sizes.output),
     })
@@ -225,16 +226,18 @@ impl Plan {
         }
         let blocks = u64::from(launch.blocks);
         let message = self.message_bytes();
-        let (read, sent, counter) = match self.strategy.carry {
-            Carry::OneBlock => (0, 0, 0),
+        if self.strategy.carry == Carry::OneBlock {
+            return cost;
+        }
+        let (read, sent) = match self.strategy.carry {
             // Each lane of a warp reads a run of messages.
-            Carry::LookBack => ((blocks - 1) * u64::from(WARP * self.look_run), 2 * blocks - 1, 1),
-            Carry::Chained(TileNumbers::BlockIndex) => (blocks - 1, blocks, 0),
-            _ => (blocks - 1, blocks, 1),
+            Carry::LookBack => ((blocks - 1) * u64::from(WARP * self.look_run), 2 * blocks - 1),
+            _ => (blocks - 1, blocks),
         };
-        cost.barriers += counter;
-        cost.global_read += read * message + 4 * counter * blocks;
-        cost.global_written += sent * message + 4 * counter * blocks;
+        // Where tiles are numbered as blocks begin, all wait for the number.
+        cost.barriers += u64::from(self.strategy.carry != Carry::Chained(TileNumbers::BlockIndex));
+        cost.global_read += read * message + TURN * blocks;
+        cost.global_written += sent * message + TURN * (blocks + 1);
         cost
     }
 }

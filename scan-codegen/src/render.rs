@@ -220,7 +220,7 @@ impl<'a> Words<'a> {
             fetches: in_registers || carry == Carry::LookBack || looks_ahead,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
             messages: matches!(carry, Carry::LookBack | Carry::Chained(_) | Carry::LookAhead),
-            packet_payload: plan.packet_payload(),
+            packet_payload: plan.packet_payload,
             looks_ahead,
             team: plan.threads,
             teams: pipeline.teams,

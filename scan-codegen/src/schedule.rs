@@ -3,18 +3,58 @@
 use crate::{
     Segments,
     plan::{Plan, PlanError},
-    strategy::{Carry, TileNumbers},
+    strategy::Carry,
 };
 
 /// The launches of one scan of a known length, and the workspace they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Bytes of device memory that the launches need beyond input and output.
-    pub workspace_bytes: u64,
-    /// How many of these bytes, from the first on, must be zero before the first launch. The others need not be initialised.
-    pub zeroed_bytes: u64,
+    /// Device memory that the launches need beyond input and output.
+    pub workspace: Workspace,
     /// The launches, to be made in this order on one stream.
     pub launches: Vec<Launch>,
+}
+
+/// Device memory that launches need beyond input and output, aligned for any type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workspace {
+    /// Any memory will do. What it holds before the launches, and after them, means nothing.
+    Scratch {
+        /// How much of it; perhaps none.
+        bytes: u64,
+    },
+    /// Memory that belongs to the kernels of this plan from launch to launch. It is zero when it is allocated, once; then nobody
+    /// but these kernels writes to it, not even zeros, and their launches that use it never overlap: it belongs to one stream.
+    ///
+    /// It may be longer than a schedule asks for, by any number of messages ([`Argument::MessageRoom`]). Memory for more
+    /// messages begins anew, as zeros.
+    Kept {
+        /// How many messages it must have room for.
+        messages: u64,
+        /// Bytes of a message: the same in all schedules of a plan.
+        message_bytes: u64,
+    },
+}
+
+impl Workspace {
+    /// Where the messages begin in memory that is kept. What is before them tells how many launches there have been.
+    const HEADER_BYTES: u64 = Reserved::ALIGNMENT;
+
+    /// How much memory there must be at the least.
+    pub const fn bytes(&self) -> u64 {
+        match *self {
+            Workspace::Scratch { bytes } => bytes,
+            Workspace::Kept { messages, message_bytes } => Self::HEADER_BYTES + messages * message_bytes,
+        }
+    }
+
+    /// How many messages there is room for in so much memory.
+    pub const fn message_room(&self, bytes: u64) -> u64 {
+        match *self {
+            Workspace::Scratch { .. } => 0,
+            Workspace::Kept { message_bytes, .. } => bytes.saturating_sub(Self::HEADER_BYTES) / message_bytes,
+        }
+    }
 }
 
 /// One kernel launch.
@@ -44,6 +84,8 @@ pub enum Argument {
     Output,
     /// A pointer this many bytes into the workspace.
     Workspace(u64),
+    /// How many messages the workspace has room for ([`Workspace::message_room`] of what was allocated), as a 64-bit integer.
+    MessageRoom,
     /// A number of elements, as a 64-bit integer.
     Length(u64),
     /// The operator with its parameters, by value. An operator without parameters is one byte, of any value.
@@ -96,14 +138,13 @@ impl Plan {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
         Ok(match self.strategy.carry {
-            _ if len == 0 => Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: Vec::new() },
+            _ if len == 0 => Schedule { workspace: NO_WORKSPACE, launches: Vec::new() },
             Carry::LookAhead => self.look_ahead(len),
             _ if self.has_kernel_of_one_block() && len <= u64::from(self.tile) => self.one_block(len),
             Carry::OneBlock => self.one_block(len),
             Carry::Hierarchical => self.hierarchical(len),
-            Carry::Chained(TileNumbers::Counter) => self.single_pass("scan_chained", true, len),
-            Carry::Chained(TileNumbers::BlockIndex) => self.single_pass("scan_chained", false, len),
-            Carry::LookBack => self.single_pass("scan_look_back", true, len),
+            Carry::Chained(_) => self.single_pass("scan_chained", len),
+            Carry::LookBack => self.single_pass("scan_look_back", len),
         })
     }
 
@@ -113,7 +154,7 @@ impl Plan {
             [vec![Operator, Input], self.heads(), vec![Output, Length(len)], self.initial_value(), self.total()]
                 .concat();
         let launch = Launch::new("scan_block", 1, self.threads, arguments);
-        Schedule { workspace_bytes: 0, zeroed_bytes: 0, launches: vec![launch] }
+        Schedule { workspace: NO_WORKSPACE, launches: vec![launch] }
     }
 
     fn hierarchical(&self, len: u64) -> Schedule {
@@ -163,24 +204,24 @@ impl Plan {
         launches.extend(lower.map(carry_totals));
         let arguments = [vec![Operator, partials, Output], lowest, last, self.total()].concat();
         launches.push(launch("carry_sections", len, arguments));
-        Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: 0, launches }
+        Schedule { workspace: workspace.scratch(), launches }
     }
 
-    /// One kernel whose blocks send each other messages, and take their tiles' numbers from a counter if there is one.
-    fn single_pass(&self, kernel: &'static str, counter: bool, len: u64) -> Schedule {
+    /// One kernel whose blocks send each other messages, one a tile.
+    fn single_pass(&self, kernel: &'static str, len: u64) -> Schedule {
         use Argument::*;
         let blocks = len.div_ceil(u64::from(self.tile));
-        let mut workspace = Reserved::default();
-        let mut arguments = [vec![Operator, Input], self.heads(), vec![Output]].concat();
-        if counter {
-            arguments.push(Workspace(workspace.reserve(4)));
-        }
-        arguments.push(Workspace(workspace.reserve(blocks * self.message_bytes())));
-        arguments.push(Length(len));
-        arguments.extend(self.initial_value());
-        arguments.extend(self.total());
-        let launch = Launch::new(kernel, blocks as u32, self.threads, arguments);
-        Schedule { workspace_bytes: workspace.bytes(), zeroed_bytes: workspace.bytes(), launches: vec![launch] }
+        let arguments = [
+            vec![Operator, Input],
+            self.heads(),
+            vec![Output],
+            MESSAGES.to_vec(),
+            vec![Length(len)],
+            self.initial_value(),
+            self.total(),
+        ];
+        let launch = Launch::new(kernel, blocks as u32, self.threads, arguments.concat());
+        Schedule { workspace: self.kept(blocks), launches: vec![launch] }
     }
 
     /// One kernel whose blocks stay.
@@ -188,20 +229,22 @@ impl Plan {
         use Argument::*;
         let pipeline = self.pipeline.unwrap_or_default();
         let tiles = len.div_ceil(u64::from(self.tile));
-        // A gap before the first element may make one more.
-        let messages = Workspace(0);
-        let bytes = (tiles + 1) * self.message_bytes();
         let arguments =
-            [vec![Operator, Input, Output, messages, Length(len)], self.initial_value(), self.total()].concat();
+            [vec![Operator, Input, Output], MESSAGES.to_vec(), vec![Length(len)], self.initial_value(), self.total()];
         let launch = Launch {
             kernel: "scan_look_ahead",
             blocks: tiles.min(u64::from(pipeline.blocks)) as u32,
             threads: pipeline.block_threads(self.threads),
             dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
             cooperative: true,
-            arguments,
+            arguments: arguments.concat(),
         };
-        Schedule { workspace_bytes: bytes, zeroed_bytes: bytes, launches: vec![launch] }
+        // A gap before the first element may make one tile more.
+        Schedule { workspace: self.kept(tiles + 1), launches: vec![launch] }
+    }
+
+    fn kept(&self, messages: u64) -> Workspace {
+        Workspace::Kept { messages, message_bytes: self.message_bytes() }
     }
 
     fn is_segmented(&self) -> bool {
@@ -226,6 +269,12 @@ impl Plan {
     }
 }
 
+const NO_WORKSPACE: Workspace = Workspace::Scratch { bytes: 0 };
+
+/// What kernels that send messages are told of them: whose turn it is, the messages, and how many there is room for.
+const MESSAGES: [Argument; 3] =
+    [Argument::Workspace(0), Argument::Workspace(Workspace::HEADER_BYTES), Argument::MessageRoom];
+
 /// A level of section totals.
 struct Level {
     totals: Vec<Argument>,
@@ -243,8 +292,8 @@ pub(crate) struct Reserved {
 impl Reserved {
     const ALIGNMENT: u64 = 256;
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    pub(crate) fn scratch(&self) -> Workspace {
+        Workspace::Scratch { bytes: self.bytes }
     }
 
     pub(crate) fn reserve(&mut self, bytes: u64) -> u64 {
@@ -307,6 +356,6 @@ mod tests {
         }
         places.sort_unstable();
         assert!(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{places:?}");
-        assert!(places.iter().all(|place| place.1 <= schedule.workspace_bytes && place.0 % 256 == 0), "{places:?}");
+        assert!(places.iter().all(|place| place.1 <= schedule.workspace.bytes() && place.0 % 256 == 0), "{places:?}");
     }
 }

@@ -10,7 +10,7 @@ mod back;
 
 use std::{error::Error, sync::Arc};
 
-use scan_codegen::Overrides;
+use scan_codegen::{Argument, Overrides};
 use scan_runtime::{
     BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
@@ -371,10 +371,21 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
         CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
         launch.dynamic_shared_bytes as i32,
     )?;
-    let mut messages = stream.alloc_zeros::<u8>(schedule.workspace_bytes as usize)?;
-    let (operator, len) = (0_u8, len as u64);
+    let bytes = schedule.workspace.bytes();
+    let workspace = stream.alloc_zeros::<u8>(bytes as usize)?;
+    let (start, _using) = workspace.device_ptr(&stream);
+    let (operator, len, room) = (0_u8, len as u64, schedule.workspace.message_room(bytes));
+    let places = launch.arguments.iter().filter_map(|argument| match argument {
+        Argument::Workspace(offset) => Some(start + offset),
+        _ => None,
+    });
+    let places: Vec<u64> = places.collect();
     let mut builder = stream.launch_builder(&function);
-    builder.arg(&operator).arg(&input).arg(&mut output).arg(&mut messages).arg(&len);
+    builder.arg(&operator).arg(&input).arg(&mut output);
+    for place in &places {
+        builder.arg(place);
+    }
+    builder.arg(&room).arg(&len);
     // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
     unsafe {
         builder.launch_cooperative(LaunchConfig {

@@ -80,8 +80,8 @@ fn global_traffic() {
     assert_eq!(last.global_written, bytes);
     assert!((4 * bytes..4 * bytes + bytes / 8).contains(&hierarchical.global_bytes()));
     let chained = traffic(Carry::Chained(TileNumbers::Counter));
-    // A message of 16 bytes and a number a tile, besides what waiting reads.
-    assert_eq!(chained.launches[0].global_written, bytes + 100 * (16 + 4));
+    // A message of 16 bytes and a turn a tile, besides what waiting reads; and what the last one leaves for the next launch.
+    assert_eq!(chained.launches[0].global_written, bytes + 100 * (16 + 8) + 8);
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn between_tiles() {
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &one_block);
     let chained = [
-        ("if (head != NO_HEAD) {\n      send(&messages[number], total, PREFIX);\n    }", ""),
+        ("if (head != NO_HEAD) {\n      send(&messages[number], total, PREFIX, turn.epoch);\n    }", ""),
         ("if (head == NO_HEAD) {\n        send(", "{\n        send("),
         ("sum_before = before;\n      if", "sum_before = total;\n      if"),
     ];

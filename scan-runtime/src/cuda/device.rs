@@ -11,6 +11,7 @@ use scan_codegen::{Architecture, DeviceLimits};
 use super::{
     driver_error,
     modules::{KernelsKey, Ranges, Slot},
+    workspace::Workspaces,
 };
 use crate::{DiskCache, Error};
 
@@ -25,6 +26,7 @@ pub(crate) struct CudaDevice {
     /// Where compiled kernels are kept beyond the process.
     pub(super) cache: Option<DiskCache>,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
+    pub(super) workspaces: Arc<Workspaces>,
 }
 
 impl CudaDevice {
@@ -41,7 +43,8 @@ impl CudaDevice {
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(&context)?;
         let stream = context.default_stream();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels: Mutex::default() })
+        let (kernels, workspaces) = Default::default();
+        Ok(CudaDevice { context, stream, name, limits, cache, kernels, workspaces })
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.

@@ -5,7 +5,7 @@ use std::{ffi::c_void, sync::Arc};
 use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::Argument;
 
-use super::{DeviceMemory, driver_error, modules::Kernels};
+use super::{driver_error, lock, modules::Kernels, workspace::OwnWorkspace};
 use crate::{Error, ScanOp, element::bytes_of, parameters::TableAt};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
@@ -45,14 +45,6 @@ impl Kernels {
         InOut { input, output, len }: InOut,
     ) -> Result<(), Error> {
         let schedule = self.plan.schedule(len)?;
-        let workspace = DeviceMemory::new(stream, schedule.workspace_bytes)?;
-        if schedule.zeroed_bytes > 0 {
-            // SAFETY: the workspace has these bytes.
-            unsafe {
-                result::memset_d8_async(workspace.pointer(), 0, schedule.zeroed_bytes as usize, stream.cu_stream())
-            }
-            .map_err(driver_error("clearing the workspace"))?;
-        }
         let parameters = op.parameters();
         let mut operator = parameters.bytes().to_vec();
         for TableAt { offset, table } in parameters.tables() {
@@ -62,6 +54,13 @@ impl Kernels {
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
 
+        let kept = self.workspaces.of(stream, self.number)?;
+        // Held until all is enqueued: other threads' launches on this stream come before or after these, not between them, and do
+        // not take the workspace away. Who works on other streams does not wait here.
+        let mut kept = kept.as_deref().map(lock);
+        let mut own = OwnWorkspace::new(stream);
+        let workspace = kept.as_deref_mut().unwrap_or(&mut own.workspace).room_for(stream, &schedule.workspace)?;
+
         for launch in &schedule.launches {
             let mut scalars: Vec<u64> = launch
                 .arguments
@@ -69,7 +68,8 @@ impl Kernels {
                 .map(|argument| match *argument {
                     Argument::Input => input,
                     Argument::Output => output,
-                    Argument::Workspace(offset) => workspace.pointer() + offset,
+                    Argument::Workspace(offset) => workspace.pointer + offset,
+                    Argument::MessageRoom => workspace.message_room,
                     Argument::Length(len) => len,
                     Argument::Heads => side.heads,
                     Argument::OffsetCount => side.offset_count,

@@ -18,18 +18,7 @@ pub(crate) struct DeviceMemory {
 impl DeviceMemory {
     /// Allocates uninitialised memory. Zero bytes are a null pointer.
     pub(crate) fn new(stream: &Arc<CudaStream>, bytes: u64) -> Result<Self, Error> {
-        let context = stream.context();
-        context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let pointer = match usize::try_from(bytes) {
-            Ok(0) => Ok(0),
-            // SAFETY: the stream is alive and its context is bound.
-            Ok(size) if context.has_async_alloc() => unsafe { result::malloc_async(stream.cu_stream(), size) },
-            // SAFETY: the context is bound.
-            Ok(size) => unsafe { result::malloc_sync(size) },
-            Err(_) => Err(result::DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
-        };
-        let pointer = pointer.map_err(|error| out_of_memory_or(stream, bytes, error))?;
-        Ok(DeviceMemory { pointer, stream: stream.clone() })
+        Ok(DeviceMemory { pointer: allocate(stream, bytes)?, stream: stream.clone() })
     }
 
     pub(crate) fn pointer(&self) -> sys::CUdeviceptr {
@@ -48,20 +37,45 @@ pub(crate) fn out_of_memory_or(stream: &CudaStream, requested: u64, error: resul
 
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
-        if self.pointer == 0 {
-            return;
-        }
-        let context = self.stream.context();
-        // An error here cannot be returned; the context keeps it and reports it at the next call.
-        context.record_err(context.bind_to_thread());
-        // SAFETY: the memory was allocated on this stream, in the same way, and is freed once. Work that uses it was
-        // enqueued on the same stream before; the synchronous way waits for all work.
-        context.record_err(unsafe {
-            if context.has_async_alloc() {
-                result::free_async(self.pointer, self.stream.cu_stream())
-            } else {
-                result::free_sync(self.pointer)
-            }
-        });
+        // SAFETY: the memory was allocated on this stream, and is freed once.
+        unsafe { free(&self.stream, self.pointer) };
     }
+}
+
+/// Allocates uninitialised memory in the order of a stream. Zero bytes are a null pointer.
+pub(super) fn allocate(stream: &CudaStream, bytes: u64) -> Result<sys::CUdeviceptr, Error> {
+    let context = stream.context();
+    context.bind_to_thread().map_err(driver_error("binding the context"))?;
+    let pointer = match usize::try_from(bytes) {
+        Ok(0) => Ok(0),
+        // SAFETY: the stream is alive and its context is bound.
+        Ok(size) if context.has_async_alloc() => unsafe { result::malloc_async(stream.cu_stream(), size) },
+        // SAFETY: the context is bound.
+        Ok(size) => unsafe { result::malloc_sync(size) },
+        Err(_) => Err(result::DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
+    };
+    pointer.map_err(|error| out_of_memory_or(stream, bytes, error))
+}
+
+/// Frees memory in the order of a stream; a null pointer is none.
+///
+/// # Safety
+///
+/// The memory has been [allocated](allocate) on this stream, and is freed once. Work that uses it was enqueued on the same stream
+/// before.
+pub(super) unsafe fn free(stream: &CudaStream, pointer: sys::CUdeviceptr) {
+    if pointer == 0 {
+        return;
+    }
+    let context = stream.context();
+    // An error here cannot be returned; the context keeps it and reports it at the next call.
+    context.record_err(context.bind_to_thread());
+    // SAFETY: the caller vouches for it; the synchronous way waits for all work.
+    context.record_err(unsafe {
+        if context.has_async_alloc() {
+            result::free_async(pointer, stream.cu_stream())
+        } else {
+            result::free_sync(pointer)
+        }
+    });
 }

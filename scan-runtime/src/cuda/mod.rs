@@ -5,6 +5,7 @@ mod launch;
 mod memory;
 mod modules;
 mod tables;
+mod workspace;
 
 pub(crate) use device::CudaDevice;
 pub(crate) use launch::{InOut, SideBuffers};
@@ -13,9 +14,16 @@ pub use modules::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use modules::{Kernels, Task, cache_stats};
 pub(crate) use tables::DeviceCopies;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use cudarc::driver::result::DriverError;
 
 use crate::Error;
+
+/// A panic while a lock was held leaves each of the values here whole: they change by single insertions.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Tells what failed and what the driver says about it.
 pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error {

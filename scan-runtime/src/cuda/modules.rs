@@ -5,19 +5,22 @@ use std::{
     collections::HashMap,
     fmt,
     ops::AddAssign,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, LazyLock, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use cudarc::{
-    driver::{CudaContext, CudaFunction, CudaModule, sys},
+    driver::{CudaFunction, CudaModule, sys},
     nvrtc::Ptx,
 };
 use scan_codegen::{
     Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, Reduction, ReductionPlan, ScanSpec, Schedule,
 };
 
-use super::{CudaDevice, driver_error};
+use super::{CudaDevice, driver_error, lock, workspace::Workspaces};
 use crate::{DiskCache, Error, ScanOp, nvrtc};
 
 /// What the process's module cache has done so far.
@@ -81,11 +84,6 @@ static CUBINS: LazyLock<Mutex<Cubins>> = LazyLock::new(Mutex::default);
 /// What the process's module cache has done so far.
 pub(crate) fn cache_stats() -> CacheStats {
     lock(&CUBINS).stats.clone()
-}
-
-/// A panic while a lock was held leaves each of these values whole: they change by single insertions.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn cubin(
@@ -243,14 +241,21 @@ impl From<&Plan> for Range {
 pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
     functions: HashMap<&'static str, CudaFunction>,
+    /// Their number in this process, by which their workspaces are found among
+    pub(super) number: u64,
+    /// those of the device.
+    pub(super) workspaces: Arc<Workspaces>,
 }
+
+static KERNELS_LOADED: AtomicU64 = AtomicU64::new(0);
 
 impl Kernels {
     pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
         self.functions.get(role)
     }
 
-    fn load(context: &Arc<CudaContext>, plan: AnyPlan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
+    fn load(device: &CudaDevice, plan: AnyPlan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
+        let context = &device.context;
         let module: Arc<CudaModule> =
             context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
         let load = |role| {
@@ -264,7 +269,8 @@ impl Kernels {
             Ok((role, function))
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
-        Ok(Kernels { plan, functions })
+        let number = KERNELS_LOADED.fetch_add(1, Ordering::Relaxed);
+        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone() })
     }
 }
 
@@ -293,7 +299,7 @@ impl CudaDevice {
         let operator = op.source();
         let source = plan.render(&operator)?;
         let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, self.cache.as_ref())?;
-        let kernels = Arc::new(Kernels::load(&self.context, plan.clone(), &source, &cubin)?);
+        let kernels = Arc::new(Kernels::load(self, plan.clone(), &source, &cubin)?);
         *slot = Some(kernels.clone());
         Ok(kernels)
     }

@@ -1,10 +1,10 @@
-//! The shapes of one block and of look-back at small and middle lengths, without the host's part: many launches in a row and
-//! in a graph, each with a workspace of its own, which is cleared for all of them at once.
+//! The shapes of one block and of look-back at small and middle lengths, with hardly any of the host's part: many launches in
+//! a row and in a graph.
 
 use std::{ffi::c_void, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, DeviceLimits, Launch, Overrides, Plan, ScanSpec, plan, render};
+use scan_codegen::{Argument, DeviceLimits, Launch, Overrides, Plan, ScanSpec, Schedule, plan, render};
 use scan_runtime::{
     BlockScan, Carry, Scanner, Strategy,
     cudarc::{
@@ -66,6 +66,7 @@ struct Entrant {
     name: String,
     plan: Plan,
     function: CudaFunction,
+    workspace: CudaSlice<u8>,
     cooperative_blocks: u32,
 }
 
@@ -81,12 +82,13 @@ fn entrant<Op: TestOperator>(
     name: String,
     overrides: &Overrides,
     numbers: Numbers,
+    longest: usize,
 ) -> Option<Entrant> {
     let operator = Op::new().source();
     let plan = plan(&operator, &ScanSpec::inclusive(), &limits(scanner), overrides).ok()?.longest().clone();
     let mut source = render(&operator, &plan).ok()?;
     if numbers == Numbers::Index {
-        source.text = source.text.replace("tile_taken = take_number(tiles_taken);", "tile_taken = blockIdx.x;");
+        source.text = source.text.replace("const unsigned number = turn.number;", "const unsigned number = blockIdx.x;");
     }
     let compiled = nvrtc::compile(&source, &operator.name, scanner.limits().architecture).ok()?;
     let context = scanner.context()?;
@@ -99,29 +101,32 @@ fn entrant<Op: TestOperator>(
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         function.set_attribute(attribute, bytes as i32).ok()?;
     }
+    let bytes = plan.schedule(longest as u64).ok()?.workspace.bytes().max(1);
+    let workspace = context.default_stream().alloc_zeros::<u8>(bytes as usize).ok()?;
+    context.default_stream().synchronize().ok()?;
     let resident = function.occupancy_max_active_blocks_per_multiprocessor(plan.threads, bytes as usize, None).ok()?;
     let cooperative_blocks = if numbers == Numbers::Index { resident * scanner.limits().multiprocessors } else { 0 };
-    Some(Entrant { name, plan, function, cooperative_blocks })
+    Some(Entrant { name, plan, function, workspace, cooperative_blocks })
 }
 
 struct Work<'a> {
     stream: &'a Arc<CudaStream>,
     input: CUdeviceptr,
     output: CUdeviceptr,
-    workspace: CUdeviceptr,
 }
 
 impl Work<'_> {
-    /// One launch, with the workspace that begins so many bytes further on.
-    fn launch(&self, entrant: &Entrant, launch: &Launch, offset: u64) -> Outcome {
+    fn launch(&self, entrant: &Entrant, schedule: &Schedule, launch: &Launch) -> Outcome {
         let operator = 0_u8;
+        let (workspace, _using) = entrant.workspace.device_ptr(self.stream);
         let mut scalars: Vec<u64> = launch
             .arguments
             .iter()
             .map(|argument| match *argument {
                 Argument::Input => self.input,
                 Argument::Output => self.output,
-                Argument::Workspace(place) => self.workspace + offset + place,
+                Argument::Workspace(place) => workspace + place,
+                Argument::MessageRoom => schedule.workspace.message_room(entrant.workspace.len() as u64),
                 Argument::Length(len) => len,
                 _ => 0,
             })
@@ -146,17 +151,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Many calls in a row, the workspace of all cleared before.
+    /// Many calls in a row.
     fn calls(&self, entrant: &Entrant, len: u64, calls: usize) -> Outcome {
         let schedule = entrant.plan.schedule(len)?;
-        if schedule.zeroed_bytes > 0 {
-            let bytes = calls * schedule.zeroed_bytes as usize;
-            // SAFETY: the workspace has room for all calls.
-            unsafe { result::memset_d8_async(self.workspace, 0, bytes, self.stream.cu_stream())? };
-        }
-        for call in 0..calls {
+        for _ in 0..calls {
             for launch in &schedule.launches {
-                self.launch(entrant, launch, call as u64 * schedule.workspace_bytes)?;
+                self.launch(entrant, &schedule, launch)?;
             }
         }
         Ok(())
@@ -225,12 +225,8 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome 
     }
     let entrants: Vec<Entrant> = wanted
         .into_par_iter()
-        .filter_map(|(name, overrides, numbers)| entrant::<Op>(scanner, name, &overrides, numbers))
+        .filter_map(|(name, overrides, numbers)| entrant::<Op>(scanner, name, &overrides, numbers, longest))
         .collect();
-    let bytes = entrants.iter().map(|entrant| entrant.plan.schedule(longest as u64).map(|it| it.workspace_bytes));
-    let bytes = bytes.collect::<Result<Vec<_>, _>>()?.into_iter().max().unwrap_or(0);
-    let mut workspace = stream.alloc_zeros::<u8>(CALLS * bytes.max(256) as usize)?;
-
     for len in LENGTHS.iter().map(|&log| (1_usize << log).min(longest)) {
         let mut reference = None;
         let mut rows = Vec::new();
@@ -249,7 +245,6 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome 
                 stream: &stream,
                 input: input.device_ptr(&stream).0,
                 output: output.device_ptr_mut(&stream).0,
-                workspace: workspace.device_ptr_mut(&stream).0,
             };
             let verdict = check::<Op>(&work, entrant, &mut output, (&block, &expected), len, &mut reference)?;
             if !verdict {

@@ -456,8 +456,8 @@ template <class T>
 void store_release(Pointer<T> pointer, std::type_identity_t<Stored<T>> value, std::uint32_t line = __builtin_LINE()) {
   atomic(STORE_RELEASE, pointer, value, line);
 }
-inline unsigned take_number(Pointer<unsigned> counter, std::uint32_t line = __builtin_LINE()) {
-  return atomic(ADD, counter, 1u, line);
+inline unsigned long long take_number(Pointer<unsigned long long> count, std::uint32_t line = __builtin_LINE()) {
+  return atomic(ADD, count, 1ull, line);
 }
 inline void fence(std::uint32_t line = __builtin_LINE()) {
   host->fence(line);

@@ -21,6 +21,7 @@ mod compile;
 mod counters;
 mod exchange;
 mod fault;
+mod kept;
 mod machine;
 mod memory;
 mod order;
@@ -33,12 +34,13 @@ mod weak;
 
 use std::{ffi::c_void, rc::Rc};
 
-use scan_codegen::{Argument, Launch, PlanError, RenderError, Schedule};
+use scan_codegen::{Argument, Launch, PlanError, RenderError, Schedule, Workspace};
 
 use callbacks::{Active, Handle};
 pub use compile::Module;
 pub use counters::{BankCounters, Banks, Counters, LaunchCounters};
 pub use fault::{Access, Fault, FaultKind, Place, Spot};
+pub use kept::KeptMemory;
 use machine::{Machine, OperandCheck, Shape};
 use memory::Buffer;
 pub use program::{Emulated, Program, ReductionProgram};
@@ -178,7 +180,8 @@ impl Emulator {
     }
 
     /// Executes the launches of a schedule. `kernel_name` names the kernel with a role, as
-    /// [`KernelSource::kernel_name`](scan_codegen::KernelSource::kernel_name) does.
+    /// [`KernelSource::kernel_name`](scan_codegen::KernelSource::kernel_name) does. `kept` is the memory that the kernels
+    /// keep; it grows if it must, and is given back as they leave it. After an error it is gone, as all memory of a device is.
     ///
     /// # Errors
     ///
@@ -190,6 +193,7 @@ impl Emulator {
         kernel_name: impl Fn(&str) -> String,
         schedule: &Schedule,
         memory: &Memory<'_>,
+        kept: &mut KeptMemory,
     ) -> Result<Run, EmulatorError> {
         let mut machine = Box::new(Machine::new(Random::new(self.seed)));
         machine.interrupt = self.interrupt;
@@ -197,7 +201,7 @@ impl Emulator {
         machine.banks = self.banks;
         machine.check = self.check.clone();
         machine.trace = self.trace.then(Trace::default);
-        let buffers = Buffers::new(&mut machine, schedule, memory);
+        let buffers = Buffers::new(&mut machine, schedule, memory, kept.take(&schedule.workspace));
         let mut counters = Counters::default();
         let pointer: *mut Machine = &mut *machine;
         for (index, launch) in schedule.launches.iter().enumerate() {
@@ -213,7 +217,11 @@ impl Emulator {
             let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
             return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
-        Ok(Run { output: std::mem::take(&mut output.bytes), total, counters, trace: machine.trace.take() })
+        let output = std::mem::take(&mut output.bytes);
+        if matches!(schedule.workspace, Workspace::Kept { .. }) {
+            kept.give_back(buffers.workspace.iter().map(|&(_, buffer)| &*machine.memory[buffer as usize - 1].bytes));
+        }
+        Ok(Run { output, total, counters, trace: machine.trace.take() })
     }
 
     /// Executes one launch, with the machine active.
@@ -263,10 +271,12 @@ struct Buffers {
     /// The places in the workspace that arguments point at, in order, and the buffer that begins at each: one ends where
     /// the next begins.
     workspace: Vec<(u64, u32)>,
+    message_room: u64,
 }
 
 impl Buffers {
-    fn new(machine: &mut Machine, schedule: &Schedule, memory: &Memory<'_>) -> Self {
+    /// `kept` is what stands in the workspace, where it is one that is kept.
+    fn new(machine: &mut Machine, schedule: &Schedule, memory: &Memory<'_>, kept: Vec<u8>) -> Self {
         let mut add = |mut buffer: Buffer, address: usize, read_only: bool| {
             buffer.address = address as u64;
             buffer.read_only = read_only;
@@ -292,18 +302,20 @@ impl Buffers {
             .collect();
         offsets.sort_unstable();
         offsets.dedup();
+        let is_kept = matches!(schedule.workspace, Workspace::Kept { .. });
+        let workspace_bytes = if is_kept { kept.len() as u64 } else { schedule.workspace.bytes() };
         let mut workspace = Vec::new();
         for (index, &offset) in offsets.iter().enumerate() {
-            let end = offsets.get(index + 1).copied().unwrap_or(schedule.workspace_bytes);
-            let bytes = end.saturating_sub(offset) as usize;
+            let end = offsets.get(index + 1).copied().unwrap_or(workspace_bytes);
             let name = format!("workspace+{offset}");
-            let buffer = match offset < schedule.zeroed_bytes {
-                true => Buffer::initialised(name, vec![0; bytes]),
-                false => Buffer::uninitialised(name, bytes),
+            let buffer = match is_kept {
+                true => Buffer::initialised(name, kept[offset as usize..end as usize].to_vec()),
+                false => Buffer::uninitialised(name, end.saturating_sub(offset) as usize),
             };
             workspace.push((offset, add(buffer, 0, false)));
         }
-        Buffers { input, output, heads, total, workspace }
+        let message_room = schedule.workspace.message_room(workspace_bytes);
+        Buffers { input, output, heads, total, workspace, message_room }
     }
 
     /// The buffer that a pointer argument means.
@@ -335,6 +347,7 @@ fn argument_values(
     for (position, (argument, &size)) in launch.arguments.iter().zip(parameters).enumerate() {
         let bytes = match argument {
             Argument::Length(length) => length.to_le_bytes().to_vec(),
+            Argument::MessageRoom => buffers.message_room.to_le_bytes().to_vec(),
             Argument::OffsetCount => memory.offset_count.to_le_bytes().to_vec(),
             // An operator without parameters is one byte, of any value.
             Argument::Operator if memory.operator.is_empty() => vec![0],

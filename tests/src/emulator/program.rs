@@ -1,6 +1,10 @@
 //! A scan of typed elements for the emulator: operator, plan and source in one.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{
+    fmt::Debug,
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use scan_codegen::{
     DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Segments, Target, plan,
@@ -8,12 +12,14 @@ use scan_codegen::{
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
-use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, Memory, Module, Trace};
+use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
 use crate::{reference, segments::Heads};
 
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
 /// operator's prelude, whose machine part is written for the host.
-#[derive(Clone, Debug)]
+///
+/// Its runs share the memory that the kernels keep, one after the other, as on a stream. A clone begins with fresh memory.
+#[derive(Debug)]
 pub struct Program<Op: ScanOp> {
     /// The operator.
     pub op: Op,
@@ -25,6 +31,21 @@ pub struct Program<Op: ScanOp> {
     pub plan: Plan,
     /// The generated text. Change it to see what the emulator makes of it.
     pub source: KernelSource,
+    /// What the kernels keep from run to run. Runs at the same time, on several threads, each find fresh memory but for one.
+    kept: Mutex<KeptMemory>,
+}
+
+impl<Op: ScanOp + Clone> Clone for Program<Op> {
+    fn clone(&self) -> Self {
+        Program {
+            op: self.op.clone(),
+            initial_value: self.initial_value,
+            heads: self.heads.clone(),
+            plan: self.plan.clone(),
+            source: self.source.clone(),
+            kept: Mutex::default(),
+        }
+    }
 }
 
 /// What a run of a [`Program`] has brought.
@@ -145,7 +166,7 @@ impl<Op: ScanOp> Program<Op> {
 
     fn with_plan(op: Op, initial_value: Option<Op::State>, plan: Plan) -> Result<Self, EmulatorError> {
         let source = render_for(&op.source(), &plan, Target::Host)?;
-        Ok(Program { op, initial_value, heads: None, plan, source })
+        Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
 
     /// The same program, restarting where these heads tell. They must be of the kind that it was made for.
@@ -154,6 +175,11 @@ impl<Op: ScanOp> Program<Op> {
         Op: Clone,
     {
         Program { heads: Some(heads), ..self.clone() }
+    }
+
+    /// What the kernels have kept by now, taken from them or given to them: to see how they go on from there.
+    pub fn kept_bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.kept.get_mut().unwrap_or_else(PoisonError::into_inner).bytes
     }
 
     /// Compiles the kernels; at once if they have been compiled before, by [`Module::compile`] for example.
@@ -294,7 +320,10 @@ impl<Op: ScanOp> Program<Op> {
             output_element: size_of::<Op::Output>(),
             ..memory
         };
-        let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory)?;
+        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = mem::take(&mut *lock());
+        let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory, &mut kept)?;
+        *lock() = kept;
         // SAFETY: the kernels have written every output (the emulator has seen to it), and what an operator produces is a
         // valid element.
         let output = unsafe { elements(&run.output) };
@@ -358,7 +387,8 @@ impl<Op: ScanOp> ReductionProgram<Op> {
             output_element: size_of::<Op::Output>(),
             ..Memory::default()
         };
-        let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory)?;
+        let kept = &mut KeptMemory::default(); // the kernels keep nothing
+        let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory, kept)?;
         match reference::total(&self.op, self.initial_value, input) {
             Some(total) => compare_total(&self.op.project(total), &run.output, &self.source, |total| total),
             None => Ok(()),

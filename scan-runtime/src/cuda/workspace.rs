@@ -1,0 +1,167 @@
+//! Workspaces: the device memory that kernels need beyond input and output, kept from launch to launch.
+//!
+//! The kernels of a plan have one workspace on each stream. Work on a stream is done in order, so no two launches use a workspace
+//! at once, and what kernels leave there for the next launch is found by it ([`Needs::Kept`]). Memory is taken and freed in the
+//! order of the stream, so a workspace can grow, or go, while work that uses it is still to be done.
+
+use std::{
+    collections::HashMap,
+    ptr,
+    sync::{Arc, Mutex},
+};
+
+use cudarc::driver::{CudaStream, result, sys};
+use scan_codegen::Workspace as Needs;
+
+use super::{driver_error, lock, memory};
+use crate::Error;
+
+/// The handle that means another stream on each thread of the host.
+const PER_THREAD: sys::CUstream = ptr::without_provenance_mut(2);
+
+/// Memory on a stream. Whoever has it frees it, there.
+#[derive(Debug, Default)]
+struct Area {
+    pointer: sys::CUdeviceptr,
+    bytes: u64,
+}
+
+impl Area {
+    /// Makes the area as long as needed. What it held is gone if it had to grow; then the new memory is zero if `zeroed`.
+    fn grow(&mut self, stream: &CudaStream, needed: u64, zeroed: bool) -> Result<(), Error> {
+        if needed <= self.bytes {
+            return Ok(());
+        }
+        // Lengths that go up step by step do not allocate at every step.
+        let generous = needed.max(self.bytes.saturating_mul(2));
+        self.free(stream);
+        let (pointer, bytes) = match memory::allocate(stream, generous) {
+            Ok(pointer) => (pointer, generous),
+            Err(Error::OutOfDeviceMemory { .. }) if generous > needed => (memory::allocate(stream, needed)?, needed),
+            Err(error) => return Err(error),
+        };
+        *self = Area { pointer, bytes };
+        if zeroed {
+            // SAFETY: the memory has these bytes.
+            let cleared = unsafe { result::memset_d8_async(pointer, 0, bytes as usize, stream.cu_stream()) };
+            if let Err(error) = cleared {
+                self.free(stream);
+                return Err(driver_error("clearing the workspace")(error));
+            }
+        }
+        Ok(())
+    }
+
+    fn free(&mut self, stream: &CudaStream) {
+        let Area { pointer, .. } = std::mem::take(self);
+        // SAFETY: the area has been allocated on this stream, and is forgotten here.
+        unsafe { memory::free(stream, pointer) };
+    }
+}
+
+/// The workspace of the kernels of one plan on one stream. What is kept and what is not have areas of their own, so that no
+/// schedule of the plan can spoil what another one's kernels keep.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    scratch: Area,
+    kept: Area,
+}
+
+/// The part of a workspace that a schedule's launches use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) pointer: sys::CUdeviceptr,
+    pub(super) message_room: u64,
+}
+
+impl Workspace {
+    /// Makes room for a schedule's launches, which are to be enqueued before anybody else asks.
+    pub(super) fn room_for(&mut self, stream: &CudaStream, needs: &Needs) -> Result<Place, Error> {
+        let (area, zeroed) = match needs {
+            Needs::Scratch { .. } => (&mut self.scratch, false),
+            Needs::Kept { .. } => (&mut self.kept, true),
+        };
+        area.grow(stream, needs.bytes(), zeroed)?;
+        Ok(Place { pointer: area.pointer, message_room: needs.message_room(area.bytes) })
+    }
+
+    fn free(&mut self, stream: &CudaStream) {
+        self.scratch.free(stream);
+        self.kept.free(stream);
+    }
+}
+
+/// A workspace with the stream that it is on; freed, in the order of the stream, when it is dropped.
+#[derive(Debug)]
+pub(super) struct OwnWorkspace {
+    stream: Arc<CudaStream>,
+    pub(super) workspace: Workspace,
+}
+
+impl OwnWorkspace {
+    pub(super) fn new(stream: &Arc<CudaStream>) -> Self {
+        OwnWorkspace { stream: stream.clone(), workspace: Workspace::default() }
+    }
+}
+
+impl Drop for OwnWorkspace {
+    fn drop(&mut self) {
+        self.workspace.free(&self.stream);
+    }
+}
+
+/// The workspaces on one stream, by the number of the kernels.
+#[derive(Debug)]
+struct OnStream {
+    /// Holds the stream, so that its handle means no other one, and memory can be freed on it.
+    stream: Arc<CudaStream>,
+    workspaces: Mutex<HashMap<u64, Arc<Mutex<Workspace>>>>,
+}
+
+impl OnStream {
+    /// Whether nobody else holds the stream. The default stream needs no holder.
+    fn is_abandoned(&self) -> bool {
+        !self.stream.cu_stream().is_null() && Arc::strong_count(&self.stream) == 1
+    }
+}
+
+impl Drop for OnStream {
+    fn drop(&mut self) {
+        for workspace in lock(&self.workspaces).values() {
+            lock(workspace).free(&self.stream);
+        }
+    }
+}
+
+/// The workspaces of a device.
+///
+/// Its streams are held until it is asked for a workspace on a new one and finds that nobody else holds them any more.
+#[derive(Debug, Default)]
+pub(super) struct Workspaces {
+    /// By the handle of the stream. The lock is held for a look only, so that no stream waits for another.
+    streams: Mutex<HashMap<usize, Arc<OnStream>>>,
+}
+
+impl Workspaces {
+    /// The workspace of the kernels with this number on this stream. `None` where none can be kept: the handle means several
+    /// streams, or the work is captured into a graph, which then must have its memory to itself, however often and wherever it
+    /// is launched.
+    pub(super) fn of(&self, stream: &Arc<CudaStream>, kernels: u64) -> Result<Option<Arc<Mutex<Workspace>>>, Error> {
+        let status = stream.capture_status().map_err(driver_error("asking whether the stream is being captured"))?;
+        if stream.cu_stream() == PER_THREAD || status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+            return Ok(None);
+        }
+        let handle = stream.cu_stream() as usize;
+        let mut streams = lock(&self.streams);
+        let mut abandoned = Vec::new();
+        if !streams.contains_key(&handle) {
+            abandoned.extend(streams.extract_if(|_, on_stream| on_stream.is_abandoned()));
+            let on_stream = OnStream { stream: stream.clone(), workspaces: Mutex::default() };
+            streams.insert(handle, Arc::new(on_stream));
+        }
+        let on_stream = streams.get(&handle).cloned();
+        drop(streams);
+        drop(abandoned); // calls the driver, for which nobody needs to wait
+        Ok(on_stream.map(|on_stream| lock(&on_stream.workspaces).entry(kernels).or_default().clone()))
+    }
+}
