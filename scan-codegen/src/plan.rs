@@ -7,7 +7,7 @@ use crate::{
     limits::DeviceLimits,
     look_ahead::{Pipeline, plan_long, plan_look_ahead},
     operator::OpSource,
-    registers::plan_in_registers,
+    registers::{plan_in_registers, plan_ranges},
     segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
@@ -247,11 +247,17 @@ pub fn plan(
         return Ok(any_length.into());
     }
     // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
+    let long = plan_long(operator, spec, limits);
+    if spec.segments.is_none() {
+        let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
+        longer.retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from));
+        longer.extend(long);
+        return Ok(Plans { shortest, longer });
+    }
     let one_block = Strategy { carry: Carry::OneBlock, ..DEFAULT_STRATEGY };
     let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
     let look_back = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
-    let longer = iter::once(look_back).chain(plan_long(operator, spec, limits)).collect();
-    Ok(Plans { shortest, longer })
+    Ok(Plans { shortest, longer: iter::once(look_back).chain(long).collect() })
 }
 
 /// A plan for all lengths, by an algorithm where `overrides` names none.

@@ -13,11 +13,49 @@ use crate::{
 /// Threads of a warp.
 const WARP: u32 = 32;
 
-/// Bytes of a run, about: three units of sixteen bytes.
-const RUN_BYTES: u32 = 48;
+/// Threads of a block, and bytes of a run at the most.
+#[derive(Clone, Copy)]
+struct Shape {
+    threads: u32,
+    run_bytes: u32,
+}
 
-/// Threads of a block.
-const THREADS: u32 = 256;
+/// Where the caller asks for runs in registers: three units of sixteen bytes.
+const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
+
+/// One block alone.
+const ONE_BLOCK: Shape = Shape { threads: 512, run_bytes: 48 };
+
+/// Blocks that look back, and how many of them a multiprocessor has at most before the next shape takes over.
+const LOOK_BACK: [(Shape, u32); 3] = [
+    (Shape { threads: 128, run_bytes: 48 }, 2),
+    (Shape { threads: 256, run_bytes: 48 }, 4),
+    (Shape { threads: 256, run_bytes: 80 }, u32::MAX),
+];
+
+/// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
+pub(crate) fn plan_ranges(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+) -> Result<(Plan, Vec<Plan>), PlanError> {
+    let plan = |shape, carry| {
+        let strategy = Strategy { block: BlockScan::in_registers(), carry };
+        plan_shape(operator, spec, limits, &Overrides::default(), strategy, shape)
+    };
+    let shortest = plan(ONE_BLOCK, Carry::OneBlock)?;
+    let mut end = u64::from(shortest.tile);
+    let mut longer = Vec::new();
+    for (shape, blocks) in LOOK_BACK {
+        let plan = plan(shape, Carry::LookBack)?;
+        let from = end + 1;
+        end = end.max(u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(blocks));
+        if end >= from {
+            longer.push(Plan { from, ..plan });
+        }
+    }
+    Ok((shortest, longer))
+}
 
 /// The most states of tiles that a lane looks at at once.
 const MOST_LOOKS: u32 = 4;
@@ -29,6 +67,17 @@ pub(crate) fn plan_in_registers(
     limits: &DeviceLimits,
     overrides: &Overrides,
     strategy: Strategy,
+) -> Result<Plan, PlanError> {
+    plan_shape(operator, spec, limits, overrides, strategy, SHAPE)
+}
+
+fn plan_shape(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+    strategy: Strategy,
+    shape: Shape,
 ) -> Result<Plan, PlanError> {
     let refuse = |why: &str| Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
     if strategy.block != BlockScan::in_registers() {
@@ -48,7 +97,7 @@ pub(crate) fn plan_in_registers(
         output: operator.output.size as u32,
     };
     let run = match overrides.run {
-        None => sizes.run(RUN_BYTES),
+        None => sizes.run(shape.run_bytes),
         Some(run @ 1..=1024) => run,
         Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
     };
@@ -63,7 +112,7 @@ pub(crate) fn plan_in_registers(
     };
     let powers = || (0..u32::BITS).rev().map(|log| 1 << log).filter(|threads| (WARP..=WARP * WARP).contains(threads));
     let most = powers().find(|&threads| fits(run, threads)).unwrap_or(WARP);
-    let threads = overrides.threads.unwrap_or(most.min(THREADS));
+    let threads = overrides.threads.unwrap_or(most.min(shape.threads));
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
     }

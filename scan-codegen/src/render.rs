@@ -122,6 +122,8 @@ struct Words<'a> {
     network: &'a str,
     coarsened: bool,
     in_registers: bool,
+    /// Whether one block scans alone, so that hardly any tile is whole.
+    alone: bool,
     /// What its functions are given: to load the tile, to scan it, to store it.
     tile_loaded: &'static str,
     tile_scanned: &'static str,
@@ -210,6 +212,7 @@ impl<'a> Words<'a> {
             network: network.name(),
             coarsened,
             in_registers,
+            alone: carry == Carry::OneBlock,
             tile_loaded: if in_registers { "run, stage" } else { "tile" },
             tile_scanned: if in_registers { "run, earlier" } else { "tile" },
             tile_stored: if in_registers { "run, stage, earlier" } else { "tile" },
