@@ -15,7 +15,7 @@ use crate::{
 const WARP: u64 = 32;
 
 /// Bytes of the word from which blocks take their turns. The last of them writes it once more.
-const TURN: u64 = 8;
+pub(crate) const TURN: u64 = 8;
 
 /// What a scan takes, launch by launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,6 +237,7 @@ impl Plan {
         }
         let launches = self.schedule(len)?.launches;
         let launches = launches.iter().map(|launch| match launch.kernel {
+            _ if self.strategy.block.in_registers => self.launch_cost_in_registers(launch, len),
             "scan_block" => self.one_block_cost(launch, len),
             "scan_sections" => self.sections_cost(launch, len),
             "scan_totals" => self.totals_cost(launch, length(launch)),
@@ -307,7 +308,7 @@ impl Plan {
     /// exclusive scan, each total is read and combined once more.
     fn totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
         let exclusive =
-            matches!(self.strategy.block, BlockScan { network: Network::Blelloch { .. }, coarsened: false })
+            matches!(self.strategy.block, BlockScan { network: Network::Blelloch { .. }, coarsened: false, .. })
                 && self.spec.kind == ScanKind::Exclusive;
         let blocks = self.tiles(count).map(|(blocks, n)| {
             let again = if exclusive { self.completion(n) } else { BlockCost::default() };
@@ -372,10 +373,10 @@ impl Plan {
         let (later, last_look, later_steps, last_steps) = match looks_back {
             false => (none, none, none, none),
             true => {
-                let later = (1..full).fold(0_u64, |sum, number| sum.saturating_add(look_back_most(number).0));
+                let later = (1..full).fold(0_u64, |sum, number| sum.saturating_add(self.look_back_most(number).0));
                 let look = |most| Count { least: 0, most };
-                let steps = |number| look(look_back_most(number).1);
-                (look(later), look(look_back_most(full).0), steps(full.saturating_sub(1)), steps(full))
+                let steps = |number| look(self.look_back_most(number).1);
+                (look(later), look(self.look_back_most(full).0), steps(full.saturating_sub(1)), steps(full))
             }
         };
         if full > 0 {
@@ -387,8 +388,8 @@ impl Plan {
         }
         let message = self.message_bytes();
         let (read, sent) = match looks_back {
-            // Each lane of a warp reads one message, if there are so many tiles before.
-            true => ((1..tiles).map(|number| number.min(WARP)).sum(), 2 * tiles - 1),
+            // Each lane of a warp reads one message.
+            true => ((tiles - 1) * WARP, 2 * tiles - 1),
             false => (tiles - 1, tiles),
         };
         LaunchCost {
@@ -493,23 +494,30 @@ impl Plan {
 }
 
 /// What a lane applies in the scan of a warp of which `count` lanes have values.
-fn warp_scan_steps(lane: u64, count: u64) -> u64 {
+pub(crate) fn warp_scan_steps(lane: u64, count: u64) -> u64 {
     if 0 < lane && lane < count { log_down(lane) + 1 } else { 0 }
 }
 
-/// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile but the
-/// first has a prefix yet. A window is folded by Kogge and Stone's network over 32 lanes, and each lane adds it to what it
-/// has. At the least there are none, if the left neighbour has its prefix.
-fn look_back_most(number: u64) -> (u64, u64) {
-    if number == 0 {
-        return (0, 0);
+impl Plan {
+    /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile but the
+    /// first has a prefix yet. Each lane of a window folds its own run; then it is folded by Kogge and Stone's network over 32
+    /// lanes, and each lane adds it to what it has. At the least there are none, if the left neighbour has its prefix.
+    pub(crate) fn look_back_most(&self, number: u64) -> (u64, u64) {
+        if number == 0 {
+            return (0, 0);
+        }
+        let run = u64::from(self.look_run);
+        let window = WARP * run;
+        let further = (number - 1) / window;
+        let rest = number - further * window;
+        let lanes = rest.div_ceil(run);
+        let of_window = WARP * (run - 1) + kogge_stone_applications(WARP) + WARP;
+        let applications = further * of_window + (rest - lanes) + kogge_stone_applications(lanes);
+        // The last lane has the most of the network; the first one, which has none of it, adds the tile's total.
+        let of_window = run - 1 + log_up(WARP) + 1;
+        let steps = further * of_window + rest.min(run) - 1 + log_up(lanes);
+        (applications, steps.max(further * run + 1))
     }
-    let further = (number - 1) / WARP;
-    let rest = number - further * WARP;
-    let applications = further * (kogge_stone_applications(WARP) + WARP) + kogge_stone_applications(rest);
-    // The last lane has the most of the network; the first one, which has none of it, adds the tile's total.
-    let steps = (further * (log_up(WARP) + 1) + log_up(rest)).max(further + 1);
-    (applications, steps)
 }
 
 impl BlockCost {

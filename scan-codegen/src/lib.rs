@@ -20,6 +20,7 @@ mod operator_text;
 mod plan;
 mod prelude;
 mod reduce;
+mod registers;
 mod render;
 mod schedule;
 mod segments;

@@ -24,10 +24,6 @@ pub struct Pipeline {
     pub dynamic_shared_bytes: u32,
     /// Sums of tiles that a lane folds on its own.
     pub look_run: u32,
-    /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
-    pub(crate) input_unit: u32,
-    /// The same for its results.
-    pub(crate) output_unit: u32,
     /// Bytes of a stage for what tells where segments begin.
     pub(crate) head_bytes: u32,
     /// Threads of the warps that serve the teams.
@@ -198,8 +194,6 @@ pub(crate) fn plan_look_ahead(
         blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors.max(1)),
         dynamic_shared_bytes: shape.dynamic_bytes(stages),
         look_run: sizes.look_run(limits.multiprocessors),
-        input_unit: unit(sizes.input, run),
-        output_unit: unit(sizes.output, run),
         head_bytes: head_bytes(&spec.segments, tile),
         serving: serving(&spec.segments),
     };
@@ -214,7 +208,10 @@ pub(crate) fn plan_look_ahead(
         partials_in_output: operator.state == operator.output,
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
+        look_run: 1,
         network_slots: 0,
+        input_unit: unit(sizes.input, run),
+        output_unit: unit(sizes.output, run),
         state_bytes: u64::from(sizes.state),
         input_bytes: u64::from(sizes.input),
         output_bytes: u64::from(sizes.output),
@@ -372,7 +369,7 @@ mod tests {
     fn runs_fill_words_and_meet_all_banks() {
         let shape = |bytes| {
             let plan = plan_of(bytes, &h200());
-            (plan.run, plan.pipeline.unwrap().input_unit)
+            (plan.run, plan.input_unit)
         };
         let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
         let expected =

@@ -7,6 +7,7 @@ use crate::{
     limits::DeviceLimits,
     look_ahead::{Pipeline, plan_long, plan_look_ahead},
     operator::OpSource,
+    registers::{plan_in_registers, plan_ranges},
     segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
@@ -41,6 +42,8 @@ pub struct Overrides {
     pub stages: Option<u32>,
     /// The most blocks that stay ([`Pipeline::blocks`]).
     pub blocks: Option<u32>,
+    /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
+    pub look_run: Option<u32>,
 }
 
 /// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
@@ -123,8 +126,14 @@ pub struct Plan {
     pub max_len: u64,
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
+    /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
+    pub(crate) look_run: u32,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
+    /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
+    pub(crate) input_unit: u32,
+    /// The same for its results.
+    pub(crate) output_unit: u32,
     pub(crate) state_bytes: u64,
     pub(crate) input_bytes: u64,
     pub(crate) output_bytes: u64,
@@ -248,11 +257,17 @@ pub fn plan(
         return Ok(any_length.into());
     }
     // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
+    let long = plan_long(operator, spec, limits);
+    if spec.segments.is_none() {
+        let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
+        longer.retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from));
+        longer.extend(long);
+        return Ok(Plans { shortest, longer });
+    }
     let one_block = Strategy { carry: Carry::OneBlock, ..DEFAULT_STRATEGY };
     let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
     let look_back = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
-    let longer = iter::once(look_back).chain(plan_long(operator, spec, limits)).collect();
-    Ok(Plans { shortest, longer })
+    Ok(Plans { shortest, longer: iter::once(look_back).chain(long).collect() })
 }
 
 /// A plan for all lengths, by an algorithm where `overrides` names none.
@@ -275,6 +290,10 @@ fn plan_with(
     }
     if strategy.carry == Carry::LookAhead {
         return plan_look_ahead(operator, spec, limits, overrides, strategy);
+    }
+
+    if strategy.block.in_registers || strategy.carry == Carry::LookAtAll {
+        return plan_in_registers(operator, spec, limits, overrides, strategy);
     }
 
     let state_bytes = operator.state.size as u32;
@@ -309,7 +328,10 @@ fn plan_with(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
         pipeline: None,
+        look_run: 1,
         network_slots: shape.network_slots(),
+        input_unit: 0,
+        output_unit: 0,
         state_bytes: u64::from(state_bytes),
         input_bytes: operator.input.size as u64,
         output_bytes: operator.output.size as u64,
@@ -495,7 +517,7 @@ impl Plan {
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match self.strategy.carry {
             Carry::OneBlock => Ok(()),
-            Carry::Chained(_) | Carry::LookBack | Carry::LookAhead => {
+            Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll | Carry::LookAhead => {
                 write!(f, "\n  messages  {} bytes a tile", self.message_bytes())
             }
             Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),

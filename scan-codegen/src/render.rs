@@ -63,18 +63,22 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
 
 /// The templates that make up the kernels of a plan, in order.
 fn parts(plan: &Plan) -> Vec<&'static str> {
-    let BlockScan { network, coarsened } = plan.strategy.block;
+    let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
     if plan.strategy.carry == Carry::LookAhead {
         return vec!["machine", "message", "look_ahead"];
     }
     let mut parts = Vec::new();
-    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack);
+    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll);
     if network == Network::WarpShuffle || single_pass || !plan.spec.segments.is_none() {
         parts.push("machine");
     }
-    parts.extend(["tile", network.name()]);
-    if coarsened {
-        parts.push("coarsened");
+    if in_registers {
+        parts.extend(["run_tile", "in_registers"]);
+    } else {
+        parts.extend(["tile", network.name()]);
+        if coarsened {
+            parts.push("coarsened");
+        }
     }
     if plan.has_kernel_of_one_block() {
         parts.push("one_block");
@@ -126,6 +130,13 @@ struct Words<'a> {
     block_scan: &'a str,
     network: &'a str,
     coarsened: bool,
+    in_registers: bool,
+    /// Whether one block scans alone, so that hardly any tile is whole.
+    alone: bool,
+    /// What its functions are given: to load the tile, to scan it, to store it.
+    tile_loaded: &'static str,
+    tile_scanned: &'static str,
+    tile_stored: &'static str,
     padded: bool,
     contiguous: bool,
     /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
@@ -137,6 +148,7 @@ struct Words<'a> {
     packet_payload: u64,
     /// The pipeline of look-ahead.
     looks_ahead: bool,
+    looks_at_all: bool,
     team: u32,
     teams: u32,
     stages: u32,
@@ -168,7 +180,7 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     fn new(text: &'a OperatorText, plan: &Plan) -> Self {
-        let Strategy { block: BlockScan { network, coarsened }, carry } = plan.strategy;
+        let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
@@ -177,7 +189,7 @@ impl<'a> Words<'a> {
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let (input_units, output_units) =
-            (units(plan.input_bytes, pipeline.input_unit), units(plan.output_bytes, pipeline.output_unit));
+            (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         Words {
             op: &text.operator,
             value: &text.value,
@@ -205,16 +217,28 @@ impl<'a> Words<'a> {
                 || matches!(network, Network::Sequential | Network::Naive | Network::Blelloch { .. }),
             asks_of_several: coarsened
                 || !matches!(network, Network::Sequential | Network::Naive | Network::WarpShuffle),
-            block_scan: if coarsened { "coarsened" } else { network.name() },
+            block_scan: if in_registers {
+                "in_registers"
+            } else if coarsened {
+                "coarsened"
+            } else {
+                network.name()
+            },
             network: network.name(),
             coarsened,
+            in_registers,
+            alone: carry == Carry::OneBlock,
+            tile_loaded: if in_registers { "run, stage" } else { "tile" },
+            tile_scanned: if in_registers { "run, earlier" } else { "tile" },
+            tile_stored: if in_registers { "run, stage, earlier" } else { "tile" },
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
             votes: carry == Carry::LookBack,
-            fetches: carry == Carry::LookBack || looks_ahead,
+            fetches: in_registers || carry == Carry::LookBack || looks_ahead,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
-            messages: matches!(carry, Carry::LookBack | Carry::Chained(_) | Carry::LookAhead),
+            messages: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
+            looks_at_all: carry == Carry::LookAtAll,
             packet_payload: plan.packet_payload(),
             looks_ahead,
             team: plan.threads,
@@ -222,12 +246,12 @@ impl<'a> Words<'a> {
             stages: pipeline.stages,
             team_run: plan.run,
             team_tile: plan.tile,
-            look_run: pipeline.look_run,
+            look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
             block_threads: pipeline.block_threads(plan.threads),
-            input_unit: pipeline.input_unit,
+            input_unit: plan.input_unit,
             input_units,
             input_odd: input_units % 2 == 1,
-            output_unit: pipeline.output_unit,
+            output_unit: plan.output_unit,
             output_units,
             in_place: plan.input_bytes == plan.output_bytes,
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),

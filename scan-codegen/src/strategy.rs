@@ -19,17 +19,25 @@ pub struct BlockScan {
     /// Whether each thread first scans a run of several elements on its own, so that the network has only the runs' totals
     /// to scan; then each thread adds what stands before its run (Hwu, Kirk and El Hajj 2022, section 11.5).
     pub coarsened: bool,
+    /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, whatever an element
+    /// is. It goes with warp shuffles, one block, chained and look-back, and does not restart.
+    pub in_registers: bool,
 }
 
 impl BlockScan {
     /// The network over single elements.
     pub const fn of(network: Network) -> Self {
-        BlockScan { network, coarsened: false }
+        BlockScan { network, coarsened: false, in_registers: false }
     }
 
     /// The network over the totals of the threads' own runs.
     pub const fn coarsened(network: Network) -> Self {
-        BlockScan { network, coarsened: true }
+        BlockScan { network, coarsened: true, in_registers: false }
+    }
+
+    /// Runs in registers, over warp shuffles.
+    pub const fn in_registers() -> Self {
+        BlockScan { network: Network::WarpShuffle, coarsened: true, in_registers: true }
     }
 }
 
@@ -84,6 +92,9 @@ pub enum Carry {
     /// Merrill and Garland 2016: one kernel, each block looks back over the tiles before its own. Floats may differ from run
     /// to run in their last bits, because the grouping depends on which sums a block finds ready.
     LookBack,
+    /// One kernel, each block folds the sums of all tiles before its own: for as many tiles as a block has threads. Floats come
+    /// out the same in every run. It goes with runs in registers.
+    LookAtAll,
     /// Maleki, Yang and Burtscher 2016: one kernel whose blocks stay, as many as the device has room for at once, and take the
     /// tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block folds the sums of all
     /// tiles in their order. Floats come out the same in every run. It needs `sm_90`, and goes with runs over warp shuffles.
@@ -135,6 +146,7 @@ impl Carry {
             Carry::Hierarchical => "hierarchical",
             Carry::Chained(_) => "chained",
             Carry::LookBack => "look_back",
+            Carry::LookAtAll => "look_at_all",
             Carry::LookAhead => "look_ahead",
         }
     }
@@ -158,6 +170,9 @@ impl fmt::Display for Network {
 
 impl fmt::Display for BlockScan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.in_registers {
+            return write!(f, "runs in registers over {}", self.network);
+        }
         if self.coarsened { write!(f, "coarsened over {}", self.network) } else { self.network.fmt(f) }
     }
 }
@@ -170,6 +185,7 @@ impl fmt::Display for Carry {
             Carry::Chained(TileNumbers::Counter) => "chained",
             Carry::Chained(TileNumbers::BlockIndex) => "chained by block index",
             Carry::LookBack => "look-back",
+            Carry::LookAtAll => "look-at-all",
             Carry::LookAhead => "look-ahead",
         })
     }

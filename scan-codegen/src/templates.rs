@@ -7,11 +7,12 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 27] = [
+const PARTS: [(&str, &str); 30] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
+    ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
     ("sequential", include_str!("../templates/block/sequential.cu.tera")),
@@ -23,10 +24,12 @@ const PARTS: [(&str, &str); 27] = [
     ("scan_warp", include_str!("../templates/block/scan_warp.cu.tera").trim_ascii_end()),
     ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
+    ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
     ("message", include_str!("../templates/carry/message.cu.tera")),
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
+    ("look_at_all", include_str!("../templates/carry/look_at_all.cu.tera")),
     ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
     ("staged_heads", include_str!("../templates/carry/staged_heads.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),

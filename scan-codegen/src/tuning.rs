@@ -33,8 +33,10 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     let widest = operator.input.size.max(operator.state.size).max(operator.output.size).max(1) as u64;
     let bytes = len.saturating_mul(widest);
     let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
+    // Runs in registers do not restart.
+    let block = if spec.segments.is_none() { BlockScan::in_registers() } else { SHARED };
     let with = |carry, threads, run| Overrides {
-        strategy: Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry }),
+        strategy: Some(Strategy { block: if carry == Carry::LookAhead { SHARED } else { block }, carry }),
         threads: Some(threads),
         run: Some(run),
         ..Overrides::default()
@@ -46,7 +48,13 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
         );
     }
     let threads = [32, 64, 128, 256, 512, 1024];
-    shapes.extend(threads.iter().flat_map(|&threads| runs().map(move |run| with(Carry::LookBack, threads, run))));
+    // Where every block can look at all tiles before its own.
+    let carries = [Carry::LookAtAll, Carry::LookBack]
+        .into_iter()
+        .filter(|carry| *carry == Carry::LookBack || bytes <= PIPELINE_BYTES);
+    for carry in carries {
+        shapes.extend(threads.iter().flat_map(|&threads| runs().map(move |run| with(carry, threads, run))));
+    }
     if bytes >= PIPELINE_BYTES {
         let teams = [
             (64, 6),
@@ -100,16 +108,17 @@ pub fn plan_tuned(
 }
 
 impl Tuned {
-    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: one_block threads 256 run 9 teams - stages - blocks -`.
+    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks -`.
     /// `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
-        let Overrides { strategy, threads, run, teams, stages, blocks } = self.overrides;
-        let strategy = strategy.filter(|strategy| strategy.block == BlockScan::coarsened(Network::WarpShuffle))?;
+        let Overrides { strategy, threads, run, teams, stages, blocks, look_run } = self.overrides;
+        let strategy = strategy?;
+        let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let [threads, run, teams, stages, blocks] = [threads, run, teams, stages, blocks].map(number);
+        let [threads, run, teams, stages, blocks, looks] = [threads, run, teams, stages, blocks, look_run].map(number);
         let carry = CARRIES.iter().find(|carry| **carry == strategy.carry)?.name();
         Some(format!(
-            "from {} to {}: {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks}",
+            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} looks {looks}",
             self.from, self.to
         ))
     }
@@ -120,6 +129,8 @@ impl Tuned {
         let mut after = |name: &str| (words.next()? == name).then(|| words.next()).flatten();
         let from = after("from")?.parse().ok()?;
         let to = after("to")?.strip_suffix(':')?.parse().ok()?;
+        let block = words.next()?;
+        let block = BLOCKS.iter().find(|(name, _)| *name == block)?.1;
         let carry = words.next()?;
         let carry = *CARRIES.iter().find(|known| known.name() == carry)?;
         let mut number = |name: &str| -> Option<Option<u32>> {
@@ -129,19 +140,26 @@ impl Tuned {
             }
         };
         let overrides = Overrides {
-            strategy: Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry }),
+            strategy: Some(Strategy { block, carry }),
             threads: number("threads")?,
             run: number("run")?,
             teams: number("teams")?,
             stages: number("stages")?,
             blocks: number("blocks")?,
+            look_run: number("looks")?,
         };
         words.next().is_none().then_some(Tuned { from, to, overrides })
     }
 }
 
 /// The ways to carry among which a search chooses.
-const CARRIES: [Carry; 3] = [Carry::OneBlock, Carry::LookBack, Carry::LookAhead];
+const CARRIES: [Carry; 4] = [Carry::OneBlock, Carry::LookAtAll, Carry::LookBack, Carry::LookAhead];
+
+/// Runs in shared memory.
+const SHARED: BlockScan = BlockScan::coarsened(Network::WarpShuffle);
+
+/// The ways to scan a tile among which a search chooses, and their names in a line.
+const BLOCKS: [(&str, BlockScan); 2] = [("registers", BlockScan::in_registers()), ("shared", SHARED)];
 
 #[cfg(test)]
 mod tests {
@@ -206,7 +224,9 @@ mod tests {
 
     #[test]
     fn what_is_no_line_of_this_form_is_none() {
-        for line in ["", "from 1 to 2", "from 1 to 2: hierarchical threads 1 run 1 teams - stages - blocks -"] {
+        for line in
+            ["", "from 1 to 2", "from 1 to 2: shared hierarchical threads 1 run 1 teams - stages - blocks - looks -"]
+        {
             assert_eq!(Tuned::parse(line), None, "{line}");
         }
     }

@@ -107,7 +107,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// let plan = Scanner::cpu().scan(ops::sum::<f32>()).exclusive().plan()?;
     /// println!("{plan}");
-    /// assert_eq!(plan.for_len(100).strategy.to_string(), "coarsened over warp shuffles in the block; one block");
+    /// assert_eq!(plan.for_len(100).strategy.to_string(), "runs in registers over warp shuffles in the block; one block");
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plans, Error> {

@@ -1,10 +1,12 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
-//! `trace`, `lengths`, `views` and `segments` ask for more. What a
+//! `trace`, `lengths`, `views`, `back` (the shapes of look-back) and `segments` ask for more. What a
 //! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
 //! of several samples, each between two events on the stream.
 
+#[path = "engine/back.rs"]
+mod back;
 #[path = "engine/segments.rs"]
 mod segments;
 
@@ -186,6 +188,24 @@ fn main() -> Outcome {
             }
         }
     }
+    macro_rules! back {
+        ($($name:literal => $op:ty),*) => {$(
+            if asked_for("back") && (names.len() == 1 || asked_for(concat!("back-", $name))) {
+                if let Err(error) = back::sweep::<$op>($name, &scanner) {
+                    println!("{}: {error}", $name);
+                }
+            }
+        )*};
+    }
+    back!(
+        "f32" => ops::Sum<f32>,
+        "u8" => ops::Sum<u8>,
+        "i16" => ops::Sum<i16>,
+        "u64" => ops::Sum<u64>,
+        "compose" => compose,
+        "struct12" => MixedSum,
+        "matrix2" => Product
+    );
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
         println!("|---|---:|---:|---:|---:|");

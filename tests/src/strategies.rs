@@ -30,11 +30,31 @@ pub const CARRIES: [Carry; 5] = [
 pub const LOOK_AHEAD: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
 
+/// Those whose runs stay in registers.
+pub const IN_REGISTERS: [Strategy; 5] = {
+    const fn with(carry: Carry) -> Strategy {
+        Strategy { block: BlockScan::in_registers(), carry }
+    }
+    [
+        with(Carry::OneBlock),
+        with(Carry::Chained(TileNumbers::BlockIndex)),
+        with(Carry::Chained(TileNumbers::Counter)),
+        with(Carry::LookBack),
+        with(Carry::LookAtAll),
+    ]
+};
+
 /// Every strategy: each network, over single elements and over runs, with each way to carry that goes with it.
 pub fn all() -> impl Iterator<Item = Strategy> {
     NETWORKS
         .into_iter()
         .flat_map(|network| [BlockScan::of(network), BlockScan::coarsened(network)])
         .flat_map(|block| CARRIES.into_iter().map(move |carry| Strategy { block, carry }))
+        .chain(IN_REGISTERS)
         .chain([LOOK_AHEAD])
+}
+
+/// Those that can restart.
+pub fn all_segmented() -> impl Iterator<Item = Strategy> {
+    all().filter(|strategy| strategy.carry != Carry::LookAhead && !strategy.block.in_registers)
 }

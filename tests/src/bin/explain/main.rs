@@ -97,7 +97,8 @@ impl Arguments {
             CarryName::ChainedByBlockIndex => Carry::Chained(TileNumbers::BlockIndex),
             CarryName::LookBack => Carry::LookBack,
         };
-        Strategy { block: BlockScan { network, coarsened: self.coarsened.is_some() }, carry }
+        let block = if self.coarsened.is_some() { BlockScan::coarsened(network) } else { BlockScan::of(network) };
+        Strategy { block, carry }
     }
 }
 

@@ -1,0 +1,335 @@
+//! The plan of a block scan whose runs stay in registers.
+
+use crate::{
+    cost::{Count, LaunchCost, TURN, warp_scan_steps},
+    limits::DeviceLimits,
+    operator::OpSource,
+    plan::{Overrides, Plan, PlanError},
+    schedule::Launch,
+    spec::ScanSpec,
+    strategy::{BlockScan, Carry, Strategy, TileNumbers},
+};
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// Threads of a block, and bytes of a run at the most.
+#[derive(Clone, Copy)]
+struct Shape {
+    threads: u32,
+    run_bytes: u32,
+}
+
+/// Where the caller asks for runs in registers: three units of sixteen bytes.
+const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
+
+/// What one block scans alone, the shorter and the longer.
+const ALONE: [Shape; 2] = [Shape { threads: 256, run_bytes: 16 }, Shape { threads: 512, run_bytes: 48 }];
+
+/// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
+const TOGETHER: [(Carry, Shape, u32); 4] = [
+    (Carry::LookAtAll, Shape { threads: 128, run_bytes: 48 }, 1),
+    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 48 }, 2),
+    (Carry::LookAtAll, Shape { threads: 512, run_bytes: 80 }, 4),
+    (Carry::LookBack, Shape { threads: 512, run_bytes: 80 }, u32::MAX),
+];
+
+/// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
+pub(crate) fn plan_ranges(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+) -> Result<(Plan, Vec<Plan>), PlanError> {
+    let plan = |shape, carry| {
+        let strategy = Strategy { block: BlockScan::in_registers(), carry };
+        plan_shape(operator, spec, limits, &Overrides::default(), strategy, shape)
+    };
+    let [shortest, more] = ALONE;
+    let shortest = plan(shortest, Carry::OneBlock)?;
+    let more = plan(more, Carry::OneBlock)?;
+    let mut end = u64::from(shortest.tile);
+    let mut longer = Vec::new();
+    let mut add = |plan: Plan, most: u64| {
+        if most > end {
+            longer.push(Plan { from: end + 1, ..plan });
+            end = most;
+        }
+    };
+    let most = u64::from(more.tile);
+    add(more, most);
+    for (carry, shape, tiles) in TOGETHER {
+        let plan = plan(shape, carry)?;
+        let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
+        add(plan, most);
+    }
+    Ok((shortest, longer))
+}
+
+/// The most states of tiles that a lane looks at at once.
+const MOST_LOOKS: u32 = 1;
+
+/// The plan of a block scan whose runs stay in registers.
+pub(crate) fn plan_in_registers(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+    strategy: Strategy,
+) -> Result<Plan, PlanError> {
+    plan_shape(operator, spec, limits, overrides, strategy, SHAPE)
+}
+
+fn plan_shape(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+    strategy: Strategy,
+    shape: Shape,
+) -> Result<Plan, PlanError> {
+    let refuse = |why: &str| Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
+    if strategy.block != BlockScan::in_registers() {
+        return refuse("runs in registers go over warp shuffles: choose `BlockScan::in_registers()`");
+    }
+    if !spec.segments.is_none() {
+        return refuse("runs in registers do not restart: choose `BlockScan::coarsened(Network::WarpShuffle)`");
+    }
+    if strategy.carry == Carry::Hierarchical {
+        return refuse(
+            "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
+        );
+    }
+    let sizes = Sizes {
+        input: operator.input.size as u32,
+        state: operator.state.size as u32,
+        output: operator.output.size as u32,
+    };
+    let run = match overrides.run {
+        None => sizes.run(shape.run_bytes),
+        Some(run @ 1..=1024) => run,
+        Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+    };
+    let room = limits.shared_bytes_per_block;
+    let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
+    // Shorter runs only where shared memory is too short for a warp of them, and the caller leaves it open.
+    let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
+    let Some(run) = std::iter::successors(Some(run), shorter).find(|&run| fits(run, WARP)) else {
+        let largest = sizes.input.max(sizes.output);
+        let why = format!("{WARP} threads' runs of {largest} bytes an element outgrow {room} bytes of shared memory");
+        return Err(PlanError::Run { run, why });
+    };
+    let powers = || (0..u32::BITS).rev().map(|log| 1 << log).filter(|threads| (WARP..=WARP * WARP).contains(threads));
+    let most = powers().find(|&threads| fits(run, threads)).unwrap_or(WARP);
+    let threads = overrides.threads.unwrap_or(most.min(shape.threads));
+    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, least: WARP, most });
+    }
+    let tile = threads * run;
+    Ok(Plan {
+        spec: spec.clone(),
+        from: 0,
+        strategy,
+        threads,
+        run,
+        tile,
+        shared_bytes: sizes.shared_bytes(run, threads),
+        partials_in_output: operator.state == operator.output,
+        max_len: match strategy.carry {
+            Carry::OneBlock => u64::MAX,
+            // A multiprocessor has room for one block at least.
+            Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(tile),
+            _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
+        },
+        pipeline: None,
+        look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
+        network_slots: 0,
+        input_unit: unit(sizes.input * run),
+        output_unit: unit(sizes.output * run),
+        state_bytes: u64::from(sizes.state),
+        input_bytes: u64::from(sizes.input),
+        output_bytes: u64::from(sizes.output),
+    })
+}
+
+/// Bytes of the three element types.
+#[derive(Clone, Copy)]
+struct Sizes {
+    input: u32,
+    state: u32,
+    output: u32,
+}
+
+impl Sizes {
+    /// Elements that a thread scans on its own: of runs of half of so many bytes up to all of them the one that is read and
+    /// written with the fewest conflicts of memory banks, in the widest units; of those the longest.
+    fn run(self, bytes: u32) -> u32 {
+        let most = (bytes / self.input.max(self.output)).max(1);
+        let costs = |run: u32| {
+            let [input, output] = [self.input, self.output].map(|size| cycles(size * run));
+            (input.max(output), most - run)
+        };
+        (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
+    }
+
+    /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
+    /// may push apart.
+    fn shared_bytes(self, run: u32, threads: u32) -> u32 {
+        let tile = threads.saturating_mul(run).saturating_mul(self.input.max(self.output));
+        tile.saturating_add((threads / WARP + 1) * self.state + 32)
+    }
+}
+
+/// Bytes in which a run of so many bytes is read or written: the widest words that divide it; 0 where none of four bytes do.
+fn unit(bytes: u32) -> u32 {
+    [16, 8, 4].into_iter().find(|unit| bytes.is_multiple_of(*unit)).unwrap_or(0)
+}
+
+/// What it takes to read sixteen bytes of each of a row of runs of so many bytes: accesses, and the threads that meet in a bank.
+fn cycles(bytes: u32) -> (u32, u32) {
+    let unit = unit(bytes);
+    match unit {
+        0 => (u32::MAX, 0),
+        _ => {
+            let (units, banks) = (bytes / unit, 128 / unit);
+            (1 << units.trailing_zeros().min(banks.trailing_zeros()), 16 / unit)
+        }
+    }
+}
+
+/// What the threads of a block apply for a tile, between its barriers. Each has a place for each thread.
+struct TileCost {
+    /// Until the warps have written their sums: the run, and the scan of the warp.
+    reduced: Vec<u64>,
+    /// The scan of the warps' sums, and what stands before the thread in the block.
+    summed: Vec<u64>,
+    /// The run again, from what stands before it.
+    scanned: Vec<u64>,
+}
+
+impl Plan {
+    /// A tile of `n` elements, with anything before it or not.
+    fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
+        let (run, warp_size) = (u64::from(self.run), u64::from(WARP));
+        let active = n.div_ceil(run);
+        let warps = active.div_ceil(warp_size);
+        let own = |thread: u64| n.saturating_sub(thread * run).min(run);
+        let lanes = |thread: u64| active.saturating_sub(thread / warp_size * warp_size).min(warp_size);
+        let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
+        TileCost {
+            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))),
+            summed: each(&|thread| {
+                let lane = thread % warp_size;
+                let in_later_warp = thread >= warp_size && 0 < lane && lane < lanes(thread);
+                warp_scan_steps(lane, warps) + u64::from(in_later_warp)
+            }),
+            scanned: each(&|thread| match (own(thread), thread) {
+                (0, _) => 0,
+                (own, 0) => own - u64::from(!any),
+                (own, _) => own + u64::from(any),
+            }),
+        }
+    }
+
+    /// What a block takes that looks at all tiles before its own: applications, steps, and barriers of looking.
+    fn look_at_all_cost(&self, tile: &TileCost, number: u64) -> (u64, u64, u64) {
+        let threads = u64::from(self.threads);
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+        // What has been applied since the last barrier.
+        let mut open = tile.summed.clone();
+        let (mut applications, mut steps) = (sum(&tile.reduced), most(&tile.reduced));
+        let mut barriers = 0;
+        let mut first = 0;
+        while first < number {
+            let count = (number - first).min(threads);
+            // A thread has one message, as it has one run of a tile.
+            let window = Plan { run: 1, ..self.clone() }.cost_in_registers(count, false);
+            for stretch in [&open, &window.reduced] {
+                (applications, steps) = (applications + sum(stretch), steps + most(stretch));
+            }
+            open = window.summed.iter().map(|applied| applied + u64::from(first > 0)).collect();
+            barriers += 2;
+            first += count;
+        }
+        let initial = u64::from(self.spec.initial_value && number > 0);
+        let last: Vec<u64> = open.iter().zip(&tile.scanned).map(|(a, b)| a + b + initial).collect();
+        (applications + sum(&last), steps + most(&last), barriers)
+    }
+
+    /// What a launch of a scan of `len` elements takes.
+    pub(crate) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let (tile, initial) = (u64::from(self.tile), self.spec.initial_value);
+        let alone = launch.kernel == "scan_block"; // short inputs are left to one block under every strategy
+        let full = (len - 1) / tile;
+        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
+        let mut cost = LaunchCost {
+            kernel: launch.kernel,
+            applications: Count::default(),
+            steps: Count::default(),
+            barriers: 0,
+            global_read: len * self.input_bytes,
+            global_written: len * self.output_bytes,
+        };
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
+        // Tiles of the same cost at once: the first one, those in the middle, and the last.
+        for (number, count, n) in tiles.into_iter().filter(|(_, count, _)| *count > 0) {
+            let any = initial || number > 0;
+            let mut tile = self.cost_in_registers(n, any);
+            let own: u64 = [&tile.reduced, &tile.summed, &tile.scanned].into_iter().flatten().sum();
+            let passed_on = u64::from(any);
+            let own = own + passed_on;
+            if alone {
+                // No barrier stands between the second phase and the third; the sum is passed on after another one.
+                let rest: Vec<u64> = tile.summed.iter().zip(&tile.scanned).map(|(a, b)| a + b).collect();
+                let steps = most(&tile.reduced) + most(&rest) + passed_on;
+                cost.applications = cost.applications + Count::from(own * count);
+                cost.steps = cost.steps + Count::from(steps * count);
+                cost.barriers += 4 * count;
+                continue;
+            }
+            if let Some(first) = tile.summed.first_mut()
+                && self.strategy.carry != Carry::LookAtAll
+            {
+                *first += passed_on;
+            }
+            if self.strategy.carry == Carry::LookAtAll {
+                for number in number..number + count {
+                    let (applications, steps, barriers) = self.look_at_all_cost(&tile, number);
+                    cost.applications = cost.applications + applications.into();
+                    cost.steps = Count { least: cost.steps.least.max(steps), most: cost.steps.most.max(steps) };
+                    cost.barriers = cost.barriers.max(3 + barriers);
+                }
+                continue;
+            }
+            let steps = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
+            let mut looks = Count::default();
+            let mut looking = 0;
+            if self.strategy.carry == Carry::LookBack {
+                // The last of these tiles looks the furthest.
+                let most_of = |number| self.look_back_most(number);
+                looks.most = (number..number + count).fold(0, |sum: u64, number| sum.saturating_add(most_of(number).0));
+                looking = most_of(number + count - 1).1;
+            }
+            cost.applications = cost.applications + Count::from(own * count) + looks;
+            let steps = Count { least: steps, most: steps + looking };
+            cost.steps = Count { least: cost.steps.least.max(steps.least), most: cost.steps.most.max(steps.most) };
+            cost.barriers = 4;
+        }
+        let blocks = u64::from(launch.blocks);
+        let message = self.message_bytes();
+        if alone {
+            return cost;
+        }
+        let (read, sent) = match self.strategy.carry {
+            // Each lane of a warp reads a run of messages.
+            Carry::LookBack => ((blocks - 1) * u64::from(WARP * self.look_run), 2 * blocks - 1),
+            Carry::LookAtAll => (blocks * (blocks - 1) / 2, blocks),
+            _ => (blocks - 1, blocks),
+        };
+        // Where tiles are numbered as blocks begin, all wait for the number.
+        cost.barriers += u64::from(self.strategy.carry != Carry::Chained(TileNumbers::BlockIndex));
+        cost.global_read += read * message + TURN * blocks;
+        cost.global_written += sent * message + TURN * (blocks + 1);
+        cost
+    }
+}

@@ -1,0 +1,203 @@
+//! Runs in registers in the emulator: blocks and runs of several shapes, elements of many sizes, from any address.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::Overrides;
+use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_tests::{
+    emulator::{Emulator, Module, Program},
+    operators::{
+        BROKEN, Brackets, Bytes3Sum, COVERS, EMPTY, Interval, MatrixProduct, MixedSum, PolynomialHash, Span,
+        TestOperator, mixed,
+    },
+    reference::WAYS,
+    strategies::IN_REGISTERS,
+};
+
+/// Threads of a block, and elements a thread: few, so that short inputs have several tiles. A run of 12 bytes, or of an odd
+/// number of single ones, is read in another way than one of 16.
+const SHAPES: [(u32, u32); 5] = [(32, 4), (64, 3), (128, 1), (32, 12), (64, 7)];
+
+fn program<Op: TestOperator>(
+    strategy: Strategy,
+    (threads, run): (u32, u32),
+    look_run: Option<u32>,
+    (kind, with_initial_value): (ScanKind, bool),
+) -> Program<Op> {
+    let size = size_of::<Op::Item>() as u32;
+    let run = run.min(1024 / size);
+    let threads = if threads * run * size > 40_000 { 32 } else { threads };
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(strategy);
+    overrides.threads = Some(threads);
+    overrides.run = Some(run);
+    overrides.look_run = look_run;
+    Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides).unwrap()
+}
+
+fn adjacent(a: &Span, b: &Span) -> bool {
+    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
+    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
+}
+
+/// Every strategy with every shape, the ways to scan in turn; the first strategy that looks back goes all ways.
+fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
+    let mut programs = Vec::new();
+    for (index, strategy) in IN_REGISTERS.into_iter().enumerate() {
+        let all = strategy.carry == Carry::LookBack;
+        for (place, shape) in SHAPES.into_iter().enumerate().filter(|(place, _)| all || *place == index) {
+            programs.push(program::<Op>(strategy, shape, None, WAYS[(index + place) % WAYS.len()]));
+        }
+        if all {
+            programs.extend(WAYS.map(|way| program::<Op>(strategy, SHAPES[0], None, way)));
+        }
+    }
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, program) in (0..).zip(&programs) {
+        let tile = u64::from(program.plan.tile);
+        let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let lengths = [1, 33, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7];
+        for (run, length) in (0..).zip(lengths) {
+            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+            let seed = mixed(index * 64 + run);
+            let resident = if by_index { usize::MAX } else { [1, 2, 4, 100][(seed / 7 % 4) as usize] };
+            let emulator = Emulator::new(seed).resident_blocks(resident);
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
+            let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
+            let results = [
+                program.verify(&emulator, &input).err(),
+                program.verify_in_place(&emulator, &input).err(),
+                program.verify_at_offset(&emulator, &input, offsets).err(),
+            ];
+            let failed = results.into_iter().flatten();
+            failures.extend(failed.map(|error| format!("{length}, {offsets:?}: {error}\n{}", program.plan)));
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn interval() {
+    climb::<Interval>(|emulator| emulator.check(adjacent));
+}
+
+macro_rules! other_operators {
+    ($($name:ident: $op:ty;)*) => {$(
+        #[test]
+        fn $name() {
+            climb::<$op>(|emulator| emulator);
+        }
+    )*};
+}
+
+other_operators! {
+    sum_u8: ops::Sum<u8>;
+    sum_i16: ops::Sum<i16>;
+    sum_f32: ops::Sum<f32>;
+    brackets: Brackets;
+    hash: PolynomialHash;
+    bytes3: Bytes3Sum;
+    mixed12: MixedSum;
+    matrix3: MatrixProduct<3>;
+    matrix8: MatrixProduct<8>;
+}
+
+/// Many tiles, so that looking back takes several windows, with several tiles in each lane.
+#[test]
+fn far_back() {
+    let strategy = IN_REGISTERS[3];
+    let program = program::<Interval>(strategy, (32, 1), None, WAYS[1]);
+    for (seed, tiles) in [(1, 129), (2, 280)] {
+        let input: Vec<_> = (0..32 * tiles).map(Interval::input).collect();
+        for resident in [3, 1000] {
+            let emulator = Emulator::new(seed).resident_blocks(resident).check(adjacent);
+            program
+                .verify(&emulator, &input)
+                .unwrap_or_else(|error| panic!("{tiles} tiles: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Changes of the text, one at a time: some run shows each.
+fn faults_are_found<Op: TestOperator>(
+    program: &Program<Op>,
+    changes: &[(&str, &str)],
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    let planted: Vec<_> = changes
+        .iter()
+        .map(|(from, to)| {
+            let text = &program.source.text;
+            assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once");
+            let mut planted = program.clone();
+            planted.source.text = text.replace(from, to);
+            planted
+        })
+        .collect();
+    Module::compile(&planted.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Op>| {
+        (0..24).any(|seed| {
+            let length = [9 * tile - 5, tile + 9, 150 * tile][seed as usize % 3];
+            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+            let resident = [2, 1_000][seed as usize / 6 % 2];
+            let emulator = Emulator::new(seed).resident_blocks(resident);
+            let emulator = prepare(emulator.interrupt_once_in([3, 50][seed as usize / 2 % 2]));
+            let offsets = [(0, 0), (1, 1), (3, 2), (0, 5)][seed as usize % 4];
+            program.verify_at_offset(&emulator, &input, offsets).is_err()
+        })
+    };
+    assert!(!is_found(program), "nothing is planted");
+    let survivors: Vec<_> =
+        changes.iter().zip(&planted).filter(|(_, program)| !is_found(program)).map(|(change, _)| change).collect();
+    assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let program = program::<Interval>(IN_REGISTERS[3], (64, 3), Some(2), (ScanKind::Exclusive, true));
+    let changes = [
+        ("  __syncthreads(); // the elements have been written\n", ""),
+        ("  __syncthreads(); // the sums of the warps have been written\n", ""),
+        ("  __syncthreads(); // the results have been written\n", ""),
+        ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
+        ("combine(earlier_warps, warp_sum)", "combine(warp_sum, earlier_warps)"),
+        ("combine(earlier_warps, earlier)", "combine(earlier, earlier_warps)"),
+        ("combine(sum, earlier)", "combine(earlier, sum)"),
+        ("combine(sum, element);", "combine(element, sum);"),
+        ("combine(window, sums[k])", "combine(sums[k], window)"),
+        ("combine(window, sum)", "combine(sum, window)"),
+        ("          start = k;\n", ""),
+        ("arrived = last_lane_where(waits && (int)lane >= first_lane) < 0;", "arrived = true;"),
+        ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),
+        ("earlier = shuffle_up(sum, 1);", "earlier = sum;"),
+    ];
+    faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
+}
+
+#[test]
+fn planted_faults_of_narrow_elements_are_found() {
+    let program = program::<ops::Sum<u8>>(IN_REGISTERS[3], (64, 12), None, (ScanKind::Inclusive, false));
+    let changes = [
+        ("const unsigned first = across > 0 ? 1 : 0", "const unsigned first = 0"),
+        ("(bits > 0 ? min(bytes, 4u) : 0)", "0"),
+        ("words[i + 1] << (32 - bits)", "words[i] << (32 - bits)"),
+        ("from[i + 1] << (32 - bits)", "from[i] << (32 - bits)"),
+        ("copied = max(4 * first, 4 * end);", "copied = 4 * end + 4;"),
+    ];
+    faults_are_found(&program, &changes, |emulator| emulator);
+}
+
+#[test]
+fn planted_faults_of_looking_at_all_are_found() {
+    let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
+    let changes = [
+        ("    __syncthreads(); // the sums of the warps have been read\n", ""),
+        ("  __syncthreads(); // the sums of the warps have been written\n", ""),
+        ("combine(sum, window)", "combine(window, sum)"),
+        ("receive(&messages[first + threadIdx.x], &told", "receive(&messages[threadIdx.x], &told"),
+        ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
+    ];
+    faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
+}
