@@ -15,7 +15,7 @@
 //! | `compile` | debug | a compilation by NVRTC | `operator`, `architecture`, `source_bytes`, `cubin_bytes` |
 //! | `load` | debug | the loading of machine code into a device | `operator`, `bytes`, `kernels` |
 //! | `launch` | trace | the launches of a scan or a reduction, which the host does not wait for | `operator` (its Rust type), `len`, `kernels` |
-//! | `transfer` | trace | a copy between host and device memory, or the enqueueing of one | `to` (`device` or `host`), `bytes` |
+//! | `transfer` | trace | copies between host and device memory; those to the host wait for the work before them | `to` (`device` or `host`), `bytes` |
 //! | `cpu` | trace | a scan or a reduction on the CPU | `operator` (its Rust type), `len` |
 //!
 //! Spans lie in one another: `compile` in `cubin`, for one. Besides them there is one event, a warning where compiled kernels
