@@ -16,6 +16,9 @@ pub use avx2::{Apply, Lane};
 #[cfg(not(target_arch = "x86_64"))]
 pub trait Lane: Copy {}
 
+#[cfg(not(target_arch = "x86_64"))]
+impl<T: Copy> Lane for T {}
+
 /// What is applied to all lanes of two registers.
 #[cfg(not(target_arch = "x86_64"))]
 pub trait Apply: 'static {}
