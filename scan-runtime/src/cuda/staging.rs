@@ -58,8 +58,8 @@ impl Staging {
         self
     }
 
-    /// How many threads copy between slices and page-locked memory, the caller among them. One unless told: on a machine whose
-    /// other cores sleep, waking them for each piece has been measured to take longer than they save.
+    /// How many threads copy between slices and page-locked memory, the caller among them. One unless told: where
+    /// the other cores sleep, waking them for each piece can take longer than they save.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
         self.copy_threads = threads;
         self
