@@ -3,7 +3,7 @@
 //! A call with host slices takes a [`Lane`]: a stream with page-locked memory and device memory of its own, all of which it
 //! finds as an earlier call left it. Calls of several threads take a lane each, so none waits for another. What is small is
 //! read and written by the kernels right in the page-locked memory. Anything else is copied in pieces: while one is on the
-//! bus, the next is brought to page-locked memory, or the one before to its place, by several threads.
+//! bus, the next is brought to page-locked memory, or the one before to its place.
 
 mod copy;
 mod lane;
@@ -21,7 +21,8 @@ use crate::{Error, telemetry::transferring};
 use lane::Lane;
 
 /// How host slices travel to a CUDA device and back, for
-/// [`ScannerBuilder::staging`](crate::ScannerBuilder::staging). What is not set is as measured to be good.
+/// [`ScannerBuilder::staging`](crate::ScannerBuilder::staging). What is not set is as
+/// suits most machines.
 ///
 /// ```
 /// use scan_runtime::{Scanner, Staging};
@@ -57,7 +58,8 @@ impl Staging {
         self
     }
 
-    /// How many threads copy between slices and page-locked memory, the caller among them.
+    /// How many threads copy between slices and page-locked memory, the caller among them. One unless told: where
+    /// the other cores sleep, waking them for each piece can take longer than they save.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
         self.copy_threads = threads;
         self
