@@ -81,7 +81,9 @@ fn every_carry_takes_what_its_formula_says() {
     for carry in CARRIES {
         for way in WAYS {
             let trees = [Network::KoggeStone, Network::Blelloch { padded: true }].map(BlockScan::of);
-            for block in trees.into_iter().chain([BlockScan::coarsened(Network::WarpShuffle)]) {
+            let runs = [BlockScan::coarsened(Network::WarpShuffle), BlockScan::in_registers()];
+            let runs = runs.into_iter().filter(|block| !block.in_registers || carry != Carry::Hierarchical);
+            for block in trees.into_iter().chain(runs) {
                 let run = block.coarsened.then_some(3);
                 programs.push(program::<ops::Sum<i32>>(Strategy { block, carry }, way, 32, run));
             }

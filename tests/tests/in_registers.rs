@@ -114,3 +114,71 @@ fn far_back() {
         }
     }
 }
+
+/// Changes of the text, one at a time: some run shows each.
+fn faults_are_found<Op: TestOperator>(
+    program: &Program<Op>,
+    changes: &[(&str, &str)],
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    let planted: Vec<_> = changes
+        .iter()
+        .map(|(from, to)| {
+            let text = &program.source.text;
+            assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once");
+            let mut planted = program.clone();
+            planted.source.text = text.replace(from, to);
+            planted
+        })
+        .collect();
+    Module::compile(&planted.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Op>| {
+        (0..24).any(|seed| {
+            let length = [9 * tile - 5, tile + 9, 70 * tile][seed as usize % 3];
+            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+            let emulator = prepare(Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]));
+            let offsets = [(0, 0), (1, 1), (3, 2), (0, 5)][seed as usize % 4];
+            program.verify_at_offset(&emulator, &input, offsets).is_err()
+        })
+    };
+    assert!(!is_found(program), "nothing is planted");
+    let survivors: Vec<_> =
+        changes.iter().zip(&planted).filter(|(_, program)| !is_found(program)).map(|(change, _)| change).collect();
+    assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let program = program::<Interval>(IN_REGISTERS[3], (64, 3), (ScanKind::Exclusive, true));
+    let changes = [
+        ("  __syncthreads(); // the elements have been written\n", ""),
+        ("  __syncthreads(); // and all runs have been read\n", ""),
+        ("  __syncthreads(); // the results have been written\n", ""),
+        ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
+        ("combine(earlier_warps, warp_sum)", "combine(warp_sum, earlier_warps)"),
+        ("combine(earlier_warps, earlier)", "combine(earlier, earlier_warps)"),
+        ("combine(sum, earlier)", "combine(earlier, sum)"),
+        ("combine(sum, element);", "combine(element, sum);"),
+        ("combine(window, sums[k])", "combine(sums[k], window)"),
+        ("combine(window, sum)", "combine(sum, window)"),
+        ("          start = k;\n", ""),
+        ("arrived = last_lane_where(waits && (int)lane >= first_lane) < 0;", "arrived = true;"),
+        ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),
+        ("earlier = shuffle_up(sum, 1);", "earlier = sum;"),
+    ];
+    faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
+}
+
+#[test]
+fn planted_faults_of_narrow_elements_are_found() {
+    let program = program::<ops::Sum<u8>>(IN_REGISTERS[3], (64, 12), (ScanKind::Inclusive, false));
+    let changes = [
+        ("const unsigned first = across > 0 ? 1 : 0", "const unsigned first = 0"),
+        ("(bits > 0 ? min(bytes, 4u) : 0)", "0"),
+        ("words[i + 1] << (32 - bits)", "words[i] << (32 - bits)"),
+        ("from[i + 1] << (32 - bits)", "from[i] << (32 - bits)"),
+        ("copied = max(4 * first, 4 * end);", "copied = 4 * end + 4;"),
+    ];
+    faults_are_found(&program, &changes, |emulator| emulator);
+}
