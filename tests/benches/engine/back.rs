@@ -88,7 +88,8 @@ fn entrant<Op: TestOperator>(
     let plan = plan(&operator, &ScanSpec::inclusive(), &limits(scanner), overrides).ok()?.longest().clone();
     let mut source = render(&operator, &plan).ok()?;
     if numbers == Numbers::Index {
-        source.text = source.text.replace("const unsigned number = turn.number;", "const unsigned number = blockIdx.x;");
+        source.text =
+            source.text.replace("const unsigned number = turn.number;", "const unsigned number = blockIdx.x;");
     }
     let compiled = nvrtc::compile(&source, &operator.name, scanner.limits().architecture).ok()?;
     let context = scanner.context()?;
@@ -241,11 +242,8 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome 
             if entrant.plan.strategy.carry == Carry::LookAhead && len < 1 << 20 {
                 continue;
             }
-            let work = Work {
-                stream: &stream,
-                input: input.device_ptr(&stream).0,
-                output: output.device_ptr_mut(&stream).0,
-            };
+            let work =
+                Work { stream: &stream, input: input.device_ptr(&stream).0, output: output.device_ptr_mut(&stream).0 };
             let verdict = check::<Op>(&work, entrant, &mut output, (&block, &expected), len, &mut reference)?;
             if !verdict {
                 rows.push((f64::INFINITY, format!("{}: WRONG", entrant.name)));
