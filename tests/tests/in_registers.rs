@@ -21,13 +21,17 @@ const SHAPES: [(u32, u32); 5] = [(32, 4), (64, 3), (128, 1), (32, 12), (64, 7)];
 fn program<Op: TestOperator>(
     strategy: Strategy,
     (threads, run): (u32, u32),
+    look_run: Option<u32>,
     (kind, with_initial_value): (ScanKind, bool),
 ) -> Program<Op> {
-    let run = run.min(1024 / size_of::<Op::Item>() as u32);
+    let size = size_of::<Op::Item>() as u32;
+    let run = run.min(1024 / size);
+    let threads = if threads * run * size > 40_000 { 32 } else { threads };
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
     overrides.threads = Some(threads);
     overrides.run = Some(run);
+    overrides.look_run = look_run;
     Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides).unwrap()
 }
 
@@ -42,10 +46,10 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
     for (index, strategy) in IN_REGISTERS.into_iter().enumerate() {
         let all = strategy.carry == Carry::LookBack;
         for (place, shape) in SHAPES.into_iter().enumerate().filter(|(place, _)| all || *place == index) {
-            programs.push(program::<Op>(strategy, shape, WAYS[(index + place) % WAYS.len()]));
+            programs.push(program::<Op>(strategy, shape, None, WAYS[(index + place) % WAYS.len()]));
         }
         if all {
-            programs.extend(WAYS.map(|way| program::<Op>(strategy, SHAPES[0], way)));
+            programs.extend(WAYS.map(|way| program::<Op>(strategy, SHAPES[0], None, way)));
         }
     }
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
@@ -103,7 +107,7 @@ other_operators! {
 #[test]
 fn far_back() {
     let strategy = IN_REGISTERS[3];
-    let program = program::<Interval>(strategy, (32, 1), WAYS[1]);
+    let program = program::<Interval>(strategy, (32, 1), None, WAYS[1]);
     for (seed, tiles) in [(1, 129), (2, 280)] {
         let input: Vec<_> = (0..32 * tiles).map(Interval::input).collect();
         for resident in [3, 1000] {
@@ -135,9 +139,11 @@ fn faults_are_found<Op: TestOperator>(
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Op>| {
         (0..24).any(|seed| {
-            let length = [9 * tile - 5, tile + 9, 70 * tile][seed as usize % 3];
+            let length = [9 * tile - 5, tile + 9, 150 * tile][seed as usize % 3];
             let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
-            let emulator = prepare(Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]));
+            let resident = [2, 1_000][seed as usize / 6 % 2];
+            let emulator = Emulator::new(seed).resident_blocks(resident);
+            let emulator = prepare(emulator.interrupt_once_in([3, 50][seed as usize / 2 % 2]));
             let offsets = [(0, 0), (1, 1), (3, 2), (0, 5)][seed as usize % 4];
             program.verify_at_offset(&emulator, &input, offsets).is_err()
         })
@@ -150,7 +156,7 @@ fn faults_are_found<Op: TestOperator>(
 
 #[test]
 fn planted_faults_are_found() {
-    let program = program::<Interval>(IN_REGISTERS[3], (64, 3), (ScanKind::Exclusive, true));
+    let program = program::<Interval>(IN_REGISTERS[3], (64, 3), Some(2), (ScanKind::Exclusive, true));
     let changes = [
         ("  __syncthreads(); // the elements have been written\n", ""),
         ("  __syncthreads(); // and all runs have been read\n", ""),
@@ -172,7 +178,7 @@ fn planted_faults_are_found() {
 
 #[test]
 fn planted_faults_of_narrow_elements_are_found() {
-    let program = program::<ops::Sum<u8>>(IN_REGISTERS[3], (64, 12), (ScanKind::Inclusive, false));
+    let program = program::<ops::Sum<u8>>(IN_REGISTERS[3], (64, 12), None, (ScanKind::Inclusive, false));
     let changes = [
         ("const unsigned first = across > 0 ? 1 : 0", "const unsigned first = 0"),
         ("(bits > 0 ? min(bytes, 4u) : 0)", "0"),
