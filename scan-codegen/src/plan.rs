@@ -282,7 +282,7 @@ fn plan_with(
         return plan_look_ahead(operator, spec, limits, overrides, strategy);
     }
 
-    if strategy.block.in_registers {
+    if strategy.block.in_registers || strategy.carry == Carry::LookAtAll {
         return plan_in_registers(operator, spec, limits, overrides, strategy);
     }
 
@@ -506,7 +506,7 @@ impl Plan {
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match self.strategy.carry {
             Carry::OneBlock => Ok(()),
-            Carry::Chained(_) | Carry::LookBack | Carry::LookAhead => {
+            Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll | Carry::LookAhead => {
                 write!(f, "\n  messages  {} bytes a tile", self.message_bytes())
             }
             Carry::Hierarchical => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),

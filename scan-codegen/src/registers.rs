@@ -58,7 +58,7 @@ pub(crate) fn plan_ranges(
 }
 
 /// The most states of tiles that a lane looks at at once.
-const MOST_LOOKS: u32 = 4;
+const MOST_LOOKS: u32 = 1;
 
 /// The plan of a block scan whose runs stay in registers.
 pub(crate) fn plan_in_registers(
@@ -223,6 +223,32 @@ impl Plan {
         }
     }
 
+    /// What a block takes that looks at all tiles before its own: applications, steps, and barriers of looking.
+    fn look_at_all_cost(&self, tile: &TileCost, number: u64) -> (u64, u64, u64) {
+        let threads = u64::from(self.threads);
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+        // What has been applied since the last barrier.
+        let mut open = tile.summed.clone();
+        let (mut applications, mut steps) = (sum(&tile.reduced), most(&tile.reduced));
+        let mut barriers = 0;
+        let mut first = 0;
+        while first < number {
+            let count = (number - first).min(threads);
+            // A thread has one message, as it has one run of a tile.
+            let window = Plan { run: 1, ..self.clone() }.cost_in_registers(count, false);
+            for stretch in [&open, &window.reduced] {
+                (applications, steps) = (applications + sum(stretch), steps + most(stretch));
+            }
+            open = window.summed.iter().map(|applied| applied + u64::from(first > 0)).collect();
+            barriers += 2;
+            first += count;
+        }
+        let initial = u64::from(self.spec.initial_value && number > 0);
+        let last: Vec<u64> = open.iter().zip(&tile.scanned).map(|(a, b)| a + b + initial).collect();
+        (applications + sum(&last), steps + most(&last), barriers)
+    }
+
     /// What a launch of a scan of `len` elements takes.
     pub(crate) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
         let (tile, initial) = (u64::from(self.tile), self.spec.initial_value);
@@ -254,8 +280,19 @@ impl Plan {
                 cost.barriers += 4 * count;
                 continue;
             }
-            if let Some(first) = tile.summed.first_mut() {
+            if let Some(first) = tile.summed.first_mut()
+                && self.strategy.carry != Carry::LookAtAll
+            {
                 *first += passed_on;
+            }
+            if self.strategy.carry == Carry::LookAtAll {
+                for number in number..number + count {
+                    let (applications, steps, barriers) = self.look_at_all_cost(&tile, number);
+                    cost.applications = cost.applications + applications.into();
+                    cost.steps = Count { least: cost.steps.least.max(steps), most: cost.steps.most.max(steps) };
+                    cost.barriers = cost.barriers.max(3 + barriers);
+                }
+                continue;
             }
             let steps = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
             let mut looks = Count::default();
@@ -279,6 +316,7 @@ impl Plan {
         let (read, sent) = match self.strategy.carry {
             // Each lane of a warp reads a run of messages.
             Carry::LookBack => ((blocks - 1) * u64::from(WARP * self.look_run), 2 * blocks - 1),
+            Carry::LookAtAll => (blocks * (blocks - 1) / 2, blocks),
             _ => (blocks - 1, blocks),
         };
         // Where tiles are numbered as blocks begin, all wait for the number.

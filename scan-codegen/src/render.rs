@@ -67,7 +67,7 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         return vec!["machine", "message", "look_ahead"];
     }
     let mut parts = Vec::new();
-    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack);
+    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll);
     if network == Network::WarpShuffle || single_pass || !plan.spec.segments.is_none() {
         parts.push("machine");
     }
@@ -139,6 +139,7 @@ struct Words<'a> {
     packet_payload: u64,
     /// The pipeline of look-ahead.
     looks_ahead: bool,
+    looks_at_all: bool,
     team: u32,
     teams: u32,
     stages: u32,
@@ -222,7 +223,8 @@ impl<'a> Words<'a> {
             votes: carry == Carry::LookBack,
             fetches: in_registers || carry == Carry::LookBack || looks_ahead,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
-            messages: matches!(carry, Carry::LookBack | Carry::Chained(_) | Carry::LookAhead),
+            messages: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
+            looks_at_all: carry == Carry::LookAtAll,
             packet_payload: plan.packet_payload,
             looks_ahead,
             team: plan.threads,

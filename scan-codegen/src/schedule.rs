@@ -116,6 +116,8 @@ impl Plan {
             Carry::Chained(_) => &["scan_block", "scan_chained"],
             Carry::LookBack if !self.has_kernel_of_one_block() => &["scan_look_back"],
             Carry::LookBack => &["scan_block", "scan_look_back"],
+            Carry::LookAtAll if !self.has_kernel_of_one_block() => &["scan_look_at_all"],
+            Carry::LookAtAll => &["scan_block", "scan_look_at_all"],
             Carry::LookAhead => &["scan_look_ahead"],
         }
     }
@@ -145,6 +147,7 @@ impl Plan {
             Carry::Hierarchical => self.hierarchical(len),
             Carry::Chained(_) => self.single_pass("scan_chained", len),
             Carry::LookBack => self.single_pass("scan_look_back", len),
+            Carry::LookAtAll => self.single_pass("scan_look_at_all", len),
         })
     }
 

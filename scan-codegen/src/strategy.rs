@@ -92,6 +92,9 @@ pub enum Carry {
     /// Merrill and Garland 2016: one kernel, each block looks back over the tiles before its own. Floats may differ from run
     /// to run in their last bits, because the grouping depends on which sums a block finds ready.
     LookBack,
+    /// One kernel, each block folds the sums of all tiles before its own: for as many tiles as a block has threads. Floats come
+    /// out the same in every run. It goes with runs in registers.
+    LookAtAll,
     /// Maleki, Yang and Burtscher 2016: one kernel whose blocks stay, as many as the device has room for at once, and take the
     /// tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block folds the sums of all
     /// tiles in their order. Floats come out the same in every run. It needs `sm_90`, and goes with runs over warp shuffles.
@@ -143,6 +146,7 @@ impl Carry {
             Carry::Hierarchical => "hierarchical",
             Carry::Chained(_) => "chained",
             Carry::LookBack => "look_back",
+            Carry::LookAtAll => "look_at_all",
             Carry::LookAhead => "look_ahead",
         }
     }
@@ -181,6 +185,7 @@ impl fmt::Display for Carry {
             Carry::Chained(TileNumbers::Counter) => "chained",
             Carry::Chained(TileNumbers::BlockIndex) => "chained by block index",
             Carry::LookBack => "look-back",
+            Carry::LookAtAll => "look-at-all",
             Carry::LookAhead => "look-ahead",
         })
     }

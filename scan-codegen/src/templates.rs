@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 28] = [
+const PARTS: [(&str, &str); 29] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
@@ -29,6 +29,7 @@ const PARTS: [(&str, &str); 28] = [
     ("message", include_str!("../templates/carry/message.cu.tera")),
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
+    ("look_at_all", include_str!("../templates/carry/look_at_all.cu.tera")),
     ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),

@@ -31,7 +31,7 @@ pub const LOOK_AHEAD: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
 
 /// Those whose runs stay in registers.
-pub const IN_REGISTERS: [Strategy; 4] = {
+pub const IN_REGISTERS: [Strategy; 5] = {
     const fn with(carry: Carry) -> Strategy {
         Strategy { block: BlockScan::in_registers(), carry }
     }
@@ -40,6 +40,7 @@ pub const IN_REGISTERS: [Strategy; 4] = {
         with(Carry::Chained(TileNumbers::BlockIndex)),
         with(Carry::Chained(TileNumbers::Counter)),
         with(Carry::LookBack),
+        with(Carry::LookAtAll),
     ]
 };
 

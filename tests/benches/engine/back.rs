@@ -30,44 +30,29 @@ use super::{Outcome, WAY, fetch, filled, median, sample, with_warp_shuffles};
 const CALLS: usize = 20;
 const SAMPLES: usize = 5;
 /// Lengths, by their logarithms.
-const LENGTHS: [u32; 8] = [10, 13, 16, 18, 20, 22, 24, 26];
-/// Threads of a block, bytes of a run, and tiles that a lane looks at.
-const SHAPES: [(u32, u32, u32); 18] = [
-    (128, 16, 4),
-    (128, 48, 4),
-    (128, 80, 4),
-    (128, 112, 4),
-    (256, 16, 4),
-    (256, 48, 4),
-    (256, 80, 4),
-    (256, 112, 4),
-    (512, 16, 4),
-    (512, 48, 4),
-    (512, 80, 4),
-    (1024, 16, 4),
-    (1024, 32, 4),
+const LENGTHS: [u32; 10] = [10, 12, 13, 14, 16, 18, 20, 22, 24, 26];
+/// Threads of a block, bytes of a run: of one block alone, of blocks that look at all tiles, and of blocks that look back, with
+/// the tiles that a lane looks at.
+const ALONE: [(u32, u32); 7] = [(128, 48), (256, 16), (256, 48), (512, 16), (512, 48), (512, 80), (1024, 32)];
+const AT_ALL: [(u32, u32); 10] =
+    [(128, 16), (128, 48), (128, 80), (256, 16), (256, 48), (256, 80), (256, 112), (512, 48), (512, 80), (1024, 32)];
+const BACK: [(u32, u32, u32); 9] = [
+    (128, 112, 1),
     (256, 48, 1),
-    (256, 48, 8),
+    (256, 80, 1),
+    (256, 112, 1),
+    (256, 144, 1),
     (512, 48, 1),
-    (512, 48, 8),
-    (512, 80, 8),
+    (512, 80, 1),
+    (512, 80, 2),
+    (1024, 32, 1),
 ];
-
-/// A change of the kernel's text that is measured too.
-#[derive(Clone, Copy, PartialEq)]
-enum Numbers {
-    /// As the plan has it.
-    Planned,
-    /// Tiles by the index of the block; a cooperative launch where all fit.
-    Index,
-}
 
 struct Entrant {
     name: String,
     plan: Plan,
     function: CudaFunction,
     workspace: CudaSlice<u8>,
-    cooperative_blocks: u32,
 }
 
 fn limits(scanner: &Scanner) -> DeviceLimits {
@@ -81,16 +66,11 @@ fn entrant<Op: TestOperator>(
     scanner: &Scanner,
     name: String,
     overrides: &Overrides,
-    numbers: Numbers,
     longest: usize,
 ) -> Option<Entrant> {
     let operator = Op::new().source();
     let plan = plan(&operator, &ScanSpec::inclusive(), &limits(scanner), overrides).ok()?.longest().clone();
-    let mut source = render(&operator, &plan).ok()?;
-    if numbers == Numbers::Index {
-        source.text =
-            source.text.replace("const unsigned number = turn.number;", "const unsigned number = blockIdx.x;");
-    }
+    let source = render(&operator, &plan).ok()?;
     let compiled = nvrtc::compile(&source, &operator.name, scanner.limits().architecture).ok()?;
     let context = scanner.context()?;
     context.bind_to_thread().ok()?;
@@ -105,9 +85,7 @@ fn entrant<Op: TestOperator>(
     let bytes = plan.schedule(longest as u64).ok()?.workspace.bytes().max(1);
     let workspace = context.default_stream().alloc_zeros::<u8>(bytes as usize).ok()?;
     context.default_stream().synchronize().ok()?;
-    let resident = function.occupancy_max_active_blocks_per_multiprocessor(plan.threads, bytes as usize, None).ok()?;
-    let cooperative_blocks = if numbers == Numbers::Index { resident * scanner.limits().multiprocessors } else { 0 };
-    Some(Entrant { name, plan, function, workspace, cooperative_blocks })
+    Some(Entrant { name, plan, function, workspace })
 }
 
 struct Work<'a> {
@@ -141,8 +119,7 @@ impl Work<'_> {
                 _ => std::ptr::from_mut(scalar).cast(),
             })
             .collect();
-        let cooperative = launch.cooperative || (1..=entrant.cooperative_blocks).contains(&launch.blocks);
-        let call = if cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+        let call = if launch.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
         let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
         let shared = launch.dynamic_shared_bytes;
         // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
@@ -202,31 +179,23 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome 
     for carry in [Carry::OneBlock, Carry::LookBack, Carry::LookAhead] {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(with_warp_shuffles(carry));
-        wanted.push((format!("{carry} by default"), overrides, Numbers::Planned));
+        wanted.push((format!("{carry} by default"), overrides));
     }
-    for carry in [Carry::OneBlock, Carry::LookBack] {
-        for (threads, bytes, looks) in SHAPES {
-            let mut overrides = Overrides::default();
-            overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
-            overrides.threads = Some(threads);
-            let words = bytes / size as u32;
-            overrides.run = Some(if bytes >= size as u32 { words } else { 1 });
-            if carry == Carry::LookBack {
-                overrides.look_run = Some(looks);
-            } else if looks != 4 {
-                continue;
-            }
-            let short = if carry == Carry::OneBlock { "one" } else { "back" };
-            let name = format!("{short} {threads}×{bytes}b×{looks}");
-            wanted.push((name.clone(), overrides, Numbers::Planned));
-            if carry == Carry::LookBack && looks == 4 && bytes > 16 {
-                wanted.push((name + " idx", overrides, Numbers::Index));
-            }
-        }
+    let alone = ALONE.map(|(threads, bytes)| (Carry::OneBlock, threads, bytes, None));
+    let at_all = AT_ALL.map(|(threads, bytes)| (Carry::LookAtAll, threads, bytes, None));
+    let back = BACK.map(|(threads, bytes, looks)| (Carry::LookBack, threads, bytes, Some(looks)));
+    for (carry, threads, bytes, look_run) in alone.into_iter().chain(at_all).chain(back) {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
+        overrides.threads = Some(threads);
+        overrides.run = Some((bytes / size as u32).max(1));
+        overrides.look_run = look_run;
+        let looks = look_run.map(|looks| format!("×{looks}")).unwrap_or_default();
+        wanted.push((format!("{carry} {threads}×{bytes}b{looks}"), overrides));
     }
     let entrants: Vec<Entrant> = wanted
         .into_par_iter()
-        .filter_map(|(name, overrides, numbers)| entrant::<Op>(scanner, name, &overrides, numbers, longest))
+        .filter_map(|(name, overrides)| entrant::<Op>(scanner, name, &overrides, longest))
         .collect();
     for len in LENGTHS.iter().map(|&log| (1_usize << log).min(longest)) {
         let mut reference = None;
@@ -236,7 +205,11 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome 
             let one_block = entrant.plan.strategy.carry == Carry::OneBlock;
             // One block over many tiles is not what is asked here, nor others over one.
             let tiles = len.div_ceil(entrant.plan.tile as usize);
-            if one_block && tiles > 4 || !one_block && (tiles < 2 && len > 1 << 10 || len < 1 << 13) {
+            let at_all = entrant.plan.strategy.carry == Carry::LookAtAll;
+            if at_all && tiles > 4 * entrant.plan.threads as usize {
+                continue;
+            }
+            if one_block && tiles > 2 || !one_block && (tiles < 2 || len < 1 << 12) {
                 continue;
             }
             if entrant.plan.strategy.carry == Carry::LookAhead && len < 1 << 20 {
