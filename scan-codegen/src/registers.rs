@@ -23,14 +23,15 @@ struct Shape {
 /// Where the caller asks for runs in registers: three units of sixteen bytes.
 const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
 
-/// One block alone.
-const ONE_BLOCK: Shape = Shape { threads: 512, run_bytes: 48 };
+/// What one block scans alone, the shorter and the longer.
+const ALONE: [Shape; 2] = [Shape { threads: 256, run_bytes: 16 }, Shape { threads: 512, run_bytes: 48 }];
 
-/// Blocks that look back, and how many of them a multiprocessor has at most before the next shape takes over.
-const LOOK_BACK: [(Shape, u32); 3] = [
-    (Shape { threads: 128, run_bytes: 48 }, 2),
-    (Shape { threads: 256, run_bytes: 48 }, 4),
-    (Shape { threads: 256, run_bytes: 80 }, u32::MAX),
+/// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
+const TOGETHER: [(Carry, Shape, u32); 4] = [
+    (Carry::LookAtAll, Shape { threads: 128, run_bytes: 48 }, 1),
+    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 48 }, 2),
+    (Carry::LookAtAll, Shape { threads: 512, run_bytes: 80 }, 4),
+    (Carry::LookBack, Shape { threads: 512, run_bytes: 80 }, u32::MAX),
 ];
 
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
@@ -43,16 +44,23 @@ pub(crate) fn plan_ranges(
         let strategy = Strategy { block: BlockScan::in_registers(), carry };
         plan_shape(operator, spec, limits, &Overrides::default(), strategy, shape)
     };
-    let shortest = plan(ONE_BLOCK, Carry::OneBlock)?;
+    let [shortest, more] = ALONE;
+    let shortest = plan(shortest, Carry::OneBlock)?;
+    let more = plan(more, Carry::OneBlock)?;
     let mut end = u64::from(shortest.tile);
     let mut longer = Vec::new();
-    for (shape, blocks) in LOOK_BACK {
-        let plan = plan(shape, Carry::LookBack)?;
-        let from = end + 1;
-        end = end.max(u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(blocks));
-        if end >= from {
-            longer.push(Plan { from, ..plan });
+    let mut add = |plan: Plan, most: u64| {
+        if most > end {
+            longer.push(Plan { from: end + 1, ..plan });
+            end = most;
         }
+    };
+    let most = u64::from(more.tile);
+    add(more, most);
+    for (carry, shape, tiles) in TOGETHER {
+        let plan = plan(shape, carry)?;
+        let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
+        add(plan, most);
     }
     Ok((shortest, longer))
 }

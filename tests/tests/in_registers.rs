@@ -159,7 +159,7 @@ fn planted_faults_are_found() {
     let program = program::<Interval>(IN_REGISTERS[3], (64, 3), Some(2), (ScanKind::Exclusive, true));
     let changes = [
         ("  __syncthreads(); // the elements have been written\n", ""),
-        ("  __syncthreads(); // and all runs have been read\n", ""),
+        ("  __syncthreads(); // the sums of the warps have been written\n", ""),
         ("  __syncthreads(); // the results have been written\n", ""),
         ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
         ("combine(earlier_warps, warp_sum)", "combine(warp_sum, earlier_warps)"),
@@ -187,4 +187,17 @@ fn planted_faults_of_narrow_elements_are_found() {
         ("copied = max(4 * first, 4 * end);", "copied = 4 * end + 4;"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator);
+}
+
+#[test]
+fn planted_faults_of_looking_at_all_are_found() {
+    let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
+    let changes = [
+        ("    __syncthreads(); // the sums of the warps have been read\n", ""),
+        ("  __syncthreads(); // the sums of the warps have been written\n", ""),
+        ("combine(sum, window)", "combine(window, sum)"),
+        ("receive(&messages[first + threadIdx.x], &told", "receive(&messages[threadIdx.x], &told"),
+        ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
+    ];
+    faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
 }
