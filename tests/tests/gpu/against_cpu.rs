@@ -56,6 +56,12 @@ fn levels<Op: TestOperator>() -> Outcome {
 
 fn large<Op: TestOperator>() -> Outcome {
     let mut lengths = vec![65_537, 786_437, 1_048_577];
+    // Where one plan takes over from another.
+    for plan in Scanner::cuda(0)?.scan(Op::new()).plan()?.longer() {
+        let from = usize::try_from(plan.from)?;
+        lengths.extend([from - 1, from, from + plan.tile as usize].into_iter().filter(|&len| len < 1_500_000));
+    }
+    lengths.sort_unstable();
     if size_of::<Op::Item>() <= 16 {
         lengths.push(8_388_611);
     }
@@ -69,7 +75,7 @@ fn views<Op: TestOperator>() -> Outcome {
     let context = scanner.context().ok_or("no context")?;
     let stream = context.new_stream()?;
     const GUARD: usize = 64;
-    for (offset, len) in [(0, 1_000), (1, 1_024), (3, 1_025), (7, 2_500), (1, 0)] {
+    for (offset, len) in [(0, 1_000), (1, 1_024), (3, 1_025), (7, 2_500), (5, 40_001), (1, 0)] {
         let input = inputs::<Op>(offset + len);
         let poison = vec![Op::initial_value(); GUARD + offset + len + GUARD];
         for way in WAYS {
