@@ -33,9 +33,21 @@ pub struct Pipeline {
 /// Threads of a warp.
 const WARP: u32 = 32;
 
-/// Bytes of input and output from which on look-ahead is the faster one: a pipeline must be filled and emptied.
-/// Measured on an H200 with the bench `engine`, `lengths`: look-back is ahead at 64 MiB, behind at 128 MiB.
-const LONG_BYTES: u64 = 96 << 20;
+/// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must be filled
+/// and emptied.
+///
+/// Measured on an H200 with the bench `engine`, `back`, microseconds of look-back with 512 threads and runs of 48 bytes, and of
+/// look-ahead: `u8`, 128 MiB 60 and 80; `i16`, 64 MiB 29 and 39, 256 MiB 98.5 and 94.5; `f32`, 128 MiB 52 and 55, 512 MiB 192 and 140;
+/// `u64`, 16 MiB 8.2 and 9.0, 64 MiB 31 and 27.
+const fn long_bytes(element: usize) -> u64 {
+    let mebibytes = match element {
+        0..=1 => 320,
+        2..=3 => 224,
+        4..=7 => 144,
+        _ => 48,
+    };
+    mebibytes << 20
+}
 
 /// The largest element. Every block reads the sums of all tiles, and holds several in registers at once; of elements of 256
 /// bytes NVRTC has been seen to lose one.
@@ -119,7 +131,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
         pipeline.look_run = Sizes::of(operator, spec).look_run(most);
     }
-    Some(Plan { from: LONG_BYTES / bytes as u64, ..plan })
+    Some(Plan { from: long_bytes(operator.input.size.max(operator.output.size)) / bytes as u64, ..plan })
 }
 
 /// The plan of look-ahead.

@@ -75,7 +75,7 @@ fn without_an_identity_in_the_emulator() {
 #[test]
 fn without_an_identity_restarting() {
     let ways = [(ScanKind::Inclusive, false), (ScanKind::Exclusive, true), (ScanKind::Inclusive, true)];
-    let strategies = strategies::all().filter(|strategy| !needs_identity(strategy)).enumerate();
+    let strategies = strategies::all_segmented().filter(|strategy| !needs_identity(strategy)).enumerate();
     let programs: Vec<_> = strategies
         .filter(|(index, _)| index % 4 == 1)
         .map(|(index, strategy)| {
