@@ -31,7 +31,7 @@ mod tuning;
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::RenderError;
-pub use limits::{Architecture, DeviceLimits};
+pub use limits::{Architecture, ArchitectureError, DeviceLimits};
 pub use look_ahead::Pipeline;
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
 pub use operator_text::Target;

@@ -1,6 +1,6 @@
 //! What the planner must know of a device.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 /// The architecture that a kernel is compiled for: compute capability 9.0 is `sm_90`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +14,25 @@ pub struct Architecture {
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sm_{}{}", self.major, self.minor)
+    }
+}
+
+/// Why a text names no architecture.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no architecture: write compute capability 9.0 as `sm_90`")]
+pub struct ArchitectureError {
+    text: String,
+}
+
+impl FromStr for Architecture {
+    type Err = ArchitectureError;
+
+    /// Reads `sm_90`. The last digit is the minor number.
+    fn from_str(text: &str) -> Result<Self, ArchitectureError> {
+        let error = || ArchitectureError { text: text.to_owned() };
+        let number = text.strip_prefix("sm_").filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+        let number: u32 = number.and_then(|digits| digits.parse().ok()).ok_or_else(error)?;
+        if number < 10 { Err(error()) } else { Ok(Architecture { major: number / 10, minor: number % 10 }) }
     }
 }
 
@@ -50,5 +69,49 @@ impl DeviceLimits {
     /// The baseline with another architecture and another number of multiprocessors.
     pub const fn new(architecture: Architecture, multiprocessors: u32) -> Self {
         DeviceLimits { architecture, multiprocessors, ..DeviceLimits::BASELINE }
+    }
+
+    /// The limits of the largest device of an architecture, for plans where that device is not at hand. Of an architecture
+    /// that is not known here, what all of them grant.
+    pub const fn of(architecture: Architecture) -> Self {
+        // From the CUDA programming guide's table of compute capabilities, and the devices' data sheets.
+        let (multiprocessors, shared_kibibytes) = match (architecture.major, architecture.minor) {
+            (7, 5) => (72, 64),
+            (8, 0) => (108, 163),
+            (8, 6) => (84, 99),
+            (8, 7) => (16, 163),
+            (8, 9) => (142, 99),
+            (9, 0) => (132, 227),
+            (10, 0) => (148, 227),
+            (10, 3) => (160, 227),
+            (11, 0) => (20, 227),
+            (12, 0) => (188, 99),
+            (12, 1) => (48, 99),
+            _ => (132, 48),
+        };
+        DeviceLimits {
+            shared_bytes_per_block_optin: shared_kibibytes * 1024,
+            ..DeviceLimits::new(architecture, multiprocessors)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn architectures_are_read_as_they_are_written() {
+        for (major, minor) in [(7, 5), (9, 0), (10, 3), (12, 1)] {
+            let architecture = Architecture { major, minor };
+            assert_eq!(architecture.to_string().parse(), Ok(architecture));
+        }
+        for text in ["", "sm_", "sm_9", "sm_90a", "sm_+90", "compute_90", "90", "sm_99999999999"] {
+            let error = text.parse::<Architecture>().unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("`{text}` is no architecture: write compute capability 9.0 as `sm_90`")
+            );
+        }
     }
 }

@@ -116,7 +116,13 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         return None;
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
-    let plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
+    let mut plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
+    // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for more sums
+    // than there are reads the last one again.
+    if let Some(pipeline) = &mut plan.pipeline {
+        let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
+        pipeline.look_run = Sizes::of(operator, &spec.segments).look_run(most);
+    }
     Some(Plan { from: LONG_BYTES / bytes as u64, ..plan })
 }
 
@@ -143,24 +149,7 @@ pub(crate) fn plan_look_ahead(
             "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
         ));
     }
-    let item = operator.input.size.max(operator.output.size);
-    let sizes = Sizes {
-        input: operator.input.size as u32,
-        state: operator.state.size as u32,
-        output: operator.output.size as u32,
-        heads: match &spec.segments {
-            Segments::None | Segments::HeadBits => 0,
-            Segments::HeadFlags => 1,
-            Segments::Keys(key) => key.size as u32,
-            Segments::Offsets(_) => OFFSET_EIGHTHS / 8,
-        },
-        segmented: !spec.segments.is_none(),
-        words: match &spec.segments {
-            Segments::None if item > 4 => 28,
-            Segments::HeadFlags | Segments::Keys(_) if item >= 4 => 39,
-            _ => 31,
-        },
-    };
+    let sizes = Sizes::of(operator, &spec.segments);
     let run = match overrides.run {
         None => sizes.run(),
         Some(run @ 1..=1024) => run,
@@ -245,6 +234,27 @@ struct Sizes {
 }
 
 impl Sizes {
+    fn of(operator: &OpSource, segments: &Segments) -> Self {
+        let (input, output) = (operator.input.size as u32, operator.output.size as u32);
+        Sizes {
+            input,
+            state: operator.state.size as u32,
+            output,
+            heads: match segments {
+                Segments::None | Segments::HeadBits => 0,
+                Segments::HeadFlags => 1,
+                Segments::Keys(key) => key.size as u32,
+                Segments::Offsets(_) => OFFSET_EIGHTHS / 8,
+            },
+            segmented: !segments.is_none(),
+            words: match segments {
+                Segments::None if input.max(output) > 4 => 28,
+                Segments::HeadFlags | Segments::Keys(_) if input.max(output) >= 4 => 39,
+                _ => 31,
+            },
+        }
+    }
+
     fn are_small(self) -> bool {
         self.input.max(self.output) <= 4
     }

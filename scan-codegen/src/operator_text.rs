@@ -6,9 +6,10 @@ use crate::literal::constant;
 use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
 use crate::operator::{FunctionSource, OpSource, Piece};
 use crate::prelude::{Needs, c_functions, prelude};
-use crate::templates::KERNEL_NAMES;
+use crate::templates::{KERNEL_NAMES, Templates};
 use serde::Serialize;
-use tera::{Context, Tera};
+use std::sync::LazyLock;
+use tera::Context;
 
 /// Which compiler reads the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +102,9 @@ struct FieldText {
 const ELEMENT: &str = include_str!("../templates/element.cu.tera");
 const OPERATOR: &str = include_str!("../templates/operator.cu.tera");
 
+static TEMPLATES: LazyLock<Templates> =
+    LazyLock::new(|| Templates::parse(&[("element", ELEMENT), ("operator", OPERATOR)]));
+
 /// Writes an operator as CUDA text.
 #[doc(hidden)]
 pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
@@ -144,8 +148,7 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
         identity,
     };
 
-    let mut tera = Tera::default();
-    tera.add_raw_templates([("element", ELEMENT), ("operator", OPERATOR)])?;
+    let tera = &*TEMPLATES;
     let mut context = Context::new();
     let mut elements = String::new();
     let eq = writer.needs.uses.contains("eq");

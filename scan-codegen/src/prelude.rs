@@ -3,9 +3,11 @@
 use crate::element::{ElementKind, ElementType, Primitive};
 use crate::error::RenderError;
 use crate::operator_text::Target;
+use crate::templates::Templates;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use tera::{Context, Tera};
+use std::sync::LazyLock;
+use tera::Context;
 
 /// What the bodies turned out to need.
 #[derive(Default)]
@@ -324,6 +326,8 @@ const PARTS: &[(&str, &str)] = &[
     ("generic", include_str!("../templates/prelude/generic.cu.tera")),
 ];
 
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(PARTS));
+
 /// The prelude of a text that needs this much.
 pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderError> {
     let Needs { mut uses, parts } = needs;
@@ -379,8 +383,7 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     context.insert("machine_functions", &machine_functions);
     context.insert("float_methods", &float_methods);
 
-    let mut tera = Tera::default();
-    tera.add_raw_templates(PARTS.iter().copied())?;
+    let tera = &*TEMPLATES;
     let machine = match target {
         Target::Cuda => "machine",
         Target::Host => "host",

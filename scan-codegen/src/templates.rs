@@ -37,19 +37,29 @@ const PARTS: [(&str, &str); 27] = [
     ("reduce_kernels", include_str!("../templates/reduce/kernels.cu.tera")),
 ];
 
-/// The templates, parsed once. A template that does not parse is found by the tests of this crate; it is kept as an error
-/// all the same, because a library must not panic.
-static TEMPLATES: LazyLock<Result<Tera, RenderError>> = LazyLock::new(|| {
-    let mut tera = Tera::new();
-    tera.add_raw_templates(PARTS)?;
-    Ok(tera)
-});
+static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));
 
 /// Writes one part.
 pub(crate) fn render_part(name: &str, context: &Context) -> Result<String, RenderError> {
-    match &*TEMPLATES {
-        Ok(tera) => Ok(tera.render(name, context)?),
-        Err(error) => Err(error.clone()),
+    TEMPLATES.render(name, context)
+}
+
+/// Templates, parsed once a process, which takes as long as writing a kernel. One that does not parse is found by the tests of
+/// this crate; it is kept as an error all the same, because a library must not panic.
+pub(crate) struct Templates(Result<Tera, RenderError>);
+
+impl Templates {
+    /// Parses templates, by name.
+    pub(crate) fn parse(parts: &[(&'static str, &'static str)]) -> Self {
+        let mut tera = Tera::new();
+        Templates(tera.add_raw_templates(parts.iter().copied()).map(|()| tera).map_err(RenderError::from))
+    }
+
+    pub(crate) fn render(&self, name: &str, context: &Context) -> Result<String, RenderError> {
+        match &self.0 {
+            Ok(tera) => Ok(tera.render(name, context)?),
+            Err(error) => Err(error.clone()),
+        }
     }
 }
 
@@ -67,7 +77,7 @@ mod tests {
 
     #[test]
     fn all_templates_parse() {
-        assert!(TEMPLATES.is_ok(), "{:?}", TEMPLATES.as_ref().err());
+        assert!(TEMPLATES.0.is_ok(), "{:?}", TEMPLATES.0.as_ref().err());
     }
 
     #[test]

@@ -6,11 +6,12 @@
 //! written anew.
 
 use std::{
+    collections::BTreeSet,
     env,
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -37,8 +38,9 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// `~/.cache/scan-runtime`), unless `SCAN_CACHE` names another folder or says `off`, or
 /// [`ScannerBuilder::cache`](crate::ScannerBuilder::cache) does. With its entries, a first scan needs no compiler.
 ///
-/// The folder is made for its user alone. A checksum finds damage, not forgery: a folder that belongs to another user, or
-/// that others may write to, is not used.
+/// The folder is made for its user alone. A checksum finds damage, not forgery: a folder, a link to one, or an entry that
+/// belongs to another user, or that others may write to, is not used. A folder that cannot be used is no error: kernels are
+/// compiled anew, and a warning says so, once a process.
 ///
 /// ```
 /// use scan_runtime::DiskCache;
@@ -53,9 +55,10 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 pub struct DiskCache {
     folder: PathBuf,
     limit: u64,
-    /// Whether the user has been told that the folder cannot be used.
-    warned: AtomicBool,
 }
+
+/// The folders of which the user has been told that they cannot be used.
+static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// The name of an entry: the hash of what it was made of.
 pub(crate) type Key = blake3::Hash;
@@ -66,7 +69,7 @@ impl DiskCache {
 
     /// A cache in this folder. It is made when the first entry is written.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
-        DiskCache { folder: folder.into(), limit: Self::DEFAULT_LIMIT, warned: AtomicBool::new(false) }
+        DiskCache { folder: folder.into(), limit: Self::DEFAULT_LIMIT }
     }
 
     /// The cache that `SCAN_CACHE` names, or else the one in the user's cache folder; `None` where the variable says `off`,
@@ -88,6 +91,20 @@ impl DiskCache {
     /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The most bytes that its entries have together.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// How many entries there are: compiled modules, and the versions of compilers.
+    ///
+    /// # Errors
+    ///
+    /// If the folder is there and cannot be read.
+    pub fn entries(&self) -> io::Result<usize> {
+        Ok(self.files()?.len())
     }
 
     /// Bytes of all entries.
@@ -114,13 +131,17 @@ impl DiskCache {
     /// What was stored under this name. Anything but a whole entry of this format and name is none.
     pub(crate) fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let path = self.place(key);
-        let mut file = File::open(&path).ok()?;
+        let file = open_to_read(&path).ok()?;
         self.check_folder().map_err(|reason| self.warn(&reason)).ok()?;
+        // Between the two, the folder may have become another one.
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || check_owner(&metadata).is_err() {
+            return None;
+        }
         let mut entry = Vec::new();
-        file.read_to_end(&mut entry).ok()?;
+        file.take(metadata.len()).read_to_end(&mut entry).ok()?;
         let cubin = open(&entry, key)?.to_vec();
-        let used = file.metadata().and_then(|metadata| metadata.modified());
-        if used.is_ok_and(|used| used.elapsed().is_ok_and(|time| time > USED_ANEW)) {
+        if metadata.modified().is_ok_and(|used| used.elapsed().is_ok_and(|time| time > USED_ANEW)) {
             // What cannot be marked is evicted a little early.
             let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         }
@@ -141,10 +162,14 @@ impl DiskCache {
     fn try_store(&self, key: &Key, cubin: &[u8]) -> io::Result<()> {
         self.make_folder()?;
         self.check_folder()?;
+        reached("the folder is there");
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
+        reached("the file is there");
         file.write_all(&seal(key, cubin))?;
+        reached("the file is written");
         // Renaming replaces the damaged entry that may stand there.
         file.persist(self.place(key)).map_err(|error| error.error)?;
+        reached("the entry is there");
         Ok(())
     }
 
@@ -156,20 +181,14 @@ impl DiskCache {
         builder.create(&self.folder)
     }
 
-    /// Whether nobody else can have put the entries there.
+    /// Whether nobody else can have put the entries there, nor the link that may lead there.
     fn check_folder(&self) -> io::Result<()> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            let metadata = fs::metadata(&self.folder)?;
-            if metadata.uid() != rustix::process::geteuid().as_raw() {
-                return Err(io::Error::other("the folder belongs to another user"));
-            }
-            if metadata.mode() & 0o022 != 0 {
-                return Err(io::Error::other("others may write to the folder: `chmod go-w` it"));
-            }
+        let link = fs::symlink_metadata(&self.folder)?;
+        if link.is_symlink() {
+            // What a link's permissions say has no meaning.
+            check_user(&link)?;
         }
-        Ok(())
+        check_owner(&fs::metadata(&self.folder)?)
     }
 
     fn evict(&self) -> io::Result<()> {
@@ -185,6 +204,7 @@ impl DiskCache {
             }
             // Another process may be removing it too.
             remove(&file.path)?;
+            reached("an entry is removed");
             size -= file.bytes;
         }
         Ok(())
@@ -219,7 +239,7 @@ impl DiskCache {
     }
 
     fn warn(&self, reason: &io::Error) {
-        if !self.warned.swap(true, Ordering::Relaxed) {
+        if WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(self.folder.clone()) {
             tracing::warn!(
                 folder = %self.folder.display(),
                 %reason,
@@ -235,6 +255,42 @@ struct EntryFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,
+}
+
+/// Opens a file, and does not wait where a pipe stands in its place.
+fn open_to_read(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    options.open(path)
+}
+
+/// An error if it is another user's.
+fn check_user(metadata: &fs::Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::uid(metadata) != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other("it belongs to another user"));
+    }
+    #[cfg(not(unix))]
+    let _ = metadata;
+    Ok(())
+}
+
+/// An error if it is another user's, or others may write there.
+fn check_owner(metadata: &fs::Metadata) -> io::Result<()> {
+    check_user(metadata)?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::mode(metadata) & 0o022 != 0 {
+        return Err(io::Error::other("others may write to it: `chmod go-w` it"));
+    }
+    Ok(())
+}
+
+/// A place at which the tests end the process.
+fn reached(_step: &str) {
+    #[cfg(all(test, unix))]
+    faults::end_at(_step);
 }
 
 /// Removes a file that may be gone already.
@@ -270,6 +326,9 @@ fn open<'a>(entry: &'a [u8], key: &Key) -> Option<&'a [u8]> {
         && blake3::hash(sealed).as_bytes() == checksum;
     whole.then_some(cubin)
 }
+
+#[cfg(all(test, unix))]
+mod faults;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails panics")]
@@ -383,7 +442,7 @@ mod tests {
         fs::write(&file, b"in the way").unwrap();
         for cache in [DiskCache::at(&file), DiskCache::at(file.join("below")), DiskCache::at("/proc/no/such")] {
             assert!(!cache.store(&key("a"), CUBIN));
-            assert!(cache.warned.load(Ordering::Relaxed));
+            assert!(WARNED.lock().unwrap().contains(cache.folder()));
             assert_eq!(cache.load(&key("a")), None);
         }
         assert_eq!(fs::read(&file).unwrap(), b"in the way");
@@ -399,7 +458,7 @@ mod tests {
         fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o777)).unwrap();
         assert_eq!(cache.load(&key("a")), None);
         assert!(!cache.store(&key("b"), CUBIN));
-        assert!(cache.warned.load(Ordering::Relaxed));
+        assert!(WARNED.lock().unwrap().contains(cache.folder()));
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use scan_codegen::{PlanError, RenderError};
 
+use crate::nvrtc::INSTALL_COMMAND;
+
 /// Why a scan, or a scanner, could not be had.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -36,13 +38,47 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "no NVRTC (CUDA's run-time compiler) found; install it with `{NVRTC_INSTALL}`, or set {env} to its path; searched: {places}",
+        "no NVRTC (CUDA's run-time compiler) found; install it with `{INSTALL_COMMAND}`, or set {env} to its path, or compile the kernels ahead of time (`scan_runtime::aot`); searched: {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
         places = list(searched)
     )]
     NoNvrtc {
         /// Every place that was looked into.
         searched: Vec<PathBuf>,
+    },
+    /// Kernels cannot be compiled ahead of time.
+    #[error("kernels cannot be compiled ahead of time: {reason}")]
+    Bundle {
+        /// What stands against it, and what to do.
+        reason: String,
+    },
+    /// What a scanner was given as precompiled kernels is none, or not whole.
+    #[error("the precompiled kernels cannot be used: {reason}; make them anew with `scan_runtime::aot::Bundle`")]
+    Precompiled {
+        /// What stands against it.
+        reason: String,
+    },
+    /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
+    #[error(
+        "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
+    )]
+    NotPrecompiled {
+        /// The operator, and what is scanned in which way.
+        name: String,
+        /// What the device wants.
+        architecture: String,
+    },
+    /// NVRTC was found and cannot be used.
+    #[error(
+        "NVRTC at {path} cannot be used: {reason}; install it anew with `{INSTALL_COMMAND}`, or set {env} to another one",
+        path = path.display(),
+        env = crate::nvrtc::LIBRARY_VARIABLE
+    )]
+    NvrtcUnusable {
+        /// The library.
+        path: PathBuf,
+        /// What stands against it.
+        reason: String,
     },
     /// NVRTC rejected a kernel.
     #[error("NVRTC could not compile the kernels of operator `{operator}` for {architecture}:\n{log}")]
@@ -120,6 +156,22 @@ pub enum Error {
         /// `stream`, `buffer`, `input`, `output` or `heads`.
         what: &'static str,
     },
+    /// A prepared scan was given more elements than it was prepared for.
+    #[error(
+        "{len} elements are more than the {max_len} that the scan was prepared for: prepare it for as many as may come"
+    )]
+    PreparedLength {
+        /// Elements of the input.
+        len: usize,
+        /// The most elements that it was prepared for.
+        max_len: usize,
+    },
+    /// A scan was to be prepared on a stream whose work is being captured into a graph.
+    #[error("the stream is being captured: prepare the scan before the capture begins, and run it within")]
+    Captured,
+    /// A scan was to be prepared on the stream that is another one on each thread.
+    #[error("the per-thread default stream is another one on each thread: prepare the scan on a stream of your own")]
+    StreamOfThreads,
     /// Something that only a CUDA scanner can do was asked of a CPU scanner.
     #[error("device buffers need a CUDA scanner, and this one runs on the {backend}; make one with `Scanner::cuda(0)`")]
     NotCuda {
@@ -157,6 +209,28 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
+    /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was divided
+    /// by zero. What was under way in the CUDA context is lost, for everybody in the process.
+    #[error(
+        "operator `{operator}` panicked on the GPU ({code}): an assertion failed, an index was past the end, or an integer was \
+         divided by zero; {LOST}; `Scanner::cpu()` tells the panic's message"
+    )]
+    KernelTrapped {
+        /// The operator. Several, where several have panicked.
+        operator: String,
+        /// The driver's name for the error.
+        code: String,
+    },
+    /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed.
+    #[error("the CUDA driver failed in {call}: {message} ({code}); {LOST}")]
+    ContextLost {
+        /// What was being done when it was found. What failed is something that was enqueued before.
+        call: &'static str,
+        /// The driver's name for the error.
+        code: String,
+        /// The driver's description of it.
+        message: String,
+    },
     /// The driver reported an error.
     #[error("the CUDA driver failed in {call}: {message} ({code})")]
     Driver {
@@ -169,10 +243,13 @@ pub enum Error {
     },
 }
 
-/// The one command that installs NVRTC where Python is.
-pub(crate) const NVRTC_INSTALL: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
+/// What to do where a context is lost.
+const LOST: &str = "the CUDA context is lost with all that is in it: start a new process";
 
 fn list(paths: &[PathBuf]) -> String {
+    if paths.is_empty() {
+        return format!("nowhere, because {} is `off`", crate::nvrtc::LIBRARY_VARIABLE);
+    }
     let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
     names.join(", ")
 }

@@ -30,42 +30,50 @@
 //!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
 //!   [`Carry::LookBack`], which the planner prefers, also groups by timing. Choose another carry for floats that are the
 //!   same in every run.
+//! - Kernels are compiled when they are first needed, and kept on disk for the next process ([`DiskCache`]). Machines without
+//!   NVRTC run what was compiled [ahead of time](aot).
+//! - [`telemetry`] tells what was done and how long it took.
 //!
 //! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
 
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;
 
+pub mod aot;
 mod cpu;
 mod cuda;
 mod disk_cache;
 mod element;
 mod error;
+mod generate;
 mod heads;
 pub mod laws;
 pub mod nvrtc;
 mod op;
 pub mod ops;
 mod parameters;
+mod prepared;
 mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
+pub mod telemetry;
 mod tune;
 
-pub use cuda::{CacheStats, CompiledModule, DiskStats};
+pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
+pub use prepared::{PreparedScan, PreparedScanWithTotal, PreparedSegmentedScan};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{
-    Architecture, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides, Pipeline, Plan,
-    PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy, TileNumbers,
-    Workers,
+    Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides,
+    Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy,
+    TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};

@@ -1,13 +1,15 @@
 //! NVRTC, CUDA's run-time compiler: where it is, and how a kernel source becomes a cubin.
 //!
 //! Compiling needs no GPU and no driver, only the library. It is looked for in the variable `SCAN_NVRTC` (the library
-//! itself, or the folder it is in), in the toolkit that `CUDA_HOME` or `CUDA_PATH` name, in the toolkit's usual places, in
-//! Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts it), and last wherever the system's loader looks. What
-//! it compiles can be kept on disk, for other processes: [`cached`].
+//! itself, or the folder it is in; `off` for nowhere at all), in the toolkit that `CUDA_HOME` or `CUDA_PATH` name, in the
+//! toolkit's usual places, in Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts it), and last wherever the
+//! system's loader looks. What it compiles can be kept on disk, for other processes: [`cached`]. Machines without it run
+//! what was compiled [ahead of time](crate::aot).
 
 use std::{
     collections::HashSet,
     env,
+    env::consts::ARCH,
     ffi::{CString, OsStr, c_char, c_int},
     path::{Path, PathBuf},
     ptr,
@@ -17,11 +19,15 @@ use std::{
 
 use cudarc::nvrtc::sys;
 use scan_codegen::{Architecture, KernelSource};
+use tracing::field::Empty;
 
-use crate::{DiskCache, DiskStats, Error, disk_cache::Key};
+use crate::{DiskCache, DiskStats, Error, disk_cache::Key, telemetry::timed};
 
-/// The environment variable that names the NVRTC library, or the folder it is in.
+/// The environment variable that names the NVRTC library, or the folder it is in. Where it is `off`, NVRTC is not looked for.
 pub const LIBRARY_VARIABLE: &str = "SCAN_NVRTC";
+
+/// The command that installs NVRTC where Python is.
+pub const INSTALL_COMMAND: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
 
 /// The library's file names, newest first.
 const LIBRARY_NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
@@ -35,19 +41,46 @@ pub enum Location {
     Loader,
 }
 
+/// A place where NVRTC is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Place {
+    /// The folder, or the library itself where `SCAN_NVRTC` names it.
+    pub path: PathBuf,
+    /// The library that is there.
+    pub library: Option<PathBuf>,
+}
+
 /// Finds NVRTC without loading it, or tells every place that was looked into.
+///
+/// # Errors
+///
+/// [`Error::NoNvrtc`].
 pub fn locate() -> Result<Location, Error> {
-    let folders = folders();
-    for folder in &folders {
-        if let Some(file) = library_in(folder) {
-            return Ok(Location::File(file));
-        }
+    if is_turned_off() {
+        return Err(Error::NoNvrtc { searched: Vec::new() });
+    }
+    if let Some(file) = folders().find_map(|folder| library_in(&folder)) {
+        return Ok(Location::File(file));
     }
     // SAFETY: loading NVRTC runs its initialisers, which do nothing but set it up.
     if unsafe { sys::is_culib_present() } {
         return Ok(Location::Loader);
     }
-    Err(Error::NoNvrtc { searched: folders })
+    Err(Error::NoNvrtc { searched: folders().collect() })
+}
+
+/// Every place where NVRTC is looked for, in order, and what is there. The first library is taken; where there is none, the
+/// system's loader is asked.
+pub fn places() -> Vec<Place> {
+    if is_turned_off() {
+        return Vec::new();
+    }
+    folders().map(|path| Place { library: library_in(&path), path }).collect()
+}
+
+fn is_turned_off() -> bool {
+    env::var_os(LIBRARY_VARIABLE).is_some_and(|value| value == "off")
 }
 
 /// The library that a path names: the path itself if it is a file, else the newest one in the folder.
@@ -58,15 +91,34 @@ fn library_in(path: &Path) -> Option<PathBuf> {
     LIBRARY_NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file())
 }
 
-/// Every place to look into, in order.
-fn folders() -> Vec<PathBuf> {
-    let mut folders = Vec::new();
-    folders.extend(env::var_os(LIBRARY_VARIABLE).map(PathBuf::from));
+/// Every place to look into, in order. Each kind is gathered only when all before it were in vain: some take a while.
+fn folders() -> impl Iterator<Item = PathBuf> {
+    let kinds: [fn() -> Vec<PathBuf>; 4] = [named, of_system, of_pythons, of_loader];
+    let mut seen = HashSet::new();
+    kinds.into_iter().flat_map(|kind| kind()).filter(move |folder| seen.insert(folder.clone()))
+}
+
+/// What the user's variables name.
+fn named() -> Vec<PathBuf> {
+    let mut folders: Vec<_> =
+        env::var_os(LIBRARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from).into_iter().collect();
     for variable in ["CUDA_HOME", "CUDA_PATH"] {
         folders.extend(env::var_os(variable).into_iter().flat_map(|home| in_toolkit(Path::new(&home))));
     }
-    folders.extend(in_toolkit(Path::new("/usr/local/cuda")));
-    folders.push("/usr/lib/x86_64-linux-gnu".into());
+    folders
+}
+
+/// Where toolkits and distributions put it.
+fn of_system() -> Vec<PathBuf> {
+    let mut folders = Vec::from(in_toolkit(Path::new("/usr/local/cuda")));
+    folders.push(format!("/usr/lib/{ARCH}-linux-gnu").into());
+    folders.extend(["/usr/lib64", "/usr/lib"].map(PathBuf::from));
+    folders
+}
+
+/// The packages of every Python that is likely to be meant.
+fn of_pythons() -> Vec<PathBuf> {
+    let mut folders = Vec::new();
     for variable in ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"] {
         folders.extend(env::var_os(variable).into_iter().flat_map(|prefix| in_python(Path::new(&prefix))));
     }
@@ -79,9 +131,6 @@ fn folders() -> Vec<PathBuf> {
     for prefix in ["/usr/local", "/usr"] {
         folders.extend(in_python(Path::new(prefix)));
     }
-    folders.extend(of_loader());
-    let mut seen = HashSet::new();
-    folders.retain(|folder| seen.insert(folder.clone()));
     folders
 }
 
@@ -98,7 +147,9 @@ fn of_loader() -> Vec<PathBuf> {
 }
 
 fn in_toolkit(home: &Path) -> [PathBuf; 2] {
-    [home.join("lib64"), home.join("targets/x86_64-linux/lib")]
+    // NVIDIA's name for servers with 64-bit Arm processors.
+    let target = if ARCH == "aarch64" { "sbsa" } else { ARCH };
+    [home.join("lib64"), home.join(format!("targets/{target}-linux/lib"))]
 }
 
 /// The folders of NVIDIA's packages in the site-packages of every Python 3 below a prefix.
@@ -116,39 +167,54 @@ fn in_python(prefix: &Path) -> Vec<PathBuf> {
 }
 
 /// Loads the library at `path` for the rest of the process, so that cudarc, which asks the loader by name, gets this one.
-fn keep_loaded(path: &Path) {
+fn keep_loaded(path: &Path) -> Result<(), Error> {
     #[cfg(unix)]
     {
         use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+        let open = |path: &Path| {
+            // SAFETY: these are NVIDIA's libraries, whose initialisers do nothing but set them up.
+            unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map(std::mem::forget)
+        };
         let builtins = path.parent().into_iter().flat_map(|folder| folder.read_dir().into_iter().flatten()).flatten();
         let builtins = builtins
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so"))
             .map(|entry| entry.path());
-        for library in builtins.chain([path.to_owned()]) {
-            // SAFETY: these are NVIDIA's libraries, whose initialisers do nothing but set them up.
-            if let Ok(library) = unsafe { Library::open(Some(&library), RTLD_NOW | RTLD_GLOBAL) } {
-                std::mem::forget(library);
-            }
+        for library in builtins {
+            // Where NVRTC wants them and cannot have them, it says so itself.
+            let _ = open(&library);
         }
+        open(path).map_err(|error| Error::NvrtcUnusable { path: path.to_owned(), reason: error.to_string() })?;
     }
     #[cfg(not(unix))]
     let _ = path;
+    Ok(())
 }
 
 /// What loading came to; the library is loaded once a process. A failure is not kept: NVRTC may be installed meanwhile.
 static LOADED: LazyLock<Mutex<Option<Location>>> = LazyLock::new(Mutex::default);
+
+/// Whether this process has loaded NVRTC. It does so when something must be compiled, and not before.
+pub fn is_loaded() -> bool {
+    LOADED.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
 
 fn load() -> Result<Location, Error> {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(location) = &*loaded {
         return Ok(location.clone());
     }
+    let telling = timed(tracing::debug_span!("load_nvrtc", library = Empty, microseconds = Empty));
     let location = locate()?;
+    match &location {
+        Location::File(path) => telling.record("library", tracing::field::display(path.display())),
+        Location::Loader => telling.record("library", "where the loader looks"),
+    };
     if let Location::File(path) = &location {
-        keep_loaded(path);
+        keep_loaded(path)?;
         // SAFETY: as in `locate`.
         if !unsafe { sys::is_culib_present() } {
-            return Err(Error::NoNvrtc { searched: vec![path.clone()] });
+            let reason = "the loader does not find it by its name; name the file `libnvrtc.so.13`".to_owned();
+            return Err(Error::NvrtcUnusable { path: path.clone(), reason });
         }
     }
     *loaded = Some(location.clone());
@@ -164,11 +230,16 @@ pub fn version() -> Result<(u32, u32), Error> {
     Ok((major as u32, minor as u32))
 }
 
-/// What tells one cubin from another, but for the compiler that makes it.
+/// What tells one cubin from another, but for the compiler that makes it. The lines of the user's file that the text points
+/// at are no part of it: they are in the compiler's messages only, and so a line more above an operator compiles nothing.
 pub(crate) fn key(source: &KernelSource, architecture: Architecture) -> Key {
     let mut hasher = blake3::Hasher::new();
-    for part in [source.text.as_str(), &source.options.join("\0"), &architecture.to_string()] {
+    let options = source.options.join("\0");
+    for part in [&source.name, &options, &architecture.to_string()] {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    for line in source.text.split_inclusive('\n').filter(|line| !line.starts_with("#line ")) {
+        hasher.update(line.as_bytes());
     }
     hasher.finalize()
 }
@@ -202,10 +273,13 @@ pub fn cached(
     let mut entry = None;
     if let Some(cache) = cache {
         let start = Instant::now();
+        let telling =
+            timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
         let (major, minor) = version_by(cache)?;
         let key = blake3::hash(format!("cubin of {} by NVRTC {major}.{minor}", key(source, architecture)).as_bytes());
         let found = cache.load(&key);
         disk.time = start.elapsed();
+        telling.record("hit", found.is_some()).record("bytes", found.as_ref().map_or(0, Vec::len));
         if let Some(cubin) = found {
             (disk.hits, disk.bytes_read) = (1, cubin.len() as u64);
             return Ok(Cached { cubin, compile_time: None, disk });
@@ -218,8 +292,12 @@ pub fn cached(
     let compile_time = Some(start.elapsed());
     if let Some((cache, key)) = entry {
         let start = Instant::now();
-        if cache.store(&key, &cubin) {
-            disk.bytes_written = cubin.len() as u64;
+        let bytes = cubin.len();
+        let telling = timed(tracing::debug_span!("write_cache", operator, bytes, stored = Empty, microseconds = Empty));
+        let stored = cache.store(&key, &cubin);
+        telling.record("stored", stored);
+        if stored {
+            disk.bytes_written = bytes as u64;
         }
         disk.time += start.elapsed();
     }
@@ -256,6 +334,14 @@ pub struct Compiled {
 /// Compiles a source to a cubin. `operator` is named in the error if NVRTC rejects it.
 pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture) -> Result<Compiled, Error> {
     load()?;
+    let telling = timed(tracing::debug_span!(
+        "compile",
+        operator,
+        %architecture,
+        source_bytes = source.text.len(),
+        cubin_bytes = Empty,
+        microseconds = Empty
+    ));
     let text = c_string(&source.text)?;
     let name = c_string(&source.name)?;
     let architecture_option = format!("--gpu-architecture={architecture}");
@@ -275,7 +361,9 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
         return Err(Error::Nvrtc { call: "nvrtcCompileProgram", message: format!("{result:?}\n{log}") });
     }
     check("nvrtcCompileProgram", result)?;
-    Ok(Compiled { cubin: program.cubin()?, log })
+    let cubin = program.cubin()?;
+    telling.record("cubin_bytes", cubin.len());
+    Ok(Compiled { cubin, log })
 }
 
 fn c_string(text: &str) -> Result<CString, Error> {

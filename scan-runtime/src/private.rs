@@ -18,9 +18,25 @@ pub use std::{assert, file, option_env, vec};
 
 pub use crate::ScanElement;
 
-use crate::ScanOp;
-use scan_codegen::{ElementKind, Field, FunctionSource, Piece};
-use std::collections::HashMap;
+use crate::{
+    DiskCache, Error, ScanOp,
+    aot::{Precompile, Precompiled},
+    cuda::Stores,
+};
+use scan_codegen::{DeviceLimits, ElementKind, Field, FunctionSource, Piece};
+use std::{collections::HashMap, sync::Arc};
+
+/// The machine code of all kernels that a scan or a reduction may need on a device, come by as the device would. For the
+/// project's own tests, which have no device.
+pub fn machine_code(
+    what: &impl Precompile,
+    limits: &DeviceLimits,
+    precompiled: Option<Precompiled>,
+    disk: Option<DiskCache>,
+) -> Result<Vec<Arc<Vec<u8>>>, Error> {
+    let stores = Stores { precompiled: precompiled.into_iter().collect(), disk, no_compiler: false };
+    what.wanted().machine_code(limits, &stores)
+}
 
 /// What the test of an operator's laws returns.
 pub type LawsResult = Result<(), Box<dyn std::error::Error>>;

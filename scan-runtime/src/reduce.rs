@@ -1,14 +1,16 @@
 //! A reduction about to be run: one result for the whole input.
 
-use std::{mem::MaybeUninit, sync::Arc};
+use std::{mem::MaybeUninit, ptr, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
-    cuda::{CudaDevice, DeviceMemory, InOut, Kernels, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
+    generate,
     scanner::Engine,
+    telemetry::computing,
 };
 
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the
@@ -51,7 +53,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     /// [`Error::Plan`] for an element type that the kernels cannot handle.
     pub fn plan(&self) -> Result<ReductionPlan, Error> {
         let (operator, limits) = (self.op.source(), self.scanner.limits());
-        Ok(scan_codegen::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
+        Ok(generate::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
     }
 
     /// The CUDA source that would run on the GPU, on a machine without one too.
@@ -60,7 +62,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     ///
     /// As [`plan`](Reduce::plan).
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render_reduction(&self.op.source(), &self.plan()?)?)
+        Ok(generate::render_reduction(&self.op.source(), &self.plan()?)?)
     }
 
     /// Reduces a slice. The sum of no elements is the initial value, or else the identity.
@@ -72,10 +74,13 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
         self.plan()?;
         match &self.scanner.engine {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
-            _ => match cpu::reduce(&self.op, self.initial_value, input)? {
-                Some(sum) => Ok(self.op.project(sum)),
-                None => self.of_nothing(),
-            },
+            _ => {
+                let _telling = computing::<Op>(input.len());
+                match cpu::reduce(&self.op, self.initial_value, input)? {
+                    Some(sum) => Ok(self.op.project(sum)),
+                    None => self.of_nothing(),
+                }
+            }
         }
     }
 
@@ -92,37 +97,35 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     }
 
     fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {
-        device.kernels(&self.op, Task::Reduce(self.reduction, self.initial_value.is_some()), len as u64)
+        device.kernels(&self.op, self.task(), len as u64)
+    }
+
+    pub(crate) fn task(&self) -> Task {
+        Task::Reduce(self.reduction, self.initial_value.is_some())
     }
 
     /// Copies to the device, reduces there, copies the result back, and waits for it.
     fn run_through(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let kernels = self.kernels(device, input.len())?;
-        let stream = &device.stream;
-        let (input_bytes, output_bytes) = (std::mem::size_of_val(input), size_of::<Op::Output>());
-        let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
-        let device_output = DeviceMemory::new(stream, output_bytes as u64)?;
         let mut output = MaybeUninit::<Op::Output>::uninit();
-        let enqueued = (|| {
-            let from = input.as_ptr().cast();
-            // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
-            // memory has the bytes that are copied.
-            unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), from, input_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying to the device"))?;
-            let (initial_value, side) = (self.initial_value.as_ref(), SideBuffers::default());
-            let to = device_output.pointer();
-            let work = InOut { input: device_input.pointer(), output: to, len: input.len() as u64 };
+        let host = HostMemory {
+            input: input.as_ptr().cast(),
+            input_bytes: size_of_val(input),
+            output: output.as_mut_ptr().cast(),
+            output_bytes: size_of::<Op::Output>(),
+            in_place: false,
+            heads: &[],
+            total: ptr::null_mut(),
+            total_bytes: 0,
+        };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+            let work = InOut { input: at.input, output: at.output, len: input.len() as u64 };
             // SAFETY: the input holds as many elements as are reduced, and the output one.
-            unsafe { kernels.enqueue(stream, &self.op, initial_value, side, work)? };
-            // SAFETY: as above.
-            unsafe { sys::cuMemcpyDtoHAsync_v2(output.as_mut_ptr().cast(), to, output_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying from the device"))
-        })();
-        // Wait even after an error: a transfer may be under way.
-        let finished = stream.synchronize().map_err(driver_error("reducing"));
-        enqueued.and(finished)?;
+            unsafe { kernels.enqueue(stream, &constants, SideBuffers::default(), work) }
+        };
+        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
+        unsafe { device.through(&host, enqueue)? };
         // SAFETY: the last kernel has written the output.
         Ok(unsafe { output.assume_init() })
     }
@@ -159,10 +162,9 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
     /// whatever else can go wrong.
     pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.reduce.scanner.device_of(self.stream)?;
+        let device = self.reduce.scanner.device_of(self.stream)?;
         // SAFETY: nothing reads the output before the reduction has written it.
-        let mut output = unsafe { self.stream.alloc::<Op::Output>(1) }
-            .map_err(|error| out_of_memory_or(self.stream, size_of::<Op::Output>() as u64, error))?;
+        let mut output = unsafe { device.slice::<Op::Output>(self.stream, 1)? };
         self.run_into(input, &mut output)?;
         Ok(output)
     }
@@ -190,13 +192,17 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
             let result = [reduce.of_nothing()?];
             return self.stream.memcpy_htod(&result, output).map_err(driver_error("copying to the device"));
         }
-        device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-        let kernels = reduce.kernels(device, len)?;
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
-        let work = InOut { input, output, len: len as u64 };
-        // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
-        unsafe { kernels.enqueue(self.stream, &reduce.op, reduce.initial_value.as_ref(), SideBuffers::default(), work) }
+        let enqueue = || {
+            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+            let kernels = reduce.kernels(device, len)?;
+            let constants = Constants::new(self.stream, &reduce.op, reduce.initial_value.as_ref())?;
+            let work = InOut { input, output, len: len as u64 };
+            // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
+            unsafe { kernels.enqueue(self.stream, &constants, SideBuffers::default(), work) }
+        };
+        enqueue().map_err(|error| device.named(error))
     }
 }

@@ -8,9 +8,11 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec
 use crate::{
     Error, ScanOp, Scanner,
     cpu::{self, Buffers},
-    cuda::{CudaDevice, DeviceMemory, InOut, SideBuffers, Task, driver_error, out_of_memory_or},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
+    generate,
     heads::Heads,
     scanner::Engine,
+    telemetry::computing,
 };
 
 /// A scan with an operator on a scanner, made by [`Scanner::scan`]. Options are set by chaining; then it is run, as often
@@ -91,6 +93,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }
 
+    /// What a device is asked for where there are no heads.
+    pub(crate) fn task(&self, with_total: bool) -> Task {
+        let spec = self.spec(&Segments::None);
+        Task::Scan(if with_total { spec.with_total() } else { spec }, self.overrides)
+    }
+
     /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
     /// where there is none. There is a plan for each range of lengths, unless an algorithm or a shape has been chosen.
     ///
@@ -117,7 +125,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.op.source(), self.plan()?.longest())?)
+        Ok(generate::render(&self.op.source(), self.plan()?.longest())?)
     }
 
     /// As [`cuda_source`](Scan::cuda_source), over inputs of `len` elements.
@@ -134,7 +142,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// As [`cuda_source`](Scan::cuda_source).
     pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.op.source(), self.plan()?.for_len(len as u64))?)
+        Ok(generate::render(&self.op.source(), self.plan()?.for_len(len as u64))?)
     }
 
     /// Scans a slice into a new vector.
@@ -236,13 +244,18 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)),
             Engine::Cuda(device) => {
                 let pointer = buffer.as_mut_ptr();
-                // SAFETY: the transfers in and out of the buffer are in the order of one stream, and are done on return.
+                // SAFETY: nothing is written to the buffer before all of it has been read, and all is done on return.
                 unsafe { self.run_through(device, heads, pointer.cast_const(), pointer, buffer.len(), ptr::null_mut()) }
             }
         }
     }
 
-    /// Prepares to scan device memory on a stream of yours.
+    /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
+    /// each call does otherwise.
+    ///
+    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
+    /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
+    /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
         DeviceScan { scan: self, stream }
     }
@@ -251,6 +264,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     fn run_on_cpu(&self, heads: &Heads<'_>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Result<(), Error> {
         self.plan_with(&heads.segments)?;
         heads.check(buffers.len())?;
+        let _telling = computing::<Op>(buffers.len());
         match heads.segments {
             Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
             _ => cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers),
@@ -295,63 +309,27 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if len == 0 {
             return Ok(());
         }
-        let stream = &device.stream;
-        let (input_bytes, output_bytes) = (len * size_of::<Op::Input>(), len * size_of::<Op::Output>());
-        let device_input = DeviceMemory::new(stream, input_bytes as u64)?;
-        // The same buffer serves for both where the types are the same: every strategy works in place.
-        let apart = (TypeId::of::<Op::Input>() != TypeId::of::<Op::Output>())
-            .then(|| DeviceMemory::new(stream, output_bytes as u64));
-        let device_output = apart.transpose()?;
-        let device_heads = DeviceMemory::new(stream, heads.bytes.len() as u64)?;
-        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::State>() };
-        let device_total = DeviceMemory::new(stream, total_bytes as u64)?;
-        let output_pointer = device_output.as_ref().unwrap_or(&device_input).pointer();
-
-        let enqueued = (|| {
-            // SAFETY: the host memory outlives this function, which does not return before the stream is idle; the device
-            // memory has the bytes that are copied.
-            unsafe { sys::cuMemcpyHtoDAsync_v2(device_input.pointer(), input.cast(), input_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying to the device"))?;
-            if !heads.bytes.is_empty() {
-                let (from, bytes) = (heads.bytes.as_ptr(), heads.bytes.len());
-                // SAFETY: as above.
-                unsafe { sys::cuMemcpyHtoDAsync_v2(device_heads.pointer(), from.cast(), bytes, stream.cu_stream()) }
-                    .result()
-                    .map_err(driver_error("copying to the device"))?;
-            }
-            let side = SideBuffers {
-                heads: device_heads.pointer(),
-                offset_count: heads.offset_count(),
-                total: device_total.pointer(),
-            };
+        let host = HostMemory {
+            input: input.cast(),
+            input_bytes: len * size_of::<Op::Input>(),
+            output: output.cast(),
+            output_bytes: len * size_of::<Op::Output>(),
+            // Every strategy works in place where the types are the same.
+            in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
+            heads: heads.bytes,
+            total: total.cast(),
+            total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
+        };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+            let side = SideBuffers { heads: at.heads, offset_count: heads.offset_count(), total: at.total };
+            let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.
-            unsafe {
-                kernels.enqueue(
-                    stream,
-                    &self.op,
-                    self.initial_value.as_ref(),
-                    side,
-                    InOut { input: device_input.pointer(), output: output_pointer, len: len as u64 },
-                )?;
-            }
-            if !total.is_null() {
-                // SAFETY: as above; the caller vouches for the place.
-                unsafe {
-                    sys::cuMemcpyDtoHAsync_v2(total.cast(), device_total.pointer(), total_bytes, stream.cu_stream())
-                }
-                .result()
-                .map_err(driver_error("copying from the device"))?;
-            }
-            // SAFETY: as above.
-            unsafe { sys::cuMemcpyDtoHAsync_v2(output.cast(), output_pointer, output_bytes, stream.cu_stream()) }
-                .result()
-                .map_err(driver_error("copying from the device"))
-        })();
-        // Wait even after an error: a transfer may be under way.
-        let finished = stream.synchronize().map_err(driver_error("scanning"));
-        enqueued.and(finished)
+            unsafe { kernels.enqueue(stream, &constants, side, work) }
+        };
+        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
+        unsafe { device.through(&host, enqueue) }
     }
 }
 
@@ -365,7 +343,8 @@ fn room_for<T>(len: usize) -> Result<Vec<T>, Error> {
 /// A scan of device memory on a stream, made by [`Scan::on`].
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
-/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`.
+/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then
+/// [`Scanner::check`] tells which operator is to blame, and so does the next scan.
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceScan<'a, 's, Op: ScanOp> {
     pub(crate) scan: &'a Scan<'s, Op>,
@@ -400,10 +379,9 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
             let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
             return Ok((output, total.transpose().map_err(driver_error("copying to the device"))?));
         }
-        self.device()?;
+        let device = self.device()?;
         // SAFETY: nothing reads the total before the scan has written it.
-        let mut total = unsafe { self.stream.alloc::<Op::State>(1) }
-            .map_err(|error| out_of_memory_or(self.stream, size_of::<Op::State>() as u64, error))?;
+        let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
         let (pointer, writing) = total.device_ptr_mut(self.stream);
         let side = SideBuffers { total: pointer, ..SideBuffers::default() };
         let output = self.run_with(&Segments::None, side, input)?;
@@ -417,12 +395,11 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         side: SideBuffers,
         input: &impl DevicePtr<Op::Input>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
-        self.device()?;
+        let device = self.device()?;
         let len = input.len();
         // A slice of no bytes cannot be allocated, so there is always room for one element.
         // SAFETY: nothing reads the output before the scan has written it; the spare element is cut off by `len`.
-        let mut output = unsafe { self.stream.alloc::<Op::Output>(len.max(1)) }
-            .map_err(|error| out_of_memory_or(self.stream, (len * size_of::<Op::Output>()) as u64, error))?;
+        let mut output = unsafe { device.slice::<Op::Output>(self.stream, len.max(1))? };
         if len == 0 {
             return self.stream.null().map_err(driver_error("allocating device memory"));
         }
@@ -512,19 +489,16 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         len: usize,
     ) -> Result<(), Error> {
         let scan = self.scan;
-        device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let spec = scan.spec(segments);
         let spec = if side.total == 0 { spec } else { spec.with_total() };
-        let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
-        // SAFETY: the caller vouches for the buffers.
-        unsafe {
-            kernels.enqueue(
-                self.stream,
-                &scan.op,
-                scan.initial_value.as_ref(),
-                side,
-                InOut { input, output, len: len as u64 },
-            )
-        }
+        let enqueue = || {
+            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
+            let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
+            let work = InOut { input, output, len: len as u64 };
+            // SAFETY: the caller vouches for the buffers.
+            unsafe { kernels.enqueue(self.stream, &constants, side, work) }
+        };
+        enqueue().map_err(|error| device.named(error))
     }
 }

@@ -1,14 +1,15 @@
 //! The one entry: a scanner, bound to a device or to the CPU.
 
-use std::{env, fmt, sync::Arc};
+use std::{borrow::Cow, env, fmt, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
 use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanKind, ScanSpec};
 
 use crate::{
-    DiskCache, Error, Reduce, Scan, ScanOp,
-    cuda::{self, CacheStats, CudaDevice},
-    nvrtc,
+    DiskCache, Error, Reduce, Scan, ScanOp, Staging,
+    aot::Precompiled,
+    cuda::{self, CacheStats, CudaDevice, Stores},
+    generate, nvrtc,
 };
 
 /// The environment variable that chooses what [`Scanner::new`] takes: `cpu`, or the number of a CUDA device.
@@ -34,7 +35,7 @@ pub struct Scanner {
 #[derive(Clone, Debug)]
 pub(crate) enum Engine {
     Cuda(Arc<CudaDevice>),
-    Cpu { reason: Option<Arc<Error>> },
+    Cpu { reason: Option<Arc<Error>>, limits: DeviceLimits },
 }
 
 /// The settings of a scanner, made by [`Scanner::builder`].
@@ -45,11 +46,12 @@ pub(crate) enum Engine {
 /// let scanner = Scanner::builder().cache(DiskCache::at("target/kernels").with_limit(64 << 20)).build()?;
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
-#[derive(Debug)]
 #[must_use = "settings do nothing until the scanner is built"]
 pub struct ScannerBuilder {
     device: Option<usize>,
     cache: CacheChoice,
+    precompiled: Vec<Cow<'static, [u8]>>,
+    staging: Staging,
 }
 
 /// Where compiled kernels are kept beyond the process.
@@ -58,6 +60,14 @@ enum CacheChoice {
     OfUser,
     Nowhere,
     Disk(DiskCache),
+}
+
+impl fmt::Debug for ScannerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let precompiled: Vec<_> = self.precompiled.iter().map(|kernels| format!("{} bytes", kernels.len())).collect();
+        let mut settings = f.debug_struct("ScannerBuilder");
+        settings.field("device", &self.device).field("cache", &self.cache).field("precompiled", &precompiled).finish()
+    }
 }
 
 impl ScannerBuilder {
@@ -79,34 +89,62 @@ impl ScannerBuilder {
         self
     }
 
+    /// Takes kernels from what a [`Bundle`](crate::aot::Bundle) has compiled [ahead of time](crate::aot), and needs NVRTC
+    /// only for those that are not there. Several bundles are looked through in turn.
+    ///
+    /// ```no_run
+    /// use scan_runtime::Scanner;
+    ///
+    /// // Or `include_bytes!`, which copies nothing.
+    /// let scanner = Scanner::builder().precompiled(std::fs::read("kernels.scan")?).build()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn precompiled(mut self, kernels: impl Into<Cow<'static, [u8]>>) -> Self {
+        self.precompiled.push(kernels.into());
+        self
+    }
+
+    /// Chooses how slices of host memory travel to a CUDA device and back.
+    pub fn staging(mut self, staging: Staging) -> Self {
+        self.staging = staging;
+        self
+    }
+
     /// Makes the scanner.
     ///
     /// # Errors
     ///
+    /// [`Error::Precompiled`] if precompiled kernels are not whole, on a machine without a GPU too.
     /// Those of [`Scanner::cuda`] where a device is asked for, else those of [`Scanner::new`].
     pub fn build(self) -> Result<Scanner, Error> {
-        match (self.device, env::var(DEVICE_VARIABLE)) {
-            (Some(index), _) => self.cuda(index),
+        let ScannerBuilder { device, cache, precompiled, staging } = self;
+        let precompiled = precompiled.into_iter().map(Precompiled::open).collect::<Result<Vec<_>, _>>()?;
+        let cuda = |index| {
+            let disk = match cache {
+                CacheChoice::OfUser => DiskCache::of_user(),
+                CacheChoice::Nowhere => None,
+                CacheChoice::Disk(cache) => Some(cache),
+            };
+            // What the driver lacks is told first.
+            let mut device = CudaDevice::open(index, Stores { precompiled, disk, no_compiler: false }, staging)?;
+            match nvrtc::locate() {
+                Err(error) if device.stores.precompiled.is_empty() => return Err(error),
+                location => device.stores.no_compiler = location.is_err(),
+            }
+            Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
+        };
+        match (device, env::var(DEVICE_VARIABLE)) {
+            (Some(index), _) => cuda(index),
             (None, Ok(value)) if value == "cpu" => Ok(Scanner::cpu()),
             (None, Ok(value)) => match value.parse() {
-                Ok(index) => self.cuda(index),
+                Ok(index) => cuda(index),
                 Err(_) => Err(Error::DeviceVariable { value }),
             },
-            (None, Err(_)) => Ok(self
-                .cuda(0)
-                .unwrap_or_else(|error| Scanner { engine: Engine::Cpu { reason: Some(Arc::new(error)) } })),
+            (None, Err(_)) => Ok(cuda(0).unwrap_or_else(|error| {
+                let limits = DeviceLimits::BASELINE;
+                Scanner { engine: Engine::Cpu { reason: Some(Arc::new(error)), limits } }
+            })),
         }
-    }
-
-    fn cuda(self, index: usize) -> Result<Scanner, Error> {
-        let cache = match self.cache {
-            CacheChoice::OfUser => DiskCache::of_user(),
-            CacheChoice::Nowhere => None,
-            CacheChoice::Disk(cache) => Some(cache),
-        };
-        let device = CudaDevice::open(index, cache)?;
-        nvrtc::locate()?;
-        Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
     }
 }
 
@@ -144,7 +182,7 @@ impl fmt::Display for Backend {
                     Some(Error::NoDriver { library }) => write!(f, " (no CUDA driver: {library} not found)"),
                     Some(Error::NoDevice { reason }) => write!(f, " (no CUDA device: {reason})"),
                     Some(Error::NoNvrtc { .. }) => {
-                        write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", crate::error::NVRTC_INSTALL)
+                        write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", nvrtc::INSTALL_COMMAND)
                     }
                     Some(other) => write!(f, " ({other})"),
                 }
@@ -176,12 +214,27 @@ impl Scanner {
 
     /// A scanner with other settings than usual.
     pub fn builder() -> ScannerBuilder {
-        ScannerBuilder { device: None, cache: CacheChoice::OfUser }
+        let (cache, staging) = (CacheChoice::OfUser, Staging::default());
+        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging }
     }
 
     /// Takes the CPU, all cores of it (rayon's global thread pool).
     pub fn cpu() -> Self {
-        Scanner { engine: Engine::Cpu { reason: None } }
+        Scanner::cpu_for(DeviceLimits::BASELINE)
+    }
+
+    /// As [`cpu`](Scanner::cpu), with plans for a device that is not here: what [`Scan::plan`] and [`Scan::cuda_source`] give is
+    /// what would run there.
+    ///
+    /// ```
+    /// use scan_runtime::{DeviceLimits, Scanner, ops};
+    ///
+    /// let scanner = Scanner::cpu_for(DeviceLimits::of("sm_90".parse()?));
+    /// println!("{}", scanner.scan(ops::sum::<f32>()).plan()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cpu_for(limits: DeviceLimits) -> Self {
+        Scanner { engine: Engine::Cpu { reason: None, limits } }
     }
 
     /// What this scanner runs on, and why.
@@ -192,7 +245,9 @@ impl Scanner {
                 name: device.name.clone(),
                 architecture: device.limits.architecture,
             },
-            Engine::Cpu { reason } => Backend::Cpu { threads: rayon::current_num_threads(), reason: reason.clone() },
+            Engine::Cpu { reason, .. } => {
+                Backend::Cpu { threads: rayon::current_num_threads(), reason: reason.clone() }
+            }
         }
     }
 
@@ -214,11 +269,12 @@ impl Scanner {
         Ok(device)
     }
 
-    /// The limits that plans are made for: the device's, or [`DeviceLimits::BASELINE`] on the CPU.
+    /// The limits that plans are made for: the device's, or on the CPU those it was [made for](Scanner::cpu_for),
+    /// [`DeviceLimits::BASELINE`] if none.
     pub fn limits(&self) -> DeviceLimits {
         match &self.engine {
             Engine::Cuda(device) => device.limits,
-            Engine::Cpu { .. } => DeviceLimits::BASELINE,
+            Engine::Cpu { limits, .. } => *limits,
         }
     }
 
@@ -231,7 +287,7 @@ impl Scanner {
     ) -> Result<Plans, PlanError> {
         match &self.engine {
             Engine::Cuda(device) => device.plans(operator, spec, overrides),
-            Engine::Cpu { .. } => scan_codegen::plan(operator, spec, &DeviceLimits::BASELINE, overrides),
+            Engine::Cpu { limits, .. } => generate::plan(operator, spec, limits, overrides),
         }
     }
 
@@ -243,6 +299,20 @@ impl Scanner {
     /// A reduction with this operator: one result for the whole input.
     pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<'_, Op> {
         Reduce { scanner: self, op, initial_value: None, reduction: Reduction::default() }
+    }
+
+    /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the
+    /// device's context down, the error names it; what you get from the driver itself, from the `synchronize` of a stream for
+    /// instance, does not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KernelTrapped`] or [`Error::ContextLost`]; never on the CPU.
+    pub fn check(&self) -> Result<(), Error> {
+        match &self.engine {
+            Engine::Cuda(device) => device.check_alive(),
+            Engine::Cpu { .. } => Ok(()),
+        }
     }
 
     /// What the process's cache of compiled kernels, which all scanners share, has done so far.

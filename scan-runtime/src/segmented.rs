@@ -5,7 +5,9 @@ use scan_codegen::{KernelSource, Plans, Segments};
 
 use crate::{
     DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
-    cuda::SideBuffers,
+    aot::Wanted,
+    cuda::{SideBuffers, Task},
+    generate,
     heads::{Heads, check_length},
 };
 
@@ -89,6 +91,10 @@ pub struct SegmentedScan<'s, 'h, Op: ScanOp> {
 }
 
 impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
+    pub(crate) fn wanted_kernels(&self) -> Wanted {
+        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.segments), self.scan.overrides))
+    }
+
     /// What would run on the GPU. It depends on what kind of heads there are, not on the heads.
     ///
     /// ```
@@ -112,7 +118,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     ///
     /// As [`plan`](SegmentedScan::plan).
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.scan.op.source(), self.plan()?.longest())?)
+        Ok(generate::render(&self.scan.op.source(), self.plan()?.longest())?)
     }
 
     /// As [`cuda_source`](SegmentedScan::cuda_source), over inputs of `len` elements.
@@ -121,7 +127,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     ///
     /// As [`plan`](SegmentedScan::plan).
     pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
-        Ok(scan_codegen::render(&self.scan.op.source(), self.plan()?.for_len(len as u64))?)
+        Ok(generate::render(&self.scan.op.source(), self.plan()?.for_len(len as u64))?)
     }
 
     /// Scans a slice into a new vector.

@@ -37,6 +37,7 @@ pub mod pip;
 pub mod programs;
 pub mod reference;
 pub mod segments;
+pub mod spans;
 pub mod strategies;
 mod target;
 

@@ -6,7 +6,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use scan_codegen::Architecture;
+use scan_codegen::{Architecture, KernelSource};
 use scan_runtime::{DiskCache, Scanner, nvrtc, ops};
 use scan_tests::{nvrtc as fetch_nvrtc, target_dir};
 
@@ -32,6 +32,7 @@ fn child() {
     let Some(folder) = env::var_os(CACHE_OF_CHILD) else { return };
     let answer = ask(&DiskCache::at(folder));
     let loaded = fs::read_to_string("/proc/self/maps").is_ok_and(|maps| maps.contains("libnvrtc.so"));
+    assert_eq!(nvrtc::is_loaded(), loaded);
     println!("\nhits {}, NVRTC loaded {loaded}, {} bytes", answer.disk.hits, answer.cubin.len());
 }
 
@@ -86,6 +87,35 @@ fn a_process_killed_while_it_writes_leaves_nothing_that_is_believed() {
 }
 
 #[test]
+fn what_is_damaged_is_compiled_again_and_mended() {
+    fetch_nvrtc().unwrap();
+    let cache = DiskCache::at(folder("damaged"));
+    let whole = ask(&cache).cubin;
+    let entries = || cache.folder().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let entry = entries().max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
+    let bytes = fs::read(&entry).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    };
+    let longer = [&bytes[..], b"more"].concat();
+    for damaged in [Vec::new(), bytes[..bytes.len() / 2].to_vec(), flipped(bytes.len() / 3), flipped(0), longer] {
+        fs::write(&entry, &damaged).unwrap();
+        let answer = ask(&cache);
+        assert_eq!((answer.disk.hits, answer.disk.misses), (0, 1), "{} bytes", damaged.len());
+        assert_eq!(answer.cubin.len(), whole.len());
+        assert_eq!(ask(&cache).disk.hits, 1, "mended");
+    }
+    // The compiler's version, too.
+    for path in entries() {
+        fs::write(path, b"nothing that anybody wrote").unwrap();
+    }
+    assert_eq!(ask(&cache).disk.hits, 0);
+    assert_eq!(ask(&cache).disk.hits, 1);
+}
+
+#[test]
 fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
     fetch_nvrtc().unwrap();
     let cache = DiskCache::at(folder("names"));
@@ -107,4 +137,27 @@ fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
             assert_eq!(answer.cubin.len(), compiled.len());
         }
     }
+}
+
+/// Messages of the compiler name lines of the user's file; the machine code does not.
+#[test]
+fn a_line_more_above_an_operator_compiles_nothing() {
+    fetch_nvrtc().unwrap();
+    let cache = DiskCache::at(folder("lines"));
+    let source = Scanner::cpu().scan(scan_tests::operators::MatrixProduct::<2>).cuda_source().unwrap();
+    let mut moved = source.clone();
+    let moved_line = |line: &str| match line.strip_prefix("#line ").and_then(|rest| rest.split_once(' ')) {
+        Some((number, file)) => format!("#line {} {file}\n", number.parse::<u32>().unwrap() + 7),
+        None => format!("{line}\n"),
+    };
+    moved.text = source.text.lines().map(moved_line).collect();
+    assert_ne!(moved.text, source.text);
+    let ask = |source: &KernelSource| nvrtc::cached(source, "", ARCHITECTURE, Some(&cache)).unwrap();
+    let (first, second) = (ask(&source), ask(&moved));
+    assert_eq!((first.disk.misses, second.disk.hits), (1, 1));
+    assert!(nvrtc::compile(&moved, "", ARCHITECTURE).unwrap().cubin == first.cubin, "the same machine code");
+
+    // But any other line is part of it.
+    moved.text.push_str("__device__ int another;\n");
+    assert_eq!(ask(&moved).disk.misses, 1);
 }

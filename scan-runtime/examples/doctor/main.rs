@@ -3,9 +3,9 @@
 //!
 //! ```sh
 //! cargo run --release -p scan-runtime --example doctor                      # the report, and a quick self-test
-//! cargo run --release -p scan-runtime --example doctor -- cache --clear
-//! cargo run --release -p scan-runtime --example doctor -- plan sum f32      # what would run
-//! cargo run --release -p scan-runtime --example doctor -- source max i64 --exclusive
+//! cargo run --release -p scan-runtime --example doctor -- --clear-cache     # and removes the compiled kernels first
+//! cargo run --release -p scan-runtime --example doctor -- plan sum f32 --exclusive --len 1000000 --arch sm_90
+//! cargo run --release -p scan-runtime --example doctor -- cuda max i64      # the CUDA source
 //! ```
 //!
 //! `operators.rs` finds the ready operators by name, `report.rs` looks around, `selftest.rs` scans.
@@ -17,18 +17,21 @@ mod selftest;
 use std::{
     error::Error,
     io::{self, Write},
+    path::PathBuf,
     process::ExitCode,
 };
 
 use clap::{Parser, Subcommand};
-use operators::{Element, OperatorName};
-use scan_runtime::DiskCache;
+use operators::What;
 
 /// Tells what scans find on this machine
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    /// Remove the compiled kernels from disk first
+    #[arg(long)]
+    clear_cache: bool,
 }
 
 #[derive(Subcommand)]
@@ -46,30 +49,22 @@ enum Command {
         #[command(flatten)]
         what: What,
     },
-    /// The CUDA source that would run
-    Source {
+    /// The CUDA source that would run: of the longest inputs, unless `--len` tells another length
+    Cuda {
         #[command(flatten)]
         what: What,
+    },
+    /// What a file holds that was compiled ahead of time
+    Bundle {
+        /// The file
+        file: PathBuf,
     },
     /// The self-test alone
     Test,
 }
 
-/// A scan by a ready operator
-#[derive(clap::Args)]
-struct What {
-    /// The operator
-    operator: OperatorName,
-    /// The type of the elements; `all` and `any` are of `bool`
-    #[arg(default_value = "f32")]
-    element: Element,
-    /// Exclusive, not inclusive
-    #[arg(long)]
-    exclusive: bool,
-}
-
 fn main() -> ExitCode {
-    match run(Arguments::parse().command.unwrap_or(Command::Report), &mut io::stdout().lock()) {
+    match run(Arguments::parse(), &mut io::stdout().lock()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -80,36 +75,23 @@ fn main() -> ExitCode {
 }
 
 /// Whether all is well.
-fn run(command: Command, out: &mut impl Write) -> Result<bool, Box<dyn Error>> {
-    match command {
+fn run(arguments: Arguments, out: &mut impl Write) -> Result<bool, Box<dyn Error>> {
+    if arguments.clear_cache {
+        report::clear_cache(out)?;
+    }
+    match arguments.command.unwrap_or(Command::Report) {
         Command::Report => {
             let found = report::write(out)?;
-            Ok(selftest::run(out)? && found)
+            return Ok(selftest::run(out)? && found);
         }
-        Command::Test => Ok(selftest::run(out)?),
-        Command::Cache { clear } => {
-            let Some(cache) = DiskCache::of_user() else {
-                writeln!(out, "no cache: {} says so, or there is no folder for it", scan_runtime::CACHE_VARIABLE)?;
-                return Ok(true);
-            };
-            let bytes = cache.size()?;
-            if clear {
-                cache.clear()?;
-                writeln!(out, "removed {bytes} bytes from {}", cache.folder().display())?;
-            } else {
-                writeln!(out, "{}: {bytes} bytes", cache.folder().display())?;
-            }
-            Ok(true)
-        }
-        Command::Plan { what } => {
-            writeln!(out, "{}", operators::show(what.operator, what.element, what.exclusive)?.plan)?;
-            Ok(true)
-        }
-        Command::Source { what } => {
-            write!(out, "{}", operators::show(what.operator, what.element, what.exclusive)?.source)?;
-            Ok(true)
-        }
+        Command::Test => return Ok(selftest::run(out)?),
+        Command::Cache { clear: true } => report::clear_cache(out)?,
+        Command::Cache { clear: false } => report::cache(out)?,
+        Command::Bundle { file } => report::bundle(&file, out)?,
+        Command::Plan { what } => writeln!(out, "{}", operators::show(&what)?.plan)?,
+        Command::Cuda { what } => write!(out, "{}", operators::show(&what)?.source)?,
     }
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -117,17 +99,21 @@ fn run(command: Command, out: &mut impl Write) -> Result<bool, Box<dyn Error>> {
 mod tests {
     use super::*;
 
-    fn output(arguments: &[&str]) -> String {
-        let arguments = Arguments::try_parse_from([&["doctor"], arguments].concat()).unwrap();
+    fn run(arguments: &[&str]) -> Result<String, Box<dyn Error>> {
+        let arguments = Arguments::try_parse_from([&["doctor"], arguments].concat())?;
         let mut out = Vec::new();
-        run(arguments.command.unwrap_or(Command::Report), &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+        super::run(arguments, &mut out)?;
+        Ok(String::from_utf8(out)?)
+    }
+
+    fn output(arguments: &[&str]) -> String {
+        run(arguments).unwrap()
     }
 
     #[test]
     fn the_report_names_all_that_a_scan_needs() {
         let report = output(&[]);
-        for part in ["driver", "NVRTC", "kernels on disk", "CPU", "self-test"] {
+        for part in ["driver", "NVRTC", "looked into", "kernels on disk", "a scan takes", "CPU", "self-test"] {
             assert!(report.contains(part), "no {part} in:\n{report}");
         }
         assert!(!report.contains("wrong"), "{report}");
@@ -138,12 +124,8 @@ mod tests {
         let mut shown = 0;
         for operator in operators::OPERATORS {
             for element in operators::ELEMENTS {
-                let [plan, source] = ["plan", "source"].map(|what| {
-                    let arguments = [what, operator, element, "--exclusive"];
-                    let arguments = Arguments::try_parse_from([&["doctor"][..], &arguments].concat()).unwrap();
-                    let mut out = Vec::new();
-                    run(arguments.command.unwrap(), &mut out).map(|_| String::from_utf8(out).unwrap()).ok()
-                });
+                let [plan, source] =
+                    ["plan", "cuda"].map(|what| run(&[what, operator, element, "--exclusive", "--arch", "sm_90"]).ok());
                 assert_eq!(plan.is_some(), source.is_some());
                 if let (Some(plan), Some(source)) = (plan, source) {
                     assert!(
@@ -159,9 +141,93 @@ mod tests {
     }
 
     #[test]
+    fn plans_are_those_of_the_length_and_the_architecture() {
+        let plan = |len, arch| output(&["plan", "sum", "f32", "--len", len, "--arch", arch]);
+        assert!(plan("100", "sm_90").contains("launch    scan_block, 1 blocks of"), "{}", plan("100", "sm_90"));
+        assert!(plan("1000000", "sm_90").contains("launch    scan_look_back"), "{}", plan("1000000", "sm_90"));
+        assert!(plan("1000000000", "sm_90").contains("launch    scan_look_ahead, 132 blocks"));
+        assert!(plan("1000000000", "sm_80").contains("launch    scan_look_back"));
+        let source = |len| output(&["cuda", "sum", "f32", "--len", len, "--arch", "sm_90"]);
+        assert!(source("1000000000").contains("_scan_look_ahead(") && !source("100").contains("_scan_look_ahead("));
+        let all = output(&["plan", "sum", "f32", "--arch", "sm_90"]);
+        assert!(all.contains("elements on") && !all.contains("launch"), "{all}");
+        assert!(run(&["plan", "sum", "f32", "--arch", "hopper"]).unwrap_err().to_string().contains("no architecture"));
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_said() {
+        let error = run(&["bundle", "/no/such/file"]).unwrap_err().to_string();
+        assert!(error.contains("/no/such/file"), "{error}");
+        let program = std::env::current_exe().unwrap();
+        let error = run(&["bundle", program.to_str().unwrap()]).unwrap_err().to_string();
+        assert!(error.starts_with("the precompiled kernels cannot be used: they are something else"), "{error}");
+    }
+
+    #[test]
     fn what_does_not_go_together_is_said() {
-        let arguments = Arguments::try_parse_from(["doctor", "plan", "all", "f32"]).unwrap();
-        let error = run(arguments.command.unwrap(), &mut Vec::new()).unwrap_err();
+        let error = run(&["plan", "all", "f32"]).unwrap_err();
         assert_eq!(error.to_string(), "there is no `all` of f32: it is an operator on bool");
+    }
+
+    /// The tests that follow run it in a process of its own, whose variables are its own.
+    const ARGUMENTS: &str = "DOCTOR_TEST_ARGUMENTS";
+
+    #[test]
+    fn child() {
+        let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+        println!("\nbegin\n{}end", output(&arguments.split_whitespace().collect::<Vec<_>>()));
+        println!("NVRTC is loaded: {}", scan_runtime::nvrtc::is_loaded());
+    }
+
+    fn process(arguments: &str, variables: &[(&str, &str)]) -> String {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "tests::child", "--nocapture", "--test-threads", "1"]);
+        command.env(ARGUMENTS, arguments).envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+        text[text.find("begin\n").unwrap() + 6..].to_owned()
+    }
+
+    #[test]
+    fn what_is_missing_is_told_with_the_command_that_mends_it() {
+        let report = process("", &[("SCAN_NVRTC", "off"), ("SCAN_CACHE", "off")]);
+        assert!(report.contains("NVRTC            none\n"), "{report}");
+        assert!(report.contains("SCAN_NVRTC says `off`; to mend it:\n                   unset SCAN_NVRTC"), "{report}");
+        assert!(report.contains("kernels on disk  none: SCAN_CACHE says so"), "{report}");
+        assert!(report.contains("NVRTC is loaded: false"), "{report}");
+
+        // What is named and is no library; every place says what is there.
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("libnvrtc.so.13");
+        std::fs::write(&library, b"no library").unwrap();
+        let (library, folder) = (library.to_str().unwrap(), folder.path().to_str().unwrap());
+        for named in [library, folder] {
+            let report = process("", &[("SCAN_NVRTC", named)]);
+            assert!(report.contains(&format!("looked into    {named}: libnvrtc.so.13")), "{report}");
+            assert!(report.contains(&format!("NVRTC at {library} cannot be used: ")), "{report}");
+            assert!(report.contains("python3 -m pip install 'nvidia-cuda-nvrtc"), "{report}");
+        }
+        let report = process("", &[("SCAN_NVRTC", "/no/such/folder")]);
+        assert!(report.contains("looked into    /no/such/folder: not there"), "{report}");
+    }
+
+    #[test]
+    fn the_cache_is_shown_and_cleared_without_loading_anything() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().to_str().unwrap();
+        let entry = folder.path().join("0000.cubin");
+        let (cache, clear) = (&[("SCAN_CACHE", place)], format!("from {place}"));
+        for command in ["cache --clear", "--clear-cache cache"] {
+            std::fs::write(&entry, vec![0; 3 << 20]).unwrap();
+            let shown = process("cache", cache);
+            assert!(shown.contains(&format!("1 entries, 3.0 MiB of 256 at the most, in {place}")), "{shown}");
+            let cleared = process(command, cache);
+            assert!(cleared.contains("removed 1 entries, 3.0 MiB") && cleared.contains(&clear), "{cleared}");
+            assert!(!entry.exists());
+            assert!(cleared.contains("NVRTC is loaded: false"), "{cleared}");
+        }
+        let plan = process("plan max i32", cache);
+        assert!(plan.starts_with("inclusive scan") && plan.contains("NVRTC is loaded: false"), "{plan}");
     }
 }

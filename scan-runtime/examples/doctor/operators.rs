@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use scan_runtime::{Error, Plans, ScanOp, Scanner, ops};
+use scan_runtime::{Architecture, DeviceLimits, Error, ScanOp, Scanner, ops};
 
 /// The names of the ready operators.
 pub(crate) const OPERATORS: [&str; 9] = ["sum", "product", "max", "min", "bit_and", "bit_or", "bit_xor", "all", "any"];
@@ -39,9 +39,28 @@ impl FromStr for Element {
     }
 }
 
+/// A scan by a ready operator.
+#[derive(clap::Args)]
+pub(crate) struct What {
+    /// The operator
+    operator: OperatorName,
+    /// The type of the elements; `all` and `any` are of `bool`
+    #[arg(default_value = "f32")]
+    element: Element,
+    /// Exclusive, not inclusive
+    #[arg(long)]
+    exclusive: bool,
+    /// For inputs of so many elements; the plan then tells the launches
+    #[arg(long)]
+    len: Option<usize>,
+    /// For the devices of this architecture, such as sm_90, in place of the one that is here
+    #[arg(long)]
+    arch: Option<Architecture>,
+}
+
 /// How a scan would run.
 pub(crate) struct Shown {
-    pub(crate) plan: Plans,
+    pub(crate) plan: String,
     pub(crate) source: String,
 }
 
@@ -65,13 +84,17 @@ impl fmt::Display for NotShown {
 
 impl std::error::Error for NotShown {}
 
-/// What would run on the machine's device, or on the baseline's where there is none.
-pub(crate) fn show(operator: OperatorName, element: Element, exclusive: bool) -> Result<Shown, NotShown> {
-    let scanner = Scanner::new().map_err(NotShown::Scan)?;
+/// What would run: on the architecture that is named, on the machine's device, or on the baseline's where there is none.
+pub(crate) fn show(what: &What) -> Result<Shown, NotShown> {
+    let &What { operator, element, .. } = what;
+    let scanner = match what.arch {
+        Some(architecture) => Scanner::cpu_for(DeviceLimits::of(architecture)),
+        None => Scanner::new().map_err(NotShown::Scan)?,
+    };
     macro_rules! of_types {
         ($on:literal: $make:ident of $($ty:ident)*) => {
             match element.0 {
-                $(stringify!($ty) => of(&scanner, ops::$make::<$ty>(), exclusive),)*
+                $(stringify!($ty) => of(&scanner, ops::$make::<$ty>(), what),)*
                 element => Err(NotShown::NoSuch { operator: operator.0, element, on: $on }),
             }
         };
@@ -94,16 +117,27 @@ pub(crate) fn show(operator: OperatorName, element: Element, exclusive: bool) ->
         ("bit_and", _) => bits!(bit_and),
         ("bit_or", _) => bits!(bit_or),
         ("bit_xor", _) => bits!(bit_xor),
-        ("all", "bool") => of(&scanner, ops::all(), exclusive),
-        ("any", "bool") => of(&scanner, ops::any(), exclusive),
+        ("all", "bool") => of(&scanner, ops::all(), what),
+        ("any", "bool") => of(&scanner, ops::any(), what),
         (operator, element) => Err(NotShown::NoSuch { operator, element, on: "bool" }),
     }
 }
 
-fn of<Op: ScanOp>(scanner: &Scanner, op: Op, exclusive: bool) -> Result<Shown, NotShown> {
+fn of<Op: ScanOp>(scanner: &Scanner, op: Op, what: &What) -> Result<Shown, NotShown> {
     let scan = scanner.scan(op);
-    let scan = if exclusive { scan.exclusive() } else { scan };
-    let plan = scan.plan().map_err(NotShown::Scan)?;
-    let source = scan.cuda_source().map_err(NotShown::Scan)?.text;
-    Ok(Shown { plan, source })
+    let scan = if what.exclusive { scan.exclusive() } else { scan };
+    let plans = scan.plan().map_err(NotShown::Scan)?;
+    let (plan, source) = match what.len {
+        None => (plans.to_string(), scan.cuda_source()),
+        Some(len) => {
+            let plan = plans.for_len(len as u64);
+            let schedule = plan.schedule(len as u64).map_err(|error| NotShown::Scan(error.into()))?;
+            let launches = schedule.launches.iter().map(|launch| {
+                format!("\n  launch    {}, {} blocks of {} threads", launch.kernel, launch.blocks, launch.threads)
+            });
+            let launches: String = launches.collect();
+            (format!("{plan}{launches}"), scan.cuda_source_for(len))
+        }
+    };
+    Ok(Shown { plan, source: source.map_err(NotShown::Scan)?.text })
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use scan_runtime::{ScanOp, Scanner, ops, scan_element, scan_op};
+use scan_runtime::{Error, ScanOp, Scanner, ops, scan_element, scan_op};
 
 /// An affine map: an operator that is not commutative, on an element that is not a number.
 #[scan_element]
@@ -46,21 +46,48 @@ fn check(scanner: &Scanner) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares an inclusive scan with a loop.
+/// Compares scans and a reduction with loops.
 fn same<T, Op>(scanner: &Scanner, op: Op, input: &[T]) -> Result<(), String>
 where
     T: PartialEq + Copy,
     Op: ScanOp<Input = T, State = T, Output = T> + Clone,
 {
     let name = op.source().name;
-    let output = scanner.scan(op.clone()).run(input).map_err(|error| error.to_string())?;
-    let mut sum = None;
-    for (index, (&x, &y)) in input.iter().zip(&output).enumerate() {
-        let next = sum.map_or(x, |sum| op.combine(sum, x));
-        if y != next {
-            return Err(format!("{name} of {} elements is wrong from element {index} on", input.len()));
+    let is = |what: &str, output: Result<Vec<T>, Error>, expected: Vec<T>| {
+        let output = output.map_err(|error| error.to_string())?;
+        match output.iter().zip(&expected).position(|(found, expected)| found != expected) {
+            Some(first) => {
+                Err(format!("{what} by {name} of {} elements is wrong from element {first} on", input.len()))
+            }
+            None if output.len() != expected.len() => Err(format!("{what} by {name}: {} results", output.len())),
+            None => Ok(()),
         }
-        sum = Some(next);
+    };
+    let scan = scanner.scan(op.clone());
+    let inclusive = |start: Option<T>, input: &[T]| {
+        let next = |sum: &mut Option<T>, &x: &T| {
+            *sum = Some(sum.map_or(x, |sum| op.combine(sum, x)));
+            *sum
+        };
+        input.iter().scan(start, next).collect::<Vec<T>>()
+    };
+    is("an inclusive scan", scan.clone().run(input), inclusive(None, input))?;
+
+    let Some(&first) = input.first() else { return Ok(()) };
+    let mut shifted = vec![first];
+    shifted.extend(inclusive(Some(first), input));
+    let total = shifted.pop();
+    is("an exclusive scan", scan.clone().exclusive().init(first).run(input), shifted)?;
+    let reduced = scanner.reduce(op.clone()).init(first).run(input).map(|sum| vec![sum]);
+    is("a reduction", reduced, Vec::from_iter(total))?;
+
+    // Segments of all lengths up to some tiles.
+    let flags: Vec<bool> = (0..input.len()).map(|index| index.is_power_of_two() || index % 5_003 == 0).collect();
+    let heads = flags.iter().enumerate().filter(|(_, flag)| **flag).map(|(index, _)| index).chain([input.len()]);
+    let (mut segmented, mut from) = (Vec::with_capacity(input.len()), 0);
+    for to in heads {
+        segmented.extend(inclusive(None, &input[from..to]));
+        from = to;
     }
-    if output.len() == input.len() { Ok(()) } else { Err(format!("{name}: {} results", output.len())) }
+    is("a segmented scan", scan.by_flags(&flags).run(input), segmented)
 }

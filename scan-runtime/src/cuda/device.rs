@@ -2,38 +2,46 @@
 
 use std::{
     collections::HashMap,
+    ffi::c_int,
     sync::{Arc, Mutex},
 };
 
-use cudarc::driver::{CudaContext, CudaStream, result, sys};
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
 use scan_codegen::{Architecture, DeviceLimits, Tuned};
 
 use super::{
     driver_error,
-    modules::{KernelsKey, Ranges, Slot},
+    modules::{KernelsKey, Ranges, Slot, Stores},
+    out_of_memory_or,
+    panics::Panics,
+    staging::{Lanes, Staging},
     workspace::Workspaces,
 };
-use crate::{DiskCache, Error};
+use crate::Error;
 
 /// A device with its context, and the kernels that have been loaded into it.
 #[derive(Debug)]
 pub(crate) struct CudaDevice {
     pub(crate) context: Arc<CudaContext>,
-    /// Where scans of host memory run.
-    pub(crate) stream: Arc<CudaStream>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
-    /// Where compiled kernels are kept beyond the process.
-    pub(super) cache: Option<DiskCache>,
+    /// Where its kernels may be.
+    pub(crate) stores: Stores,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
     /// The shapes that searches have found, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
+    /// Who has panicked.
+    pub(super) panics: Arc<Panics>,
+    /// How host memory comes to the device and back.
+    pub(super) staging: Staging,
     pub(super) workspaces: Arc<Workspaces>,
+    // Below the workspaces, which are on the streams of the lanes.
+    pub(super) lanes: Lanes,
 }
 
 impl CudaDevice {
     /// Opens the device with this number.
-    pub(crate) fn open(index: usize, cache: Option<DiskCache>) -> Result<Self, Error> {
+    pub(crate) fn open(index: usize, stores: Stores, staging: Staging) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
             return Err(Error::NoDevice { reason: "the driver sees none".to_owned() });
@@ -43,10 +51,40 @@ impl CudaDevice {
         }
         let context = CudaContext::new(index).map_err(driver_error("creating the context"))?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
-        let limits = limits(&context)?;
-        let stream = context.default_stream();
-        let (kernels, tuned, workspaces) = Default::default();
-        Ok(CudaDevice { context, stream, name, limits, cache, kernels, tuned, workspaces })
+        let limits = limits(context.cu_device())?;
+        let panics = Panics::new(&context);
+        let (kernels, tuned, workspaces, lanes) = Default::default();
+        let device = CudaDevice { context, name, limits, stores, kernels, tuned, panics, staging, workspaces, lanes };
+        device.check_alive()?;
+        Ok(device)
+    }
+
+    /// Device memory for so many elements, uninitialised.
+    ///
+    /// # Safety
+    ///
+    /// As for [`CudaStream::alloc`].
+    pub(crate) unsafe fn slice<T: DeviceRepr>(
+        &self,
+        stream: &Arc<CudaStream>,
+        len: usize,
+    ) -> Result<CudaSlice<T>, Error> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok());
+        let requested = bytes.map_or(u64::MAX, |bytes| bytes as u64);
+        let allocate = || match bytes {
+            // SAFETY: the caller vouches for it.
+            Some(_) => unsafe { stream.alloc::<T>(len) },
+            // cudarc multiplies unchecked.
+            None => Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
+        };
+        let allocated = match allocate() {
+            Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)) => {
+                self.free_idle_memory();
+                allocate()
+            }
+            allocated => allocated,
+        };
+        allocated.map_err(|error| self.named(out_of_memory_or(stream, requested, error)))
     }
 
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.
@@ -55,14 +93,17 @@ impl CudaDevice {
     }
 }
 
+fn find_driver() -> Result<(), Error> {
+    // SAFETY: loading the driver's library runs its initialisers, which do nothing but set it up.
+    if unsafe { sys::is_culib_present() } {
+        return Ok(());
+    }
+    Err(Error::NoDriver { library: libloading::library_filename("cuda").to_string_lossy().into_owned() + ".1" })
+}
+
 /// How many devices the driver sees.
 fn device_count() -> Result<usize, Error> {
-    // SAFETY: loading the driver's library runs its initialisers, which do nothing but set it up.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(Error::NoDriver {
-            library: libloading::library_filename("cuda").to_string_lossy().into_owned() + ".1",
-        });
-    }
+    find_driver()?;
     let no_device = |error| match driver_error("initialising")(error) {
         Error::Driver { message, .. } => Error::NoDevice { reason: message },
         other => other,
@@ -72,10 +113,61 @@ fn device_count() -> Result<usize, Error> {
     Ok(usize::try_from(count).unwrap_or(0))
 }
 
-fn limits(context: &CudaContext) -> Result<DeviceLimits, Error> {
+/// A CUDA device of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// Its number.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// What plans are made for.
+    pub limits: DeviceLimits,
+    /// Bytes of its memory.
+    pub memory: u64,
+}
+
+/// The CUDA devices of this machine. Nothing is loaded but the driver, and no context is made.
+///
+/// # Errors
+///
+/// [`Error::NoDriver`], [`Error::NoDevice`], or [`Error::Driver`].
+pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
+    (0..device_count()?)
+        .map(|index| {
+            let device = c_int::try_from(index)
+                .map_err(|_| result::DriverError(sys::CUresult::CUDA_ERROR_INVALID_DEVICE))
+                .and_then(result::device::get)
+                .map_err(driver_error("opening the device"))?;
+            let name = result::device::get_name(device).map_err(driver_error("reading the device's name"))?;
+            // SAFETY: the device was just given by the driver.
+            let memory = unsafe { result::device::total_mem(device) };
+            let memory = memory.map_err(driver_error("reading the device's memory"))? as u64;
+            Ok(DeviceInfo { index, name, limits: limits(device)?, memory })
+        })
+        .collect()
+}
+
+/// The newest CUDA that the driver knows, as (major, minor).
+///
+/// # Errors
+///
+/// [`Error::NoDriver`] or [`Error::Driver`].
+pub fn driver_version() -> Result<(u32, u32), Error> {
+    find_driver()?;
+    let mut version: c_int = 0;
+    // SAFETY: the driver's library is there, and the pointer is good for a write.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(driver_error("asking for its version"))?;
+    let version = u32::try_from(version).unwrap_or(0);
+    Ok((version / 1000, version % 1000 / 10))
+}
+
+fn limits(device: sys::CUdevice) -> Result<DeviceLimits, Error> {
     use sys::CUdevice_attribute_enum as Attribute;
     let read = |attribute| {
-        let value = context.attribute(attribute).map_err(driver_error("reading the device's limits"))?;
+        // SAFETY: the device was given by the driver.
+        let value = unsafe { result::device::get_attribute(device, attribute) };
+        let value = value.map_err(driver_error("reading the device's limits"))?;
         Ok::<_, Error>(u32::try_from(value).unwrap_or(0))
     };
     let architecture = Architecture {

@@ -1,12 +1,16 @@
 //! Launches: a plan's schedule with its arguments filled in.
 
-use std::{ffi::c_void, sync::Arc};
+use std::{any::type_name, ffi::c_void, ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::Argument;
 
-use super::{driver_error, lock, modules::Kernels, workspace::OwnWorkspace};
-use crate::{Error, ScanOp, element::bytes_of, parameters::TableAt};
+use super::{
+    driver_error, lock,
+    modules::Kernels,
+    workspace::{OwnWorkspace, Workspace},
+};
+use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,24 +31,27 @@ pub(crate) struct InOut {
     pub(crate) len: u64,
 }
 
-impl Kernels {
-    /// Enqueues the work on `len` elements. Neither copies nor synchronises.
-    ///
-    /// # Safety
-    ///
-    /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
-    /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
-    /// elements, and does not overlap the output.
-    pub(crate) unsafe fn enqueue<Op: ScanOp>(
-        &self,
-        stream: &Arc<CudaStream>,
+/// The most arguments of a kernel: room for them is on the stack.
+const MOST_ARGUMENTS: usize = 16;
+
+/// What the launches of a scan or a reduction are given whatever they work on.
+#[derive(Debug)]
+pub(crate) struct Constants {
+    /// The operator's type.
+    name: &'static str,
+    /// The operator's bytes, in which tables point at their items in device memory.
+    operator: Vec<u8>,
+    initial_value: Vec<u8>,
+    /// Holds the tables.
+    _parameters: Parameters,
+}
+
+impl Constants {
+    pub(crate) fn new<Op: ScanOp>(
+        stream: &CudaStream,
         op: &Op,
         initial_value: Option<&Op::State>,
-        side: SideBuffers,
-        InOut { input, output, len }: InOut,
-    ) -> Result<(), Error> {
-        let schedule = self.plan.schedule(len)?;
+    ) -> Result<Self, Error> {
         let parameters = op.parameters();
         let mut operator = parameters.bytes().to_vec();
         for TableAt { offset, table } in parameters.tables() {
@@ -53,19 +60,60 @@ impl Kernels {
         }
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
+        Ok(Constants { name: type_name::<Op>(), operator, initial_value, _parameters: parameters })
+    }
+}
 
-        let kept = self.workspaces.of(stream, self.number)?;
-        // Held until all is enqueued: other threads' launches on this stream come before or after these, not between them, and do
-        // not take the workspace away. Who works on other streams does not wait here.
-        let mut kept = kept.as_deref().map(lock);
-        let mut own = OwnWorkspace::new(stream);
-        let workspace = kept.as_deref_mut().unwrap_or(&mut own.workspace).room_for(stream, &schedule.workspace)?;
+impl Kernels {
+    /// Enqueues the work on `len` elements, with the workspace that is kept for the stream. Neither copies nor synchronises.
+    ///
+    /// # Safety
+    ///
+    /// As for [`launch`](Kernels::launch).
+    pub(crate) unsafe fn enqueue(
+        &self,
+        stream: &Arc<CudaStream>,
+        constants: &Constants,
+        side: SideBuffers,
+        work: InOut,
+    ) -> Result<(), Error> {
+        match self.workspaces.of(stream, self.number)? {
+            // SAFETY: the caller vouches for the buffers.
+            Some(kept) => unsafe { self.launch(stream, &mut lock(&kept), constants, side, work) },
+            None => {
+                let mut own = OwnWorkspace::new(stream);
+                // SAFETY: as above.
+                unsafe { self.launch(stream, &mut own.workspace, constants, side, work) }
+            }
+        }
+    }
 
+    /// Enqueues the work on `len` elements with this workspace, which is on the stream. Whoever shares it waits with work of
+    /// his own until this is enqueued. Allocates nothing if the workspace has room, and nothing on the host if the last work in it
+    /// was as long.
+    ///
+    /// # Safety
+    ///
+    /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
+    /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
+    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
+    /// elements, and does not overlap the output. The constants are those of the operator that the kernels are made of, and of this
+    /// context.
+    pub(super) unsafe fn launch(
+        &self,
+        stream: &CudaStream,
+        workspace: &mut Workspace,
+        constants: &Constants,
+        side: SideBuffers,
+        InOut { input, output, len }: InOut,
+    ) -> Result<(), Error> {
+        let telling = launching(constants.name, len);
+        let (schedule, workspace) = workspace.schedule(stream, &self.plan, len)?;
         for launch in &schedule.launches {
-            let mut scalars: Vec<u64> = launch
-                .arguments
-                .iter()
-                .map(|argument| match *argument {
+            let mut scalars = [0_u64; MOST_ARGUMENTS];
+            let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
+            for ((argument, scalar), pointer) in launch.arguments.iter().zip(&mut scalars).zip(&mut pointers) {
+                *scalar = match *argument {
                     Argument::Input => input,
                     Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer + offset,
@@ -75,23 +123,21 @@ impl Kernels {
                     Argument::OffsetCount => side.offset_count,
                     Argument::Total => side.total,
                     _ => 0,
-                })
-                .collect();
-            let mut pointers: Vec<*mut c_void> = launch
-                .arguments
-                .iter()
-                .zip(&mut scalars)
-                .map(|(argument, scalar)| match argument {
-                    Argument::Operator => operator.as_ptr().cast_mut().cast(),
-                    Argument::InitialValue => initial_value.as_ptr().cast_mut().cast(),
-                    _ => std::ptr::from_mut(scalar).cast(),
-                })
-                .collect();
-            let function = self.function(launch.kernel).ok_or_else(|| Error::Driver {
-                call: "finding a kernel",
-                code: "not in the module".to_owned(),
-                message: format!("the plan launches `{}`, which it does not list", launch.kernel),
-            })?;
+                };
+                *pointer = match argument {
+                    Argument::Operator => constants.operator.as_ptr().cast_mut().cast(),
+                    Argument::InitialValue => constants.initial_value.as_ptr().cast_mut().cast(),
+                    _ => ptr::from_mut(scalar).cast(),
+                };
+            }
+            let function = self.function(launch.kernel);
+            let (Some(pointers), Some(function)) = (pointers.get_mut(..launch.arguments.len()), function) else {
+                return Err(Error::Driver {
+                    call: "finding a kernel",
+                    code: "not in the module".to_owned(),
+                    message: format!("the plan launches `{}`, which it does not list", launch.kernel),
+                });
+            };
             let launch_kernel =
                 if launch.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
             // SAFETY: the arguments are those that the plan lists for this kernel, and the driver copies them during the
@@ -103,11 +149,12 @@ impl Kernels {
                     (launch.threads, 1, 1),
                     launch.dynamic_shared_bytes,
                     stream.cu_stream(),
-                    &mut pointers,
+                    pointers,
                 )
             }
             .map_err(driver_error("launching a kernel"))?;
         }
+        telling.record("kernels", schedule.launches.len());
         Ok(())
     }
 }

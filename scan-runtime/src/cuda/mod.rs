@@ -4,19 +4,26 @@ mod device;
 mod launch;
 mod memory;
 mod modules;
+mod panics;
+mod prepared;
+mod staging;
 mod tables;
 mod workspace;
 
 pub(crate) use device::CudaDevice;
-pub(crate) use launch::{InOut, SideBuffers};
-pub(crate) use memory::{DeviceMemory, out_of_memory_or};
+pub use device::{DeviceInfo, devices, driver_version};
+pub(crate) use launch::{Constants, InOut, SideBuffers};
+use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
-pub(crate) use modules::{Kernels, Task, cache_stats};
+pub(crate) use modules::{Kernels, Stores, Task, cache_stats, machine_code, sources};
+pub(crate) use prepared::Prepared;
+pub use staging::Staging;
+pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cudarc::driver::result::DriverError;
+use cudarc::driver::{result::DriverError, sys::CUresult};
 
 use crate::Error;
 
@@ -27,11 +34,37 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Tells what failed and what the driver says about it.
 pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| Error::Driver {
-        call,
-        code: error.error_name().map_or_else(|_| format!("{:?}", error.0), |name| name.to_string_lossy().into_owned()),
-        message: error
-            .error_string()
-            .map_or_else(|_| "no description".to_owned(), |text| text.to_string_lossy().into_owned()),
+    move |error| {
+        let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
+        let text = error.error_string().map(|text| text.to_string_lossy().into_owned());
+        let code = name.unwrap_or_else(|_| format!("{:?}", error.0));
+        let message = text.unwrap_or_else(|_| "no description".to_owned());
+        match is_lost(error.0) {
+            true => Error::ContextLost { call, code, message },
+            false => Error::Driver { call, code, message },
+        }
     }
+}
+
+/// Whether a context with this error gives nothing but errors from now on.
+fn is_lost(error: CUresult) -> bool {
+    use CUresult::*;
+    matches!(
+        error,
+        CUDA_ERROR_ILLEGAL_ADDRESS
+            | CUDA_ERROR_LAUNCH_TIMEOUT
+            | CUDA_ERROR_CONTEXT_IS_DESTROYED
+            | CUDA_ERROR_ASSERT
+            | CUDA_ERROR_HARDWARE_STACK_ERROR
+            | CUDA_ERROR_ILLEGAL_INSTRUCTION
+            | CUDA_ERROR_MISALIGNED_ADDRESS
+            | CUDA_ERROR_INVALID_ADDRESS_SPACE
+            | CUDA_ERROR_INVALID_PC
+            | CUDA_ERROR_LAUNCH_FAILED
+            | CUDA_ERROR_ECC_UNCORRECTABLE
+            | CUDA_ERROR_NVLINK_UNCORRECTABLE
+            | CUDA_ERROR_CONTAINED
+            | CUDA_ERROR_EXTERNAL_DEVICE
+            | CUDA_ERROR_TENSOR_MEMORY_LEAK
+    )
 }

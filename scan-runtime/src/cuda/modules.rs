@@ -19,12 +19,13 @@ use cudarc::{
 #[cfg(feature = "tuner")]
 use scan_codegen::Tuned;
 use scan_codegen::{
-    Architecture, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan, ScanSpec,
-    Schedule,
+    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
+    ScanSpec, Schedule,
 };
+use tracing::field::Empty;
 
-use super::{CudaDevice, driver_error, lock, workspace::Workspaces};
-use crate::{DiskCache, Error, ScanOp, nvrtc, tune};
+use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
+use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,8 +33,10 @@ use crate::{DiskCache, Error, ScanOp, nvrtc, tune};
 pub struct CacheStats {
     /// Requests for kernels that were there already, compiled for the same architecture.
     pub hits: u64,
-    /// Requests for kernels that were not in this process yet: read from disk, or compiled.
+    /// Requests for kernels that were not in this process yet: precompiled, read from disk, or compiled.
     pub misses: u64,
+    /// Those that were [precompiled](crate::aot).
+    pub precompiled: u64,
     /// Wall time spent in the compiler, summed over all compilations.
     pub compile_time: Duration,
     /// Every module that was compiled, in the order in which the compilations ended.
@@ -89,13 +92,32 @@ pub(crate) fn cache_stats() -> CacheStats {
     lock(&CUBINS).stats.clone()
 }
 
+/// Where machine code is looked for before the compiler is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Stores {
+    /// What was compiled ahead of time.
+    pub(crate) precompiled: Vec<Precompiled>,
+    /// Where compiled kernels are kept beyond the process.
+    pub(crate) disk: Option<DiskCache>,
+    /// Whether there is no NVRTC for what is not precompiled.
+    pub(crate) no_compiler: bool,
+}
+
 fn cubin(
     source: &KernelSource,
     operator: &str,
     plan: &AnyPlan,
     architecture: Architecture,
-    cache: Option<&DiskCache>,
+    stores: &Stores,
 ) -> Result<Arc<Vec<u8>>, Error> {
+    let telling = timed(tracing::debug_span!(
+        "cubin",
+        operator,
+        %architecture,
+        from = Empty,
+        bytes = Empty,
+        microseconds = Empty
+    ));
     let key = nvrtc::key(source, architecture);
     let slot = lock(&CUBINS).slots.entry(key).or_default().clone();
 
@@ -103,22 +125,38 @@ fn cubin(
     let mut slot = lock(&slot);
     if let Some(cubin) = &*slot {
         lock(&CUBINS).stats.hits += 1;
+        telling.record("from", "process").record("bytes", cubin.len());
         return Ok(cubin.clone());
     }
-    let made = nvrtc::cached(source, operator, architecture, cache)?;
-    let cubin = Arc::new(made.cubin);
-    let stats = &mut lock(&CUBINS).stats;
-    stats.misses += 1;
-    stats.disk += made.disk;
-    if let Some(compile_time) = made.compile_time {
-        stats.compile_time += compile_time;
-        stats.modules.push(CompiledModule {
-            name: format!("{operator}: {plan}"),
-            architecture,
-            compile_time,
-            cubin_bytes: cubin.len(),
-        });
-    }
+    let precompiled = stores.precompiled.iter().find_map(|kernels| kernels.cubin(source, architecture));
+    let (cubin, from) = if let Some(cubin) = precompiled {
+        let stats = &mut lock(&CUBINS).stats;
+        (stats.misses, stats.precompiled) = (stats.misses + 1, stats.precompiled + 1);
+        (cubin.to_vec(), "precompiled")
+    } else {
+        let made = nvrtc::cached(source, operator, architecture, stores.disk.as_ref());
+        let made = made.map_err(|error| match error {
+            Error::NoNvrtc { .. } if !stores.precompiled.is_empty() => {
+                Error::NotPrecompiled { name: format!("{operator}: {plan}"), architecture: architecture.to_string() }
+            }
+            other => other,
+        })?;
+        let stats = &mut lock(&CUBINS).stats;
+        stats.misses += 1;
+        stats.disk += made.disk;
+        if let Some(compile_time) = made.compile_time {
+            stats.compile_time += compile_time;
+            stats.modules.push(CompiledModule {
+                name: format!("{operator}: {plan}"),
+                architecture,
+                compile_time,
+                cubin_bytes: made.cubin.len(),
+            });
+        }
+        (made.cubin, if made.compile_time.is_some() { "compiler" } else { "disk" })
+    };
+    telling.record("from", from).record("bytes", cubin.len());
+    let cubin = Arc::new(cubin);
     *slot = Some(cubin.clone());
     Ok(cubin)
 }
@@ -167,8 +205,8 @@ pub(crate) enum AnyPlan {
 impl AnyPlan {
     fn render(&self, operator: &OpSource) -> Result<KernelSource, Error> {
         Ok(match self {
-            AnyPlan::Scan(plan) => scan_codegen::render(operator, plan)?,
-            AnyPlan::Reduction(plan) => scan_codegen::render_reduction(operator, plan)?,
+            AnyPlan::Scan(plan) => generate::render(operator, plan)?,
+            AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
         })
     }
 
@@ -221,23 +259,63 @@ struct Range {
 }
 
 impl Ranges {
-    fn new(operator: &OpSource, task: &Task, device: &CudaDevice) -> Result<Self, Error> {
+    fn new(
+        operator: &OpSource,
+        task: &Task,
+        limits: &DeviceLimits,
+        plan_scan: impl FnOnce(&ScanSpec, &Overrides) -> Result<Plans, PlanError>,
+    ) -> Result<Self, Error> {
         Ok(match task {
             Task::Scan(spec, overrides) => {
-                let plans = device.plans(operator, spec, overrides)?;
+                let plans = plan_scan(spec, overrides)?;
                 Ranges { shortest: plans.shortest().into(), longer: plans.longer().iter().map(Range::from).collect() }
             }
             Task::Reduce(reduction, initial_value) => {
-                let plan = scan_codegen::plan_reduction(operator, *initial_value, &device.limits, *reduction)?;
+                let plan = generate::plan_reduction(operator, *initial_value, limits, *reduction)?;
                 let shortest = Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Slot::default() };
                 Ranges { shortest, longer: Vec::new() }
             }
         })
     }
 
+    /// Those for a device that is not here.
+    fn for_limits(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
+        Self::new(operator, task, limits, |spec, overrides| generate::plan(operator, spec, limits, overrides))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Range> {
+        std::iter::once(&self.shortest).chain(&self.longer)
+    }
+
     fn for_len(&self, len: u64) -> &Range {
         self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
     }
+}
+
+/// The sources of all kernels that a task may need on a device, whatever the length, with the words for them.
+pub(crate) fn sources(
+    operator: &OpSource,
+    task: &Task,
+    limits: &DeviceLimits,
+) -> Result<Vec<(String, KernelSource)>, Error> {
+    let ranges = Ranges::for_limits(operator, task, limits)?;
+    let source = |range: &Range| Ok((format!("{}: {}", operator.name, range.plan), range.plan.render(operator)?));
+    ranges.iter().map(source).collect()
+}
+
+/// The machine code of all kernels that a task may need on a device, come by as the device would.
+pub(crate) fn machine_code(
+    operator: &OpSource,
+    task: &Task,
+    limits: &DeviceLimits,
+    stores: &Stores,
+) -> Result<Vec<Arc<Vec<u8>>>, Error> {
+    let ranges = Ranges::for_limits(operator, task, limits)?;
+    let code = |range: &Range| {
+        let source = range.plan.render(operator)?;
+        cubin(&source, &operator.name, &range.plan, limits.architecture, stores)
+    };
+    ranges.iter().map(code).collect()
 }
 
 impl From<&Plan> for Range {
@@ -250,7 +328,10 @@ impl From<&Plan> for Range {
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
-    functions: HashMap<&'static str, CudaFunction>,
+    /// By their roles: so few that looking through them is the quickest.
+    functions: Vec<(&'static str, CudaFunction)>,
+    /// Where they leave marks.
+    _panics: Arc<Panics>,
     /// Their number in this process, by which their workspaces are found among
     pub(super) number: u64,
     /// those of the device.
@@ -261,13 +342,27 @@ static KERNELS_LOADED: AtomicU64 = AtomicU64::new(0);
 
 impl Kernels {
     pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
-        self.functions.get(role)
+        self.functions.iter().find(|(name, _)| *name == role).map(|(_, function)| function)
     }
 
-    fn load(device: &CudaDevice, plan: AnyPlan, source: &KernelSource, cubin: &[u8]) -> Result<Self, Error> {
-        let context = &device.context;
+    /// Has the driver load the kernels' code, which it may otherwise do at the first launch, where a capture forbids it.
+    pub(super) fn load_code(&self) -> Result<(), Error> {
+        self.functions.iter().try_for_each(|(_, function)| {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+            function.get_attribute(attribute).map(drop).map_err(driver_error("loading a kernel"))
+        })
+    }
+
+    fn load(
+        device: &CudaDevice,
+        plan: AnyPlan,
+        operator: &str,
+        source: &KernelSource,
+        cubin: &[u8],
+    ) -> Result<Self, Error> {
         let module: Arc<CudaModule> =
-            context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+            device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+        device.panics.listen(&module, operator)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
             // Beyond what every device grants, the driver wants to be told.
@@ -280,22 +375,55 @@ impl Kernels {
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
         let number = KERNELS_LOADED.fetch_add(1, Ordering::Relaxed);
-        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone() })
+        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone(), _panics: device.panics.clone() })
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        self.workspaces.forget(self.number);
     }
 }
 
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        let slot = lock(&self.kernels).entry(KernelsKey::new(op, &task)).or_default().clone();
-        let ranges = {
-            let mut slot = lock(&slot);
-            match &*slot {
-                Some(ranges) => ranges.clone(),
-                None => slot.insert(Arc::new(Ranges::new(&op.source(), &task, self)?)).clone(),
-            }
-        };
-        let Range { plan, kernels: slot, .. } = ranges.for_len(len);
+        self.ranges_of(op, &task)
+            .and_then(|ranges| self.kernels_of(op, ranges.for_len(len)))
+            .map_err(|error| self.named(error))
+    }
+
+    /// The kernels for a task with `op` on up to `max_len` elements, with the fewest elements and the most that each are for.
+    pub(super) fn kernels_up_to<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        max_len: u64,
+    ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
+        let ranges = self.ranges_of(op, task)?;
+        let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
+        ranges
+            .iter()
+            .zip(ends)
+            .take_while(|(range, _)| range.from <= max_len)
+            .map(|(range, end)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?)))
+            .collect()
+    }
+
+    fn ranges_of<Op: ScanOp>(&self, op: &Op, task: &Task) -> Result<Arc<Ranges>, Error> {
+        let slot = lock(&self.kernels).entry(KernelsKey::new(op, task)).or_default().clone();
+        let mut slot = lock(&slot);
+        Ok(match &*slot {
+            Some(ranges) => ranges.clone(),
+            None => slot.insert(Arc::new(self.ranges(&op.source(), task)?)).clone(),
+        })
+    }
+
+    fn kernels_of<Op: ScanOp>(
+        &self,
+        op: &Op,
+        Range { plan, kernels: slot, .. }: &Range,
+    ) -> Result<Arc<Kernels>, Error> {
         let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;
@@ -303,10 +431,22 @@ impl CudaDevice {
         }
         let operator = op.source();
         let source = plan.render(&operator)?;
-        let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, self.cache.as_ref())?;
-        let kernels = Arc::new(Kernels::load(self, plan.clone(), &source, &cubin)?);
+        let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
+        let telling = timed(tracing::debug_span!(
+            "load",
+            operator = operator.name,
+            bytes = cubin.len(),
+            kernels = plan.kernels().len(),
+            microseconds = Empty
+        ));
+        let kernels = Arc::new(Kernels::load(self, plan.clone(), &operator.name, &source, &cubin)?);
+        drop(telling);
         *slot = Some(kernels.clone());
         Ok(kernels)
+    }
+
+    fn ranges(&self, operator: &OpSource, task: &Task) -> Result<Ranges, Error> {
+        Ranges::new(operator, task, &self.limits, |spec, overrides| self.plans(operator, spec, overrides))
     }
 
     /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.
@@ -322,23 +462,24 @@ impl CudaDevice {
         spec: &ScanSpec,
         overrides: &Overrides,
     ) -> Result<Plans, PlanError> {
-        if *overrides != Overrides::default() {
-            return scan_codegen::plan(operator, spec, &self.limits, overrides);
+        // A tuned shape is none of those that were compiled ahead of time.
+        if *overrides != Overrides::default() || self.stores.no_compiler {
+            return generate::plan(operator, spec, &self.limits, overrides);
         }
         let entry = self.tuned_entry(operator, spec);
         let mut tuned = lock(&self.tuned);
-        let tuned = tuned.entry(entry).or_insert_with(|| match &self.cache {
+        let tuned = tuned.entry(entry).or_insert_with(|| match &self.stores.disk {
             Some(cache) => tune::load(cache, &entry),
             None => Vec::new(),
         });
-        scan_codegen::plan_tuned(operator, spec, &self.limits, tuned)
+        generate::plan_tuned(operator, spec, &self.limits, tuned)
     }
 
     /// From now on scans with `op` have this shape, for a range of lengths; whether other processes will hear of it.
     #[cfg(feature = "tuner")]
     pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
         let entry = self.tuned_entry(&op.source(), spec);
-        let kept = self.cache.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
+        let kept = self.stores.disk.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
         tune::replace(lock(&self.tuned).entry(entry).or_default(), new);
         // Planned anew when it is needed next.
         self.forget(op, &Task::Scan(spec.clone(), Overrides::default()));

@@ -9,7 +9,7 @@ use std::{
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
 
 use super::{driver_error, out_of_memory_or};
-use crate::Error;
+use crate::{Error, telemetry::transferring};
 
 /// A table's copies on devices, one a context.
 #[derive(Default)]
@@ -40,6 +40,7 @@ impl DeviceCopies {
             .map_err(|error| out_of_memory_or(stream, items.len() as u64, error))?;
         // From here on it is freed whatever happens.
         let copy = DeviceCopy { context: context.clone(), pointer };
+        let _telling = transferring("device", items.len());
         // SAFETY: the device memory has as many bytes.
         unsafe { result::memcpy_htod_sync(pointer, items) }.map_err(driver_error("copying a table to the device"))?;
         // The driver may return before the last bytes have arrived, and other streams do not wait for this one.

@@ -11,13 +11,13 @@ use std::{
 };
 
 use cudarc::driver::{CudaStream, result, sys};
-use scan_codegen::Workspace as Needs;
+use scan_codegen::{Schedule, Workspace as Needs};
 
-use super::{driver_error, lock, memory};
+use super::{driver_error, lock, memory, modules::AnyPlan};
 use crate::Error;
 
 /// The handle that means another stream on each thread of the host.
-const PER_THREAD: sys::CUstream = ptr::without_provenance_mut(2);
+pub(super) const PER_THREAD: sys::CUstream = ptr::without_provenance_mut(2);
 
 /// Memory on a stream. Whoever has it frees it, there.
 #[derive(Debug, Default)]
@@ -61,10 +61,20 @@ impl Area {
 
 /// The workspace of the kernels of one plan on one stream. What is kept and what is not have areas of their own, so that no
 /// schedule of the plan can spoil what another one's kernels keep.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Workspace {
     scratch: Area,
     kept: Area,
+    /// The schedule that was asked for last, and for how many elements: most often the next one is the same.
+    schedule: Schedule,
+    len: u64,
+}
+
+impl Default for Workspace {
+    fn default() -> Self {
+        let nothing = Schedule { workspace: Needs::Scratch { bytes: 0 }, launches: Vec::new() };
+        Workspace { scratch: Area::default(), kept: Area::default(), schedule: nothing, len: 0 }
+    }
 }
 
 /// The part of a workspace that a schedule's launches use.
@@ -75,17 +85,30 @@ pub(super) struct Place {
 }
 
 impl Workspace {
-    /// Makes room for a schedule's launches, which are to be enqueued before anybody else asks.
-    pub(super) fn room_for(&mut self, stream: &CudaStream, needs: &Needs) -> Result<Place, Error> {
+    /// The launches for `len` elements under a plan, always the same one, and room for them. They are to be enqueued before
+    /// anybody else asks.
+    pub(super) fn schedule(
+        &mut self,
+        stream: &CudaStream,
+        plan: &AnyPlan,
+        len: u64,
+    ) -> Result<(&Schedule, Place), Error> {
+        if len != self.len {
+            self.schedule = plan.schedule(len)?;
+            self.len = len;
+        }
+        let needs = &self.schedule.workspace;
         let (area, zeroed) = match needs {
             Needs::Scratch { .. } => (&mut self.scratch, false),
             Needs::Kept { .. } => (&mut self.kept, true),
         };
         area.grow(stream, needs.bytes(), zeroed)?;
-        Ok(Place { pointer: area.pointer, message_room: needs.message_room(area.bytes) })
+        let place = Place { pointer: area.pointer, message_room: needs.message_room(area.bytes) };
+        Ok((&self.schedule, place))
     }
 
-    fn free(&mut self, stream: &CudaStream) {
+    /// Frees the memory. The stream is the one on which it was asked for.
+    pub(super) fn free(&mut self, stream: &CudaStream) {
         self.scratch.free(stream);
         self.kept.free(stream);
     }
@@ -147,8 +170,7 @@ impl Workspaces {
     /// streams, or the work is captured into a graph, which then must have its memory to itself, however often and wherever it
     /// is launched.
     pub(super) fn of(&self, stream: &Arc<CudaStream>, kernels: u64) -> Result<Option<Arc<Mutex<Workspace>>>, Error> {
-        let status = stream.capture_status().map_err(driver_error("asking whether the stream is being captured"))?;
-        if stream.cu_stream() == PER_THREAD || status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+        if stream.cu_stream() == PER_THREAD || is_captured(stream)? {
             return Ok(None);
         }
         let handle = stream.cu_stream() as usize;
@@ -164,4 +186,21 @@ impl Workspaces {
         drop(abandoned); // calls the driver, for which nobody needs to wait
         Ok(on_stream.map(|on_stream| lock(&on_stream.workspaces).entry(kernels).or_default().clone()))
     }
+
+    /// Frees the workspaces of kernels that nobody can launch any more.
+    pub(super) fn forget(&self, kernels: u64) {
+        let streams: Vec<_> = lock(&self.streams).values().cloned().collect();
+        for on_stream in streams {
+            let workspace = lock(&on_stream.workspaces).remove(&kernels);
+            if let Some(workspace) = workspace {
+                lock(&workspace).free(&on_stream.stream);
+            }
+        }
+    }
+}
+
+/// Whether what is enqueued on the stream goes into a graph.
+pub(super) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
+    let status = stream.capture_status().map_err(driver_error("asking whether the stream is being captured"))?;
+    Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }

@@ -1,6 +1,6 @@
 //! Our own scans: the default, and the strategies that were asked for by name.
 
-use scan_runtime::{BlockScan, Carry, Network, Scan, ScanKind, Scanner, Strategy, TileNumbers, Workers};
+use scan_runtime::{BlockScan, Carry, Network, PreparedScan, Scan, ScanKind, Scanner, Strategy, TileNumbers, Workers};
 use scan_tests::strategies;
 
 use crate::{
@@ -84,12 +84,18 @@ pub(crate) fn configure<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Op
     }
 }
 
-/// A scan of everything.
+/// A scan of everything, by a handle that the first call prepares.
 pub(crate) fn entrant<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Entrant<'_, C::Item> {
     let scan = configure::<C>(scanner, kind, strategy);
+    let mut prepared: Option<(usize, PreparedScan<C>)> = None;
     let call: Call<'_, C::Item> = Box::new(move |buffers, len| {
+        let room = buffers.input.len();
+        let (_, handle) = match &mut prepared {
+            Some(prepared) if prepared.0 >= room => prepared,
+            prepared => prepared.insert((room, scan.prepare(&buffers.stream, room)?)),
+        };
         let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
-        Ok(scan.on(&buffers.stream).run_into(&input, &mut output)?)
+        Ok(handle.run_into(&input, &mut output)?)
     });
     Entrant { name: name(strategy), call: Ok(call), side_bytes: 0 }
 }

@@ -1,17 +1,22 @@
 //! What can only be shown on a GPU. Where there is none, every test here is counted as ignored, and the reason printed;
-//! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer.
+//! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer, and
+//! those named `fault…`, whose faults it would count. Those named `alone…` run after all others, and not in shards.
 
 mod against_cpu;
 mod cases;
 mod errors;
+mod faults;
+mod first_call;
 mod gallery;
 mod items;
 mod ladder;
 mod language;
 mod large;
+mod prepared;
 mod reduction;
 mod segmented;
 mod sharing;
+mod staging;
 mod stress;
 mod tuner;
 
@@ -26,6 +31,9 @@ type Outcome = Result<(), Box<dyn Error>>;
 fn main() -> ExitCode {
     // SAFETY: no other thread runs yet. What the tests compile is of no use to anybody else.
     unsafe { std::env::set_var(scan_runtime::CACHE_VARIABLE, "off") };
+    if let Some(exit_code) = faults::of_this_process() {
+        return exit_code;
+    }
     if let Some(error) = stress::keep_busy_if_asked() {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
@@ -38,17 +46,21 @@ fn main() -> ExitCode {
         }
         println!("The GPU tests are skipped: {reason}");
     }
-    let mut trials = Trials(Vec::new());
+    let mut trials = Trials::default();
     visit_all(&mut trials);
     errors::add(&mut trials);
+    first_call::add(&mut trials);
+    faults::add(&mut trials);
     gallery::add(&mut trials);
     items::add(&mut trials);
     ladder::add(&mut trials);
     language::add(&mut trials);
     large::add(&mut trials);
+    prepared::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
     sharing::add(&mut trials);
+    staging::add(&mut trials);
     stress::add(&mut trials);
     tuner::add(&mut trials);
     let shard = match shard() {
@@ -58,9 +70,20 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let trials = trials.0.into_iter().enumerate().filter(|(index, _)| index % shard.1 == shard.0);
-    let trials = trials.map(|(_, trial)| trial.with_ignored_flag(unusable.is_some())).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    let Trials { trials, alone } = trials;
+    let trials = trials.into_iter().enumerate().filter(|(index, _)| index % shard.1 == shard.0).map(|(_, trial)| trial);
+    let run = |trials: Vec<Trial>, arguments: &Arguments| {
+        let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
+        libtest_mimic::run(arguments, trials)
+    };
+    let mut arguments = Arguments::from_args();
+    let conclusion = run(trials.collect(), &arguments);
+    // Other processes share the device where there are shards.
+    if shard.1 > 1 || conclusion.has_failed() {
+        return conclusion.exit_code();
+    }
+    arguments.test_threads = Some(1);
+    run(alone, &arguments).exit_code()
 }
 
 /// Which part of the tests to run, and of how many, so that several processes can share them: `SCAN_TESTS_SHARD=2/8`.
@@ -74,13 +97,26 @@ fn shard() -> Result<(usize, usize), String> {
 }
 
 /// The tests, gathered.
-pub(crate) struct Trials(Vec<Trial>);
+#[derive(Default)]
+pub(crate) struct Trials {
+    trials: Vec<Trial>,
+    alone: Vec<Trial>,
+}
 
 impl Trials {
     /// Adds a test.
     pub(crate) fn add(&mut self, name: impl Into<String>, test: impl FnOnce() -> Outcome + Send + 'static) {
-        self.0.push(Trial::test(name, || test().map_err(|error| Failed::from(error.to_string()))));
+        self.trials.push(trial(name, test));
     }
+
+    /// Adds a test beside which no other can run.
+    pub(crate) fn add_alone(&mut self, name: &str, test: impl FnOnce() -> Outcome + Send + 'static) {
+        self.alone.push(trial(name, test));
+    }
+}
+
+fn trial(name: impl Into<String>, test: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+    Trial::test(name, || test().map_err(|error| Failed::from(error.to_string())))
 }
 
 /// An error if the condition does not hold.

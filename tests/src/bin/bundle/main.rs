@@ -12,6 +12,8 @@ use serde_json::Value;
 
 /// The script that runs the bundle's programs over there.
 const RUN: &str = include_str!("run.sh");
+/// What goes with the benches.
+const CALLS_OF_PEERS: (&str, &str) = ("benches/calls.py", include_str!("../../../benches/calls/peers.py"));
 /// The integration tests that need a GPU.
 const TESTS: [&str; 1] = ["gpu"];
 /// Programs for these kinds of target are taken along, each kind in a folder of its own.
@@ -67,6 +69,8 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
         fs::remove_dir_all(&folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
     }
     let mut total = write_script(&folder.join("run.sh"))?;
+    let (name, text) = CALLS_OF_PEERS;
+    total += write(&folder.join(name), text)?;
     for program in &programs {
         let to = folder.join(program.folder).join(&program.name);
         let size = copy(&program.path, &to)?;
@@ -146,16 +150,21 @@ fn copy(from: &Path, to: &Path) -> Result<u64, String> {
     fs::copy(from, to).map_err(|error| format!("cannot copy {} to {}: {error}", from.display(), to.display()))
 }
 
-fn write_script(to: &Path) -> Result<u64, String> {
+fn write(to: &Path, text: &str) -> Result<u64, String> {
     create_parent(to)?;
-    fs::write(to, RUN).map_err(|error| format!("cannot write {}: {error}", to.display()))?;
+    fs::write(to, text).map_err(|error| format!("cannot write {}: {error}", to.display()))?;
+    Ok(text.len() as u64)
+}
+
+fn write_script(to: &Path) -> Result<u64, String> {
+    let bytes = write(to, RUN)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(to, fs::Permissions::from_mode(0o755))
             .map_err(|error| format!("cannot make {} executable: {error}", to.display()))?;
     }
-    Ok(RUN.len() as u64)
+    Ok(bytes)
 }
 
 fn create_parent(of: &Path) -> Result<(), String> {

@@ -10,10 +10,12 @@ usage() {
 ./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by). They are shared out
                                over as many processes as the cores can bear
 ./run.sh sanitize [TOOL...] [ARGUMENTS]
-                               the GPU tests but the large ones, under compute-sanitizer's four tools, or those named:
+                               the GPU tests but the large ones and the faults, under compute-sanitizer's four tools, or those named:
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
 ./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
+./run.sh calls [ARGUMENTS]     the bench of calls, first and later ones, and the same with what Python has. Packages for Python that
+                               lie as wheels in `wheels` are used as well
 ./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
                                Compute's counters: memory and issue slots in percent of the most, why warps wait
 ./run.sh example [ARGUMENTS]   the examples
@@ -25,7 +27,7 @@ each() {
     local folder=$1 program found=no
     shift
     for program in "$here/$folder"/*; do
-        [ -f "$program" ] || continue
+        [ -x "$program" ] || continue
         found=yes
         printf '== %s\n' "${program##*/}"
         "$program" "$@"
@@ -92,6 +94,8 @@ tests() {
     under=()
     in_shards tests "$(share_of_cores 2)" 2 "$@"
     finish tests
+    # What takes the whole device.
+    [ $# -gt 0 ] || "$here/tests/gpu" alone_
 }
 
 sanitize() {
@@ -105,9 +109,21 @@ sanitize() {
     for tool in "${tools[@]}"; do
         under=("$checker" --tool "$tool" --error-exitcode 1)
         # One thread each: the sanitizer has been seen to lose track of launches of several.
-        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large "$@"
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ --skip alone_ "$@"
     done
     finish "${tools[@]}"
+}
+
+calls() {
+    "$here/benches/calls" --bench "$@"
+    command -v python3 >/dev/null || { echo "the peers need python3"; return; }
+    if compgen -G "$here/wheels/*.whl" >/dev/null; then
+        local site
+        site=$(mktemp -d)
+        python3 -m pip install -q --no-index --no-deps --target "$site" "$here"/wheels/*.whl
+        export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH}
+    fi
+    python3 "$here/benches/calls.py"
 }
 
 # Counters of one launch of look-ahead for each operator, a table a line each.
@@ -138,6 +154,7 @@ sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
 profile) profile "$@" ;;
 peers) "$here/benches/peers" --bench "$@" ;;
+calls) calls "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)

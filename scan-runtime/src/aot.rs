@@ -1,0 +1,376 @@
+//! Kernels compiled ahead of time, for machines that have NVIDIA's driver and no NVRTC.
+//!
+//! Where the program is built, a [`Bundle`] compiles the kernels that scans need, for the architectures that you name, into one
+//! file. The program embeds the file and hands it to its scanner. Building needs NVRTC, and no GPU; running needs a GPU's
+//! driver, and no NVRTC. What the file lacks is compiled by NVRTC where there is one, as always.
+//!
+//! A build script can do it. It cannot see the crate it builds, so the operators stand in a module that both include (or in a
+//! crate that both depend on):
+//!
+//! ```ignore
+//! // build.rs, with scan-runtime among the `[build-dependencies]`
+//! #[path = "src/operators.rs"]
+//! mod operators;
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     println!("cargo::rerun-if-changed=src/operators.rs");
+//!     let (scanner, out) = (Scanner::cpu(), PathBuf::from(std::env::var("OUT_DIR")?));
+//!     Bundle::new()
+//!         .architecture("sm_80")
+//!         .architecture("sm_90")
+//!         .with(&scanner.scan(operators::compose).exclusive())
+//!         .with(&scanner.scan(ops::sum::<f32>()).by_keys::<u32>(&[]))
+//!         .write(out.join("kernels.scan"))?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! ```ignore
+//! // src/main.rs
+//! mod operators;
+//!
+//! const KERNELS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.scan"));
+//!
+//! let scanner = Scanner::builder().precompiled(KERNELS).build()?;
+//! ```
+//!
+//! The folder `examples/ahead_of_time` of the project is such a crate. A small program of your own can write the file as well,
+//! to be shipped beside the program and read when it starts.
+//!
+//! A kernel is found by its whole text and its architecture. So the scans that are [added](Bundle::with) are written as those
+//! that are run: the operator, `exclusive`, whether there is an initial value (not which), what tells where it restarts,
+//! `strategy` and other overrides. Lengths, parameters and data make no difference: all kernels of a scan are there, whatever
+//! the length. A test of yours can make sure of it on any machine: [`Precompiled::missing`].
+//!
+//! A cubin runs on devices of its own compute capability and of later ones with the same major number: `sm_80` serves `sm_86`
+//! and `sm_89` too, but not `sm_90`.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    fmt, fs,
+    ops::Range,
+    path::Path,
+    sync::Arc,
+};
+
+use rayon::prelude::*;
+use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    DiskCache, Error, Reduce, Scan, ScanOp, SegmentedScan,
+    cuda::{self, Stores, Task},
+    nvrtc,
+};
+
+/// What can be compiled ahead of time: a [`Scan`], a [`SegmentedScan`] or a [`Reduce`].
+pub trait Precompile {
+    #[doc(hidden)]
+    fn wanted(&self) -> Wanted;
+}
+
+/// What is wanted of an operator.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    operator: OpSource,
+    task: Task,
+}
+
+impl Wanted {
+    pub(crate) fn new(operator: &impl ScanOp, task: Task) -> Self {
+        Wanted { operator: operator.source(), task }
+    }
+
+    /// The machine code of all kernels that it may need on a device, come by as the device would.
+    pub(crate) fn machine_code(&self, limits: &DeviceLimits, stores: &Stores) -> Result<Vec<Arc<Vec<u8>>>, Error> {
+        cuda::machine_code(&self.operator, &self.task, limits, stores)
+    }
+
+    /// The sources of all kernels that it may need on a device, with the words for them.
+    fn sources(&self, limits: &DeviceLimits) -> Result<Vec<(String, KernelSource)>, Error> {
+        cuda::sources(&self.operator, &self.task, limits)
+    }
+}
+
+impl<Op: ScanOp> Precompile for Scan<'_, Op> {
+    fn wanted(&self) -> Wanted {
+        Wanted::new(&self.op, self.task(false))
+    }
+}
+
+impl<Op: ScanOp> Precompile for SegmentedScan<'_, '_, Op> {
+    fn wanted(&self) -> Wanted {
+        self.wanted_kernels()
+    }
+}
+
+impl<Op: ScanOp> Precompile for Reduce<'_, Op> {
+    fn wanted(&self) -> Wanted {
+        Wanted::new(&self.op, self.task())
+    }
+}
+
+/// Compiles the kernels of scans for architectures, into one file.
+///
+/// ```no_run
+/// use scan_runtime::{Scanner, aot::Bundle, ops};
+///
+/// let scanner = Scanner::cpu();
+/// let scan = scanner.scan(ops::sum::<f32>()).exclusive();
+/// Bundle::new().architecture("sm_90").with(&scan).write("kernels.scan")?;
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "nothing is compiled until `compile` or `write`"]
+pub struct Bundle {
+    targets: Vec<Result<DeviceLimits, Error>>,
+    wanted: Vec<Wanted>,
+    cache: Option<DiskCache>,
+}
+
+impl Bundle {
+    /// A bundle of nothing, for no architecture.
+    pub fn new() -> Self {
+        Bundle::default()
+    }
+
+    /// Compiles for the devices of this architecture, such as `sm_90`.
+    pub fn architecture(mut self, name: &str) -> Self {
+        let target = name.parse().map(DeviceLimits::of);
+        self.targets.push(target.map_err(|error: scan_codegen::ArchitectureError| cannot(error.to_string())));
+        self
+    }
+
+    /// Compiles for devices with these limits. They are needed only for a device that differs from those that are known of its
+    /// [architecture](Bundle::architecture): `doctor` shows them, and [`devices`](crate::devices) tells them.
+    pub fn device(mut self, limits: DeviceLimits) -> Self {
+        self.targets.push(Ok(limits));
+        self
+    }
+
+    /// Adds the kernels of a scan or a reduction, for all lengths.
+    pub fn with(mut self, what: &impl Precompile) -> Self {
+        self.wanted.push(what.wanted());
+        self
+    }
+
+    /// Adds the kernels by which [`Scan::run_with_total`] gives the total as well. They are others than those of
+    /// [`run`](Scan::run).
+    pub fn with_total<Op: ScanOp>(mut self, scan: &Scan<'_, Op>) -> Self {
+        self.wanted.push(Wanted::new(&scan.op, scan.task(true)));
+        self
+    }
+
+    /// Takes what is in this cache from there, and stores there what is compiled. A build script keeps one in its `OUT_DIR`.
+    pub fn cache(mut self, cache: DiskCache) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Compiles everything, on all cores. The bytes are the same for the same scans, architectures and NVRTC.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoNvrtc`], [`Error::Compile`], [`Error::Plan`] for a scan that cannot be had on one of the architectures, and
+    /// [`Error::Bundle`] if no architecture is named, or something that is none.
+    pub fn compile(&self) -> Result<Vec<u8>, Error> {
+        if self.targets.is_empty() {
+            return Err(cannot("no architecture is named: add `.architecture(\"sm_90\")`".to_owned()));
+        }
+        let mut jobs = BTreeMap::new();
+        for target in &self.targets {
+            let limits = target.as_ref().map_err(Error::clone)?;
+            for wanted in &self.wanted {
+                for (name, source) in wanted.sources(limits)? {
+                    let architecture = limits.architecture;
+                    let job = Job { operator: &wanted.operator.name, name, source, architecture };
+                    jobs.entry(*nvrtc::key(&job.source, architecture).as_bytes()).or_insert(job);
+                }
+            }
+        }
+        let compile = |(key, job): (&[u8; KEY], &Job)| {
+            let made = nvrtc::cached(&job.source, job.operator, job.architecture, self.cache.as_ref())?;
+            Ok((*key, made.cubin))
+        };
+        let cubins: BTreeMap<_, _> = jobs.par_iter().map(compile).collect::<Result<_, Error>>()?;
+        let mut kernels = Vec::with_capacity(jobs.len());
+        for (key, job) in &jobs {
+            let Architecture { major, minor } = job.architecture;
+            let cubin = cubins.get(key).map_or(&[][..], Vec::as_slice);
+            kernels.push(Entry { key: *key, name: job.name.as_str().into(), architecture: (major, minor), cubin });
+        }
+        let contents = Contents { made_by: env!("CARGO_PKG_VERSION").into(), nvrtc: nvrtc::version()?, kernels };
+        seal(&contents)
+    }
+
+    /// [Compiles](Bundle::compile) everything and writes the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`compile`](Bundle::compile), and [`Error::Bundle`] if the file cannot be written.
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let path = path.as_ref();
+        let written = fs::write(path, self.compile()?);
+        written.map_err(|error| cannot(format!("{} cannot be written ({error})", path.display())))
+    }
+}
+
+fn cannot(reason: String) -> Error {
+    Error::Bundle { reason }
+}
+
+/// A source to be compiled.
+struct Job<'a> {
+    operator: &'a str,
+    name: String,
+    source: KernelSource,
+    architecture: Architecture,
+}
+
+/// How a file begins; another format has another number.
+const MAGIC: [u8; 8] = *b"SCANAOT1";
+const KEY: usize = blake3::OUT_LEN;
+/// What stands before the contents: the magic, their length, their checksum.
+const HEAD: usize = MAGIC.len() + 8 + blake3::OUT_LEN;
+
+/// What a file holds.
+#[derive(Serialize, Deserialize)]
+struct Contents<'a> {
+    /// The version of this crate.
+    #[serde(borrow)]
+    made_by: Cow<'a, str>,
+    nvrtc: (u32, u32),
+    #[serde(borrow)]
+    kernels: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry<'a> {
+    key: [u8; KEY],
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    architecture: (u32, u32),
+    #[serde(borrow)]
+    cubin: &'a [u8],
+}
+
+fn seal(contents: &Contents<'_>) -> Result<Vec<u8>, Error> {
+    let payload = postcard::to_allocvec(contents).map_err(|error| cannot(error.to_string()))?;
+    let mut file = Vec::with_capacity(HEAD + payload.len());
+    file.extend_from_slice(&MAGIC);
+    file.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+    file.extend_from_slice(blake3::hash(&payload).as_bytes());
+    file.extend_from_slice(&payload);
+    Ok(file)
+}
+
+/// The contents of a file that is whole.
+fn unseal(file: &[u8]) -> Result<Contents<'_>, String> {
+    let (magic, rest) = file.split_first_chunk::<{ MAGIC.len() }>().ok_or("they are cut short")?;
+    if *magic != MAGIC {
+        let of_another_version = magic[..MAGIC.len() - 1] == MAGIC[..MAGIC.len() - 1];
+        return Err(if of_another_version {
+            "another version of this crate made them"
+        } else {
+            "they are something else"
+        }
+        .to_owned());
+    }
+    let (length, rest) = rest.split_first_chunk::<8>().ok_or("they are cut short")?;
+    let (checksum, payload) = rest.split_first_chunk::<{ blake3::OUT_LEN }>().ok_or("they are cut short")?;
+    let length = u64::from_le_bytes(*length);
+    if payload.len() as u64 != length {
+        return Err(format!("{} bytes of {length} are there", payload.len()));
+    }
+    if blake3::hash(payload).as_bytes() != checksum {
+        return Err("they are damaged".to_owned());
+    }
+    postcard::from_bytes(payload).map_err(|error| error.to_string())
+}
+
+/// Kernels that a [`Bundle`] has compiled, opened.
+///
+/// [`ScannerBuilder::precompiled`](crate::ScannerBuilder::precompiled) takes the bytes themselves; open them to look into them.
+///
+/// ```no_run
+/// use scan_runtime::{DeviceLimits, Scanner, aot::Precompiled, ops};
+///
+/// let kernels = Precompiled::open(std::fs::read("kernels.scan")?)?;
+/// let scanner = Scanner::cpu();
+/// let limits = DeviceLimits::of("sm_90".parse()?);
+/// assert_eq!(kernels.missing(&scanner.scan(ops::sum::<f32>()), &limits)?, [""; 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Precompiled {
+    bytes: Cow<'static, [u8]>,
+    kernels: Vec<Kernel>,
+    places: HashMap<[u8; KEY], Range<usize>>,
+}
+
+/// One of the kernel modules that are [precompiled](Precompiled).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kernel {
+    /// The operator, and what is scanned in which way.
+    pub name: String,
+    /// What it was compiled for.
+    pub architecture: Architecture,
+    /// Bytes of machine code.
+    pub bytes: usize,
+}
+
+impl fmt::Debug for Precompiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nobody wants to read machine code.
+        f.debug_struct("Precompiled").field("kernels", &self.kernels).finish_non_exhaustive()
+    }
+}
+
+impl Precompiled {
+    /// Opens the bytes of a file, which are checked as a whole. Embedded ones are not copied.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Precompiled`] if they are not such a file, or not all of it, or damaged, or of another version.
+    pub fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, Error> {
+        let bytes = bytes.into();
+        let contents = unseal(&bytes).map_err(|reason| Error::Precompiled { reason })?;
+        let start = bytes.as_ptr() as usize;
+        let mut kernels = Vec::with_capacity(contents.kernels.len());
+        let mut places = HashMap::with_capacity(contents.kernels.len());
+        for Entry { key, name, architecture: (major, minor), cubin } in contents.kernels {
+            let architecture = Architecture { major, minor };
+            kernels.push(Kernel { name: name.into_owned(), architecture, bytes: cubin.len() });
+            // The cubin is borrowed from the bytes.
+            let first = cubin.as_ptr() as usize - start;
+            places.insert(key, first..first + cubin.len());
+        }
+        kernels.sort_by(|a, b| (a.architecture, &a.name).cmp(&(b.architecture, &b.name)));
+        Ok(Precompiled { bytes, kernels, places })
+    }
+
+    /// What is there, by architecture and name.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// Names what a scan or a reduction needs on a device and is not there.
+    ///
+    /// # Errors
+    ///
+    /// Those of planning and rendering.
+    pub fn missing(&self, what: &impl Precompile, limits: &DeviceLimits) -> Result<Vec<String>, Error> {
+        let sources = what.wanted().sources(limits)?;
+        let is_missing = |source: &KernelSource| self.cubin(source, limits.architecture).is_none();
+        Ok(sources.into_iter().filter(|(_, source)| is_missing(source)).map(|(name, _)| name).collect())
+    }
+
+    /// The machine code of a source, for this architecture or an earlier one that it executes.
+    pub(crate) fn cubin(&self, source: &KernelSource, architecture: Architecture) -> Option<&[u8]> {
+        let place = |minor| self.places.get(nvrtc::key(source, Architecture { minor, ..architecture }).as_bytes());
+        let place = (0..=architecture.minor).rev().find_map(place)?;
+        self.bytes.get(place.clone())
+    }
+}

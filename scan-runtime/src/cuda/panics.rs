@@ -1,0 +1,158 @@
+//! Whose panic it was. A kernel that panics takes the whole context with it, and the driver does not say which kernel it was:
+//! so panics leave a mark in the host's memory first.
+
+use std::{
+    alloc::{self, Layout},
+    ptr,
+    sync::{
+        Arc, Mutex, OnceLock, Weak,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use cudarc::driver::{CudaContext, CudaModule, result, sys};
+
+use super::{CudaDevice, driver_error, lock};
+use crate::Error;
+
+/// The variable of a module that tells its panics where to leave a mark; see `prelude/machine.cu.tera`.
+const PLACE: &str = "scan_panicked";
+/// The kernels of so many operators have a mark of their own.
+const MARKS: usize = 1024;
+
+/// The marks of a device's operators.
+#[derive(Debug)]
+pub(super) struct Panics {
+    context: Arc<CudaContext>,
+    marks: OnceLock<Option<Marks>>,
+    /// Whose the marks are.
+    operators: Mutex<Vec<String>>,
+}
+
+/// Those of all scanners: a context that one of them loses is lost to all.
+static ALL: Mutex<Vec<Weak<Panics>>> = Mutex::new(Vec::new());
+
+impl Panics {
+    pub(super) fn new(context: &Arc<CudaContext>) -> Arc<Self> {
+        let panics = Arc::new(Panics { context: context.clone(), marks: OnceLock::new(), operators: Mutex::default() });
+        let mut all = lock(&ALL);
+        all.retain(|panics| panics.strong_count() > 0);
+        all.push(Arc::downgrade(&panics));
+        panics
+    }
+
+    /// Gives the module of an operator that can panic a place to say so. The context is bound.
+    pub(super) fn listen(&self, module: &Arc<CudaModule>, operator: &str) -> Result<(), Error> {
+        let failed = driver_error("preparing for panics");
+        let stream = self.context.default_stream();
+        // A module that cannot panic has no such variable.
+        let Ok(variable) = module.get_global(PLACE, &stream) else { return Ok(()) };
+        let Some(marks) = self.marks.get_or_init(Marks::new) else { return Ok(()) };
+        let index = {
+            let mut operators = lock(&self.operators);
+            if operators.len() == MARKS {
+                return Ok(());
+            }
+            operators.push(operator.to_owned());
+            operators.len() - 1
+        };
+        let place = (marks.device + 4 * index as u64).to_le_bytes();
+        let (pointer, _writing) = cudarc::driver::DevicePtr::device_ptr(&variable, &stream);
+        // SAFETY: the variable is a pointer of this module.
+        unsafe { result::memcpy_htod_sync(pointer, &place) }.map_err(&failed)?;
+        // The driver may return before the last bytes have arrived, and other streams do not wait for this one.
+        // SAFETY: the null stream is always there.
+        unsafe { result::stream::synchronize(ptr::null_mut()) }.map_err(failed)
+    }
+
+    /// The operators that have panicked.
+    fn panicked(&self) -> Vec<String> {
+        let Some(Some(marks)) = self.marks.get() else { return Vec::new() };
+        let operators = lock(&self.operators);
+        operators.iter().enumerate().filter(|(index, _)| marks.is_set(*index)).map(|(_, name)| name.clone()).collect()
+    }
+}
+
+impl CudaDevice {
+    /// Whether the context can still be used, without waiting for what is under way in it.
+    pub(crate) fn check_alive(&self) -> Result<(), Error> {
+        // cudarc's own way would report what an earlier call left, and lose it.
+        // SAFETY: the context is alive, and the null stream is always there.
+        let state = unsafe {
+            result::ctx::set_current(self.context.cu_ctx()).and_then(|()| sys::cuStreamQuery(ptr::null_mut()).result())
+        };
+        match state.map_err(driver_error("asking for the context's state")) {
+            Err(lost @ Error::ContextLost { .. }) => Err(self.named(lost)),
+            // Work that is under way is no fault.
+            _ => Ok(()),
+        }
+    }
+
+    /// Names the operator whose panic an error comes from.
+    pub(crate) fn named(&self, error: Error) -> Error {
+        named(&self.context, error)
+    }
+}
+
+/// Names the operator whose panic an error in this context comes from.
+pub(super) fn named(context: &CudaContext, error: Error) -> Error {
+    let Error::ContextLost { code, .. } = &error else { return error };
+    let panics: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
+    let here = panics.iter().filter(|panics| *panics.context == *context);
+    let mut operators: Vec<_> = here.flat_map(|panics| panics.panicked()).collect();
+    operators.sort();
+    operators.dedup();
+    match operators.is_empty() {
+        true => error,
+        false => Error::KernelTrapped { operator: operators.join("`, `"), code: code.clone() },
+    }
+}
+
+/// Words of host memory that the device can write.
+#[derive(Debug)]
+struct Marks {
+    words: ptr::NonNull<u8>,
+    device: sys::CUdeviceptr,
+}
+
+// SAFETY: the memory is read atomically only, and written by the device only.
+unsafe impl Send for Marks {}
+// SAFETY: as above.
+unsafe impl Sync for Marks {}
+
+impl Marks {
+    /// Pages of their own, which no other registration overlaps. They are the host's, so that they outlive a lost context.
+    const LAYOUT: Layout = match Layout::from_size_align(4 * MARKS, 4096) {
+        Ok(layout) => layout,
+        Err(_) => Layout::new::<[u32; MARKS]>(),
+    };
+
+    /// Registers memory in the context that is bound; `None` where that cannot be: then panics stay nameless.
+    fn new() -> Option<Self> {
+        // SAFETY: the layout has a size.
+        let words = ptr::NonNull::new(unsafe { alloc::alloc_zeroed(Self::LAYOUT) })?;
+        let mut marks = Marks { words, device: 0 };
+        let (host, flags) = (words.as_ptr().cast(), sys::CU_MEMHOSTREGISTER_DEVICEMAP);
+        // SAFETY: the memory is alive until it is unregistered.
+        unsafe {
+            sys::cuMemHostRegister_v2(host, Self::LAYOUT.size(), flags).result().ok()?;
+            sys::cuMemHostGetDevicePointer_v2(&mut marks.device, host, 0).result().ok()?;
+        }
+        Some(marks)
+    }
+
+    fn is_set(&self, index: usize) -> bool {
+        // SAFETY: the index is one of the marks', whose memory is alive; the device writes whole words.
+        unsafe { AtomicU32::from_ptr(self.words.as_ptr().cast::<u32>().add(index)) }.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Drop for Marks {
+    fn drop(&mut self) {
+        // SAFETY: it is registered, or this is refused; in a lost context, too. No kernel is left that could write there: each
+        // holds the marks.
+        let _ = unsafe { sys::cuMemHostUnregister(self.words.as_ptr().cast()) };
+        // SAFETY: it was allocated so.
+        unsafe { alloc::dealloc(self.words.as_ptr(), Self::LAYOUT) };
+    }
+}

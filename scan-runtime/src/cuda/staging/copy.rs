@@ -1,0 +1,113 @@
+//! Copies in host memory, by several threads.
+
+use std::{
+    hint, ptr,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// What a thread copies at a time.
+const PIECE: usize = 128 << 10;
+/// One thread alone copies less than this faster than it can wake others.
+const WORTH_SHARING: usize = 1 << 20;
+/// So many threads copy faster than the bus carries.
+const MOST_HELPERS: usize = 7;
+
+/// Threads that do nothing but copy, so that they are there for every call, whatever the program's own threads wait for.
+static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
+    let threads = thread::available_parallelism().map_or(0, |threads| threads.get() - 1).min(MOST_HELPERS);
+    let name = |index| format!("scan-copy-{index}");
+    // Without them, the caller copies alone.
+    (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()).flatten()
+});
+
+/// A copy that several threads share.
+struct Shared {
+    from: *const u8,
+    to: *mut u8,
+    bytes: usize,
+    /// Pieces that have been taken, and perhaps more.
+    taken: AtomicUsize,
+    /// Pieces that are copied.
+    copied: AtomicUsize,
+}
+
+// SAFETY: each piece is copied by the one thread that took its number, while the caller of `copy` waits; see there.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    fn pieces(&self) -> usize {
+        self.bytes.div_ceil(PIECE)
+    }
+
+    /// Copies pieces until none is left.
+    fn work(&self) {
+        loop {
+            let piece = self.taken.fetch_add(1, Ordering::Relaxed);
+            if piece >= self.pieces() {
+                return;
+            }
+            let start = piece * PIECE;
+            // SAFETY: the piece lies within the copy, and nobody else has it. The memory is there: the caller of `copy` waits for
+            // this piece.
+            unsafe {
+                ptr::copy_nonoverlapping(self.from.add(start), self.to.add(start), PIECE.min(self.bytes - start))
+            };
+            self.copied.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// Copies bytes, initialised or not, by up to so many threads.
+///
+/// # Safety
+///
+/// As for [`ptr::copy_nonoverlapping`].
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, threads: usize) {
+    let helpers = if bytes < WORTH_SHARING || threads < 2 { None } else { HELPERS.as_ref() };
+    let Some(helpers) = helpers else {
+        // SAFETY: the caller vouches for it.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+        return;
+    };
+    let shared = Arc::new(Shared { from, to, bytes, taken: AtomicUsize::new(0), copied: AtomicUsize::new(0) });
+    for _ in 0..helpers.current_num_threads().min(threads - 1).min(shared.pieces() - 1) {
+        let shared = shared.clone();
+        helpers.spawn(move || shared.work());
+    }
+    shared.work();
+    // All pieces are taken. Who comes late finds none, and touches nothing; who has one is copying now.
+    let mut turns = 0_u32;
+    while shared.copied.load(Ordering::Acquire) < shared.pieces() {
+        turns += 1;
+        if turns < 1000 { hint::spin_loop() } else { thread::yield_now() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_copied_by_any_number_of_threads() {
+        let mixed = |i: usize| (i * 31 + i / 251) as u8;
+        for bytes in [0, 1, PIECE, WORTH_SHARING - 1, WORTH_SHARING, WORTH_SHARING + 1, 9 * PIECE + 17] {
+            thread::scope(|scope| {
+                for threads in 0..6 {
+                    scope.spawn(move || {
+                        let from: Vec<u8> = (0..bytes).map(mixed).collect();
+                        let mut to = vec![0; bytes + 1];
+                        // SAFETY: both have so many bytes.
+                        unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes, threads) };
+                        assert!(to[..bytes] == from[..] && to[bytes] == 0, "{bytes}");
+                    });
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! What a call with host slices has to itself.
+
+use std::{ptr, sync::Arc};
+
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
+
+use super::{
+    HostMemory, Places, Staging, copy,
+    ring::{self, Mover, Piece, SLOTS},
+};
+use crate::{
+    Error,
+    cuda::{DeviceMemory, driver_error},
+};
+
+/// Parts of one allocation begin at multiples of this, as allocations of their own would.
+const ALIGNMENT: usize = 256;
+/// The least that is allocated at once.
+const LEAST_MAPPED: usize = 128 << 10;
+const LEAST_DEVICE: u64 = 2 << 20;
+
+/// A stream with memory, for one call at a time. All that it has is made when first needed, and kept.
+pub(super) struct Lane {
+    // Freed on the stream, so before it.
+    device: Option<(DeviceMemory, u64)>,
+    mapped: Option<Pinned>,
+    slots: [Option<Slot>; SLOTS],
+    stream: OwnStream,
+    layout: Layout,
+}
+
+/// Where the parts of a call lie.
+#[derive(Clone, Copy, Default)]
+struct Layout {
+    input: Part,
+    output: Part,
+    heads: Part,
+    total: Part,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Part {
+    /// Whether the device reads and writes it in page-locked memory.
+    mapped: bool,
+    offset: usize,
+}
+
+/// Page-locked memory, and the end of its last transfer.
+struct Slot {
+    pinned: Pinned,
+    done: CudaEvent,
+}
+
+/// Which way a part goes.
+#[derive(Clone, Copy)]
+enum Way {
+    ToDevice(*const u8),
+    FromDevice(*mut u8),
+}
+
+impl Lane {
+    pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
+        let stream = OwnStream::new(context)?;
+        Ok(Lane { device: None, mapped: None, slots: Default::default(), stream, layout: Layout::default() })
+    }
+
+    pub(super) fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream.0
+    }
+
+    /// Finds a place for each part of a call, and memory that holds them.
+    pub(super) fn make_room(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<Places, Error> {
+        let (mut mapped, mut device) = (0, 0);
+        let mut place = |bytes: usize| {
+            let is_mapped = bytes <= staging.mapped_bytes;
+            let end = if is_mapped { &mut mapped } else { &mut device };
+            let part = Part { mapped: is_mapped, offset: *end };
+            *end = part.offset.saturating_add(bytes).next_multiple_of(ALIGNMENT);
+            part
+        };
+        let input = place(host.input_bytes.max(if host.in_place { host.output_bytes } else { 0 }));
+        let output = if host.in_place { input } else { place(host.output_bytes) };
+        self.layout = Layout { input, output, heads: place(host.heads.len()), total: place(host.total_bytes) };
+
+        self.stream().context().bind_to_thread().map_err(driver_error("binding the context"))?;
+        if mapped > self.mapped.as_ref().map_or(0, |pinned| pinned.bytes) {
+            self.mapped = None;
+            self.mapped = Some(Pinned::new(mapped.next_power_of_two().max(LEAST_MAPPED))?);
+        }
+        let device = device as u64;
+        if device > self.device.as_ref().map_or(0, |(_, bytes)| *bytes) {
+            self.device = None;
+            let bytes = device.max(LEAST_DEVICE);
+            self.device = Some((DeviceMemory::new(self.stream(), bytes)?, bytes));
+        }
+        let pointer = |part: Part, bytes: usize| if bytes == 0 { 0 } else { self.pointer(part) };
+        Ok(Places {
+            input: pointer(input, host.input_bytes),
+            output: pointer(output, host.output_bytes),
+            heads: pointer(self.layout.heads, host.heads.len()),
+            total: pointer(self.layout.total, host.total_bytes),
+        })
+    }
+
+    /// Where the device finds a part.
+    fn pointer(&self, part: Part) -> sys::CUdeviceptr {
+        let base = match part.mapped {
+            true => self.mapped.as_ref().map_or(0, |pinned| pinned.device),
+            false => self.device.as_ref().map_or(0, |(memory, _)| memory.pointer()),
+        };
+        base + part.offset as u64
+    }
+
+    /// Brings input and heads to their places.
+    ///
+    /// # Safety
+    ///
+    /// There is room for this call, and its host memory is valid.
+    pub(super) unsafe fn send(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
+        let Layout { input, heads, .. } = self.layout;
+        for (part, from, bytes) in
+            [(heads, host.heads.as_ptr(), host.heads.len()), (input, host.input, host.input_bytes)]
+        {
+            // SAFETY: the caller vouches for it.
+            unsafe { self.bring(part, Way::ToDevice(from), bytes, staging)? };
+        }
+        Ok(())
+    }
+
+    /// Brings the results back. All that was enqueued before is done on return.
+    ///
+    /// # Safety
+    ///
+    /// As for [`send`](Lane::send).
+    pub(super) unsafe fn receive(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
+        let Layout { output, total, .. } = self.layout;
+        let outputs = [(output, host.output, host.output_bytes), (total, host.total, host.total_bytes)];
+        let mut copied = false;
+        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| !part.mapped) {
+            // SAFETY: the caller vouches for it.
+            unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
+            copied |= bytes > 0;
+        }
+        // What has been copied came last, and is there.
+        if !copied {
+            self.finish()?;
+        }
+        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| part.mapped) {
+            // SAFETY: as above.
+            unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As for [`send`](Lane::send).
+    unsafe fn bring(&mut self, part: Part, way: Way, bytes: usize, staging: &Staging) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        if part.mapped {
+            let Some(pinned) = &self.mapped else { return Ok(()) };
+            // SAFETY: the part lies within the mapped memory, and the device is done with it, or has not begun.
+            unsafe {
+                let here = pinned.host.add(part.offset);
+                match way {
+                    Way::ToDevice(from) => ptr::copy_nonoverlapping(from, here, bytes),
+                    Way::FromDevice(to) => ptr::copy_nonoverlapping(here, to, bytes),
+                }
+            }
+            return Ok(());
+        }
+        let length = ring::piece_bytes(bytes, staging.piece_bytes);
+        let device = self.pointer(part);
+        if self.make_slots(length.min(bytes), bytes.div_ceil(length)).is_err() {
+            // No more memory can be locked. The driver can copy without, a little slower.
+            // SAFETY: as above; on return or error the caller waits for the stream before the memory goes.
+            return unsafe { self.bring_directly(device, way, bytes) };
+        }
+        let mut bridge =
+            Bridge { slots: &mut self.slots, stream: &self.stream.0, device, way, threads: staging.copy_threads };
+        match way {
+            Way::ToDevice(_) => ring::send(bytes, length, &mut bridge),
+            Way::FromDevice(_) => ring::receive(bytes, length, &mut bridge),
+        }
+    }
+
+    /// Makes as many slots of this length as will be used at once.
+    fn make_slots(&mut self, bytes: usize, count: usize) -> Result<(), Error> {
+        for slot in self.slots.iter_mut().take(count) {
+            if let Some(Slot { pinned, done }) = slot {
+                // The last use may have left a transfer to the device under way.
+                done.synchronize().map_err(driver_error("copying"))?;
+                if pinned.bytes >= bytes {
+                    continue;
+                }
+                *slot = None;
+            }
+            let done = self.stream.0.context().new_event(None).map_err(driver_error("creating an event"))?;
+            *slot = Some(Slot { pinned: Pinned::new(bytes.next_multiple_of(4096))?, done });
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As for [`send`](Lane::send); the host memory outlives the transfer.
+    unsafe fn bring_directly(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
+        let stream = self.stream.0.cu_stream();
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            match way {
+                Way::ToDevice(from) => sys::cuMemcpyHtoDAsync_v2(device, from.cast(), bytes, stream),
+                Way::FromDevice(to) => sys::cuMemcpyDtoHAsync_v2(to.cast(), device, bytes, stream),
+            }
+        }
+        .result()
+        .map_err(driver_error("copying"))?;
+        self.finish()
+    }
+
+    /// Waits for all that was enqueued.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        // cudarc's own way would report an older error instead, and not wait.
+        // SAFETY: the context is alive, and so is the stream, which is its.
+        unsafe {
+            result::ctx::set_current(self.stream().context().cu_ctx())
+                .and_then(|()| result::stream::synchronize(self.stream().cu_stream()))
+        }
+        .map_err(driver_error("scanning"))
+    }
+
+    /// Frees device memory beyond these bytes.
+    pub(super) fn trim(&mut self, most: u64) {
+        if self.device.as_ref().is_some_and(|(_, bytes)| *bytes > most) {
+            self.device = None;
+        }
+    }
+
+    /// Frees all memory.
+    pub(super) fn empty(&mut self) {
+        self.device = None;
+        self.mapped = None;
+        self.slots = Default::default();
+        // The device's memory is free for others when the stream has come so far. An error comes again at the next call.
+        let _ = self.finish();
+    }
+}
+
+/// Moves the pieces of one part through a lane's slots.
+struct Bridge<'l> {
+    slots: &'l mut [Option<Slot>; SLOTS],
+    stream: &'l Arc<CudaStream>,
+    device: sys::CUdeviceptr,
+    way: Way,
+    /// How many copy.
+    threads: usize,
+}
+
+impl Mover for Bridge<'_> {
+    fn copy(&mut self, slot: usize, Piece { offset, bytes }: Piece) {
+        let Some(Slot { pinned, .. }) = &self.slots[slot] else { return };
+        // SAFETY: the piece lies within the caller's memory, and the slot, which no transfer uses now, is as long.
+        unsafe {
+            match self.way {
+                Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes, self.threads),
+                Way::FromDevice(to) => copy::copy(pinned.host, to.add(offset), bytes, self.threads),
+            }
+        }
+    }
+
+    fn transfer(&mut self, slot: usize, Piece { offset, bytes }: Piece) -> Result<(), Error> {
+        let Some(Slot { pinned, done }) = &self.slots[slot] else { return Ok(()) };
+        let (there, stream) = (self.device + offset as u64, self.stream.cu_stream());
+        // SAFETY: the piece lies within the device memory, and the slot is as long; it lives until its event has come.
+        unsafe {
+            match self.way {
+                Way::ToDevice(_) => sys::cuMemcpyHtoDAsync_v2(there, pinned.host.cast(), bytes, stream),
+                Way::FromDevice(_) => sys::cuMemcpyDtoHAsync_v2(pinned.host.cast(), there, bytes, stream),
+            }
+        }
+        .result()
+        .map_err(driver_error("copying"))?;
+        done.record(self.stream).map_err(driver_error("copying"))
+    }
+
+    fn wait(&mut self, slot: usize) -> Result<(), Error> {
+        let Some(Slot { done, .. }) = &self.slots[slot] else { return Ok(()) };
+        done.synchronize().map_err(driver_error("scanning"))
+    }
+}
+
+/// Page-locked memory, which the device can reach.
+struct Pinned {
+    host: *mut u8,
+    device: sys::CUdeviceptr,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to the value alone.
+unsafe impl Send for Pinned {}
+
+impl Pinned {
+    /// Allocates in the context that is bound.
+    fn new(bytes: usize) -> Result<Self, Error> {
+        let flags = sys::CU_MEMHOSTALLOC_PORTABLE | sys::CU_MEMHOSTALLOC_DEVICEMAP;
+        // SAFETY: a context is bound.
+        let host = unsafe { result::malloc_host(bytes, flags) }.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => Error::OutOfHostMemory { bytes },
+            _ => driver_error("locking host memory")(error),
+        })?;
+        let mut pinned = Pinned { host: host.cast(), device: 0, bytes };
+        // SAFETY: the memory has just been made for the device to reach it.
+        unsafe { sys::cuMemHostGetDevicePointer_v2(&mut pinned.device, host, 0) }
+            .result()
+            .map_err(driver_error("mapping host memory"))?;
+        Ok(pinned)
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // SAFETY: it has been allocated so, and is freed once. The driver waits for what uses it. An error means that the context
+        // is gone, and the memory with it.
+        let _ = unsafe { result::free_host(self.host.cast()) };
+    }
+}
+
+/// A stream of ours. cudarc's own would make it order the user's slices by events, which costs them time and is theirs to
+/// choose.
+struct OwnStream(Arc<CudaStream>);
+
+impl OwnStream {
+    fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
+        context.bind_to_thread().map_err(driver_error("binding the context"))?;
+        let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
+            .map_err(driver_error("creating a stream"))?;
+        // SAFETY: the stream belongs to this context, and is not destroyed while anybody holds the wrapper: see below.
+        Ok(OwnStream(unsafe { context.wrap_borrowed_stream(stream) }))
+    }
+}
+
+impl Drop for OwnStream {
+    fn drop(&mut self) {
+        // Who holds it still has memory on it, and frees that later.
+        if Arc::strong_count(&self.0) > 1 {
+            return;
+        }
+        let context = self.0.context();
+        context.record_err(context.bind_to_thread());
+        // SAFETY: nobody else holds the stream, and nothing uses it after this.
+        context.record_err(unsafe { result::stream::destroy(self.0.cu_stream()) });
+    }
+}

@@ -1,0 +1,153 @@
+//! In which order pieces pass through a few slots of page-locked memory.
+
+use crate::Error;
+
+/// How many slots there are: one is filled or emptied while another's transfer is under way, and transfers wait for neither.
+pub(super) const SLOTS: usize = 4;
+/// Smaller pieces would cost more than they hide.
+const LEAST_PIECE: usize = 256 << 10;
+
+/// What moves a piece.
+pub(super) trait Mover {
+    /// Copies between a slot and its place in the caller's memory.
+    fn copy(&mut self, slot: usize, piece: Piece);
+    /// Begins the transfer between a slot and the device.
+    fn transfer(&mut self, slot: usize, piece: Piece) -> Result<(), Error>;
+    /// Waits for a slot's last transfer.
+    fn wait(&mut self, slot: usize) -> Result<(), Error>;
+}
+
+/// Part of what is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) offset: usize,
+    pub(super) bytes: usize,
+}
+
+/// How long pieces are, the last one perhaps not: so that even a copy that is not long has several.
+pub(super) fn piece_bytes(bytes: usize, most: usize) -> usize {
+    bytes.div_ceil(SLOTS).next_multiple_of(4096).clamp(LEAST_PIECE.min(most), most)
+}
+
+fn pieces(bytes: usize, length: usize) -> impl Iterator<Item = (usize, Piece)> {
+    let piece = move |offset| Piece { offset, bytes: length.min(bytes - offset) };
+    (0..bytes).step_by(length.max(1)).map(piece).enumerate()
+}
+
+/// Moves bytes to the device. Nothing is known to have arrived on return. The slots may still be on their way.
+pub(super) fn send(bytes: usize, length: usize, mover: &mut impl Mover) -> Result<(), Error> {
+    for (index, piece) in pieces(bytes, length) {
+        let slot = index % SLOTS;
+        if index >= SLOTS {
+            mover.wait(slot)?;
+        }
+        mover.copy(slot, piece);
+        mover.transfer(slot, piece)?;
+    }
+    Ok(())
+}
+
+/// Moves bytes from the device. All of them have arrived on return, and the slots are free.
+pub(super) fn receive(bytes: usize, length: usize, mover: &mut impl Mover) -> Result<(), Error> {
+    let mut ahead = pieces(bytes, length);
+    for (slot, piece) in ahead.by_ref().take(SLOTS) {
+        mover.transfer(slot, piece)?;
+    }
+    for (index, piece) in pieces(bytes, length) {
+        let slot = index % SLOTS;
+        mover.wait(slot)?;
+        mover.copy(slot, piece);
+        if let Some((_, next)) = ahead.next() {
+            mover.transfer(slot, next)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves bytes as late as it may: a transfer takes place when it is waited for.
+    struct Late {
+        from: Vec<u8>,
+        to: Vec<u8>,
+        sends: bool,
+        slots: Vec<Vec<u8>>,
+        under_way: [Option<Piece>; SLOTS],
+        fails_at: usize,
+    }
+
+    impl Late {
+        fn new(bytes: usize, length: usize, sends: bool) -> Self {
+            let from = (0..bytes).map(|i| (i * 7 + i / 256) as u8).collect();
+            let slots = vec![vec![0xEE; length]; SLOTS];
+            Late { from, to: vec![0; bytes], sends, slots, under_way: [None; SLOTS], fails_at: usize::MAX }
+        }
+    }
+
+    impl Mover for Late {
+        fn copy(&mut self, slot: usize, Piece { offset, bytes }: Piece) {
+            assert!(self.under_way[slot].is_none(), "a slot is touched while its transfer is under way");
+            if self.sends {
+                self.slots[slot][..bytes].copy_from_slice(&self.from[offset..][..bytes]);
+            } else {
+                self.to[offset..][..bytes].copy_from_slice(&self.slots[slot][..bytes]);
+            }
+        }
+        fn transfer(&mut self, slot: usize, piece: Piece) -> Result<(), Error> {
+            assert!(self.under_way[slot].replace(piece).is_none(), "two transfers of one slot");
+            Ok(())
+        }
+        fn wait(&mut self, slot: usize) -> Result<(), Error> {
+            if self.fails_at == 0 {
+                return Err(Error::OutOfHostMemory { bytes: 0 });
+            }
+            self.fails_at -= 1;
+            let Some(Piece { offset, bytes }) = self.under_way[slot].take() else { return Ok(()) };
+            if self.sends {
+                self.to[offset..][..bytes].copy_from_slice(&self.slots[slot][..bytes]);
+            } else {
+                self.slots[slot][..bytes].copy_from_slice(&self.from[offset..][..bytes]);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn all_bytes_arrive_however_late_transfers_are() {
+        for length in [1, 3, 64] {
+            for bytes in (0..40).chain([64, 65, 255, 256, 257, 1000]) {
+                for sends in [true, false] {
+                    let mut mover = Late::new(bytes, length, sends);
+                    if sends {
+                        send(bytes, length, &mut mover).unwrap();
+                        (0..SLOTS).for_each(|slot| mover.wait(slot).unwrap());
+                    } else {
+                        receive(bytes, length, &mut mover).unwrap();
+                        assert_eq!(mover.under_way, [None; SLOTS]);
+                    }
+                    assert!(mover.from == mover.to, "{bytes} in pieces of {length}, sent {sends}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_error_ends_it() {
+        for fails_at in 0..10 {
+            for sends in [true, false] {
+                let mut mover = Late { fails_at, ..Late::new(64, 4, sends) };
+                let outcome = if sends { send(64, 4, &mut mover) } else { receive(64, 4, &mut mover) };
+                assert!(outcome.is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_are_neither_tiny_nor_too_long() {
+        let lengths = [1, 300 << 10, 2 << 20, 1 << 30].map(|bytes| piece_bytes(bytes, 4 << 20));
+        assert_eq!(lengths, [256 << 10, 256 << 10, 512 << 10, 4 << 20]);
+        assert_eq!(piece_bytes(1 << 30, 1000), 1000);
+    }
+}

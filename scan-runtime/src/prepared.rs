@@ -1,0 +1,388 @@
+//! Scans that are prepared once and run often.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, sys};
+use scan_codegen::{PlanError, Segments};
+
+use crate::{
+    Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
+    cuda::{InOut, Prepared, SideBuffers, Task, driver_error},
+    heads::check_length,
+};
+
+/// Ways to prepare a scan for many runs on one stream.
+///
+/// What [`on`](Scan::on) does at each call is then done once: the kernels are compiled and loaded, the operator's parameters and
+/// the initial value taken as they are now, the workspace allocated for as many elements as may come. A run checks the
+/// lengths and launches: it allocates no device memory, copies nothing, waits for nothing, and takes no lock that work on another
+/// stream could hold. Where the plan is a single launch and the length that of the run before, it allocates nothing on the host
+/// either.
+///
+/// Other parameters of the operator, another initial value, stream or greater length need another handle.
+///
+/// # Graphs
+///
+/// Runs can be captured into a CUDA graph, which can be launched as often as you like, on one stream at a time: what the kernels
+/// keep from launch to launch is in device memory. Prepare the scan, and allocate the buffers, before the capture begins, and keep
+/// all of them until the graph is gone. `cudarc` orders work on several streams by events, which a capture does not allow; turn them
+/// off before you allocate the buffers.
+///
+/// ```no_run
+/// use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::cuda(0)?;
+/// let context = scanner.context().expect("a CUDA scanner");
+/// // SAFETY: all work is on one stream, so that it needs no events.
+/// unsafe { context.disable_event_tracking() };
+/// let stream = context.new_stream()?;
+/// let mut input = stream.alloc_zeros::<f32>(1 << 20)?;
+/// let mut output = stream.alloc_zeros::<f32>(1 << 20)?;
+/// let sums = scanner.scan(ops::sum()).prepare(&stream, 1 << 20)?;
+///
+/// stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+/// sums.run_into(&input, &mut output)?;
+/// let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.expect("work has been captured");
+///
+/// for step in 0..100 {
+///     stream.memcpy_htod(&vec![step as f32; 1 << 20], &mut input)?;
+///     graph.launch()?;
+/// }
+/// stream.synchronize()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<Op: ScanOp> Scan<'_, Op> {
+    /// Prepares this scan of up to `max_len` elements of device memory on a stream.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let maxima = scanner.scan(ops::max()).prepare(&stream, 1_000)?;
+    /// let mut buffer = stream.clone_htod(&[2, 7, 1])?;
+    /// for _ in 0..10 {
+    ///     maxima.run_in_place(&mut buffer)?;
+    /// }
+    /// assert_eq!(stream.clone_dtoh(&buffer)?, [2, 7, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream is of another context, [`Error::Captured`] and
+    /// [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    pub fn prepare(&self, stream: &Arc<CudaStream>, max_len: usize) -> Result<PreparedScan<Op>, Error> {
+        let prepared = self.prepared(stream, &Segments::None, false, max_len)?;
+        Ok(PreparedScan { prepared, operator: PhantomData })
+    }
+
+    /// As [`prepare`](Scan::prepare), for runs that give the sum of all elements too.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare).
+    pub fn prepare_with_total(
+        &self,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+    ) -> Result<PreparedScanWithTotal<Op>, Error> {
+        let prepared = self.prepared(stream, &Segments::None, true, max_len)?;
+        let of_nothing = self.initial_value.or_else(|| self.op.identity());
+        Ok(PreparedScanWithTotal { prepared, of_nothing, operator: self.op.source().name })
+    }
+
+    /// As [`prepare`](Scan::prepare), for runs that restart at every element whose flag is set; see [`Scan::by_flags`].
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let sums = scanner.scan(ops::sum()).prepare_by_flags(&stream, 1_000)?;
+    /// let flags = stream.clone_htod(&[1_u8, 0, 0, 1, 0])?;
+    /// let mut buffer = stream.clone_htod(&[1, 2, 3, 4, 5])?;
+    /// sums.run_in_place(&flags, &mut buffer)?;
+    /// assert_eq!(stream.clone_dtoh(&buffer)?, [1, 3, 6, 4, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare).
+    pub fn prepare_by_flags<F: HeadFlag>(
+        &self,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+    ) -> Result<PreparedSegmentedScan<Op, F>, Error> {
+        self.prepare_by(stream, Segments::HeadFlags, max_len)
+    }
+
+    /// As [`prepare`](Scan::prepare), for runs that restart at every element whose bit is set; see [`Scan::by_bits`].
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare).
+    pub fn prepare_by_bits(
+        &self,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+    ) -> Result<PreparedSegmentedScan<Op, u32>, Error> {
+        self.prepare_by(stream, Segments::HeadBits, max_len)
+    }
+
+    /// As [`prepare`](Scan::prepare), for runs that restart wherever the key is another than that of the element before; see
+    /// [`Scan::by_keys`].
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare), and [`Error::Plan`] if keys have padding.
+    pub fn prepare_by_keys<K: ScanElement>(
+        &self,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+    ) -> Result<PreparedSegmentedScan<Op, K>, Error> {
+        self.prepare_by(stream, Segments::Keys(K::layout()), max_len)
+    }
+
+    /// As [`prepare`](Scan::prepare), for runs that restart at given positions; see [`Scan::by_offsets`].
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare).
+    pub fn prepare_by_offsets<T: SegmentOffset>(
+        &self,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+    ) -> Result<PreparedSegmentedScan<Op, T>, Error> {
+        self.prepare_by(stream, Segments::Offsets(T::WIDTH), max_len)
+    }
+
+    fn prepare_by<T>(
+        &self,
+        stream: &Arc<CudaStream>,
+        segments: Segments,
+        max_len: usize,
+    ) -> Result<PreparedSegmentedScan<Op, T>, Error> {
+        let prepared = self.prepared(stream, &segments, false, max_len)?;
+        Ok(PreparedSegmentedScan { prepared, segments, types: PhantomData })
+    }
+
+    fn prepared(
+        &self,
+        stream: &Arc<CudaStream>,
+        segments: &Segments,
+        total: bool,
+        max_len: usize,
+    ) -> Result<Prepared, Error> {
+        let device = self.scanner.device_of(stream)?;
+        let spec = self.spec(segments);
+        let spec = if total { spec.with_total() } else { spec };
+        let task = Task::Scan(spec, self.overrides);
+        Prepared::new(device, stream, &self.op, self.initial_value.as_ref(), &task, max_len)
+    }
+}
+
+/// A scan that is ready to run on a stream, made by [`Scan::prepare`].
+///
+/// Every method enqueues its work on the stream and returns. The handle can be dropped at once: its memory goes when the work that
+/// is enqueued has been done.
+#[derive(Debug)]
+#[must_use = "a scan does nothing until it is run"]
+pub struct PreparedScan<Op: ScanOp> {
+    prepared: Prepared,
+    operator: PhantomData<fn() -> Op>,
+}
+
+impl<Op: ScanOp> PreparedScan<Op> {
+    /// Scans a device slice or view into another of the same length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreparedLength`] if there are more elements than the scan was prepared for, [`Error::OutputLength`] if the lengths
+    /// differ, [`Error::ForeignContext`] if a buffer is of another context than the stream, and whatever else the driver reports.
+    pub fn run_into(
+        &self,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+    ) -> Result<(), Error> {
+        run_into(&self.prepared, SideBuffers::default(), input, output)
+    }
+
+    /// Scans a device slice or view in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](PreparedScan::run_into).
+    pub fn run_in_place<T>(&self, buffer: &mut impl DevicePtrMut<T>) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        run_in_place(&self.prepared, SideBuffers::default(), buffer)
+    }
+}
+
+/// A scan that is ready to run on a stream and gives the sum of all elements too, made by [`Scan::prepare_with_total`].
+#[derive(Debug)]
+#[must_use = "a scan does nothing until it is run"]
+pub struct PreparedScanWithTotal<Op: ScanOp> {
+    prepared: Prepared,
+    /// The sum of no elements.
+    of_nothing: Option<Op::State>,
+    operator: String,
+}
+
+impl<Op: ScanOp> PreparedScanWithTotal<Op> {
+    /// Scans a device slice or view into another of the same length, and writes the sum of all elements, the initial value included,
+    /// to `total`, which has one element. The sum of no elements is the initial value, or else the identity.
+    ///
+    /// # Errors
+    ///
+    /// As [`PreparedScan::run_into`], [`Error::ResultLength`] if the total is not one element, and [`PlanError::NoElements`] for no
+    /// elements, no initial value and no identity.
+    pub fn run_into(
+        &self,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+        total: &mut impl DevicePtrMut<Op::State>,
+    ) -> Result<(), Error> {
+        let len = input.len();
+        self.with_total(len, total, |side| run_into(&self.prepared, side, input, output))
+    }
+
+    /// Scans a device slice or view in place, and writes the sum of all elements to `total`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](PreparedScanWithTotal::run_into).
+    pub fn run_in_place<T>(
+        &self,
+        buffer: &mut impl DevicePtrMut<T>,
+        total: &mut impl DevicePtrMut<Op::State>,
+    ) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let len = buffer.len();
+        self.with_total(len, total, |side| run_in_place(&self.prepared, side, buffer))
+    }
+
+    fn with_total(
+        &self,
+        len: usize,
+        total: &mut impl DevicePtrMut<Op::State>,
+        run: impl FnOnce(SideBuffers) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.prepared.check_context("total", total.stream())?;
+        if total.len() != 1 {
+            return Err(Error::ResultLength { output: total.len() });
+        }
+        if len == 0 {
+            let nothing = self.of_nothing.ok_or_else(|| PlanError::NoElements { operator: self.operator.clone() })?;
+            run(SideBuffers::default())?;
+            let stream = self.prepared.stream();
+            return stream.memcpy_htod(&[nothing], total).map_err(driver_error("copying to the device"));
+        }
+        let (pointer, _writing) = total.device_ptr_mut(self.prepared.stream());
+        run(SideBuffers { total: pointer, ..SideBuffers::default() })
+    }
+}
+
+/// A scan that restarts and is ready to run on a stream, made by [`Scan::prepare_by_flags`], [`prepare_by_bits`](Scan::prepare_by_bits),
+/// [`prepare_by_keys`](Scan::prepare_by_keys) or [`prepare_by_offsets`](Scan::prepare_by_offsets). What tells where is brought to
+/// each run, in items of type `T`.
+#[derive(Debug)]
+#[must_use = "a scan does nothing until it is run"]
+pub struct PreparedSegmentedScan<Op: ScanOp, T> {
+    prepared: Prepared,
+    segments: Segments,
+    types: PhantomData<fn() -> (Op, T)>,
+}
+
+impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
+    /// Scans a device slice or view into another of the same length.
+    ///
+    /// # Errors
+    ///
+    /// As [`PreparedScan::run_into`], and [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input
+    /// requires.
+    pub fn run_into(
+        &self,
+        heads: &impl DevicePtr<T>,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let len = input.len();
+        self.with_heads(len, heads, |side| run_into(&self.prepared, side, input, output))
+    }
+
+    /// Scans a device slice or view in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](PreparedSegmentedScan::run_into).
+    pub fn run_in_place<E>(&self, heads: &impl DevicePtr<T>, buffer: &mut impl DevicePtrMut<E>) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = E, Output = E>,
+        E: ScanElement,
+    {
+        let len = buffer.len();
+        self.with_heads(len, heads, |side| run_in_place(&self.prepared, side, buffer))
+    }
+
+    fn with_heads(
+        &self,
+        len: usize,
+        heads: &impl DevicePtr<T>,
+        run: impl FnOnce(SideBuffers) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.prepared.check_context("heads", heads.stream())?;
+        check_length(&self.segments, heads.len(), len)?;
+        // The guard records the event by which cudarc orders work on several streams, once the launches are made.
+        let (pointer, _reading) = heads.device_ptr(self.prepared.stream());
+        run(SideBuffers { heads: pointer, offset_count: heads.len() as u64, total: 0 })
+    }
+}
+
+fn run_into<Input, Output>(
+    prepared: &Prepared,
+    side: SideBuffers,
+    input: &impl DevicePtr<Input>,
+    output: &mut impl DevicePtrMut<Output>,
+) -> Result<(), Error> {
+    let len = input.len();
+    prepared.check_len(len)?;
+    if len != output.len() {
+        return Err(Error::OutputLength { input: len, output: output.len() });
+    }
+    prepared.check_context("input", input.stream())?;
+    prepared.check_context("output", output.stream())?;
+    // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+    let (input, _reading) = input.device_ptr(prepared.stream());
+    let (output, _writing) = output.device_ptr_mut(prepared.stream());
+    enqueue(prepared, side, input, output, len)
+}
+
+fn run_in_place<T>(prepared: &Prepared, side: SideBuffers, buffer: &mut impl DevicePtrMut<T>) -> Result<(), Error> {
+    let len = buffer.len();
+    prepared.check_len(len)?;
+    prepared.check_context("buffer", buffer.stream())?;
+    let (pointer, _writing) = buffer.device_ptr_mut(prepared.stream());
+    enqueue(prepared, side, pointer, pointer, len)
+}
+
+/// The buffers have been borrowed from live slices of `len` elements of the scan's types, the output exclusively; they are one
+/// buffer only where the types are the same. The side buffers are as long as the scan requires.
+fn enqueue(
+    prepared: &Prepared,
+    side: SideBuffers,
+    input: sys::CUdeviceptr,
+    output: sys::CUdeviceptr,
+    len: usize,
+) -> Result<(), Error> {
+    // SAFETY: as stated above; nobody but the functions of this module, which borrow them so, gets here.
+    unsafe { prepared.enqueue(side, InOut { input, output, len: len as u64 }) }
+}

@@ -1,0 +1,80 @@
+//! What a call costs: the first of a process, with the compiler and with kernels on disk, and every later one.
+//!
+//! ```console
+//! $ cargo bench -p scan-tests --bench calls
+//! ```
+//!
+//! Each first call has a process of its own. Host time is what the calling thread spends; the total ends when the result is
+//! there. Results are compared with the CPU's before anything is timed. `peers.py` beside this file does the same with what
+//! Python has.
+
+mod first;
+mod host;
+mod warm;
+
+use std::{error::Error, path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+use scan_runtime::Scanner;
+
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Times calls.
+#[derive(Parser)]
+#[command(long_about = None)]
+struct Arguments {
+    /// How many processes make each kind of first call.
+    #[arg(long, default_value_t = 7)]
+    processes: usize,
+    /// Only the first calls, or the later ones, or those with host slices.
+    #[arg(long, value_parser = ["first", "warm", "host"])]
+    only: Option<String>,
+    /// Make one first call, with this folder as cache, and tell of it: how this program starts itself.
+    #[arg(long, hide = true)]
+    first: Option<PathBuf>,
+    /// Load NVRTC before the call, and tell how long that took.
+    #[arg(long, hide = true)]
+    load: bool,
+    /// What cargo passes to a bench.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match &arguments.first {
+        Some(folder) => first::one(folder, arguments.load),
+        None => measure(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Outcome {
+    if let Err(reason) = Scanner::cuda(0) {
+        println!("Nothing is measured: {reason}");
+        return Ok(());
+    }
+    let wanted = |part: &str| arguments.only.as_deref().is_none_or(|only| only == part);
+    if wanted("first") {
+        first::measure(arguments.processes)?;
+    }
+    if wanted("warm") {
+        warm::measure()?;
+    }
+    if wanted("host") {
+        host::measure()?;
+    }
+    Ok(())
+}
+
+/// The value in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

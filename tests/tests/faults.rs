@@ -1,0 +1,116 @@
+//! What can be asked that nothing can do: without a GPU.
+
+use scan_codegen::{DeviceLimits, PlanError, ScanSpec, Segments};
+use scan_runtime::{Error, Overrides, ScanOp, Scanner, ops, scan_op};
+use scan_tests::strategies;
+
+/// A state of the greatest size that there is.
+#[derive(Clone, Copy)]
+struct Widest;
+
+#[scan_op]
+impl ScanOp for Widest {
+    type Input = u8;
+    type State = [u64; 32];
+    type Output = [u64; 32];
+    const IDENTITY: [u64; 32] = [0; 32];
+    fn lift(x: u8) -> [u64; 32] {
+        [x as u64; 32]
+    }
+    fn combine(a: [u64; 32], b: [u64; 32]) -> [u64; 32] {
+        let mut sum = a;
+        for i in 0..32_usize {
+            sum[i] = a[i] + b[i];
+        }
+        sum
+    }
+}
+
+/// Near every power of two, up to the last number that there is.
+fn lengths() -> impl Iterator<Item = u64> {
+    let near = |power: u32| [(1_u64 << power) - 1, 1 << power, (1 << power) + 1];
+    (20..64).flat_map(near).chain([u64::MAX - 1, u64::MAX])
+}
+
+/// The launches for any length fit a grid, and their memory 64 bits; or the plan says that it is too long.
+fn schedules<Op: ScanOp>(op: &Op, kind: ScanSpec) {
+    let limits = [DeviceLimits::BASELINE, DeviceLimits::new(scan_codegen::Architecture { major: 9, minor: 0 }, 132)];
+    let strategies = strategies::all().map(Some).chain([None]);
+    for (strategy, limits) in strategies.flat_map(|strategy| limits.map(|limits| (strategy, limits))) {
+        let mut overrides = Overrides::default();
+        overrides.strategy = strategy;
+        let Ok(plans) = scan_codegen::plan(&op.source(), &kind, &limits, &overrides) else { continue };
+        for len in lengths() {
+            let plan = plans.for_len(len);
+            match plan.schedule(len) {
+                Ok(schedule) => {
+                    assert!(len <= plan.max_len, "{plan}: {len}");
+                    assert!(!schedule.launches.is_empty(), "{plan}: {len}");
+                    for launch in &schedule.launches {
+                        let blocks = 1..=limits.blocks_per_grid;
+                        assert!(
+                            blocks.contains(&u64::from(launch.blocks)),
+                            "{plan}: {len} in {} blocks",
+                            launch.blocks
+                        );
+                    }
+                }
+                Err(PlanError::TooLong { len: found, max_len }) => {
+                    assert_eq!((found, max_len), (len, plan.max_len));
+                    assert!(len > max_len, "{plan}: {len}");
+                }
+                Err(other) => panic!("{plan}: {len}: {other}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn every_length_has_launches_or_is_too_long() {
+    schedules(&ops::sum::<u8>(), ScanSpec::inclusive());
+    schedules(&ops::sum::<u64>(), ScanSpec::exclusive().with_initial_value().with_total());
+    schedules(&Widest, ScanSpec::inclusive());
+    schedules(&Widest, ScanSpec::inclusive().with_segments(Segments::HeadFlags));
+}
+
+#[test]
+fn reductions_too() {
+    for op in [ops::sum::<u64>()] {
+        let plan = Scanner::cpu().reduce(op).plan().unwrap();
+        for len in lengths() {
+            match plan.schedule(len) {
+                Ok(schedule) => assert!(schedule.launches.iter().all(|launch| launch.blocks > 0)),
+                Err(error) => assert!(matches!(error, PlanError::TooLong { .. }), "{len}: {error}"),
+            }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_that_no_memory_holds_is_an_error() {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+    // Zeros that are promised and never there; their results would take more than all addresses.
+    let len = 1 << 45;
+    // SAFETY: the mapping is new, and nobody else's.
+    let zeros = unsafe {
+        mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ, MapFlags::PRIVATE | MapFlags::NORESERVE).unwrap()
+    };
+    // SAFETY: zeros are numbers.
+    let input = unsafe { std::slice::from_raw_parts(zeros.cast::<u8>(), len) };
+    let error = Scanner::cpu().scan(Widest).run(input).err();
+    assert!(matches!(error, Some(Error::OutOfHostMemory { .. })), "{error:?}");
+    // SAFETY: nobody has it any more.
+    unsafe { munmap(zeros, len).unwrap() };
+}
+
+#[test]
+fn an_output_of_another_length_is_an_error_and_stays_as_it_was() {
+    let scanner = Scanner::cpu();
+    for len in [0, 2, 4] {
+        let mut output = vec![7; len];
+        let error = scanner.scan(ops::sum()).run_into(&[1, 2, 3], &mut output).err();
+        assert!(matches!(error, Some(Error::OutputLength { input: 3, output }) if output == len), "{error:?}");
+        assert!(output.iter().all(|&x| x == 7));
+    }
+}

@@ -1,0 +1,372 @@
+//! Kept workspaces, prepared scans, and graphs of them.
+
+use std::{
+    sync::{Arc, Barrier},
+    thread,
+    time::Instant,
+};
+
+use scan_runtime::{
+    BlockScan, Carry, Error, Network, Scan, Scanner, Strategy, TileNumbers,
+    cudarc::driver::{
+        CudaStream,
+        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    },
+    ops,
+};
+use scan_tests::{
+    configure,
+    operators::{Interval, PolynomialHash, TestOperator, first_difference, mixed},
+    reference::WAYS,
+};
+
+use crate::{Outcome, Trials, cases::Case, ensure};
+
+/// The strategies that differ in what they keep, and the default.
+const STRATEGIES: [Option<Strategy>; 5] = {
+    const fn by(carry: Carry) -> Option<Strategy> {
+        Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry })
+    }
+    [None, by(Carry::LookAhead), by(Carry::LookBack), by(Carry::Chained(TileNumbers::Counter)), by(Carry::Hierarchical)]
+};
+
+fn choose<Op: TestOperator>(scanner: &Scanner, index: usize) -> Scan<'_, Op> {
+    let scan = configure::<Op>(scanner, WAYS[index % 4]);
+    match STRATEGIES[index % STRATEGIES.len()] {
+        Some(strategy) => scan.strategy(strategy),
+        None => scan,
+    }
+}
+
+/// Lengths up and down, a tile and less among them.
+fn lengths(longest: usize) -> impl Iterator<Item = usize> {
+    let of_any_size = move |i: u64| {
+        let bits = 1 + mixed(i) % u64::from(longest.ilog2());
+        (mixed(i ^ 0x5555) % (1 << bits)) as usize + 1
+    };
+    (0..40).map(of_any_size).chain([longest, 3, longest - 1, 5_000, longest])
+}
+
+fn compare<Op: TestOperator>(output: &[Op::Item], case: &Case<Op>, way: usize, what: impl Fn() -> String) -> Outcome {
+    match first_difference(output, case.expected(way, output.len())) {
+        None => Ok(()),
+        Some(first) => Err(format!("{}, {} elements: wrong from {first} on", what(), output.len()).into()),
+    }
+}
+
+pub(crate) fn add(trials: &mut Trials) {
+    for (index, strategy) in STRATEGIES.into_iter().enumerate() {
+        let name = strategy.map_or_else(|| "default".to_owned(), |strategy| strategy.carry.to_string());
+        trials.add(format!("kept_workspace: {name}"), move || {
+            up_and_down::<Interval>(index)?;
+            up_and_down::<ops::Sum<i32>>(index)
+        });
+        trials.add(format!("prepared: {name}"), move || {
+            prepared::<Interval>(index)?;
+            prepared::<ops::Sum<i32>>(index)
+        });
+        trials.add(format!("graph: {name}"), move || {
+            graph::<PolynomialHash>(index, 1_000_003)?;
+            graph::<ops::Sum<i32>>(index, 3_000)?;
+            graph::<ops::Sum<i32>>(index, 4_000_001)
+        });
+        trials.add(format!("captured_without_handle: {name}"), move || captured_without_handle(index));
+        trials.add(format!("one_scanner_many_streams: {name}"), move || many_streams(index));
+        trials.add(format!("one_stream_many_threads: {name}"), move || one_stream(index));
+        trials.add(format!("dropped_early: {name}"), move || dropped_early(index));
+    }
+    trials.add("prepared_totals_and_segments", totals_and_segments);
+    trials.add("prepared_errors", errors);
+    trials.add("host_time_of_prepared_runs", host_time);
+}
+
+/// Many lengths on one workspace, which grows.
+fn up_and_down<Op: TestOperator>(index: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let case = Case::<Op>::shared();
+    let input = stream.clone_htod(case.input(1 << 21))?;
+    let scan = choose::<Op>(&scanner, index);
+    for len in lengths(1 << 21) {
+        let output = scan.on(&stream).run(&input.slice(..len))?;
+        compare(&stream.clone_dtoh(&output)?, &case, index % 4, || "kept".to_owned())?;
+    }
+    Ok(())
+}
+
+/// The same with a handle, apart and in place.
+fn prepared<Op: TestOperator>(index: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let case = Case::<Op>::shared();
+    let longest = case.longest();
+    let input = stream.clone_htod(case.input(longest))?;
+    let mut output = stream.clone_htod(case.input(longest))?;
+    let handle = choose::<Op>(&scanner, index).prepare(&stream, longest)?;
+    for (run, len) in lengths(longest).enumerate() {
+        let mut part = output.slice_mut(..len);
+        if run % 3 == 0 {
+            stream.memcpy_dtod(&input.slice(..len), &mut part)?;
+            handle.run_in_place(&mut part)?;
+        } else {
+            handle.run_into(&input.slice(..len), &mut part)?;
+        }
+        compare(&stream.clone_dtoh(&part)?, &case, index % 4, || "prepared".to_owned())?;
+    }
+    Ok(())
+}
+
+/// A stream whose work can be captured: alone, and without events.
+fn stream_to_capture(scanner: &Scanner) -> Result<Arc<CudaStream>, Box<dyn std::error::Error>> {
+    let context = scanner.context().ok_or("no context")?;
+    // SAFETY: all work of this context is on one stream.
+    unsafe { context.disable_event_tracking() };
+    Ok(context.new_stream()?)
+}
+
+const CAPTURE: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+
+/// A hundred launches of a graph of two scans, between others, with other elements each time.
+fn graph<Op: TestOperator>(index: usize, len: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let case = Case::<Op>::shared();
+    let scan = choose::<Op>(&scanner, index);
+    let handle = scan.prepare(&stream, len)?;
+    let mut input = stream.clone_htod(case.input(len))?;
+    let (mut first, mut second) = (stream.clone_htod(case.input(len))?, stream.clone_htod(case.input(len))?);
+    stream.begin_capture(CAPTURE)?;
+    let captured = handle.run_into(&input, &mut first).and_then(|()| handle.run_into(&first, &mut second));
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+    captured?;
+    for run in 0..100 {
+        let changed: Vec<Op::Item> = (0..len as u64).map(|i| Op::input(i + run)).collect();
+        stream.memcpy_htod(&changed, &mut input)?;
+        graph.launch()?;
+        if run % 7 == 0 {
+            handle.run_into(&input.slice(..len / 2), &mut first.slice_mut(..len / 2))?;
+        }
+        if run % 10 == 0 || run > 96 {
+            let reference = |input: &[Op::Item]| {
+                let (kind, with_initial_value) = WAYS[index % 4];
+                let initial_value = with_initial_value.then(Op::initial_value);
+                scan_tests::reference::scan(&Op::new(), kind, initial_value, input)
+            };
+            let expected = reference(&reference(&changed));
+            if let Some(wrong) = first_difference(&stream.clone_dtoh(&second)?, &expected) {
+                return Err(format!("launch {run} of the graph, {len} elements: wrong from {wrong} on").into());
+            }
+        }
+    }
+    stream.synchronize()?;
+    Ok(())
+}
+
+/// A graph of plain calls has its memory to itself.
+fn captured_without_handle(index: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let case = Case::<Interval>::shared();
+    let len = 300_000;
+    let scan = choose::<Interval>(&scanner, index);
+    let input = stream.clone_htod(case.input(len))?;
+    let mut output = stream.clone_htod(case.input(len))?;
+    scan.on(&stream).run_into(&input.slice(..1_000), &mut output.slice_mut(..1_000))?;
+    scan.on(&stream).run_into(&input, &mut output)?; // loads the kernels
+    stream.begin_capture(CAPTURE)?;
+    let captured = scan.on(&stream).run_into(&input, &mut output);
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+    captured?;
+    for _ in 0..20 {
+        stream.memcpy_dtod(&input, &mut output)?;
+        graph.launch()?;
+        compare(&stream.clone_dtoh(&output)?, &case, index % 4, || "captured".to_owned())?;
+        scan.on(&stream).run_into(&input.slice(..7_000), &mut output.slice_mut(..7_000))?;
+    }
+    Ok(())
+}
+
+/// One scanner for many threads, each with a stream of its own.
+fn many_streams(index: usize) -> Outcome {
+    const THREADS: usize = 8;
+    let scanner = Scanner::cuda(0)?;
+    let context = scanner.context().ok_or("no context")?;
+    let case = Case::<Interval>::shared();
+    let scan = choose::<Interval>(&scanner, index);
+    let barrier = Barrier::new(THREADS);
+    let run = |thread: usize| -> Result<(), String> {
+        let outcome = (|| -> Outcome {
+            let stream = context.new_stream()?;
+            let input = stream.clone_htod(case.input(1 << 18))?;
+            barrier.wait();
+            for len in lengths(1 << 18).skip(thread) {
+                let output = scan.on(&stream).run(&input.slice(..len))?;
+                compare(&stream.clone_dtoh(&output)?, &case, index % 4, || format!("thread {thread}"))?;
+            }
+            Ok(())
+        })();
+        outcome.map_err(|error| error.to_string())
+    };
+    let run = &run;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || run(thread))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    Ok(())
+}
+
+/// Many threads on one stream, where each launch finds what the one before it has left.
+fn one_stream(index: usize) -> Outcome {
+    const THREADS: usize = 4;
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let case = Case::<Interval>::shared();
+    let scan = choose::<Interval>(&scanner, index);
+    let handle = scan.prepare(&stream, 1 << 18)?;
+    let input = stream.clone_htod(case.input(1 << 18))?;
+    let run = |thread: usize| -> Result<(), String> {
+        let outcome = (|| -> Outcome {
+            for len in lengths(1 << 18).skip(thread) {
+                let mut output = stream.clone_htod(case.input(len))?;
+                match thread % 2 {
+                    0 => scan.on(&stream).run_into(&input.slice(..len), &mut output)?,
+                    _ => handle.run_into(&input.slice(..len), &mut output)?,
+                }
+                compare(&stream.clone_dtoh(&output)?, &case, index % 4, || format!("thread {thread}"))?;
+            }
+            Ok(())
+        })();
+        outcome.map_err(|error| error.to_string())
+    };
+    let run = &run;
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || run(thread))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    Ok(())
+}
+
+/// Streams and handles that are dropped while their work is under way, again and again.
+fn dropped_early(index: usize) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let context = scanner.context().ok_or("no context")?;
+    let case = Case::<Interval>::shared();
+    let len = 1 << 20;
+    let scan = choose::<Interval>(&scanner, index);
+    let home = context.new_stream()?;
+    let input = home.clone_htod(case.input(len))?;
+    for run in 0..30 {
+        let mut output = home.clone_htod(case.input(len))?;
+        let stream = context.new_stream()?;
+        if run % 2 == 0 {
+            let handle = scan.prepare(&stream, len)?;
+            for _ in 0..5 {
+                handle.run_into(&input, &mut output)?;
+            }
+        } else {
+            for _ in 0..5 {
+                scan.on(&stream).run_into(&input, &mut output)?;
+            }
+        }
+        drop(stream);
+        // Whoever gets the memory that was freed too early would spoil it.
+        let other = context.new_stream()?;
+        let noise = other.clone_htod(&vec![!0_u32; 1 << 16])?;
+        compare(&home.clone_dtoh(&output)?, &case, index % 4, || format!("run {run}"))?;
+        drop(noise);
+    }
+    Ok(())
+}
+
+fn totals_and_segments() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let case = Case::<Interval>::shared();
+    let (longest, way) = (300_000, 1);
+    let scan = configure::<Interval>(&scanner, WAYS[way]);
+    let input = stream.clone_htod(case.input(longest))?;
+    let mut output = stream.clone_htod(case.input(longest))?;
+    let mut total = stream.clone_htod(case.input(1))?;
+    let with_total = scan.prepare_with_total(&stream, longest)?;
+    for len in lengths(longest) {
+        with_total.run_into(&input.slice(..len), &mut output.slice_mut(..len), &mut total)?;
+        let (output, total) = (stream.clone_dtoh(&output.slice(..len))?, stream.clone_dtoh(&total)?);
+        compare(&output, &case, way, || "with total".to_owned())?;
+        ensure(first_difference(&total, &output[len - 1..]).is_none(), || format!("total of {len} elements"))?;
+    }
+    with_total.run_into(&input.slice(..0), &mut output.slice_mut(..0), &mut total)?;
+    let of_nothing = stream.clone_dtoh(&total)?;
+    ensure(first_difference(&of_nothing, &[Interval::initial_value()]).is_none(), || "total of nothing".to_owned())?;
+
+    let flags: Vec<u8> = (0..longest as u64).map(|i| u8::from(mixed(i).is_multiple_of(100))).collect();
+    let numbers: Vec<u32> = (0..longest as u32).collect();
+    let by_flags = scanner.scan(ops::sum::<u32>()).prepare_by_flags::<u8>(&stream, longest)?;
+    let (device_flags, mut buffer) = (stream.clone_htod(&flags)?, stream.clone_htod(&numbers)?);
+    for len in [longest, 4_000, 1, longest - 1] {
+        stream.memcpy_htod(&numbers, &mut buffer)?;
+        by_flags.run_in_place(&device_flags.slice(..len), &mut buffer.slice_mut(..len))?;
+        let expected = Scanner::cpu().scan(ops::sum()).by_flags(&flags[..len]).run(&numbers[..len])?;
+        let found = stream.clone_dtoh(&buffer.slice(..len))?;
+        ensure(found == expected, || format!("segments of {len} elements"))?;
+    }
+    Ok(())
+}
+
+fn errors() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let scan = scanner.scan(ops::sum::<i32>());
+    let handle = scan.prepare(&stream, 100)?;
+    let mut buffer = stream.clone_htod(&[1; 101])?;
+    let error = handle.run_in_place(&mut buffer).err();
+    ensure(matches!(error, Some(Error::PreparedLength { len: 101, max_len: 100 })), || format!("{error:?}"))?;
+    ensure(stream.clone_dtoh(&buffer)? == [1; 101], || "the buffer was touched".to_owned())?;
+    let (input, mut output) = (stream.clone_htod(&[1; 3])?, stream.clone_htod(&[1; 4])?);
+    let error = handle.run_into(&input, &mut output).err();
+    ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 4 })), || format!("{error:?}"))?;
+    let context = scanner.context().ok_or("no context")?;
+    let error = scan.prepare(&context.per_thread_stream(), 100).err();
+    ensure(matches!(error, Some(Error::StreamOfThreads)), || format!("{error:?}"))?;
+    stream.begin_capture(CAPTURE)?;
+    let error = scan.prepare(&stream, 100).err();
+    stream.end_capture(CUgraphInstantiate_flags(0))?;
+    ensure(matches!(error, Some(Error::Captured)), || format!("{error:?}"))?;
+    let error = scan.prepare(&stream, usize::MAX).err();
+    let is_clear = matches!(error, Some(Error::OutOfDeviceMemory { .. } | Error::Plan(_)));
+    ensure(is_clear, || format!("{error:?}"))
+}
+
+/// What a run costs the host: printed, and held against a bound that only a mistake would reach.
+fn host_time() -> Outcome {
+    const RUNS: u32 = 500;
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let scan = scanner.scan(ops::sum::<f32>());
+    let handle = scan.prepare(&stream, 1 << 20)?;
+    for len in [1_000, 1 << 16] {
+        let input = stream.alloc_zeros::<f32>(len)?;
+        let mut output = stream.alloc_zeros::<f32>(len)?;
+        let time = |run: &mut dyn FnMut() -> Result<(), Error>| -> Result<(f64, f64), Box<dyn std::error::Error>> {
+            let mut best = (f64::MAX, f64::MAX);
+            for _ in 0..10 {
+                stream.synchronize()?;
+                let start = Instant::now();
+                (0..RUNS).try_for_each(|_| run())?;
+                let enqueued = start.elapsed();
+                stream.synchronize()?;
+                let done = start.elapsed();
+                best.0 = best.0.min(enqueued.as_secs_f64() * 1e6 / f64::from(RUNS));
+                best.1 = best.1.min(done.as_secs_f64() * 1e6 / f64::from(RUNS));
+            }
+            Ok(best)
+        };
+        let (host, back_to_back) = time(&mut || handle.run_into(&input, &mut output))?;
+        let (plain, plain_back_to_back) = time(&mut || scan.on(&stream).run_into(&input, &mut output))?;
+        println!(
+            "{len} elements: a prepared run takes {host:.2} µs of the host, {back_to_back:.2} µs back to back; \
+             a plain one {plain:.2} µs, {plain_back_to_back:.2} µs"
+        );
+        ensure(host < 100.0, || format!("{host} µs for a prepared run"))?;
+    }
+    Ok(())
+}
