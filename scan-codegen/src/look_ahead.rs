@@ -129,7 +129,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
     // than there are reads the last one again.
     if let Some(pipeline) = &mut plan.pipeline {
         let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
-        pipeline.look_run = Sizes::of(operator, spec).look_run(most);
+        pipeline.look_run = Sizes::of(operator, &spec.segments).look_run(most);
     }
     Some(Plan { from: long_bytes(operator.input.size.max(operator.output.size)) / bytes as u64, ..plan })
 }
@@ -157,7 +157,7 @@ pub(crate) fn plan_look_ahead(
             "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
         ));
     }
-    let sizes = Sizes::of(operator, spec);
+    let sizes = Sizes::of(operator, &spec.segments);
     let run = match overrides.run {
         None => sizes.run(),
         Some(run @ 1..=1024) => run,
@@ -243,22 +243,22 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(operator: &OpSource, spec: &ScanSpec) -> Self {
-        let item = operator.input.size.max(operator.output.size);
+    fn of(operator: &OpSource, segments: &Segments) -> Self {
+        let (input, output) = (operator.input.size as u32, operator.output.size as u32);
         Sizes {
-            input: operator.input.size as u32,
+            input,
             state: operator.state.size as u32,
-            output: operator.output.size as u32,
-            heads: match &spec.segments {
+            output,
+            heads: match segments {
                 Segments::None | Segments::HeadBits => 0,
                 Segments::HeadFlags => 1,
                 Segments::Keys(key) => key.size as u32,
                 Segments::Offsets(_) => OFFSET_EIGHTHS / 8,
             },
-            segmented: !spec.segments.is_none(),
-            words: match &spec.segments {
-                Segments::None if item > 4 => 28,
-                Segments::HeadFlags | Segments::Keys(_) if item >= 4 => 39,
+            segmented: !segments.is_none(),
+            words: match segments {
+                Segments::None if input.max(output) > 4 => 28,
+                Segments::HeadFlags | Segments::Keys(_) if input.max(output) >= 4 => 39,
                 _ => 31,
             },
         }
@@ -363,7 +363,7 @@ impl Shape<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Architecture, Plans, operator::operator_of, plan};
+    use crate::{Architecture, OffsetWidth, Plans, operator::operator_of, plan};
 
     fn h200() -> DeviceLimits {
         let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
@@ -387,6 +387,45 @@ mod tests {
         let expected =
             [(124, 4), (62, 4), (36, 4), (31, 4), (18, 4), (13, 8), (9, 4), (7, 16), (3, 8), (3, 4), (1, 16)];
         assert_eq!(shapes, expected);
+    }
+
+    #[test]
+    fn segmented_stages_fit_small_and_large_shared_memory() {
+        let key = |bytes| Segments::Keys(operator_of(bytes).state);
+        let offsets = [Segments::Offsets(OffsetWidth::U32), Segments::Offsets(OffsetWidth::U64)];
+        let tellings = [Segments::HeadFlags, Segments::HeadBits, key(1), key(7), key(64)].into_iter().chain(offsets);
+        let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
+        let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+        for segments in tellings {
+            for limits in [DeviceLimits::BASELINE, h200()] {
+                for bytes in [1, 2, 3, 4, 8, 12, 36, 64] {
+                    let spec = ScanSpec::inclusive().with_segments(segments.clone());
+                    let plans = plan(&operator_of(bytes), &spec, &limits, &overrides).unwrap();
+                    let (plan, pipeline) = (plans.longest(), plans.longest().pipeline.unwrap());
+                    let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;
+                    assert!(shared <= limits.shared_bytes_per_block_optin, "{bytes}: {plan}");
+                    assert!(pipeline.stages > 2 * pipeline.teams && pipeline.teams >= 1, "{bytes}: {plan}");
+                    let heads = pipeline.head_bytes * pipeline.stages;
+                    let elements = plan.tile * bytes as u32 * pipeline.stages;
+                    assert_eq!(pipeline.dynamic_shared_bytes, heads + elements, "{bytes}: {plan}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn segmented_runs_share_their_room_with_what_tells_the_segments() {
+        let run = |bytes, segments: Segments| {
+            let spec = ScanSpec::inclusive().with_segments(segments);
+            let plans = plan(&operator_of(bytes), &spec, &h200(), &Overrides::default()).unwrap();
+            assert_eq!(plans.longest().strategy.carry, Carry::LookAhead);
+            plans.longest().run
+        };
+        let by_flags = [1, 4, 8, 12].map(|bytes| run(bytes, Segments::HeadFlags));
+        assert_eq!(by_flags, [60, 31, 17, 11]);
+        assert_eq!(run(4, Segments::HeadBits), 31);
+        assert_eq!(run(4, Segments::Keys(operator_of(4).state)), 19);
+        assert_eq!(run(4, Segments::Offsets(OffsetWidth::U32)), 19);
     }
 
     #[test]

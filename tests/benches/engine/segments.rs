@@ -112,12 +112,13 @@ impl Heads {
         output: &mut CudaSlice<Op::Item>,
     ) -> Outcome {
         let scan = scan.on(stream);
-        Ok(match telling {
+        match telling {
             Telling::Flags => scan.by_flags(&self.flags).run_into(input, output)?,
             Telling::Bits => scan.by_bits(&self.bits).run_into(input, output)?,
             Telling::Keys => scan.by_keys(&self.keys).run_into(input, output)?,
             Telling::Offsets => scan.by_offsets(&self.offsets).run_into(input, output)?,
-        })
+        }
+        Ok(())
     }
 }
 
