@@ -3,7 +3,7 @@
 use crate::{
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, Plan, PlanError},
+    plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError},
     segments::Segments,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
@@ -48,10 +48,6 @@ const fn long_bytes(element: usize) -> u64 {
     };
     mebibytes << 20
 }
-
-/// The largest element. Every block reads the sums of all tiles, and holds several in registers at once; of elements of 256
-/// bytes NVRTC has been seen to lose one.
-const MOST_ELEMENT_BYTES: usize = 64;
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
@@ -151,10 +147,10 @@ pub(crate) fn plan_look_ahead(
     if limits.architecture.major < 9 {
         return refuse("bulk copies need compute capability 9.0 or later; choose look-back");
     }
-    let largest = operator.input.size.max(operator.output.size).max(operator.state.size);
-    if largest > MOST_ELEMENT_BYTES {
+    let largest = operator.largest_element();
+    if largest > MOST_REGISTER_BYTES {
         return refuse(&format!(
-            "its elements have {largest} bytes, and it takes {MOST_ELEMENT_BYTES} at most; choose look-back"
+            "its elements have {largest} bytes, and it takes {MOST_REGISTER_BYTES} at most; choose look-back"
         ));
     }
     let sizes = Sizes::of(operator, &spec.segments);
@@ -431,7 +427,7 @@ mod tests {
     #[test]
     fn every_size_fits_small_and_large_shared_memory() {
         for limits in [DeviceLimits::BASELINE, h200()] {
-            for bytes in 1..=MOST_ELEMENT_BYTES {
+            for bytes in 1..=MOST_REGISTER_BYTES {
                 let plan = plan_of(bytes, &limits);
                 let pipeline = plan.pipeline.unwrap();
                 let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;

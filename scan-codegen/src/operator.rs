@@ -23,6 +23,13 @@ pub struct OpSource {
     pub helpers: Vec<FunctionSource>,
 }
 
+impl OpSource {
+    /// Bytes of the largest of the three element types.
+    pub(crate) fn largest_element(&self) -> usize {
+        self.input.size.max(self.state.size).max(self.output.size)
+    }
+}
+
 /// One function of an operator, or one that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionSource {

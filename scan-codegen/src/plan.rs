@@ -16,6 +16,10 @@ use crate::{
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
 
+/// The most bytes of an element of which several are held in registers at once. Of elements of 256 bytes compilers have been seen
+/// to lose one.
+pub(crate) const MOST_REGISTER_BYTES: usize = 64;
+
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
 pub const MAX_PARAMETER_BYTES: usize = 3072;
 
@@ -258,7 +262,7 @@ pub fn plan(
     }
     // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
     let long = plan_long(operator, spec, limits);
-    if spec.segments.is_none() {
+    if spec.segments.is_none() && operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
         longer.retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from));
         longer.extend(long);

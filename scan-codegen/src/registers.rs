@@ -4,7 +4,7 @@ use crate::{
     cost::{Count, LaunchCost, TURN, warp_scan_steps},
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, Plan, PlanError},
+    plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError},
     schedule::Launch,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Strategy, TileNumbers},
@@ -94,6 +94,12 @@ fn plan_shape(
     let refuse = |why: &str| Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
     if strategy.block != BlockScan::in_registers() {
         return refuse("runs in registers go over warp shuffles: choose `BlockScan::in_registers()`");
+    }
+    let largest = operator.largest_element();
+    if largest > MOST_REGISTER_BYTES {
+        return refuse(&format!(
+            "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose `BlockScan::coarsened(Network::WarpShuffle)`"
+        ));
     }
     if !spec.segments.is_none() {
         return refuse("runs in registers do not restart: choose `BlockScan::coarsened(Network::WarpShuffle)`");

@@ -3,7 +3,7 @@
 use crate::{
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, Plan, PlanError, Plans, plan},
+    plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError, Plans, plan},
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
 };
@@ -33,8 +33,12 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     let widest = operator.input.size.max(operator.state.size).max(operator.output.size).max(1) as u64;
     let bytes = len.saturating_mul(widest);
     let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
-    // Runs in registers do not restart.
-    let block = if spec.segments.is_none() { BlockScan::in_registers() } else { SHARED };
+    // Runs in registers do not restart, and are for small elements.
+    let block = if spec.segments.is_none() && operator.largest_element() <= MOST_REGISTER_BYTES {
+        BlockScan::in_registers()
+    } else {
+        SHARED
+    };
     let with = |carry, threads, run| Overrides {
         strategy: Some(Strategy { block: if carry == Carry::LookAhead { SHARED } else { block }, carry }),
         threads: Some(threads),

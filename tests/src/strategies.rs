@@ -44,6 +44,11 @@ pub const IN_REGISTERS: [Strategy; 5] = {
     ]
 };
 
+/// Whether states of 256 bytes are too large for it.
+pub fn takes_small_elements_only(strategy: Strategy) -> bool {
+    strategy.carry == Carry::LookAhead || strategy.block.in_registers
+}
+
 /// Every strategy: each network, over single elements and over runs, with each way to carry that goes with it.
 pub fn all() -> impl Iterator<Item = Strategy> {
     NETWORKS
@@ -56,5 +61,5 @@ pub fn all() -> impl Iterator<Item = Strategy> {
 
 /// Those that can restart.
 pub fn all_segmented() -> impl Iterator<Item = Strategy> {
-    all().filter(|strategy| strategy.carry != Carry::LookAhead && !strategy.block.in_registers)
+    all().filter(|strategy| !strategy.block.in_registers)
 }

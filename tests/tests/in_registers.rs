@@ -100,7 +100,7 @@ other_operators! {
     bytes3: Bytes3Sum;
     mixed12: MixedSum;
     matrix3: MatrixProduct<3>;
-    matrix8: MatrixProduct<8>;
+    matrix4: MatrixProduct<4>;
 }
 
 /// Many tiles, so that looking back takes several windows, with several tiles in each lane.

@@ -82,7 +82,7 @@ fn edges(tile: usize) -> Vec<usize> {
 }
 
 fn restarts(way: (ScanKind, bool), first: usize) {
-    let programs: Vec<_> = strategies::all()
+    let programs: Vec<_> = strategies::all_segmented()
         .enumerate()
         .map(|(index, strategy)| (index + first, program::<Restart>(strategy, way, index + first, THREADS)))
         .collect();
@@ -112,7 +112,7 @@ fn exclusive_with_initial_value() {
 /// Wider blocks, in which warps and the runs of their threads must wait for each other.
 #[test]
 fn blocks_of_several_warps() {
-    let programs: Vec<_> = strategies::all()
+    let programs: Vec<_> = strategies::all_segmented()
         .enumerate()
         .map(|(index, strategy)| {
             let threads = [64, 128, 256][index % 3];
@@ -125,7 +125,8 @@ fn blocks_of_several_warps() {
 /// Every way to tell, with each way to carry.
 #[test]
 fn every_telling() {
-    let carries = strategies::all().filter(|strategy| strategy.block.to_string() == "coarsened over warp shuffles");
+    let carries =
+        strategies::all_segmented().filter(|strategy| strategy.block.to_string() == "coarsened over warp shuffles");
     let programs: Vec<_> = carries
         .flat_map(|strategy| (0..TELLINGS).map(move |telling| (strategy, telling)))
         .enumerate()
@@ -136,7 +137,7 @@ fn every_telling() {
 
 /// Other operators, over every strategy for which the index is a multiple of `step`.
 fn other<Op: TestOperator>(first: usize, step: usize) {
-    let programs: Vec<_> = strategies::all()
+    let programs: Vec<_> = strategies::all_segmented()
         .enumerate()
         .skip(first % step)
         .step_by(step)

@@ -1,7 +1,7 @@
 //! Every strategy, on the operators that tell the most: the interval monoid, which proves a network for all others, one of
 //! eight bytes, one of thirty-six whose messages take several packets, the smallest and the largest.
 
-use scan_runtime::{Carry, Scanner, Strategy, ops};
+use scan_runtime::{Scanner, Strategy, ops};
 use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, first_difference},
@@ -20,10 +20,9 @@ pub(crate) fn add(trials: &mut Trials) {
         trials.add(format!("ladder: {strategy}"), move || {
             climb::<Interval>(strategy, &[1, 2, 31, 32, 33, 63, 64, 65, 1_019, 4_101], Some(32))?;
             climb::<PolynomialHash>(strategy, &[33, 1_024, 4_101], Some(64))?;
-            match strategy.carry {
-                // It takes no larger elements.
-                Carry::LookAhead => climb::<MatrixProduct<4>>(strategy, &[65, 200], Some(32)),
-                _ => climb::<MatrixProduct<8>>(strategy, &[65, 200], Some(32)),
+            match strategies::takes_small_elements_only(strategy) {
+                true => climb::<MatrixProduct<4>>(strategy, &[65, 200], Some(32)),
+                false => climb::<MatrixProduct<8>>(strategy, &[65, 200], Some(32)),
             }
         });
         trials.add(format!("large ladder: {strategy}"), move || {

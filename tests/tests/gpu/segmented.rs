@@ -18,17 +18,14 @@ use crate::{Outcome, Trials, ensure};
 type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
 
 pub(crate) fn add(trials: &mut Trials) {
-    for (index, strategy) in strategies::all().enumerate() {
+    for (index, strategy) in strategies::all_segmented().enumerate() {
         trials.add(format!("segmented: {strategy}"), move || {
             let rung = Rung { index, strategy, threads: Some(32) };
             climb::<Restart>(rung, 9, &[1, 2, 31, 33, 64, 65, 1_019], places)?;
             climb::<PolynomialHash>(rung, 3, &[65, 1_025], |begins| inputs::<PolynomialHash>(begins.len()))?;
-            match strategy.carry {
-                // It takes no larger elements.
-                Carry::LookAhead => {
-                    climb::<MatrixProduct<4>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<4>>(begins.len()))
-                }
-                _ => climb::<MatrixProduct<8>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<8>>(begins.len())),
+            match strategies::takes_small_elements_only(strategy) {
+                true => climb::<MatrixProduct<4>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<4>>(begins.len())),
+                false => climb::<MatrixProduct<8>>(rung, 1, &[200], |begins| inputs::<MatrixProduct<8>>(begins.len())),
             }
         });
         trials.add(format!("large segmented: {strategy}"), move || {
