@@ -53,6 +53,8 @@ struct Entrant {
     plan: Plan,
     function: CudaFunction,
     workspace: CudaSlice<u8>,
+    /// Where the workspace is.
+    place: CUdeviceptr,
 }
 
 fn limits(scanner: &Scanner) -> DeviceLimits {
@@ -85,7 +87,9 @@ fn entrant<Op: TestOperator>(
     let bytes = plan.schedule(longest as u64).ok()?.workspace.bytes().max(1);
     let workspace = context.default_stream().alloc_zeros::<u8>(bytes as usize).ok()?;
     context.default_stream().synchronize().ok()?;
-    Some(Entrant { name, plan, function, workspace })
+    // Asked for here, once: the slice would have a captured stream wait for what is not captured.
+    let place = workspace.device_ptr(&context.default_stream()).0;
+    Some(Entrant { name, plan, function, workspace, place })
 }
 
 struct Work<'a> {
@@ -97,7 +101,7 @@ struct Work<'a> {
 impl Work<'_> {
     fn launch(&self, entrant: &Entrant, schedule: &Schedule, launch: &Launch) -> Outcome {
         let operator = 0_u8;
-        let (workspace, _using) = entrant.workspace.device_ptr(self.stream);
+        let workspace = entrant.place;
         let mut scalars: Vec<u64> = launch
             .arguments
             .iter()
