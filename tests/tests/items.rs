@@ -8,8 +8,8 @@ use std::fmt::Debug;
 use rayon::prelude::*;
 use scan_codegen::Overrides;
 use scan_runtime::{
-    __private::bytes_of, Architecture, Error, Network, PlanError, Reduction, ScanKind, ScanOp, Scanner, Strategy,
-    Table, nvrtc, ops, scan_element, scan_op,
+    __private::bytes_of, Architecture, Carry, Error, Network, PlanError, Reduction, ScanKind, ScanOp, Scanner,
+    Strategy, Table, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
@@ -197,7 +197,9 @@ fn all_of_it_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
     let scanner = Scanner::cpu();
     let mut sources = Vec::new();
-    for (index, strategy) in strategies::all().enumerate().filter(|(index, _)| index % 5 == 0) {
+    // Look-ahead is not for all of these architectures.
+    let everywhere = strategies::all().filter(|strategy| strategy.carry != Carry::LookAhead);
+    for (index, strategy) in everywhere.enumerate().filter(|(index, _)| index % 5 == 0) {
         let scan = scanner.scan(quotes(b'"')).strategy(strategy);
         sources.push(if index % 2 == 0 { scan } else { scan.exclusive() }.cuda_source().unwrap());
         if !needs_identity(&strategy) {
