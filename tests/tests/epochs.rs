@@ -39,7 +39,7 @@ fn programs<Op: TestOperator>() -> Vec<Program<Op>> {
 
 fn emulator(seed: u64) -> Emulator {
     // All at once, so that they look at messages that are not there yet.
-    Emulator::new(mixed(seed)).interrupt_once_in(8).resident_blocks(usize::MAX).limit(40_000_000)
+    Emulator::new(mixed(seed)).interrupt_once_in(8).resident_blocks(usize::MAX).limit(4_000_000)
 }
 
 /// A program, and how many runs it has had: each has other elements, so that nothing of an earlier one can pass for its own.

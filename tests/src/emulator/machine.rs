@@ -21,9 +21,9 @@ pub(super) const SHARED: u32 = 1 << 31;
 /// The depth of a variable that has been given no value. Also in the host prelude.
 const NEVER_SET: u32 = u32::MAX;
 
-/// Loads, with nothing changing meanwhile, after which a thread is taken to wait: many times as many as the longest message takes,
-/// because the lanes of a warp look for messages together.
-const PATIENCE: u32 = 512;
+/// Loads, with nothing changing meanwhile, after which a thread is taken to wait: more than looking for the longest messages
+/// takes. Every one of them is executed by every thread that waits.
+const PATIENCE: u32 = 64;
 
 /// Threads of a warp.
 pub(super) const WARP: usize = 32;
