@@ -21,9 +21,9 @@ pub(super) const SHARED: u32 = 1 << 31;
 /// The depth of a variable that has been given no value. Also in the host prelude.
 const NEVER_SET: u32 = u32::MAX;
 
-/// Loads, with nothing changing meanwhile, after which a thread is taken to wait: more than looking for the longest messages
-/// takes. Every one of them is executed by every thread that waits.
-const PATIENCE: u32 = 64;
+/// Loads, with nothing changing meanwhile, after which a thread is taken to wait where messages are short. Every one of them is
+/// executed by every thread that waits.
+pub(super) const PATIENCE: u32 = 64;
 
 /// Threads of a warp.
 pub(super) const WARP: usize = 32;
@@ -123,6 +123,8 @@ pub(super) struct Machine {
     pub(super) interrupt: usize,
     /// Accesses that a launch may make before it is taken to be endless.
     pub(super) limit: u64,
+    /// Loads, with nothing changing meanwhile, after which a thread is taken to wait.
+    pub(super) patience: u32,
     pub(super) check: Option<OperandCheck>,
     pub(super) banks: Option<Banks>,
     pub(super) trace: Option<Trace>,
@@ -153,6 +155,7 @@ impl Machine {
             random,
             interrupt: 0,
             limit: u64::MAX,
+            patience: PATIENCE,
             check: None,
             banks: None,
             trace: None,
@@ -513,13 +516,13 @@ impl Machine {
 
     /// Notes an atomic load; whether the thread is by now taken to wait for others.
     pub(super) fn loads_in_vain(&mut self) -> bool {
-        let progress = self.progress;
+        let (progress, patience) = (self.progress, self.patience);
         let thread = self.current();
         if thread.seen != progress {
             (thread.seen, thread.loads, thread.pauses) = (progress, 0, 0);
         }
         thread.loads += 1;
-        thread.loads.is_multiple_of(PATIENCE)
+        thread.loads.is_multiple_of(patience)
     }
 
     /// The executing thread waits for others to change something.

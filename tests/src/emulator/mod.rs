@@ -200,6 +200,10 @@ impl Emulator {
         let mut machine = Box::new(Machine::new(Random::new(self.seed)));
         machine.interrupt = self.interrupt;
         machine.limit = self.limit;
+        if let Workspace::Kept { message_bytes, .. } = schedule.workspace {
+            // Looking for a long message takes many loads.
+            machine.patience = machine.patience.max(2 * message_bytes as u32);
+        }
         machine.banks = self.banks;
         machine.check = self.check.clone();
         machine.trace = self.trace.then(Trace::default);
