@@ -19,11 +19,11 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
+use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind, Segments};
 
 use crate::{Error, ScanOp, heads::Heads};
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
-use loops::{Loops, chunk_length};
+use loops::{Loops, chunk_length, least_vector};
 use pipeline::Chunks;
 use segmented::Segmented;
 
@@ -87,11 +87,64 @@ impl<'a, T: Copy> Buffers<'a, T, T> {
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, segments: &Segments, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = fits(size_of::<Op::Input>()) && fits(size_of::<Op::State>()) && fits(size_of::<Op::Output>());
+    let heads = match segments {
+        Segments::Keys(key) => fits(key.size) && key.padding() == 0,
+        _ => true,
+    };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
-    elements && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
+    elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
+}
+
+/// Whether so few elements are scanned by the plain loop, beside which every question asked before it would show.
+#[inline]
+pub(crate) fn is_short<Op: ScanOp>(len: usize) -> bool {
+    len < const { least_vector::<Op>() }
+}
+
+/// As [`scan`], of few elements: bit for bit the same, in less time.
+#[inline]
+pub(crate) fn scan_short<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    before: Option<Op::State>,
+    buffers: &Buffers<'_, Op::Input, Op::Output>,
+) -> Result<Option<Op::State>, Error> {
+    // SAFETY: the buffers are this thread's own.
+    caught(op, || unsafe {
+        match kind {
+            ScanKind::Inclusive => Loops::<Op, false>::new(op, buffers).scan_by_hand(0..buffers.len, before),
+            ScanKind::Exclusive => Loops::<Op, true>::new(op, buffers).scan_by_hand(0..buffers.len, before),
+        }
+    })
+}
+
+/// As [`scan_segments`], of few elements with a flag for each.
+#[inline]
+pub(crate) fn scan_short_segments<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    heads: &Heads<'_>,
+    buffers: &Buffers<'_, Op::Input, Op::Output>,
+) -> Result<(), Error> {
+    #[inline(always)]
+    fn run<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        initial_value: Option<Op::State>,
+        heads: &Heads<'_>,
+        buffers: &Buffers<'_, Op::Input, Op::Output>,
+    ) {
+        let segmented = Segmented { loops: Loops::<Op, EXCLUSIVE>::new(op, buffers), initial_value, heads };
+        // SAFETY: the buffers are this thread's own, and no longer than the flags.
+        unsafe { segmented.scan_by_flags(&heads.bytes[..buffers.len]) }
+    }
+    caught(op, || match kind {
+        ScanKind::Inclusive => run::<Op, false>(op, initial_value, heads, buffers),
+        ScanKind::Exclusive => run::<Op, true>(op, initial_value, heads, buffers),
+    })
 }
 
 /// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An

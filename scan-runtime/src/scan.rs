@@ -12,7 +12,7 @@ use crate::{
     generate,
     heads::Heads,
     scanner::Engine,
-    telemetry::computing,
+    telemetry::{computing, tells_of_calls},
 };
 
 /// A scan with an operator on a scanner, made by [`Scanner::scan`]. Options are set by chaining; then it is run, as often
@@ -238,6 +238,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// Whatever can go wrong is in [`Error`]. After [`Error::OperatorPanicked`] on the CPU the content is unspecified;
     /// otherwise an error leaves the buffer as it was.
+    #[inline]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -246,6 +247,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self.run_in_place_with(&Heads::NONE, buffer)
     }
 
+    #[inline]
     pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -271,16 +273,34 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         DeviceScan { scan: self, stream }
     }
 
-    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
+    /// Gives the total of a scan that restarts nowhere.
     #[inline]
     fn run_on_cpu(
         &self,
         heads: &Heads<'_>,
         buffers: &Buffers<'_, Op::Input, Op::Output>,
     ) -> Result<Option<Op::State>, Error> {
-        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        let surely = cpu::surely_planned(&self.op, needs_identity) && !matches!(heads.segments, Segments::Keys(_));
-        if !surely || self.overrides != Overrides::default() {
+        let len = buffers.len();
+        if !cpu::is_short::<Op>(len) || tells_of_calls() || !self.surely_planned(&heads.segments) {
+            return self.run_on_cpu_at_length(heads, buffers);
+        }
+        match heads.segments {
+            Segments::None => cpu::scan_short(&self.op, self.kind, self.initial_value, buffers),
+            Segments::HeadFlags if heads.bytes.len() == len => {
+                cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, buffers).map(|()| None)
+            }
+            _ => self.run_on_cpu_at_length(heads, buffers),
+        }
+    }
+
+    /// What the planner refuses on the GPU is refused on the CPU as well.
+    #[inline(never)]
+    fn run_on_cpu_at_length(
+        &self,
+        heads: &Heads<'_>,
+        buffers: &Buffers<'_, Op::Input, Op::Output>,
+    ) -> Result<Option<Op::State>, Error> {
+        if !self.surely_planned(&heads.segments) {
             self.plan_with(&heads.segments)?;
         }
         let _telling = computing::<Op>(buffers.len());
@@ -292,6 +312,13 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
                 Ok(None)
             }
         }
+    }
+
+    /// Whether the planner would not refuse it.
+    #[inline]
+    fn surely_planned(&self, segments: &Segments) -> bool {
+        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
+        cpu::surely_planned(&self.op, segments, needs_identity) && self.overrides == Overrides::default()
     }
 
     /// # Safety

@@ -31,7 +31,7 @@ const BLOCK: usize = 16;
 const SMALL_BYTES: usize = 16;
 
 /// Below so many elements, setting up registers costs more than the plain loop. Of large ones a register holds few.
-const fn least_vector<Op: ScanOp>() -> usize {
+pub(super) const fn least_vector<Op: ScanOp>() -> usize {
     if size_of::<Op::State>() <= 4 { 64 } else { 192 }
 }
 
@@ -237,8 +237,12 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     }
 
     /// The loop that one writes by hand.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
     #[inline(always)]
-    unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    pub(super) unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
         let Some(first) = range.next() else { return before };
         let at = self.at_hand();
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
