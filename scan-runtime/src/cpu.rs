@@ -104,47 +104,80 @@ pub(crate) fn is_short<Op: ScanOp>(len: usize) -> bool {
     len < const { least_vector::<Op>() }
 }
 
-/// As [`scan`], of few elements: bit for bit the same, in less time.
+/// Scans few elements: bit for bit as [`scan`] does, in less time.
+///
+/// # Safety
+///
+/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
 #[inline]
-pub(crate) fn scan_short<Op: ScanOp>(
+pub(crate) unsafe fn scan_short<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     before: Option<Op::State>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
-) -> Result<Option<Op::State>, Error> {
-    // SAFETY: the buffers are this thread's own.
-    caught(op, || unsafe {
+    input: *const Op::Input,
+    output: *mut Op::Output,
+    len: usize,
+) -> Result<(), Error> {
+    // Not inlined, and given what registers hold: the caller's code stays small, and a call is all that it costs.
+    #[inline(never)]
+    unsafe fn run<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        before: Option<Op::State>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Result<(), Panic> {
+        let buffers = Buffers { input, output, len, lifetime: PhantomData };
+        let loops = Loops::<Op, EXCLUSIVE>::new(op, &buffers);
+        // SAFETY: the caller vouches for the buffers.
+        catch_unwind(AssertUnwindSafe(|| unsafe { loops.scan_by_hand(0..len, before) })).map(|_| ())
+    }
+    // SAFETY: the caller vouches for the buffers.
+    let scanned = unsafe {
         match kind {
-            ScanKind::Inclusive => Loops::<Op, false>::new(op, buffers).scan_by_hand(0..buffers.len, before),
-            ScanKind::Exclusive => Loops::<Op, true>::new(op, buffers).scan_by_hand(0..buffers.len, before),
+            ScanKind::Inclusive => run::<Op, false>(op, before, input, output, len),
+            ScanKind::Exclusive => run::<Op, true>(op, before, input, output, len),
         }
-    })
+    };
+    scanned.map_err(|panic| panicked(op, &*panic))
 }
 
-/// As [`scan_segments`], of few elements with a flag for each.
+/// Scans few elements with a flag for each: as [`scan_segments`] does, in less time.
+///
+/// # Safety
+///
+/// As for [`scan_short`], for as many elements as flags.
 #[inline]
-pub(crate) fn scan_short_segments<Op: ScanOp>(
+pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     initial_value: Option<Op::State>,
-    heads: &Heads<'_>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
+    flags: &[u8],
+    input: *const Op::Input,
+    output: *mut Op::Output,
 ) -> Result<(), Error> {
-    #[inline(always)]
-    fn run<Op: ScanOp, const EXCLUSIVE: bool>(
+    #[inline(never)]
+    unsafe fn run<Op: ScanOp, const EXCLUSIVE: bool>(
         op: &Op,
         initial_value: Option<Op::State>,
-        heads: &Heads<'_>,
-        buffers: &Buffers<'_, Op::Input, Op::Output>,
-    ) {
-        let segmented = Segmented { loops: Loops::<Op, EXCLUSIVE>::new(op, buffers), initial_value, heads };
-        // SAFETY: the buffers are this thread's own, and no longer than the flags.
-        unsafe { segmented.scan_by_flags(&heads.bytes[..buffers.len]) }
+        flags: &[u8],
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Panic> {
+        let buffers = Buffers { input, output, len: flags.len(), lifetime: PhantomData };
+        let loops = Loops::<Op, EXCLUSIVE>::new(op, &buffers);
+        let segmented = Segmented { loops, initial_value, heads: &Heads::NONE };
+        // SAFETY: the caller vouches for the buffers.
+        catch_unwind(AssertUnwindSafe(|| unsafe { segmented.scan_by_flags(flags) }))
     }
-    caught(op, || match kind {
-        ScanKind::Inclusive => run::<Op, false>(op, initial_value, heads, buffers),
-        ScanKind::Exclusive => run::<Op, true>(op, initial_value, heads, buffers),
-    })
+    // SAFETY: the caller vouches for the buffers.
+    let scanned = unsafe {
+        match kind {
+            ScanKind::Inclusive => run::<Op, false>(op, initial_value, flags, input, output),
+            ScanKind::Exclusive => run::<Op, true>(op, initial_value, flags, input, output),
+        }
+    };
+    scanned.map_err(|panic| panicked(op, &*panic))
 }
 
 /// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
@@ -208,6 +241,9 @@ pub(crate) fn reduce<Op: ScanOp>(
 fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panicked(op, &*payload))
 }
+
+/// What an operator panicked with.
+type Panic = Box<dyn Any + Send>;
 
 #[cold]
 fn panicked<Op: ScanOp>(op: &Op, payload: &(dyn Any + Send)) -> Error {

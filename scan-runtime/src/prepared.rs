@@ -179,7 +179,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         let device = self.scanner.device_of(stream)?;
         let spec = self.spec(segments);
         let spec = if total { spec.with_total() } else { spec };
-        let task = Task::Scan(spec, self.overrides);
+        let task = Task::Scan(spec, self.shape());
         Prepared::new(device, stream, &self.op, self.initial_value.as_ref(), &task, max_len)
     }
 }

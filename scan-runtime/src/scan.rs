@@ -35,7 +35,8 @@ pub struct Scan<'s, Op: ScanOp> {
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) initial_value: Option<Op::State>,
-    pub(crate) overrides: Overrides,
+    /// What the caller has to say about the kernels' shape, if anything.
+    pub(crate) overrides: Option<Overrides>,
 }
 
 impl<'s, Op: ScanOp> Scan<'s, Op> {
@@ -60,28 +61,33 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
 
     /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.overrides.strategy = Some(strategy);
+        self.overrides.get_or_insert_default().strategy = Some(strategy);
         self
     }
 
     /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
     pub fn threads(mut self, threads: u32) -> Self {
-        self.overrides.threads = Some(threads);
+        self.overrides.get_or_insert_default().threads = Some(threads);
         self
     }
 
     /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
     /// nothing on the CPU.
     pub fn run_length(mut self, elements: u32) -> Self {
-        self.overrides.run = Some(elements);
+        self.overrides.get_or_insert_default().run = Some(elements);
         self
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
     /// the CPU.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
-        self.overrides = overrides;
+        self.overrides = Some(overrides);
         self
+    }
+
+    /// What is to be said to the planner about the kernels' shape.
+    pub(crate) fn shape(&self) -> Overrides {
+        self.overrides.unwrap_or_default()
     }
 
     pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
@@ -96,7 +102,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// What a device is asked for where there are no heads.
     pub(crate) fn task(&self, with_total: bool) -> Task {
         let spec = self.spec(&Segments::None);
-        Task::Scan(if with_total { spec.with_total() } else { spec }, self.overrides)
+        Task::Scan(if with_total { spec.with_total() } else { spec }, self.shape())
     }
 
     /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
@@ -115,7 +121,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plans, PlanError> {
-        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.overrides)
+        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.shape())
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
@@ -199,11 +205,13 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     pub(crate) fn run_with(&self, heads: &Heads<'_>, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let mut output = room_for(input.len())?;
+        let len = input.len();
+        let mut output = room_for(len)?;
+        let to = output.as_mut_ptr();
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { self.run_to(heads, input, output.as_mut_ptr())? };
+        unsafe { self.run_short(heads, input.as_ptr(), to, len).unwrap_or_else(|| self.run_to(heads, input, to))? };
         // SAFETY: every output has been written.
-        unsafe { output.set_len(input.len()) };
+        unsafe { output.set_len(len) };
         Ok(output)
     }
 
@@ -228,8 +236,9 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { input: input.len(), output: output.len() });
         }
+        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run_to(heads, input, output.as_mut_ptr()) }
+        unsafe { self.run_short(heads, from, to, input.len()).unwrap_or_else(|| self.run_to(heads, input, to)) }
     }
 
     /// Scans a slice in place.
@@ -249,6 +258,18 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
 
     #[inline]
     pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: crate::ScanElement,
+    {
+        let pointer = buffer.as_mut_ptr();
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        let scanned = unsafe { self.run_short(heads, pointer.cast_const(), pointer, buffer.len()) };
+        scanned.unwrap_or_else(|| self.run_in_place_at_length(heads, buffer))
+    }
+
+    #[inline(never)]
+    fn run_in_place_at_length<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
@@ -273,29 +294,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         DeviceScan { scan: self, stream }
     }
 
-    /// Gives the total of a scan that restarts nowhere.
-    #[inline]
+    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
     fn run_on_cpu(
-        &self,
-        heads: &Heads<'_>,
-        buffers: &Buffers<'_, Op::Input, Op::Output>,
-    ) -> Result<Option<Op::State>, Error> {
-        let len = buffers.len();
-        if !cpu::is_short::<Op>(len) || tells_of_calls() || !self.surely_planned(&heads.segments) {
-            return self.run_on_cpu_at_length(heads, buffers);
-        }
-        match heads.segments {
-            Segments::None => cpu::scan_short(&self.op, self.kind, self.initial_value, buffers),
-            Segments::HeadFlags if heads.bytes.len() == len => {
-                cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, buffers).map(|()| None)
-            }
-            _ => self.run_on_cpu_at_length(heads, buffers),
-        }
-    }
-
-    /// What the planner refuses on the GPU is refused on the CPU as well.
-    #[inline(never)]
-    fn run_on_cpu_at_length(
         &self,
         heads: &Heads<'_>,
         buffers: &Buffers<'_, Op::Input, Op::Output>,
@@ -303,7 +303,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if !self.surely_planned(&heads.segments) {
             self.plan_with(&heads.segments)?;
         }
-        let _telling = computing::<Op>(buffers.len());
+        let _telling = tells_of_calls().then(|| computing::<Op>(buffers.len()));
         match heads.segments {
             Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
             _ => {
@@ -318,13 +318,44 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     #[inline]
     fn surely_planned(&self, segments: &Segments) -> bool {
         let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        cpu::surely_planned(&self.op, segments, needs_identity) && self.overrides == Overrides::default()
+        cpu::surely_planned(&self.op, segments, needs_identity) && self.overrides.is_none()
+    }
+
+    /// Scans so few elements on the CPU that whatever else is done would show beside the loop. `None` where that is not the case,
+    /// and nothing has been done.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
+    #[inline]
+    unsafe fn run_short(
+        &self,
+        heads: &Heads<'_>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Option<Result<(), Error>> {
+        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
+        if !on_cpu || !cpu::is_short::<Op>(len) || tells_of_calls() || !self.surely_planned(&heads.segments) {
+            return None;
+        }
+        let (op, kind, initial_value) = (&self.op, self.kind, self.initial_value);
+        // SAFETY: the caller vouches for the elements.
+        unsafe {
+            match heads.segments {
+                Segments::None => Some(cpu::scan_short(op, kind, initial_value, input, output, len)),
+                Segments::HeadFlags if heads.bytes.len() == len => {
+                    Some(cpu::scan_short_segments(op, kind, initial_value, heads.bytes, input, output))
+                }
+                _ => None,
+            }
+        }
     }
 
     /// # Safety
     ///
     /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
-    #[inline]
+    #[inline(never)]
     unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
         match &self.scanner.engine {
             Engine::Cpu { .. } => {
@@ -355,7 +386,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ) -> Result<(), Error> {
         let spec = self.spec(&heads.segments);
         let spec = if total.is_null() { spec } else { spec.with_total() };
-        let kernels = device.kernels(&self.op, Task::Scan(spec, self.overrides), len as u64)?;
+        let kernels = device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64)?;
         heads.check(len)?;
         if len == 0 {
             return Ok(());
@@ -544,7 +575,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         let spec = if side.total == 0 { spec } else { spec.with_total() };
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
+            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.shape()), len as u64)?;
             let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
             let work = InOut { input, output, len: len as u64 };
             // SAFETY: the caller vouches for the buffers.

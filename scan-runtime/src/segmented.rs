@@ -93,7 +93,7 @@ pub struct SegmentedScan<'s, 'h, Op: ScanOp> {
 
 impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     pub(crate) fn wanted_kernels(&self) -> Wanted {
-        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.segments), self.scan.overrides))
+        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.segments), self.scan.shape()))
     }
 
     /// What would run on the GPU. It depends on what kind of heads there are, not on the heads.

@@ -188,9 +188,22 @@ fn is_lost(scanner: Scanner, name: &str) -> Outcome {
     blames(scanner.reduce(ops::max()).run(&[1, 2, 3]), name)?;
     blames(Scanner::cuda(0), name)?;
     ensure(Scanner::cpu().scan(ops::sum()).run(&[1, 2])? == [1, 3], || "the CPU".to_owned())?;
-    drop(scanner);
     let again = || -> Result<Vec<i32>, Error> { Scanner::cuda(0)?.scan(ops::sum()).run(&[1, 2, 3]) };
-    println!("fact: after everything has been dropped: {:?}", again());
+    let another = || -> Result<Vec<u8>, result::DriverError> {
+        let stream = CudaContext::new_non_primary(0, 0)?.new_stream()?;
+        stream.clone_dtoh(&stream.clone_htod(&[1_u8, 2])?)
+    };
+    println!("fact: another context beside the lost one: {:?}", another());
+    drop(scanner);
+    let (mut flags, mut active) = (0, -1);
+    // SAFETY: both are good for a write.
+    let state = unsafe { sys::cuDevicePrimaryCtxGetState(0, &mut flags, &mut active) };
+    println!("fact: dropped, the primary context is active: {active} ({state:?})");
+    println!("fact: after everything has been dropped: {:?}", again().map_err(|error| error.to_string()));
+    // SAFETY: nobody holds the context.
+    let reset = unsafe { sys::cuDevicePrimaryCtxReset_v2(0) };
+    println!("fact: after a reset ({reset:?}): {:?}", again().map_err(|error| error.to_string()));
+    println!("fact: another context then: {:?}", another());
     Ok(())
 }
 
