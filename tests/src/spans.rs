@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    thread::{self, ThreadId},
 };
 
 use tracing::{
@@ -29,6 +30,8 @@ pub struct Record {
     pub parent: Option<&'static str>,
     /// The fields that were filled in, as text.
     pub fields: BTreeMap<&'static str, String>,
+    /// The thread that entered it.
+    pub thread: ThreadId,
 }
 
 /// The spans that have ended.
@@ -84,7 +87,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         }
         let fields = span.extensions_mut().remove::<Fields>().unwrap_or_default().0;
         let parent = span.parent().map(|parent| parent.name());
-        let record = Record { name: span.name(), target, parent, fields };
+        let record = Record { name: span.name(), target, parent, fields, thread: thread::current().id() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 }

@@ -16,7 +16,7 @@ use scan_codegen::{ElementKind, ElementType, Primitive};
 
 use super::{
     Buffers,
-    lanes::{Places, Sums, Vectorized},
+    lanes::{Places, Restarts, Sums, Vectorized},
 };
 use crate::{ScanElement, ScanOp};
 
@@ -87,6 +87,26 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     pub(super) fn is_cheap(&self) -> bool {
         self.vectorized.is_some()
+    }
+
+    /// Scans a range of up to 64 elements by registers, bit `i` of `heads` telling whether element `i` of it begins a segment, before
+    /// whose first element stands `begin`. Gives what stands after it; `None` where it is not to be done so, and nothing is done.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
+    #[inline]
+    pub(super) unsafe fn restart(
+        &self,
+        range: &Range<usize>,
+        heads: u64,
+        before: Op::State,
+        begin: Option<Op::State>,
+    ) -> Option<Op::State> {
+        let (vectorized, identity) = self.vectorized.as_ref()?;
+        let restarts = Restarts { before, begin: begin.unwrap_or(*identity), identity: *identity };
+        // SAFETY: the caller vouches for the range.
+        unsafe { vectorized.restart::<EXCLUSIVE>(self.op, self.places(range), heads, &restarts) }
     }
 
     /// # Safety

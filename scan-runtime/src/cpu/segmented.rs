@@ -1,7 +1,7 @@
 //! Scans that restart, on the CPU: what stands before a chunk reaches only up to the chunk's first head.
 //!
 //! Heads are asked for in groups of [`GROUP`] elements. Where groups have none, the elements are scanned as if there were no
-//! segments; in the others each element asks its bit.
+//! segments. In the others each element asks its bit, or each register its bits, where any grouping gives the same.
 
 use std::{hint, ops::Range};
 
@@ -179,13 +179,18 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
     #[inline]
     unsafe fn scan_group(&self, group: Range<usize>, from: usize, mask: u64, sum: Op::State) -> Op::State {
         let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
+        let range = from..group.end;
+        // SAFETY: the caller vouches for the group.
+        if let Some(sum) = unsafe { self.loops.restart(&range, mask, sum, self.initial_value) } {
+            return sum;
+        }
         let begins = |_| {
             let begins = mask & 1 != 0;
             mask >>= 1;
             begins
         };
         // SAFETY: the caller vouches for the group.
-        unsafe { self.scan_where(from..group.end, begins, sum) }
+        unsafe { self.scan_where(range, begins, sum) }
     }
 
     /// Scans a range, before which stands `sum`, and restarts where an element is said to begin a segment.
