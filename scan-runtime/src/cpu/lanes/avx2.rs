@@ -308,7 +308,7 @@ unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
     begins: __m256i,
     fill: __m256i,
 ) -> (__m256i, __m256i) {
-    let (lane, nowhere) = (size_of::<T>(), _mm256_setzero_si256());
+    let lane = size_of::<T>();
     let mut begun = begins;
     macro_rules! after {
         ($earlier:expr, $earlier_begun:expr) => {{
@@ -318,6 +318,7 @@ unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
     }
     // SAFETY: the machine has AVX2.
     unsafe {
+        let nowhere = _mm256_setzero_si256();
         if lane <= 1 {
             after!(_mm256_alignr_epi8::<15>(block, fill), _mm256_alignr_epi8::<15>(begun, nowhere));
         }
