@@ -98,17 +98,18 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, segments: &Segments, needs_ide
     elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
 }
 
-/// Whether so few elements are scanned by the plain loop, beside which every question asked before it would show.
+/// Whether all is done in one chunk, beside which every question asked before it would show.
 #[inline]
 pub(crate) fn is_short<Op: ScanOp>(len: usize) -> bool {
-    len < const { least_vector::<Op>() }
+    len <= const { chunk_length::<Op>() }
 }
 
-/// Scans few elements: bit for bit as [`scan`] does, in less time.
+/// Scans a short input: bit for bit as [`scan`] does, in less time.
 ///
 /// # Safety
 ///
-/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
+/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap. There is no more than a
+/// chunk.
 #[inline]
 pub(crate) unsafe fn scan_short<Op: ScanOp>(
     op: &Op,
@@ -120,7 +121,7 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
 ) -> Result<(), Error> {
     // Not inlined, and given what registers hold: the caller's code stays small, and a call is all that it costs.
     #[inline(never)]
-    unsafe fn run<Op: ScanOp, const EXCLUSIVE: bool>(
+    unsafe fn by_hand<Op: ScanOp, const EXCLUSIVE: bool>(
         op: &Op,
         before: Option<Op::State>,
         input: *const Op::Input,
@@ -128,36 +129,51 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
         len: usize,
     ) -> Result<(), Panic> {
         let buffers = Buffers { input, output, len, lifetime: PhantomData };
-        let loops = Loops::<Op, EXCLUSIVE>::new(op, &buffers);
+        let loops = Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers);
         // SAFETY: the caller vouches for the buffers.
         catch_unwind(AssertUnwindSafe(|| unsafe { loops.scan_by_hand(0..len, before) })).map(|_| ())
     }
+    #[inline(never)]
+    unsafe fn a_chunk<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        before: Option<Op::State>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Result<(), Panic> {
+        let buffers = Buffers { input, output, len, lifetime: PhantomData };
+        let loops = Loops::<Op, EXCLUSIVE>::of_a_chunk(op, &buffers);
+        // SAFETY: as above.
+        catch_unwind(AssertUnwindSafe(|| unsafe { loops.step(0..len, before) })).map(|_| ())
+    }
     // SAFETY: the caller vouches for the buffers.
     let scanned = unsafe {
-        match kind {
-            ScanKind::Inclusive => run::<Op, false>(op, before, input, output, len),
-            ScanKind::Exclusive => run::<Op, true>(op, before, input, output, len),
+        match (kind, len < const { least_vector::<Op>() }) {
+            (ScanKind::Inclusive, true) => by_hand::<Op, false>(op, before, input, output, len),
+            (ScanKind::Exclusive, true) => by_hand::<Op, true>(op, before, input, output, len),
+            (ScanKind::Inclusive, false) => a_chunk::<Op, false>(op, before, input, output, len),
+            (ScanKind::Exclusive, false) => a_chunk::<Op, true>(op, before, input, output, len),
         }
     };
     scanned.map_err(|panic| panicked(op, &*panic))
 }
 
-/// Scans few elements with a flag for each: as [`scan_segments`] does, in less time.
+/// Scans a short input with a flag for each element: as [`scan_segments`] does, in less time.
 ///
 /// # Safety
 ///
-/// As for [`scan_short`], for as many elements as flags.
+/// As for [`scan_short`], for as many elements as flags, which the heads are.
 #[inline]
 pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     initial_value: Option<Op::State>,
-    flags: &[u8],
+    heads: &Heads<'_>,
     input: *const Op::Input,
     output: *mut Op::Output,
 ) -> Result<(), Error> {
     #[inline(never)]
-    unsafe fn run<Op: ScanOp, const EXCLUSIVE: bool>(
+    unsafe fn by_hand<Op: ScanOp, const EXCLUSIVE: bool>(
         op: &Op,
         initial_value: Option<Op::State>,
         flags: &[u8],
@@ -165,20 +181,38 @@ pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
         output: *mut Op::Output,
     ) -> Result<(), Panic> {
         let buffers = Buffers { input, output, len: flags.len(), lifetime: PhantomData };
-        let loops = Loops::<Op, EXCLUSIVE>::new(op, &buffers);
+        let loops = Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers);
         let segmented = Segmented { loops, initial_value, heads: &Heads::NONE };
         // SAFETY: the caller vouches for the buffers.
         catch_unwind(AssertUnwindSafe(|| unsafe { segmented.scan_by_flags(flags) }))
     }
+    #[inline(never)]
+    unsafe fn a_chunk<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        initial_value: Option<Op::State>,
+        heads: &Heads<'_>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Panic> {
+        let len = heads.bytes.len();
+        let buffers = Buffers { input, output, len, lifetime: PhantomData };
+        let segmented = Segmented { loops: Loops::<Op, EXCLUSIVE>::of_a_chunk(op, &buffers), initial_value, heads };
+        catch_unwind(AssertUnwindSafe(|| segmented.step(0..len, initial_value))).map(|_| ())
+    }
     // SAFETY: the caller vouches for the buffers.
     let scanned = unsafe {
-        match kind {
-            ScanKind::Inclusive => run::<Op, false>(op, initial_value, flags, input, output),
-            ScanKind::Exclusive => run::<Op, true>(op, initial_value, flags, input, output),
+        match (kind, heads.bytes.len() < LEAST_MASKED) {
+            (ScanKind::Inclusive, true) => by_hand::<Op, false>(op, initial_value, heads.bytes, input, output),
+            (ScanKind::Exclusive, true) => by_hand::<Op, true>(op, initial_value, heads.bytes, input, output),
+            (ScanKind::Inclusive, false) => a_chunk::<Op, false>(op, initial_value, heads, input, output),
+            (ScanKind::Exclusive, false) => a_chunk::<Op, true>(op, initial_value, heads, input, output),
         }
     };
     scanned.map_err(|panic| panicked(op, &*panic))
 }
+
+/// From so many elements on, flags are looked at in groups.
+const LEAST_MASKED: usize = 64;
 
 /// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
 /// exclusive scan without it begins with the identity, which the caller has checked to exist.

@@ -157,7 +157,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// Whatever can go wrong is in [`Error`]; the input is never touched.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        self.run_with(&Heads::NONE, input)
+        if !self.is_short(input.len()) {
+            return self.run_with(&Heads::NONE, input);
+        }
+        let mut output = room_for(input.len())?;
+        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len)? };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(len) };
+        Ok(output)
     }
 
     /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
@@ -205,13 +214,11 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     pub(crate) fn run_with(&self, heads: &Heads<'_>, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let len = input.len();
-        let mut output = room_for(len)?;
-        let to = output.as_mut_ptr();
+        let mut output = room_for(input.len())?;
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { self.run_short(heads, input.as_ptr(), to, len).unwrap_or_else(|| self.run_to(heads, input, to))? };
+        unsafe { self.run_to(heads, input, output.as_mut_ptr())? };
         // SAFETY: every output has been written.
-        unsafe { output.set_len(len) };
+        unsafe { output.set_len(input.len()) };
         Ok(output)
     }
 
@@ -223,10 +230,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// is unspecified.
     #[inline]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        self.run_into_with(&Heads::NONE, input, output)
+        let len = input.len();
+        if len != output.len() || !self.is_short(len) {
+            return self.run_into_with(&Heads::NONE, input, output);
+        }
+        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len) }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn run_into_with(
         &self,
         heads: &Heads<'_>,
@@ -236,9 +249,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { input: input.len(), output: output.len() });
         }
-        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run_short(heads, from, to, input.len()).unwrap_or_else(|| self.run_to(heads, input, to)) }
+        unsafe { self.run_to(heads, input, output.as_mut_ptr()) }
     }
 
     /// Scans a slice in place.
@@ -253,23 +265,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
     {
-        self.run_in_place_with(&Heads::NONE, buffer)
-    }
-
-    #[inline]
-    pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: crate::ScanElement,
-    {
-        let pointer = buffer.as_mut_ptr();
+        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
+        if !self.is_short(len) {
+            return self.run_in_place_with(&Heads::NONE, buffer);
+        }
         // SAFETY: the buffer is a slice, exclusively borrowed.
-        let scanned = unsafe { self.run_short(heads, pointer.cast_const(), pointer, buffer.len()) };
-        scanned.unwrap_or_else(|| self.run_in_place_at_length(heads, buffer))
+        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, to.cast_const(), to, len) }
     }
 
     #[inline(never)]
-    fn run_in_place_at_length<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
+    pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
@@ -321,41 +326,38 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         cpu::surely_planned(&self.op, segments, needs_identity) && self.overrides.is_none()
     }
 
-    /// Scans so few elements on the CPU that whatever else is done would show beside the loop. `None` where that is not the case,
-    /// and nothing has been done.
+    /// Whether it is a scan of so few elements on the CPU that whatever else was done would show beside the loop, and that needs
+    /// nothing else.
+    #[inline]
+    fn is_short(&self, len: usize) -> bool {
+        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
+        on_cpu && cpu::is_short::<Op>(len) && !tells_of_calls() && self.surely_planned(&Segments::None)
+    }
+
+    /// Scans, restarting where flags say so, if that is [short](Scan::is_short). `None` if not, and nothing has been done.
     ///
     /// # Safety
     ///
     /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
     #[inline]
-    unsafe fn run_short(
+    pub(crate) unsafe fn run_short_segments(
         &self,
         heads: &Heads<'_>,
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
     ) -> Option<Result<(), Error>> {
-        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
-        if !on_cpu || !cpu::is_short::<Op>(len) || tells_of_calls() || !self.surely_planned(&heads.segments) {
+        let by_flags = matches!(heads.segments, Segments::HeadFlags) && heads.bytes.len() == len;
+        if !by_flags || !self.is_short(len) {
             return None;
         }
-        let (op, kind, initial_value) = (&self.op, self.kind, self.initial_value);
         // SAFETY: the caller vouches for the elements.
-        unsafe {
-            match heads.segments {
-                Segments::None => Some(cpu::scan_short(op, kind, initial_value, input, output, len)),
-                Segments::HeadFlags if heads.bytes.len() == len => {
-                    Some(cpu::scan_short_segments(op, kind, initial_value, heads.bytes, input, output))
-                }
-                _ => None,
-            }
-        }
+        Some(unsafe { cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, input, output) })
     }
 
     /// # Safety
     ///
     /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
-    #[inline(never)]
     unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
         match &self.scanner.engine {
             Engine::Cpu { .. } => {

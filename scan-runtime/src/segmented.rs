@@ -148,6 +148,13 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     /// As [`run`](SegmentedScan::run), and [`Error::OutputLength`] if the lengths differ.
     #[inline]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+        if len == output.len()
+            // SAFETY: the output is a slice of the right length, exclusively borrowed.
+            && let Some(scanned) = unsafe { self.scan.run_short_segments(&self.heads, from, to, len) }
+        {
+            return scanned;
+        }
         self.scan.run_into_with(&self.heads, input, output)
     }
 
@@ -163,7 +170,12 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan.run_in_place_with(&self.heads, buffer)
+        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        match unsafe { self.scan.run_short_segments(&self.heads, to.cast_const(), to, len) } {
+            Some(scanned) => scanned,
+            None => self.scan.run_in_place_with(&self.heads, buffer),
+        }
     }
 }
 

@@ -59,12 +59,25 @@ pub(super) struct Loops<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
 impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline]
     pub(super) fn new(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        let loops = Loops::of_a_chunk(op, buffers);
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = buffers.len() <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
-        let identity = op.identity();
+        Loops { exact, ..loops }
+    }
+
+    /// Those for a single chunk.
+    #[inline]
+    pub(super) fn of_a_chunk(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        let loops = Loops::by_hand(op, buffers);
         let long = buffers.len() >= least_vector::<Op>();
-        let vectorized = if long { op.vectorized().zip(identity) } else { None };
-        Loops { op, buffers, identity, exact, vectorized }
+        let vectorized = if long { op.vectorized().zip(loops.identity) } else { None };
+        Loops { vectorized, ..loops }
+    }
+
+    /// Those that one writes by hand.
+    #[inline]
+    pub(super) fn by_hand(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        Loops { op, buffers, identity: op.identity(), exact: true, vectorized: None }
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
