@@ -228,7 +228,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
     /// is unspecified.
-    #[inline]
+    #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         let len = input.len();
         if len != output.len() || !self.is_short(len) {
@@ -259,7 +259,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// Whatever can go wrong is in [`Error`]. After [`Error::OperatorPanicked`] on the CPU the content is unspecified;
     /// otherwise an error leaves the buffer as it was.
-    #[inline]
+    #[inline(always)]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,

@@ -24,7 +24,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// assert_eq!(scan.by_flags(&[true, false, false, true, false]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn by_flags<'h, F: HeadFlag>(self, flags: &'h [F]) -> SegmentedScan<'s, 'h, Op> {
         SegmentedScan { scan: self, heads: Heads::flags(flags) }
     }
@@ -146,7 +146,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     /// # Errors
     ///
     /// As [`run`](SegmentedScan::run), and [`Error::OutputLength`] if the lengths differ.
-    #[inline]
+    #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
         if len == output.len()
@@ -164,7 +164,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     ///
     /// As [`run`](SegmentedScan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified; otherwise an
     /// error leaves the buffer as it was.
-    #[inline]
+    #[inline(always)]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,

@@ -3,14 +3,15 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     thread::{self, ThreadId},
 };
 
 use tracing::{
-    Level, Subscriber,
+    Dispatch, Level, Subscriber,
     field::{Field, Visit},
     span,
+    subscriber::NoSubscriber,
 };
 use tracing_subscriber::{
     Layer, Registry,
@@ -41,6 +42,10 @@ pub struct Spans(Arc<Mutex<Vec<Record>>>);
 impl Spans {
     /// A subscriber that puts them here, up to a level.
     pub fn subscriber(&self, level: Level) -> impl Subscriber + Send + Sync + use<> {
+        // Where there is a single subscriber, `tracing` asks that of the thread which comes first to a span whether anybody wants
+        // it. With another one it asks all.
+        static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+        LazyLock::force(&ANOTHER);
         Registry::default().with(self.clone().with_filter(LevelFilter::from_level(level)))
     }
 

@@ -324,10 +324,7 @@ pub(crate) fn machine_code(
 
 /// Does the same with all of the items at once, each on a thread, the first on this one. Results come in the order of the items,
 /// and what the threads tell goes where this one's goes.
-fn at_once<T: Sync, R: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R, Error> + Sync,
-) -> Result<Vec<R>, Error> {
+fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Error> + Sync) -> Result<Vec<R>, Error> {
     let Some((first, others)) = items.split_first() else { return Ok(Vec::new()) };
     let (work, dispatch, span) = (&work, &dispatcher::get_default(Dispatch::clone), &Span::current());
     thread::scope(|scope| {
@@ -430,8 +427,7 @@ impl CudaDevice {
         let ranges = self.ranges_of(op, task)?;
         let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
         let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
-        let kernels =
-            |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?));
+        let kernels = |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?));
         let missing = wanted.iter().filter(|(range, _)| lock(&range.kernels).is_none()).count();
         if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }

@@ -43,12 +43,7 @@ impl Panics {
     }
 
     /// Gives the module of an operator that can panic a place to say so. The context is bound.
-    pub(super) fn listen(
-        &self,
-        module: &Arc<CudaModule>,
-        source: &KernelSource,
-        operator: &str,
-    ) -> Result<(), Error> {
+    pub(super) fn listen(&self, module: &Arc<CudaModule>, source: &KernelSource, operator: &str) -> Result<(), Error> {
         // A module that cannot panic has no such variable. To ask for it all the same would be an error to whoever traces the
         // driver's calls.
         if !source.text.contains(PLACE) {

@@ -60,8 +60,8 @@ impl Staging {
     }
 
     /// How many threads copy between slices and page-locked memory, the caller among them. Unless told, half as many as there are
-    /// cores, up to eight. Slices of less than 256 KiB are copied by the caller alone; the first call with longer ones starts the
-    /// threads, which all scanners share.
+    /// cores, up to eight. Pieces of less than 1 MiB, and so slices of less than 4 MiB, are copied by the caller alone: to wake others
+    /// takes longer. The first call with longer slices starts the threads, which all scanners share.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
         self.copy_threads = Some(threads);
         self

@@ -220,7 +220,11 @@ fn table(rows: &[Row]) {
     if shown.is_empty() {
         return;
     }
-    println!("\n{} threads; how many times faster ours is than the {}\n", rayon::current_num_threads(), OTHERS.join(" (")+")");
+    println!(
+        "\n{} threads; how many times faster ours is than the {}\n",
+        rayon::current_num_threads(),
+        OTHERS.join(" (") + ")"
+    );
     println!("| scan |{}", shown.iter().map(|(_, power)| format!(" 2^{power} |")).collect::<String>());
     println!("|---|{}", "--:|".repeat(shown.len()));
     for Row { name, ratios } in rows {

@@ -351,9 +351,8 @@ unsafe fn lanes_of_bits<T: Lane>(bits: u64) -> __m256i {
                 _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit)
             }
             2 => {
-                let bit = _mm256_setr_epi16(
-                    1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, i16::MIN,
-                );
+                let bit =
+                    _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, i16::MIN);
                 _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits as i16), bit), bit)
             }
             4 => {

@@ -10,9 +10,9 @@ use std::{
 };
 
 /// What a thread copies at a time.
-const PIECE: usize = 64 << 10;
+const PIECE: usize = 128 << 10;
 /// One thread alone copies less than this faster than it can wake others.
-const WORTH_SHARING: usize = 256 << 10;
+const WORTH_SHARING: usize = 1 << 20;
 /// So many threads copy faster than the bus carries.
 const MOST_THREADS: usize = 8;
 
