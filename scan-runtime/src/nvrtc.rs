@@ -127,7 +127,7 @@ fn of_pythons() -> Vec<PathBuf> {
     }
     let path = env::var_os("PATH").unwrap_or_default();
     let binaries = env::split_paths(&path).filter(|folder| folder.join("python3").is_file());
-    folders.extend(binaries.filter_map(|folder| folder.parent().map(in_python)).flatten());
+    folders.extend(binaries.flat_map(|folder| prefixes(&folder)).flat_map(|prefix| in_python(&prefix)));
     for prefix in ["/usr/local", "/usr"] {
         folders.extend(in_python(Path::new(prefix)));
     }
@@ -150,6 +150,23 @@ fn in_toolkit(home: &Path) -> [PathBuf; 2] {
     // NVIDIA's name for servers with 64-bit Arm processors.
     let target = if ARCH == "aarch64" { "sbsa" } else { ARCH };
     [home.join("lib64"), home.join(format!("targets/{target}-linux/lib"))]
+}
+
+/// Where the Pythons may be installed that a folder's `python3` stands for: beside it; where it is a link to; and below the folder
+/// of a version manager (pyenv, asdf, mise), whose `shims` start one of several.
+fn prefixes(binaries: &Path) -> Vec<PathBuf> {
+    let target = binaries.join("python3").canonicalize().ok();
+    let linked = target.as_deref().and_then(Path::parent);
+    let mut prefixes: Vec<_> = [Some(binaries), linked].into_iter().flatten().filter_map(Path::parent).collect();
+    prefixes.dedup();
+    let mut prefixes: Vec<_> = prefixes.into_iter().map(Path::to_owned).collect();
+    if let (true, Some(manager)) = (binaries.ends_with("shims"), binaries.parent()) {
+        for versions in ["versions", "installs/python"] {
+            let versions = manager.join(versions).read_dir().into_iter().flatten().flatten();
+            prefixes.extend(versions.map(|version| version.path()));
+        }
+    }
+    prefixes
 }
 
 /// The folders of NVIDIA's packages in the site-packages of every Python 3 below a prefix.

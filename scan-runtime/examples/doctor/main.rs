@@ -212,6 +212,35 @@ mod tests {
         assert!(report.contains("looked into    /no/such/folder: not there"), "{report}");
     }
 
+    /// Where `pip` puts what the command for NVRTC installs is where it is looked for, whoever manages the Pythons.
+    #[test]
+    fn what_pip_installs_is_looked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        for (binaries, python) in [
+            ("plain/bin", "plain"),
+            ("pyenv/shims", "pyenv/versions/3.11.7"),
+            ("mise/shims", "mise/installs/python/3.13.1"),
+            ("links", "elsewhere/cpython-3.12"),
+        ] {
+            let (binaries, python) = (folder.path().join(binaries), folder.path().join(python));
+            let packages = python.join("lib/python3.12/site-packages/nvidia/cu13/lib");
+            for folder in [&binaries, &python.join("bin"), &packages] {
+                std::fs::create_dir_all(folder).unwrap();
+            }
+            std::fs::write(python.join("bin/python3.12"), "").unwrap();
+            let python3 = binaries.join("python3");
+            if binaries.ends_with("links") {
+                std::os::unix::fs::symlink(python.join("bin/python3.12"), python3).unwrap();
+            } else {
+                std::fs::write(python3, "").unwrap();
+            }
+            std::fs::write(packages.join("libnvrtc.so.13"), b"no library").unwrap();
+            let report = process("", &[("PATH", binaries.to_str().unwrap()), ("SCAN_NVRTC", "")]);
+            let packages = packages.canonicalize().unwrap();
+            assert!(report.contains(&format!("{}: libnvrtc.so.13", packages.display())), "{report}");
+        }
+    }
+
     #[test]
     fn the_cache_is_shown_and_cleared_without_loading_anything() {
         let folder = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@
 //! table at the end has the medians of the ratios of these pairs. Before anything is timed, the results are compared.
 //!
 //! ```console
-//! $ cargo bench -p scan-tests --bench cpu                    # all of it, in some four minutes
+//! $ cargo bench -p scan-tests --bench cpu                    # all of it, in one to two minutes
 //! $ cargo bench -p scan-tests --bench cpu -- 'i32/.*/1024$'  # what the expression finds
 //! ```
 
