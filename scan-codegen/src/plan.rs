@@ -23,9 +23,17 @@ pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
 pub const MAX_PARAMETER_BYTES: usize = 3072;
 
-/// The algorithm where the caller names none, but asks for a shape.
-const DEFAULT_STRATEGY: Strategy =
-    Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
+/// The algorithm where the caller names none, but asks for a shape: the one that scans any length, everywhere.
+fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
+    if deterministic {
+        return Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::Hierarchical };
+    }
+    let block = match operator.largest_element() <= MOST_REGISTER_BYTES {
+        true => BlockScan::in_registers(),
+        false => BlockScan::coarsened(Network::WarpShuffle),
+    };
+    Strategy { block, carry: Carry::LookBack }
+}
 
 /// The fewest threads of a block: one warp.
 const LEAST_THREADS: u32 = 32;
@@ -46,8 +54,11 @@ pub struct Overrides {
     pub stages: Option<u32>,
     /// The most blocks that stay ([`Pipeline::blocks`]).
     pub blocks: Option<u32>,
-    /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
+    /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back, or at all tiles.
     pub look_run: Option<u32>,
+    /// Whether only algorithms will do that give the same floats in every run ([`Strategy::is_deterministic`]). Where the
+    /// default would look back, it is hierarchical then.
+    pub deterministic: bool,
 }
 
 /// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
@@ -79,6 +90,11 @@ impl Plans {
     /// The plan for the longest inputs.
     pub fn longest(&self) -> &Plan {
         self.longer.last().unwrap_or(&self.shortest)
+    }
+
+    /// Whether results are the same from run to run at every length ([`Strategy::is_deterministic`]).
+    pub fn is_deterministic(&self) -> bool {
+        self.iter().all(|plan| plan.strategy.is_deterministic())
     }
 
     /// All plans, in the order of the lengths that they are for.
@@ -130,7 +146,7 @@ pub struct Plan {
     pub max_len: u64,
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
-    /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
+    /// Sums of tiles that a lane folds on its own when a block looks back or at all tiles; 1 with another way to carry.
     pub(crate) look_run: u32,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
@@ -256,22 +272,27 @@ pub fn plan(
     limits: &DeviceLimits,
     overrides: &Overrides,
 ) -> Result<Plans, PlanError> {
-    let any_length = plan_with(operator, spec, limits, overrides, DEFAULT_STRATEGY)?;
-    if *overrides != Overrides::default() {
+    let default = default_strategy(operator, overrides.deterministic);
+    let any_length = plan_with(operator, spec, limits, overrides, default)?;
+    if (Overrides { deterministic: false, ..*overrides }) != Overrides::default() {
         return Ok(any_length.into());
     }
-    // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
+    // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or back where
+    // that cannot be had.
     let long = plan_long(operator, spec, limits);
-    if spec.segments.is_none() && operator.largest_element() <= MOST_REGISTER_BYTES {
+    if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
         longer.retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from));
+        for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
+            *plan = Plan { from: plan.from, ..any_length.clone() };
+        }
         longer.extend(long);
         return Ok(Plans { shortest, longer });
     }
-    let one_block = Strategy { carry: Carry::OneBlock, ..DEFAULT_STRATEGY };
+    let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
-    let look_back = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
-    Ok(Plans { shortest, longer: iter::once(look_back).chain(long).collect() })
+    let longer = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
+    Ok(Plans { shortest, longer: iter::once(longer).chain(long).collect() })
 }
 
 /// A plan for all lengths, by an algorithm where `overrides` names none.
@@ -284,6 +305,10 @@ fn plan_with(
 ) -> Result<Plan, PlanError> {
     let strategy = overrides.strategy.unwrap_or(default);
     check_operator(operator)?;
+    if overrides.deterministic && !strategy.is_deterministic() {
+        let why = "look-back groups by what it finds ready, so floats may differ from run to run: choose another carry";
+        return Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
+    }
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
     }

@@ -32,9 +32,11 @@ const ALONE: [Shape; 2] = [Shape { threads: 256, run_bytes: 16 }, Shape { thread
 /// 256 × 48 3.05, 512 × 48 3.67; 2¹⁸: 256 × 48 3.69, 512 × 48 4.09; 2²⁰: 512 × 48 5.77, 256 × 48 6.05; 2²²: 512 × 48 12.8, 256 × 48
 /// 13.2; 2²⁴: 512 × 48 51.8, 256 × 48 53.3. Lanes that look at 4 or 8 tiles at once instead of one make no short input faster,
 /// and long ones slower: 76.0 and 131 at 2²⁴ with 256 × 48.
-const TOGETHER: [(Carry, Shape, u32); 3] = [
-    (Carry::LookBack, Shape { threads: 128, run_bytes: 48 }, 1),
-    (Carry::LookBack, Shape { threads: 256, run_bytes: 48 }, 1),
+const TOGETHER: [(Carry, Shape, u32); 5] = [
+    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 48 }, 1),
+    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 80 }, 2),
+    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 112 }, 6),
+    (Carry::LookAtAll, Shape { threads: 512, run_bytes: 80 }, 14),
     (Carry::LookBack, Shape { threads: 512, run_bytes: 48 }, u32::MAX),
 ];
 
@@ -69,8 +71,13 @@ pub(crate) fn plan_ranges(
     Ok((shortest, longer))
 }
 
-/// The most states of tiles that a lane looks at at once.
-const MOST_LOOKS: u32 = 1;
+/// The most sums of tiles that a lane looks at at once.
+const fn most_looks(carry: Carry) -> u32 {
+    match carry {
+        Carry::LookAtAll => 4,
+        _ => 1,
+    }
+}
 
 /// The plan of a block scan whose runs stay in registers.
 pub(crate) fn plan_in_registers(
@@ -101,9 +108,6 @@ fn plan_shape(
             "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose `BlockScan::coarsened(Network::WarpShuffle)`"
         ));
     }
-    if !spec.segments.is_none() {
-        return refuse("runs in registers do not restart: choose `BlockScan::coarsened(Network::WarpShuffle)`");
-    }
     if strategy.carry == Carry::Hierarchical {
         return refuse(
             "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
@@ -113,6 +117,7 @@ fn plan_shape(
         input: operator.input.size as u32,
         state: operator.state.size as u32,
         output: operator.output.size as u32,
+        segmented: !spec.segments.is_none(),
     };
     let run = match overrides.run {
         None => sizes.run(shape.run_bytes),
@@ -151,7 +156,7 @@ fn plan_shape(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,
-        look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
+        look_run: overrides.look_run.unwrap_or(most_looks(strategy.carry)).min(24 / sizes.state.div_ceil(4)).max(1),
         network_slots: 0,
         input_unit: unit(sizes.input * run),
         output_unit: unit(sizes.output * run),
@@ -161,12 +166,13 @@ fn plan_shape(
     })
 }
 
-/// Bytes of the three element types.
+/// Bytes of the three element types, and whether there are heads besides.
 #[derive(Clone, Copy)]
 struct Sizes {
     input: u32,
     state: u32,
     output: u32,
+    segmented: bool,
 }
 
 impl Sizes {
@@ -182,10 +188,13 @@ impl Sizes {
     }
 
     /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
-    /// may push apart.
+    /// may push apart. A bit for each element that tells whether it is a head, one for each thread, and which offsets lie in the
+    /// tile.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
-        let tile = threads.saturating_mul(run).saturating_mul(self.input.max(self.output));
-        tile.saturating_add((threads / WARP + 1) * self.state + 32)
+        let elements = threads.saturating_mul(run);
+        let tile = elements.saturating_mul(self.input.max(self.output));
+        let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
+        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads)
     }
 }
 
@@ -251,9 +260,10 @@ impl Plan {
         let mut barriers = 0;
         let mut first = 0;
         while first < number {
-            let count = (number - first).min(threads);
-            // A thread has one message, as it has one run of a tile.
-            let window = Plan { run: 1, ..self.clone() }.cost_in_registers(count, false);
+            let count = (number - first).min(threads * u64::from(self.look_run));
+            // A thread has a run of messages, as it has one of a tile.
+            let run = count.div_ceil(threads) as u32;
+            let window = Plan { run, ..self.clone() }.cost_in_registers(count, false);
             for stretch in [&open, &window.reduced] {
                 (applications, steps) = (applications + sum(stretch), steps + most(stretch));
             }
