@@ -54,7 +54,7 @@ pub struct Overrides {
     pub stages: Option<u32>,
     /// The most blocks that stay ([`Pipeline::blocks`]).
     pub blocks: Option<u32>,
-    /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back, or at all tiles.
+    /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
     /// Whether only algorithms will do that give the same floats in every run ([`Strategy::is_deterministic`]). Where the
     /// default would look back, it is hierarchical then.
@@ -146,7 +146,7 @@ pub struct Plan {
     pub max_len: u64,
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
-    /// Sums of tiles that a lane folds on its own when a block looks back or at all tiles; 1 with another way to carry.
+    /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,

@@ -23,22 +23,37 @@ struct Shape {
 /// Where the caller asks for runs in registers: three units of sixteen bytes.
 const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
 
-/// What one block scans alone, the shorter and the longer.
-const ALONE: [Shape; 2] = [Shape { threads: 256, run_bytes: 16 }, Shape { threads: 512, run_bytes: 48 }];
+/// What one block scans alone, from the shortest on, and how many elements at the most.
+///
+/// Measured as below, of one block and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes 1.91, 2.78; 2¹³: 512 ×
+/// 16 2.60, 512 × 48 2.91, 2.83; 2¹⁴: 512 × 48 3.42, 2.87; `i16`, 2¹²: 512 × 16 2.27, 512 × 48 2.44, 2.69; `f32`, 2¹²: 512 × 48 2.38,
+/// 2.57.
+const ALONE: [(Shape, u32); 3] = [
+    (Shape { threads: 256, run_bytes: 16 }, u32::MAX),
+    (Shape { threads: 512, run_bytes: 16 }, u32::MAX),
+    (Shape { threads: 512, run_bytes: 48 }, 6144),
+];
 
 /// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph. Sums of `f32`, 2¹⁶ elements: 128 × 48 bytes 2.99,
-/// 256 × 48 3.05, 512 × 48 3.67; 2¹⁸: 256 × 48 3.69, 512 × 48 4.09; 2²⁰: 512 × 48 5.77, 256 × 48 6.05; 2²²: 512 × 48 12.8, 256 × 48
-/// 13.2; 2²⁴: 512 × 48 51.8, 256 × 48 53.3. Lanes that look at 4 or 8 tiles at once instead of one make no short input faster,
-/// and long ones slower: 76.0 and 131 at 2²⁴ with 256 × 48.
-const TOGETHER: [(Carry, Shape, u32); 5] = [
-    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 48 }, 1),
-    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 80 }, 2),
-    (Carry::LookAtAll, Shape { threads: 256, run_bytes: 112 }, 6),
-    (Carry::LookAtAll, Shape { threads: 512, run_bytes: 80 }, 14),
-    (Carry::LookBack, Shape { threads: 512, run_bytes: 48 }, u32::MAX),
-];
+/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph, of shapes that look at all: sums of `f32`, 2¹⁶
+/// elements: 256 × 16 bytes 2.74, 128 × 48 2.84, 256 × 48 3.05; 2¹⁸: 256 × 48 3.24, 256 × 80 3.33, 256 × 16 3.42; 2²⁰: 256 × 144 4.83,
+/// 512 × 80 4.85, 256 × 80 4.94; 2²²: 512 × 80 11.9, 256 × 112 12.0, 256 × 144 12.4; `u8`, 2²⁴: 256 × 112 14.4, 512 × 80 15.4; `i16`, 2²²:
+/// 256 × 144 7.23, 256 × 80 7.45, 256 × 112 7.50; `u64`, 2¹⁸: 256 × 80 4.06; 2²⁰: 256 × 144 7.19, 256 × 112 7.30, 256 × 80 7.57; 12 bytes,
+/// 2²⁰: 256 × 112 10.3, 256 × 144 11.1; 2 × 2 matrices of `f32`, 2²⁰: 256 × 144 15.4, 512 × 80 15.9, 256 × 112 17.1; 3 × 3 matrices of
+/// `u32`, 2²⁰: 256 × 144 50.4, 256 × 112 70.1.
+///
+/// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.33; 2²⁰: 5.90), and some of it less at large ones (`i16`, 2²⁴: 256 ×
+/// 80 26.5, looking at all 28.0), where it gives other floats in every run. It is left to lengths at which there are too many tiles to
+/// look at all: `f32`, 2²⁵, 256 × 80 96.8, 512 × 48 105.5, looking at all 99.6. Threads that look at 4 or 8 tiles each are as fast as
+/// with one or slower, and so are messages of 8 bytes.
+fn together(largest: usize) -> [(Carry, Shape, u32); 6] {
+    let at_all = |run_bytes, tiles| (Carry::LookAtAll, Shape { threads: 256, run_bytes }, tiles);
+    // Few large elements fill a run.
+    let longest = if largest < 16 { 112 } else { 144 };
+    let back = (Carry::LookBack, Shape { threads: 256, run_bytes: 80 }, u32::MAX);
+    [at_all(16, 1), at_all(48, 1), at_all(80, 2), at_all(144, 2), at_all(longest, 16), back]
+}
 
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
 pub(crate) fn plan_ranges(
@@ -50,9 +65,8 @@ pub(crate) fn plan_ranges(
         let strategy = Strategy { block: BlockScan::in_registers(), carry };
         plan_shape(operator, spec, limits, &Overrides::default(), strategy, shape)
     };
-    let [shortest, more] = ALONE;
+    let [(shortest, _), more @ ..] = ALONE;
     let shortest = plan(shortest, Carry::OneBlock)?;
-    let more = plan(more, Carry::OneBlock)?;
     let mut end = u64::from(shortest.tile);
     let mut longer = Vec::new();
     let mut add = |plan: Plan, most: u64| {
@@ -61,9 +75,12 @@ pub(crate) fn plan_ranges(
             end = most;
         }
     };
-    let most = u64::from(more.tile);
-    add(more, most);
-    for (carry, shape, tiles) in TOGETHER {
+    for (shape, elements) in more {
+        let plan = plan(shape, Carry::OneBlock)?;
+        let most = plan.tile.min(elements);
+        add(plan, most.into());
+    }
+    for (carry, shape, tiles) in together(operator.largest_element()) {
         let plan = plan(shape, carry)?;
         let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
         add(plan, most);
@@ -72,12 +89,7 @@ pub(crate) fn plan_ranges(
 }
 
 /// The most sums of tiles that a lane looks at at once.
-const fn most_looks(carry: Carry) -> u32 {
-    match carry {
-        Carry::LookAtAll => 4,
-        _ => 1,
-    }
-}
+const MOST_LOOKS: u32 = 1;
 
 /// The plan of a block scan whose runs stay in registers.
 pub(crate) fn plan_in_registers(
@@ -156,7 +168,7 @@ fn plan_shape(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,
-        look_run: overrides.look_run.unwrap_or(most_looks(strategy.carry)).min(24 / sizes.state.div_ceil(4)).max(1),
+        look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
         network_slots: 0,
         input_unit: unit(sizes.input * run),
         output_unit: unit(sizes.output * run),
@@ -260,10 +272,9 @@ impl Plan {
         let mut barriers = 0;
         let mut first = 0;
         while first < number {
-            let count = (number - first).min(threads * u64::from(self.look_run));
-            // A thread has a run of messages, as it has one of a tile.
-            let run = count.div_ceil(threads) as u32;
-            let window = Plan { run, ..self.clone() }.cost_in_registers(count, false);
+            let count = (number - first).min(threads);
+            // A thread has one message, as it has one run of a tile.
+            let window = Plan { run: 1, ..self.clone() }.cost_in_registers(count, false);
             for stretch in [&open, &window.reduced] {
                 (applications, steps) = (applications + sum(stretch), steps + most(stretch));
             }

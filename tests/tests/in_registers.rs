@@ -191,16 +191,13 @@ fn planted_faults_of_narrow_elements_are_found() {
 
 #[test]
 fn planted_faults_of_looking_at_all_are_found() {
-    let program = program::<Interval>(IN_REGISTERS[4], (64, 3), Some(2), (ScanKind::Exclusive, true));
+    let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
     let changes = [
         ("    __syncthreads(); // the sums of the warps have been read\n", ""),
         ("  __syncthreads(); // the sums of the warps have been written\n", ""),
         ("combine(sum, window)", "combine(window, sum)"),
-        ("combine(window, told[k])", "combine(told[k], window)"),
-        ("messages + (first + threadIdx.x * run)", "messages + threadIdx.x * run"),
-        ("min(count - min(count, threadIdx.x * run), run)", "min(count - min(count, threadIdx.x * run), 1)"),
-        ("arrived = arrived && (k >= looks || statuses[k] != NOTHING);", ""),
-        ("(count + run - 1) / run);\n    sum", "count / run);\n    sum"),
+        ("receive(&messages[first + threadIdx.x], &told", "receive(&messages[threadIdx.x], &told"),
+        ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
 }

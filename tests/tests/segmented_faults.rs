@@ -220,9 +220,10 @@ fn in_registers() {
     let look_at_all = [
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),
-        ("          has_head = true;\n", ""),
-        ("first > 0 && !restarts.anywhere ?", "first > 0 ?"),
-        ("first > 0 && !restarts.anywhere ?", "false ?"),
+        ("status == PREFIX, earlier", "false, earlier"),
+        ("first > 0 && !restarts.anywhere", "first > 0"),
+        ("combine(window, sum) : window", "combine(sum, window) : window"),
+        ("first + count < number ?", "false ?"),
     ];
     each_is_found_in(&shape(Carry::LookAtAll, 32, 1, 1), FLAGS, &look_at_all);
 }
