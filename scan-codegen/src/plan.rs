@@ -282,7 +282,9 @@ pub fn plan(
     let long = plan_long(operator, spec, limits);
     if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
-        longer.retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from));
+        // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
+        longer
+            .retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
         for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
             *plan = Plan { from: plan.from, ..any_length.clone() };
         }
@@ -592,6 +594,50 @@ mod tests {
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
         let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);
         assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+    }
+
+    #[test]
+    fn what_differs_from_run_to_run_can_be_ruled_out() {
+        let old = DeviceLimits::BASELINE;
+        let new = DeviceLimits {
+            shared_bytes_per_block_optin: 227 * 1024,
+            ..DeviceLimits::of(crate::Architecture { major: 9, minor: 0 })
+        };
+        let plans = |bytes, limits: &DeviceLimits, deterministic| {
+            let overrides = Overrides { deterministic, ..Overrides::default() };
+            plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &overrides).unwrap()
+        };
+        for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64] {
+            assert!(plans(bytes, &new, false).is_deterministic(), "{bytes}: {}", plans(bytes, &new, false));
+            assert_eq!(plans(bytes, &new, true), plans(bytes, &new, false), "{bytes}");
+        }
+        for bytes in [4, 64, 65, 256] {
+            let default = plans(bytes, &old, false);
+            assert!(!default.is_deterministic(), "{bytes}: {default}");
+            let strict = plans(bytes, &old, true);
+            assert!(strict.is_deterministic(), "{bytes}: {strict}");
+            assert_eq!(strict.longest().from, default.longest().from, "{bytes}");
+            assert_eq!(strict.shortest(), default.shortest(), "{bytes}");
+        }
+        let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack };
+        let overrides = Overrides { strategy: Some(strategy), deterministic: true, ..Overrides::default() };
+        let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &old, &overrides);
+        assert!(matches!(refused, Err(PlanError::Strategy { .. })));
+        let overrides = Overrides { threads: Some(64), deterministic: true, ..Overrides::default() };
+        let shaped = plan(&operator_of(4), &ScanSpec::inclusive(), &old, &overrides).unwrap();
+        assert_eq!((shaped.is_deterministic(), shaped.longest().threads), (true, 64));
+    }
+
+    #[test]
+    fn a_shape_without_an_algorithm_stays_in_the_family_of_the_default() {
+        let overrides = Overrides { threads: Some(64), ..Overrides::default() };
+        let strategy = |bytes| {
+            let plans = plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
+            plans.longest().strategy
+        };
+        assert_eq!(strategy(4), Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack });
+        let shared = BlockScan::coarsened(Network::WarpShuffle);
+        assert_eq!(strategy(65), Strategy { block: shared, carry: Carry::LookBack });
     }
 
     #[test]

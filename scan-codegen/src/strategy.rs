@@ -109,8 +109,9 @@ pub enum Carry {
     /// to run in their last bits, because the grouping depends on which sums a block finds ready
     /// ([`Strategy::is_deterministic`]).
     LookBack,
-    /// One kernel, each block folds the sums of all tiles before its own: for as many tiles as a block has threads. Floats come
-    /// out the same in every run. It goes with runs in registers.
+    /// One kernel, each block folds the sums of all tiles before its own: for some thousands of tiles, because all of them together
+    /// read half as many sums as the square of their number. Floats come out the same in every run. It goes with runs in
+    /// registers.
     LookAtAll,
     /// Maleki, Yang and Burtscher 2016: one kernel whose blocks stay, as many as the device has room for at once, and take the
     /// tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block folds the sums of all
