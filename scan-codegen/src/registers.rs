@@ -68,12 +68,16 @@ pub(crate) fn plan_ranges(
     let [(shortest, _), more @ ..] = ALONE;
     let shortest = plan(shortest, Carry::OneBlock)?;
     let mut end = u64::from(shortest.tile);
-    let mut longer = Vec::new();
+    let mut longer: Vec<Plan> = Vec::new();
     let mut add = |plan: Plan, most: u64| {
-        if most > end {
-            longer.push(Plan { from: end + 1, ..plan });
-            end = most;
+        if most <= end {
+            return;
         }
+        // Large elements come to the same run for several numbers of bytes.
+        if longer.last().is_none_or(|last| (Plan { from: last.from, ..plan.clone() }) != *last) {
+            longer.push(Plan { from: end + 1, ..plan });
+        }
+        end = most;
     };
     for (shape, elements) in more {
         let plan = plan(shape, Carry::OneBlock)?;
