@@ -36,17 +36,22 @@ const WARP: u32 = 32;
 /// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must be filled
 /// and emptied.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds of look-back with 512 threads and runs of 48 bytes, and of
-/// look-ahead: `u8`, 128 MiB 60 and 80; `i16`, 64 MiB 29 and 39, 256 MiB 98.5 and 94.5; `f32`, 128 MiB 52 and 55, 512 MiB 192 and 140;
-/// `u64`, 16 MiB 8.2 and 9.0, 64 MiB 31 and 27.
-const fn long_bytes(element: usize) -> u64 {
+/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, and of
+/// look-ahead: `u8`, 64 MiB 30.8 and 37.1; `i16`, 64 MiB 28.0 and 31.4, 128 MiB 52.2 and 50.5; `f32`, 32 MiB 11.9 and 12.5, 64 MiB 27.0
+/// and 26.7, 128 MiB 50.2 and 44.6; a product modulo a prime, 16 MiB 10.9 and 15.0, 32 MiB 20.6 and 18.4; `u64`, 16 MiB 7.2 and 9.9, 32
+/// MiB 13.1 and 12.6; 12 bytes, 24 MiB 10.3 and 11.4, 48 MiB 23.2 and 19.8; 2 × 2 matrices of `f32`, 32 MiB 15.4 and 20.2, 64 MiB 33.7 and
+/// 35.2, 128 MiB 65.6 and 54.3; 3 × 3 matrices of `u32`, 72 MiB 50.4 and 53.0, 144 MiB 109 and 95.2.
+///
+/// Segments cost it more: `f32` by flags, input and output of 64 MiB 28 and 32, of 128 MiB 50 and 53, of 256 MiB 94 and 90.
+const fn long_bytes(element: usize, segmented: bool) -> u64 {
     let mebibytes = match element {
-        0..=1 => 320,
-        2..=3 => 224,
-        4..=7 => 144,
-        _ => 48,
+        0..=1 => 112,
+        2..=3 => 104,
+        4..=7 => 48,
+        8..=15 => 28,
+        _ => 72,
     };
-    mebibytes << 20
+    (if segmented { 2 * mebibytes } else { mebibytes }) << 20
 }
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
@@ -127,7 +132,8 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
         pipeline.look_run = Sizes::of(operator, &spec.segments).look_run(most);
     }
-    Some(Plan { from: long_bytes(operator.input.size.max(operator.output.size)) / bytes as u64, ..plan })
+    let from = long_bytes(operator.input.size.max(operator.output.size), !spec.segments.is_none()) / bytes as u64;
+    Some(Plan { from, ..plan })
 }
 
 /// The plan of look-ahead.
@@ -447,7 +453,7 @@ mod tests {
         let plans = default(h200());
         let from = plans.longest().from;
         let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
-        assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_back", "scan_look_ahead"));
+        assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_at_all", "scan_look_ahead"));
         let mut ampere = h200();
         ampere.architecture = Architecture { major: 8, minor: 0 };
         assert_eq!(longest(&default(ampere)), Carry::LookBack);

@@ -23,9 +23,17 @@ pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
 pub const MAX_PARAMETER_BYTES: usize = 3072;
 
-/// The algorithm where the caller names none, but asks for a shape.
-const DEFAULT_STRATEGY: Strategy =
-    Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookBack };
+/// The algorithm where the caller names none, but asks for a shape: the one that scans any length, everywhere.
+fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
+    if deterministic {
+        return Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::Hierarchical };
+    }
+    let block = match operator.largest_element() <= MOST_REGISTER_BYTES {
+        true => BlockScan::in_registers(),
+        false => BlockScan::coarsened(Network::WarpShuffle),
+    };
+    Strategy { block, carry: Carry::LookBack }
+}
 
 /// The fewest threads of a block: one warp.
 const LEAST_THREADS: u32 = 32;
@@ -48,6 +56,9 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
+    /// Whether only algorithms will do that give the same floats in every run ([`Strategy::is_deterministic`]). Where the
+    /// default would look back, it is hierarchical then.
+    pub deterministic: bool,
 }
 
 /// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
@@ -79,6 +90,11 @@ impl Plans {
     /// The plan for the longest inputs.
     pub fn longest(&self) -> &Plan {
         self.longer.last().unwrap_or(&self.shortest)
+    }
+
+    /// Whether results are the same from run to run at every length ([`Strategy::is_deterministic`]).
+    pub fn is_deterministic(&self) -> bool {
+        self.iter().all(|plan| plan.strategy.is_deterministic())
     }
 
     /// All plans, in the order of the lengths that they are for.
@@ -256,22 +272,29 @@ pub fn plan(
     limits: &DeviceLimits,
     overrides: &Overrides,
 ) -> Result<Plans, PlanError> {
-    let any_length = plan_with(operator, spec, limits, overrides, DEFAULT_STRATEGY)?;
-    if *overrides != Overrides::default() {
+    let default = default_strategy(operator, overrides.deterministic);
+    let any_length = plan_with(operator, spec, limits, overrides, default)?;
+    if (Overrides { deterministic: false, ..*overrides }) != Overrides::default() {
         return Ok(any_length.into());
     }
-    // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
+    // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or back where
+    // that cannot be had.
     let long = plan_long(operator, spec, limits);
-    if spec.segments.is_none() && operator.largest_element() <= MOST_REGISTER_BYTES {
+    if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
-        longer.retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from));
+        // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
+        longer
+            .retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
+        for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
+            *plan = Plan { from: plan.from, ..any_length.clone() };
+        }
         longer.extend(long);
         return Ok(Plans { shortest, longer });
     }
-    let one_block = Strategy { carry: Carry::OneBlock, ..DEFAULT_STRATEGY };
+    let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
-    let look_back = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
-    Ok(Plans { shortest, longer: iter::once(look_back).chain(long).collect() })
+    let longer = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
+    Ok(Plans { shortest, longer: iter::once(longer).chain(long).collect() })
 }
 
 /// A plan for all lengths, by an algorithm where `overrides` names none.
@@ -284,6 +307,10 @@ fn plan_with(
 ) -> Result<Plan, PlanError> {
     let strategy = overrides.strategy.unwrap_or(default);
     check_operator(operator)?;
+    if overrides.deterministic && !strategy.is_deterministic() {
+        let why = "look-back groups by what it finds ready, so floats may differ from run to run: choose another carry";
+        return Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
+    }
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
     }
@@ -567,6 +594,50 @@ mod tests {
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
         let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);
         assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+    }
+
+    #[test]
+    fn what_differs_from_run_to_run_can_be_ruled_out() {
+        let old = DeviceLimits::BASELINE;
+        let new = DeviceLimits {
+            shared_bytes_per_block_optin: 227 * 1024,
+            ..DeviceLimits::of(crate::Architecture { major: 9, minor: 0 })
+        };
+        let plans = |bytes, limits: &DeviceLimits, deterministic| {
+            let overrides = Overrides { deterministic, ..Overrides::default() };
+            plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &overrides).unwrap()
+        };
+        for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64] {
+            assert!(plans(bytes, &new, false).is_deterministic(), "{bytes}: {}", plans(bytes, &new, false));
+            assert_eq!(plans(bytes, &new, true), plans(bytes, &new, false), "{bytes}");
+        }
+        for bytes in [4, 64, 65, 256] {
+            let default = plans(bytes, &old, false);
+            assert!(!default.is_deterministic(), "{bytes}: {default}");
+            let strict = plans(bytes, &old, true);
+            assert!(strict.is_deterministic(), "{bytes}: {strict}");
+            assert_eq!(strict.longest().from, default.longest().from, "{bytes}");
+            assert_eq!(strict.shortest(), default.shortest(), "{bytes}");
+        }
+        let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack };
+        let overrides = Overrides { strategy: Some(strategy), deterministic: true, ..Overrides::default() };
+        let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &old, &overrides);
+        assert!(matches!(refused, Err(PlanError::Strategy { .. })));
+        let overrides = Overrides { threads: Some(64), deterministic: true, ..Overrides::default() };
+        let shaped = plan(&operator_of(4), &ScanSpec::inclusive(), &old, &overrides).unwrap();
+        assert_eq!((shaped.is_deterministic(), shaped.longest().threads), (true, 64));
+    }
+
+    #[test]
+    fn a_shape_without_an_algorithm_stays_in_the_family_of_the_default() {
+        let overrides = Overrides { threads: Some(64), ..Overrides::default() };
+        let strategy = |bytes| {
+            let plans = plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
+            plans.longest().strategy
+        };
+        assert_eq!(strategy(4), Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack });
+        let shared = BlockScan::coarsened(Network::WarpShuffle);
+        assert_eq!(strategy(65), Strategy { block: shared, carry: Carry::LookBack });
     }
 
     #[test]

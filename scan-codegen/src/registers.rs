@@ -23,20 +23,37 @@ struct Shape {
 /// Where the caller asks for runs in registers: three units of sixteen bytes.
 const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
 
-/// What one block scans alone, the shorter and the longer.
-const ALONE: [Shape; 2] = [Shape { threads: 256, run_bytes: 16 }, Shape { threads: 512, run_bytes: 48 }];
+/// What one block scans alone, from the shortest on, and how many elements at the most.
+///
+/// Measured as below, of one block and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes 1.91, 2.78; 2¹³: 512 ×
+/// 16 2.60, 512 × 48 2.91, 2.83; 2¹⁴: 512 × 48 3.42, 2.87; `i16`, 2¹²: 512 × 16 2.27, 512 × 48 2.44, 2.69; `f32`, 2¹²: 512 × 48 2.38,
+/// 2.57.
+const ALONE: [(Shape, u32); 3] = [
+    (Shape { threads: 256, run_bytes: 16 }, u32::MAX),
+    (Shape { threads: 512, run_bytes: 16 }, u32::MAX),
+    (Shape { threads: 512, run_bytes: 48 }, 6144),
+];
 
 /// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph. Sums of `f32`, 2¹⁶ elements: 128 × 48 bytes 2.99,
-/// 256 × 48 3.05, 512 × 48 3.67; 2¹⁸: 256 × 48 3.69, 512 × 48 4.09; 2²⁰: 512 × 48 5.77, 256 × 48 6.05; 2²²: 512 × 48 12.8, 256 × 48
-/// 13.2; 2²⁴: 512 × 48 51.8, 256 × 48 53.3. Lanes that look at 4 or 8 tiles at once instead of one make no short input faster,
-/// and long ones slower: 76.0 and 131 at 2²⁴ with 256 × 48.
-const TOGETHER: [(Carry, Shape, u32); 3] = [
-    (Carry::LookBack, Shape { threads: 128, run_bytes: 48 }, 1),
-    (Carry::LookBack, Shape { threads: 256, run_bytes: 48 }, 1),
-    (Carry::LookBack, Shape { threads: 512, run_bytes: 48 }, u32::MAX),
-];
+/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph, of shapes that look at all: sums of `f32`, 2¹⁶
+/// elements: 256 × 16 bytes 2.74, 128 × 48 2.84, 256 × 48 3.05; 2¹⁸: 256 × 48 3.24, 256 × 80 3.33, 256 × 16 3.42; 2²⁰: 256 × 144 4.83,
+/// 512 × 80 4.85, 256 × 80 4.94; 2²²: 512 × 80 11.9, 256 × 112 12.0, 256 × 144 12.4; `u8`, 2²⁴: 256 × 112 14.4, 512 × 80 15.4; `i16`, 2²²:
+/// 256 × 144 7.23, 256 × 80 7.45, 256 × 112 7.50; `u64`, 2¹⁸: 256 × 80 4.06; 2²⁰: 256 × 144 7.19, 256 × 112 7.30, 256 × 80 7.57; 12 bytes,
+/// 2²⁰: 256 × 112 10.3, 256 × 144 11.1; 2 × 2 matrices of `f32`, 2²⁰: 256 × 144 15.4, 512 × 80 15.9, 256 × 112 17.1; 3 × 3 matrices of
+/// `u32`, 2²⁰: 256 × 144 50.4, 256 × 112 70.1.
+///
+/// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.33; 2²⁰: 5.90), and some of it less at large ones (`i16`, 2²⁴: 256 ×
+/// 80 26.5, looking at all 28.0), where it gives other floats in every run. It is left to lengths at which there are too many tiles to
+/// look at all: `f32`, 2²⁵, 256 × 80 96.8, 512 × 48 105.5, looking at all 99.6. Threads that look at 4 or 8 tiles each are as fast as
+/// with one or slower, and so are messages of 8 bytes.
+fn together(largest: usize) -> [(Carry, Shape, u32); 6] {
+    let at_all = |run_bytes, tiles| (Carry::LookAtAll, Shape { threads: 256, run_bytes }, tiles);
+    // Few large elements fill a run.
+    let longest = if largest < 16 { 112 } else { 144 };
+    let back = (Carry::LookBack, Shape { threads: 256, run_bytes: 80 }, u32::MAX);
+    [at_all(16, 1), at_all(48, 1), at_all(80, 2), at_all(144, 2), at_all(longest, 16), back]
+}
 
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
 pub(crate) fn plan_ranges(
@@ -48,20 +65,26 @@ pub(crate) fn plan_ranges(
         let strategy = Strategy { block: BlockScan::in_registers(), carry };
         plan_shape(operator, spec, limits, &Overrides::default(), strategy, shape)
     };
-    let [shortest, more] = ALONE;
+    let [(shortest, _), more @ ..] = ALONE;
     let shortest = plan(shortest, Carry::OneBlock)?;
-    let more = plan(more, Carry::OneBlock)?;
     let mut end = u64::from(shortest.tile);
-    let mut longer = Vec::new();
+    let mut longer: Vec<Plan> = Vec::new();
     let mut add = |plan: Plan, most: u64| {
-        if most > end {
-            longer.push(Plan { from: end + 1, ..plan });
-            end = most;
+        if most <= end {
+            return;
         }
+        // Large elements come to the same run for several numbers of bytes.
+        if longer.last().is_none_or(|last| (Plan { from: last.from, ..plan.clone() }) != *last) {
+            longer.push(Plan { from: end + 1, ..plan });
+        }
+        end = most;
     };
-    let most = u64::from(more.tile);
-    add(more, most);
-    for (carry, shape, tiles) in TOGETHER {
+    for (shape, elements) in more {
+        let plan = plan(shape, Carry::OneBlock)?;
+        let most = plan.tile.min(elements);
+        add(plan, most.into());
+    }
+    for (carry, shape, tiles) in together(operator.largest_element()) {
         let plan = plan(shape, carry)?;
         let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
         add(plan, most);
@@ -69,7 +92,7 @@ pub(crate) fn plan_ranges(
     Ok((shortest, longer))
 }
 
-/// The most states of tiles that a lane looks at at once.
+/// The most sums of tiles that a lane looks at at once.
 const MOST_LOOKS: u32 = 1;
 
 /// The plan of a block scan whose runs stay in registers.
@@ -101,9 +124,6 @@ fn plan_shape(
             "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose `BlockScan::coarsened(Network::WarpShuffle)`"
         ));
     }
-    if !spec.segments.is_none() {
-        return refuse("runs in registers do not restart: choose `BlockScan::coarsened(Network::WarpShuffle)`");
-    }
     if strategy.carry == Carry::Hierarchical {
         return refuse(
             "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
@@ -113,6 +133,7 @@ fn plan_shape(
         input: operator.input.size as u32,
         state: operator.state.size as u32,
         output: operator.output.size as u32,
+        segmented: !spec.segments.is_none(),
     };
     let run = match overrides.run {
         None => sizes.run(shape.run_bytes),
@@ -161,12 +182,13 @@ fn plan_shape(
     })
 }
 
-/// Bytes of the three element types.
+/// Bytes of the three element types, and whether there are heads besides.
 #[derive(Clone, Copy)]
 struct Sizes {
     input: u32,
     state: u32,
     output: u32,
+    segmented: bool,
 }
 
 impl Sizes {
@@ -182,10 +204,13 @@ impl Sizes {
     }
 
     /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
-    /// may push apart.
+    /// may push apart. A bit for each element that tells whether it is a head, one for each thread, and which offsets lie in the
+    /// tile.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
-        let tile = threads.saturating_mul(run).saturating_mul(self.input.max(self.output));
-        tile.saturating_add((threads / WARP + 1) * self.state + 32)
+        let elements = threads.saturating_mul(run);
+        let tile = elements.saturating_mul(self.input.max(self.output));
+        let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
+        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads)
     }
 }
 

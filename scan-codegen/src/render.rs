@@ -133,10 +133,18 @@ struct Words<'a> {
     in_registers: bool,
     /// Whether one block scans alone, so that hardly any tile is whole.
     alone: bool,
-    /// What its functions are given: to load the tile, to scan it, to store it.
+    /// What its functions are given: to load the tile, to scan it, to store it; and what they are given at the end.
     tile_loaded: &'static str,
     tile_scanned: &'static str,
     tile_stored: &'static str,
+    load_ending: &'static str,
+    scan_ending: &'static str,
+    store_ending: &'static str,
+    /// What tells where the tile's first head is.
+    heads_found: &'static str,
+    /// The initial value as a parameter of the functions that meet the heads of a run, and what a run's scan begins from.
+    initial_parameter: String,
+    scanned_from: &'static str,
     padded: bool,
     contiguous: bool,
     /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
@@ -188,6 +196,10 @@ impl<'a> Words<'a> {
         let pipeline = plan.pipeline.unwrap_or_default();
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
+        let segmented = !plan.spec.segments.is_none();
+        let begins_with_value = plan.spec.initial_value && segmented;
+        // An argument more.
+        let value_if = |wanted: bool| if wanted && begins_with_value { ", initial_value" } else { "" };
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         Words {
@@ -201,22 +213,23 @@ impl<'a> Words<'a> {
             exclusive,
             initial_value: plan.spec.initial_value,
             total: plan.spec.total,
-            segmented: !plan.spec.segments.is_none(),
+            segmented,
             heads_by: segments.heads_by,
             heads_parameters: segments.parameters,
             heads_arguments: segments.arguments,
             offset: segments.offset,
             head_word: segments.head_word,
             key_words: segments.key_words,
-            begins_with_value: plan.spec.initial_value && !plan.spec.segments.is_none(),
+            begins_with_value,
             copies_heads: !matches!(plan.spec.segments, Segments::None | Segments::Offsets(_)),
             head_bytes: pipeline.head_bytes,
             copy_alignment: 16,
-            asks_of_one: exclusive
-                || coarsened
-                || matches!(network, Network::Sequential | Network::Naive | Network::Blelloch { .. }),
-            asks_of_several: coarsened
-                || !matches!(network, Network::Sequential | Network::Naive | Network::WarpShuffle),
+            asks_of_one: !in_registers
+                && (exclusive
+                    || coarsened
+                    || matches!(network, Network::Sequential | Network::Naive | Network::Blelloch { .. })),
+            asks_of_several: !in_registers
+                && (coarsened || !matches!(network, Network::Sequential | Network::Naive | Network::WarpShuffle)),
             block_scan: if in_registers {
                 "in_registers"
             } else if coarsened {
@@ -228,9 +241,33 @@ impl<'a> Words<'a> {
             coarsened,
             in_registers,
             alone: carry == Carry::OneBlock,
-            tile_loaded: if in_registers { "run, stage" } else { "tile" },
-            tile_scanned: if in_registers { "run, earlier" } else { "tile" },
-            tile_stored: if in_registers { "run, stage, earlier" } else { "tile" },
+            tile_loaded: match (in_registers, segmented) {
+                (true, false) => "run, stage",
+                (true, true) => "run, stage, heads",
+                (false, false) => "tile",
+                (false, true) => "tile, heads",
+            },
+            tile_scanned: match (in_registers, segmented) {
+                (true, false) => "run, earlier",
+                (true, true) => "run, heads, earlier, restarts",
+                (false, _) => "tile",
+            },
+            tile_stored: match (in_registers, segmented) {
+                (true, false) => "run, stage, earlier",
+                (true, true) => "run, stage, heads, earlier, restarts",
+                (false, false) => "tile",
+                (false, true) if exclusive => "tile, heads, head",
+                (false, true) => "tile, head",
+            },
+            load_ending: value_if(!in_registers),
+            scan_ending: if segmented && !in_registers { ", heads" } else { value_if(in_registers) },
+            store_ending: value_if(in_registers || exclusive),
+            heads_found: if in_registers { "heads, restarts" } else { "heads" },
+            initial_parameter: match begins_with_value {
+                true => format!(", const {}& initial_value", text.state),
+                false => String::new(),
+            },
+            scanned_from: if segmented { "own_heads" } else { "any" },
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,

@@ -11,6 +11,22 @@ pub struct Strategy {
     pub carry: Carry,
 }
 
+impl Strategy {
+    /// Whether results are the same from run to run, even those of operators that are associative up to rounding only, such as
+    /// sums of floats: whether elements are grouped by their number alone. Only look-back groups by what a block finds ready.
+    ///
+    /// ```
+    /// use scan_codegen::{BlockScan, Carry, Strategy};
+    ///
+    /// let with = |carry| Strategy { block: BlockScan::in_registers(), carry };
+    /// assert!(with(Carry::LookAtAll).is_deterministic());
+    /// assert!(!with(Carry::LookBack).is_deterministic());
+    /// ```
+    pub const fn is_deterministic(&self) -> bool {
+        !matches!(self.carry, Carry::LookBack)
+    }
+}
+
 /// How a block scans its tile: by a network, over single elements or over runs of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockScan {
@@ -20,7 +36,7 @@ pub struct BlockScan {
     /// to scan; then each thread adds what stands before its run (Hwu, Kirk and El Hajj 2022, section 11.5).
     pub coarsened: bool,
     /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, whatever an element
-    /// is. It goes with warp shuffles, one block, chained and look-back, and does not restart.
+    /// is. It goes with warp shuffles, one block, chained, look-back and look-at-all.
     pub in_registers: bool,
 }
 
@@ -90,10 +106,12 @@ pub enum Carry {
     /// Yan, Long and Zhang 2013: one kernel, each block waits for the sum that its left neighbour passes on.
     Chained(TileNumbers),
     /// Merrill and Garland 2016: one kernel, each block looks back over the tiles before its own. Floats may differ from run
-    /// to run in their last bits, because the grouping depends on which sums a block finds ready.
+    /// to run in their last bits, because the grouping depends on which sums a block finds ready
+    /// ([`Strategy::is_deterministic`]).
     LookBack,
-    /// One kernel, each block folds the sums of all tiles before its own: for as many tiles as a block has threads. Floats come
-    /// out the same in every run. It goes with runs in registers.
+    /// One kernel, each block folds the sums of all tiles before its own: for some thousands of tiles, because all of them together
+    /// read half as many sums as the square of their number. Floats come out the same in every run. It goes with runs in
+    /// registers.
     LookAtAll,
     /// Maleki, Yang and Burtscher 2016: one kernel whose blocks stay, as many as the device has room for at once, and take the
     /// tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block folds the sums of all

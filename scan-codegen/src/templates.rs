@@ -7,12 +7,13 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 30] = [
+const PARTS: [(&str, &str); 31] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
+    ("run_heads", include_str!("../templates/run_heads.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
     ("sequential", include_str!("../templates/block/sequential.cu.tera")),

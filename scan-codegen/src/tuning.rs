@@ -33,12 +33,8 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     let widest = operator.input.size.max(operator.state.size).max(operator.output.size).max(1) as u64;
     let bytes = len.saturating_mul(widest);
     let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
-    // Runs in registers do not restart, and are for small elements.
-    let block = if spec.segments.is_none() && operator.largest_element() <= MOST_REGISTER_BYTES {
-        BlockScan::in_registers()
-    } else {
-        SHARED
-    };
+    // Runs in registers are for small elements.
+    let block = if operator.largest_element() <= MOST_REGISTER_BYTES { BlockScan::in_registers() } else { SHARED };
     let with = |carry, threads, run| Overrides {
         strategy: Some(Strategy { block: if carry == Carry::LookAhead { SHARED } else { block }, carry }),
         threads: Some(threads),
@@ -115,7 +111,7 @@ impl Tuned {
     /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks -`.
     /// `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
-        let Overrides { strategy, threads, run, teams, stages, blocks, look_run } = self.overrides;
+        let Overrides { strategy, threads, run, teams, stages, blocks, look_run, deterministic: _ } = self.overrides;
         let strategy = strategy?;
         let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -151,6 +147,7 @@ impl Tuned {
             stages: number("stages")?,
             blocks: number("blocks")?,
             look_run: number("looks")?,
+            deterministic: false,
         };
         words.next().is_none().then_some(Tuned { from, to, overrides })
     }

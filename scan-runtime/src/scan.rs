@@ -78,6 +78,22 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self
     }
 
+    /// Leaves only algorithms that give the same results in every run, floats that round included. The default is such a one
+    /// wherever it does not look back, at lengths that [`plan`](Scan::plan) tells: over elements of up to 64 bytes it never does on
+    /// compute capability 9.0 and later. The CPU always gives the same.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cpu();
+    /// assert!(scanner.scan(ops::sum::<f32>()).deterministic().plan()?.is_deterministic());
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn deterministic(mut self) -> Self {
+        self.overrides.deterministic = true;
+        self
+    }
+
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
     /// the CPU.
     pub fn overrides(mut self, overrides: Overrides) -> Self {

@@ -191,8 +191,15 @@ fn main() -> Outcome {
     macro_rules! back {
         ($($name:literal => $op:ty),*) => {$(
             if asked_for("back") && (names.len() == 1 || asked_for(concat!("back-", $name))) {
-                if let Err(error) = back::sweep::<$op>($name, &scanner) {
+                if let Err(error) = back::sweep::<$op>($name, &scanner, None) {
                     println!("{}: {error}", $name);
+                }
+            }
+            for telling in segments::Telling::ALL {
+                if asked_for("back") && asked_for(&format!("back-{}-{telling}", $name)) {
+                    if let Err(error) = back::sweep::<$op>($name, &scanner, Some(telling)) {
+                        println!("{}: {error}", $name);
+                    }
                 }
             }
         )*};
@@ -204,7 +211,9 @@ fn main() -> Outcome {
         "u64" => ops::Sum<u64>,
         "compose" => compose,
         "struct12" => MixedSum,
-        "matrix2" => Product
+        "matrix2" => Product,
+        "matrix3" => MatrixProduct<3>,
+        "modular" => ModularProduct
     );
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");

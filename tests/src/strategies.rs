@@ -59,7 +59,7 @@ pub fn all() -> impl Iterator<Item = Strategy> {
         .chain([LOOK_AHEAD])
 }
 
-/// Those that can restart.
+/// Those that can restart: all of them.
 pub fn all_segmented() -> impl Iterator<Item = Strategy> {
-    all().filter(|strategy| !strategy.block.in_registers)
+    all()
 }

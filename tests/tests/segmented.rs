@@ -1,7 +1,7 @@
 //! Scans that restart, over every rung of the ladder, in the emulator and on the CPU.
 
 use scan_codegen::Overrides;
-use scan_runtime::{Carry, Error, PlanError, ScanKind, Scanner, Strategy, TileNumbers, ops, scan_element};
+use scan_runtime::{Carry, Error, Network, PlanError, ScanKind, Scanner, Strategy, TileNumbers, ops, scan_element};
 use scan_tests::{
     configure,
     emulator::{Emulator, Module, Program},
@@ -125,14 +125,42 @@ fn blocks_of_several_warps() {
 /// Every way to tell, with each way to carry.
 #[test]
 fn every_telling() {
-    let carries =
-        strategies::all_segmented().filter(|strategy| strategy.block.to_string() == "coarsened over warp shuffles");
+    let carries = strategies::all_segmented()
+        .filter(|strategy| strategy.block.coarsened && strategy.block.network == Network::WarpShuffle);
     let programs: Vec<_> = carries
         .flat_map(|strategy| (0..TELLINGS).map(move |telling| (strategy, telling)))
         .enumerate()
         .map(|(index, (strategy, telling))| (telling, program::<Restart>(strategy, WAYS[index % 4], telling, THREADS)))
         .collect();
     climb(&programs, edges, places, |emulator| emulator.check(fit));
+}
+
+/// Runs in registers of several lengths: heads of a run that lie in one word of the tile's, across two, and in several; and as many
+/// tiles as it takes to look at all of them more than once.
+#[test]
+fn runs_in_registers() {
+    fn programs<Op: TestOperator>(runs: &[u32]) -> Vec<(usize, Program<Op>)> {
+        let shape = |(index, (strategy, run)): (usize, (Strategy, u32))| {
+            let (kind, with_initial_value) = WAYS[index % 4];
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(strategy);
+            (overrides.threads, overrides.run) = (Some([32, 64, 128][index % 3]), Some(run));
+            overrides.look_run = Some([1, 2][index % 2]);
+            let initial_value = with_initial_value.then(Op::initial_value);
+            let segments = Heads::new(index, &[]).segments();
+            (index, Program::segmented(Op::new(), kind, initial_value, segments, &overrides).unwrap())
+        };
+        let strategies = runs.iter().flat_map(|&run| strategies::IN_REGISTERS.map(|strategy| (strategy, run)));
+        strategies.enumerate().map(shape).collect()
+    }
+    let lengths = |tile: usize| vec![65, tile - 1, 2 * tile, 3 * tile + 33, 40 * tile.min(96) + 7];
+    climb(&programs::<Restart>(&[1, 5, 7, 12]), lengths, places, |emulator| emulator.check(fit));
+    climb(
+        &programs::<ops::Sum<u8>>(&[33, 48, 80]),
+        lengths,
+        |begins| inputs::<ops::Sum<u8>>(begins.len()),
+        |emulator| emulator,
+    );
 }
 
 /// Other operators, over every strategy for which the index is a multiple of `step`.

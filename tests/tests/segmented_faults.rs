@@ -45,17 +45,22 @@ fn each_is_found(block: BlockScan, carry: Carry, telling: usize, changes: &[(&st
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block, carry });
     overrides.threads = Some(32);
+    each_is_found_in(&overrides, telling, changes);
+}
+
+/// As [`each_is_found`], in kernels of this shape.
+fn each_is_found_in(overrides: &Overrides, telling: usize, changes: &[(&str, &str)]) {
     let programs = WAYS.map(|(kind, with_initial_value)| {
         let initial_value = with_initial_value.then(Restart::initial_value);
         let segments = Heads::new(telling, &[]).segments();
-        Program::segmented(Restart, kind, initial_value, segments, &overrides).unwrap()
+        Program::segmented(Restart, kind, initial_value, segments, overrides).unwrap()
     });
     assert!(!is_found(&programs[0], telling), "nothing is planted");
     for (from, to) in changes {
         let says_so = |program: &&Program<Restart>| program.source.text.contains(from);
         assert!(programs.iter().any(|program| says_so(&program)), "`{from}` must stand in the text");
         let found = programs.iter().filter(says_so).any(|program| is_found(&plant(program, from, to), telling));
-        assert!(found, "{block}, {carry}: `{to}` in place of `{from}` is not found");
+        assert!(found, "`{to}` in place of `{from}` is not found:\n{}", programs[0].plan);
     }
 }
 
@@ -170,4 +175,55 @@ fn between_tiles() {
     each_is_found(KOGGE_STONE, Carry::Hierarchical, FLAGS, &hierarchical);
     let exclusive = [("      continue; // nothing before it is in it\n", "")];
     each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical, FLAGS, &exclusive);
+}
+
+#[test]
+fn in_registers() {
+    let shape = |carry, threads, run, look_run| {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
+        (overrides.threads, overrides.run, overrides.look_run) = (Some(threads), Some(run), Some(look_run));
+        overrides
+    };
+    let look_back = shape(Carry::LookBack, 64, 3, 1);
+    let flags = [
+        ("&& heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
+        (" && warps_with_heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
+        ("head_in_warp = (heads & ((1u << lane) - 1)) != 0;", "head_in_warp = false;"),
+        ("head_in_warp || (warps_with_heads & ((1u << warp) - 1)) != 0", "head_in_warp"),
+        ("head_in_warp || (warps_with_heads", "(warps_with_heads"),
+        ("restarts.anywhere = warps_with_heads != 0;", "restarts.anywhere = false;"),
+        ("if (before && !restarts.before) {", "if (before) {"),
+        ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
+        ("(1u << RUN % WARP) - 1", "0xffffffff"),
+        ("  __syncthreads(); // the elements and the heads have been written\n", ""),
+        ("if (is_head(heads, k)) {\n        sum = element;", "if (false) {\n        sum = element;"),
+        ("is_head(heads, 0)", "false"),
+        ("found | 1 : found", "found : found"),
+        ("word[k % 4]) << 4 * k", "word[k % 4]) << 4 * (k ^ 1)"),
+        ("head_flags[start + i] != 0 ? 1u : 0u) << i % WARP", "head_flags[start + i] != 0 ? 1u : 0u)"),
+        ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
+        ("return restarts.anywhere ? LATER : NO_HEAD;", "return LATER;"),
+    ];
+    each_is_found_in(&look_back, FLAGS, &flags);
+    each_is_found_in(&look_back, BITS, &[("found |= 1;", ""), ("start / WARP + word", "word")]);
+    let offsets = [
+        ("end == 0 ? start : start + elements", "end == 0 ? start + 1 : start + elements"),
+        ("end == 0 ? start : start + elements", "end == 0 ? start : start + elements - 1"),
+        ("  __syncthreads(); // the heads are clear, and the bounds known\n", ""),
+        ("word == 0 && start == 0 ? 1 : 0", "0"),
+        ("offsets[last] >= position", "offsets[last] > position"),
+        ("low + stretch - 1)", "low + stretch)"),
+    ];
+    each_is_found_in(&look_back, OFFSETS, &offsets);
+    each_is_found_in(&shape(Carry::OneBlock, 32, 5, 1), WIDE_KEYS, &[("heads[i / WARP] = word;", "heads[0] = word;")]);
+    let look_at_all = [
+        ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
+        ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),
+        ("status == PREFIX, earlier", "false, earlier"),
+        ("first > 0 && !restarts.anywhere", "first > 0"),
+        ("combine(window, sum) : window", "combine(sum, window) : window"),
+        ("first + count < number ?", "false ?"),
+    ];
+    each_is_found_in(&shape(Carry::LookAtAll, 32, 1, 1), FLAGS, &look_at_all);
 }

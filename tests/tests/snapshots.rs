@@ -95,6 +95,14 @@ fn look_ahead() {
 }
 
 #[test]
+fn look_at_all() {
+    let scanner = Scanner::cpu();
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };
+    let scan = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).strategy(strategy);
+    insta::assert_snapshot!(segmented(scan.by_offsets::<u32>(&[])));
+}
+
+#[test]
 fn segments_by_flags() {
     insta::assert_snapshot!(segmented(Scanner::cpu().scan(ops::sum::<f32>()).by_flags::<u8>(&[])));
 }

@@ -1,10 +1,10 @@
-//! The shapes of one block and of look-back at small and middle lengths, with hardly any of the host's part: many launches in
-//! a row and in a graph.
+//! The shapes of one block, of looking at all tiles and of looking back at small and middle lengths, without the host's part:
+//! many launches in a graph. With segments too.
 
 use std::{ffi::c_void, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, DeviceLimits, Launch, Overrides, Plan, ScanSpec, Schedule, plan, render};
+use scan_codegen::{Argument, DeviceLimits, Launch, Overrides, Plan, ScanSpec, Schedule, Segments, plan, render};
 use scan_runtime::{
     BlockScan, Carry, Scanner, Strategy,
     cudarc::{
@@ -24,29 +24,45 @@ use scan_tests::{
     operators::{TestOperator, bits, inputs},
 };
 
-use super::{Outcome, WAY, fetch, filled, median, sample, with_warp_shuffles};
+use super::{
+    Outcome, WAY, filled, median, sample,
+    segments::{Heads, Lengths, Telling},
+    with_warp_shuffles,
+};
 
-/// Calls in a row.
+/// Calls in a row: fewer where one takes long.
 const CALLS: usize = 20;
+const LONG_CALLS: usize = 5;
 const SAMPLES: usize = 5;
 /// Lengths, by their logarithms.
-const LENGTHS: [u32; 10] = [10, 12, 13, 14, 16, 18, 20, 22, 24, 26];
+const LENGTHS: [u32; 15] = [12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+/// The longest input, in bytes.
+const LONGEST: usize = 640 << 20;
+/// Elements at the beginning and at the end of which the results are compared.
+const CHECKED: usize = 1 << 17;
+/// Segments have this mean length.
+const SEGMENT: u64 = 1000;
 /// Threads of a block, bytes of a run: of one block alone, of blocks that look at all tiles, and of blocks that look back, with
 /// the tiles that a lane looks at.
-const ALONE: [(u32, u32); 7] = [(128, 48), (256, 16), (256, 48), (512, 16), (512, 48), (512, 80), (1024, 32)];
-const AT_ALL: [(u32, u32); 10] =
-    [(128, 16), (128, 48), (128, 80), (256, 16), (256, 48), (256, 80), (256, 112), (512, 48), (512, 80), (1024, 32)];
-const BACK: [(u32, u32, u32); 9] = [
-    (128, 112, 1),
-    (256, 48, 1),
-    (256, 80, 1),
-    (256, 112, 1),
-    (256, 144, 1),
-    (512, 48, 1),
-    (512, 80, 1),
-    (512, 80, 2),
-    (1024, 32, 1),
+const ALONE: [(u32, u32); 4] = [(256, 16), (512, 16), (512, 48), (1024, 32)];
+const AT_ALL: [(u32, u32); 13] = [
+    (128, 16),
+    (128, 48),
+    (128, 80),
+    (256, 16),
+    (256, 32),
+    (256, 48),
+    (256, 80),
+    (256, 112),
+    (256, 144),
+    (256, 208),
+    (512, 32),
+    (512, 48),
+    (512, 80),
 ];
+const BACK: [(u32, u32, u32); 4] = [(256, 48, 1), (256, 80, 1), (256, 112, 1), (512, 48, 1)];
+/// The most tiles at all of which a block may look.
+const MOST_TILES: usize = 4096;
 
 struct Entrant {
     name: String,
@@ -68,10 +84,12 @@ fn entrant<Op: TestOperator>(
     scanner: &Scanner,
     name: String,
     overrides: &Overrides,
+    segments: &Segments,
     longest: usize,
 ) -> Option<Entrant> {
     let operator = Op::new().source();
-    let plan = plan(&operator, &ScanSpec::inclusive(), &limits(scanner), overrides).ok()?.longest().clone();
+    let spec = ScanSpec::inclusive().with_segments(segments.clone());
+    let plan = plan(&operator, &spec, &limits(scanner), overrides).ok()?.longest().clone();
     let source = render(&operator, &plan).ok()?;
     let compiled = nvrtc::compile(&source, &operator.name, scanner.limits().architecture).ok()?;
     let context = scanner.context()?;
@@ -96,6 +114,8 @@ struct Work<'a> {
     stream: &'a Arc<CudaStream>,
     input: CUdeviceptr,
     output: CUdeviceptr,
+    /// What tells where segments begin, and how many offsets there are.
+    heads: (CUdeviceptr, u64),
 }
 
 impl Work<'_> {
@@ -111,6 +131,8 @@ impl Work<'_> {
                 Argument::Workspace(place) => workspace + place,
                 Argument::MessageRoom => schedule.workspace.message_room(entrant.workspace.len() as u64),
                 Argument::Length(len) => len,
+                Argument::Heads => self.heads.0,
+                Argument::OffsetCount => self.heads.1,
                 _ => 0,
             })
             .collect();
@@ -152,121 +174,123 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Microseconds of a call: back to back, and in a graph.
-    fn times(&self, calls: impl Fn(usize) -> Outcome) -> Outcome<(f64, f64)> {
-        calls(CALLS)?;
+    /// Microseconds of a call in a graph.
+    fn time(&self, count: usize, calls: impl Fn(usize) -> Outcome) -> Outcome<f64> {
+        calls(1)?;
         self.stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
-        let captured = calls(CALLS);
+        let captured = calls(count);
         let graph = self.stream.end_capture(CUgraphInstantiate_flags(0));
         captured?;
         let graph = graph?.ok_or("nothing was captured")?;
         graph.launch()?;
-        let (mut streamed, mut replayed) = (Vec::new(), Vec::new());
-        for _ in 0..SAMPLES {
-            streamed.push(sample(self.stream, || calls(CALLS))? / CALLS as f64);
-            replayed.push(sample(self.stream, || Ok(graph.launch()?))? / CALLS as f64);
-        }
-        Ok((median(streamed), median(replayed)))
+        let times = (0..SAMPLES).map(|_| Ok(sample(self.stream, || Ok(graph.launch()?))? / count as f64));
+        Ok(median(times.collect::<Outcome<Vec<f64>>>()?))
     }
 }
 
-pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
+/// The shapes over elements of an operator, in one segment or in many.
+pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Option<Telling>) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
-    let longest = (1_usize << LENGTHS[LENGTHS.len() - 1]).min((1 << 30) / size);
+    let longest = (1_usize << LENGTHS[LENGTHS.len() - 1]).min(LONGEST / size);
     let block = inputs::<Op>(longest.min(1 << 21));
     let input = filled(&stream, &block, longest)?;
     let mut output = filled(&stream, &block, longest)?;
-    let expected = configure::<Op>(&Scanner::cpu(), WAY).run(&block)?;
+    let heads = telling.map(|_| Heads::new(&stream, Lengths::Mean(SEGMENT), longest)).transpose()?;
+    let expected = match &heads {
+        None => configure::<Op>(&Scanner::cpu(), WAY).run(&block)?,
+        Some(heads) => configure::<Op>(&Scanner::cpu(), WAY).by_flags(&heads.begins[..block.len()]).run(&block)?,
+    };
+    let name = telling.map_or_else(|| name.to_owned(), |telling| format!("{name} by {telling}"));
+    let segments = telling.map_or(Segments::None, Telling::segments);
 
     let mut wanted = Vec::new();
-    for carry in [Carry::OneBlock, Carry::LookBack, Carry::LookAhead] {
+    for carry in [Carry::LookBack, Carry::LookAhead] {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(with_warp_shuffles(carry));
-        wanted.push((format!("{carry} by default"), overrides));
+        wanted.push((carry.to_string(), overrides));
     }
-    let alone = ALONE.map(|(threads, bytes)| (Carry::OneBlock, threads, bytes, None));
-    let at_all = AT_ALL.map(|(threads, bytes)| (Carry::LookAtAll, threads, bytes, None));
-    let back = BACK.map(|(threads, bytes, looks)| (Carry::LookBack, threads, bytes, Some(looks)));
-    for (carry, threads, bytes, look_run) in alone.into_iter().chain(at_all).chain(back) {
+    let alone = ALONE.map(|(threads, bytes)| (Carry::OneBlock, "1", threads, bytes, None));
+    let at_all = AT_ALL.map(|(threads, bytes)| (Carry::LookAtAll, "A", threads, bytes, None));
+    let back = BACK.map(|(threads, bytes, looks)| (Carry::LookBack, "B", threads, bytes, Some(looks)));
+    for (carry, letter, threads, bytes, look_run) in alone.into_iter().chain(at_all).chain(back) {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
         overrides.threads = Some(threads);
         overrides.run = Some((bytes / size as u32).max(1));
         overrides.look_run = look_run;
-        let looks = look_run.map(|looks| format!("×{looks}")).unwrap_or_default();
-        wanted.push((format!("{carry} {threads}×{bytes}b{looks}"), overrides));
+        if wanted.iter().any(|(_, known)| *known == overrides) {
+            continue;
+        }
+        let looks = look_run.filter(|looks| *looks > 1).map(|looks| format!("/{looks}")).unwrap_or_default();
+        wanted.push((format!("{letter}{threads}x{bytes}{looks}"), overrides));
     }
     let entrants: Vec<Entrant> = wanted
         .into_par_iter()
-        .filter_map(|(name, overrides)| entrant::<Op>(scanner, name, &overrides, longest))
+        .filter_map(|(name, overrides)| entrant::<Op>(scanner, name, &overrides, &segments, longest))
         .collect();
-    for len in LENGTHS.iter().map(|&log| (1_usize << log).min(longest)) {
+    let mut lengths: Vec<usize> = LENGTHS.iter().map(|&log| (1_usize << log).min(longest)).collect();
+    lengths.dedup();
+    for len in lengths {
         let mut reference = None;
         let mut rows = Vec::new();
-        let mut copy = (0.0, 0.0);
+        let calls = if len * size > 64 << 20 { LONG_CALLS } else { CALLS };
+        let place = |telling| heads.as_ref().map_or((0, 0), |heads| heads.place(telling, &stream));
+        let work = Work {
+            stream: &stream,
+            input: input.device_ptr(&stream).0,
+            output: output.device_ptr_mut(&stream).0,
+            heads: telling.map_or((0, 0), place),
+        };
+        let copy = work.time(calls, |calls| work.copies(len * size, calls))?;
         for entrant in &entrants {
-            let one_block = entrant.plan.strategy.carry == Carry::OneBlock;
-            // One block over many tiles is not what is asked here, nor others over one.
             let tiles = len.div_ceil(entrant.plan.tile as usize);
-            let at_all = entrant.plan.strategy.carry == Carry::LookAtAll;
-            if at_all && tiles > 4 * entrant.plan.threads as usize {
+            let is_sensible = match entrant.plan.strategy.carry {
+                Carry::OneBlock => tiles <= 2,
+                Carry::LookAtAll => (2..=MOST_TILES).contains(&tiles),
+                Carry::LookAhead => len >= 1 << 20,
+                _ => tiles >= 2,
+            };
+            if !is_sensible {
                 continue;
             }
-            if one_block && tiles > 2 || !one_block && (tiles < 2 || len < 1 << 12) {
-                continue;
-            }
-            if entrant.plan.strategy.carry == Carry::LookAhead && len < 1 << 20 {
-                continue;
-            }
-            let work =
-                Work { stream: &stream, input: input.device_ptr(&stream).0, output: output.device_ptr_mut(&stream).0 };
-            let verdict = check::<Op>(&work, entrant, &mut output, (&block, &expected), len, &mut reference)?;
-            if !verdict {
+            if !check::<Op>(&work, entrant, &output, &expected, len, &mut reference)? {
                 rows.push((f64::INFINITY, format!("{}: WRONG", entrant.name)));
                 continue;
             }
-            if copy.0 == 0.0 {
-                copy = work.times(|calls| work.copies(len * size, calls))?;
-            }
-            let (streamed, replayed) = work.times(|calls| work.calls(entrant, len as u64, calls))?;
-            println!(
-                "# {name} | {len} | {} | run {} | {streamed:.2} | {replayed:.2} | {:.3}",
-                entrant.name,
-                entrant.plan.run,
-                copy.1 / replayed
-            );
-            rows.push((replayed, format!("{} {streamed:.2}/{replayed:.2}", entrant.name)));
+            let time = work.time(calls, |calls| work.calls(entrant, len as u64, calls))?;
+            println!("# {name} | {len} | {} | run {} | {time:.2} | {:.3}", entrant.name, entrant.plan.run, copy / time);
+            rows.push((time, format!("{} {time:.2}", entrant.name)));
         }
         rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let best: Vec<_> = rows.iter().take(3).map(|(_, row)| row.as_str()).collect();
+        let best: Vec<_> = rows.iter().take(4).map(|(_, row)| row.as_str()).collect();
         let others: Vec<_> = rows
             .iter()
+            .skip(4)
             .map(|(_, row)| row.as_str())
-            .filter(|row| row.contains("default") || row.contains("WRONG"))
+            .filter(|row| ["look-ahead", "B512x48", "WRONG"].iter().any(|of| row.contains(of)))
             .collect();
-        let others = others.join("; ");
-        println!("{name} {len}: copy {:.2}/{:.2}; {} ({others})", copy.0, copy.1, best.join("; "));
+        println!("{name} {len}: copy {copy:.2}; {} ({})", best.join(", "), others.join(", "));
     }
     Ok(())
 }
 
-/// Whether a call scans rightly: as the CPU does, and beyond what it has scanned as the first one did.
+/// Whether a call scans rightly: at the beginning as the CPU does, and at the end as the first one did.
 fn check<Op: TestOperator>(
     work: &Work<'_>,
     entrant: &Entrant,
-    output: &mut CudaSlice<Op::Item>,
-    (block, expected): (&[Op::Item], &[Op::Item]),
+    output: &CudaSlice<Op::Item>,
+    expected: &[Op::Item],
     len: usize,
     reference: &mut Option<Vec<u8>>,
 ) -> Outcome<bool> {
     // SAFETY: the output has room for `len` elements, and is read only after a scan has written it.
     unsafe { result::memset_d8_async(work.output, 0xa5, len * size_of::<Op::Item>(), work.stream.cu_stream())? };
     work.calls(entrant, len as u64, 1)?;
-    let checked = len.min(block.len());
+    let checked = len.min(expected.len()).min(CHECKED);
     if bits(&work.stream.clone_dtoh(&output.slice(..checked))?) != bits(&expected[..checked]) {
         return Ok(false);
     }
-    let found = fetch::<Op>(work.stream, output, len)?;
+    let found = bits(&work.stream.clone_dtoh(&output.slice(len - checked..len))?);
     Ok(reference.get_or_insert_with(|| found.clone()) == &found)
 }

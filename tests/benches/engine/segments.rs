@@ -3,10 +3,10 @@
 
 use std::{fmt, sync::Arc};
 
-use scan_codegen::Overrides;
+use scan_codegen::{OffsetWidth, Overrides, Segments};
 use scan_runtime::{
-    Carry, Plan, Scan, Scanner,
-    cudarc::driver::{CudaSlice, CudaStream},
+    Carry, Plan, Scan, ScanElement, Scanner,
+    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, sys::CUdeviceptr},
     ops,
 };
 use scan_tests::{
@@ -26,7 +26,7 @@ const CHECKED: usize = 1 << 21;
 
 /// How long segments are.
 #[derive(Clone, Copy)]
-enum Lengths {
+pub(crate) enum Lengths {
     Mean(u64),
     /// One over the first half, then segments of 16.
     HalfThen16,
@@ -35,11 +35,25 @@ enum Lengths {
 const LENGTHS: [Lengths; 4] = [Lengths::Mean(2), Lengths::Mean(64), Lengths::Mean(65_536), Lengths::HalfThen16];
 
 #[derive(Clone, Copy, PartialEq)]
-enum Telling {
+pub(crate) enum Telling {
     Flags,
     Bits,
     Keys,
     Offsets,
+}
+
+impl Telling {
+    pub(crate) const ALL: [Telling; 4] = [Telling::Flags, Telling::Bits, Telling::Keys, Telling::Offsets];
+
+    /// What a plan must know of it.
+    pub(crate) fn segments(self) -> Segments {
+        match self {
+            Telling::Flags => Segments::HeadFlags,
+            Telling::Bits => Segments::HeadBits,
+            Telling::Keys => Segments::Keys(u32::layout()),
+            Telling::Offsets => Segments::Offsets(OffsetWidth::U32),
+        }
+    }
 }
 
 impl fmt::Display for Telling {
@@ -58,17 +72,28 @@ const SHAPES: [(u32, u32, u32, Option<u32>); 5] =
     [(192, 3, 124, None), (192, 3, 156, None), (256, 3, 92, None), (256, 3, 116, None), (128, 3, 188, None)];
 
 /// Where segments begin, told in every way.
-struct Heads {
+pub(crate) struct Heads {
     flags: CudaSlice<u8>,
     bits: CudaSlice<u32>,
     keys: CudaSlice<u32>,
     offsets: CudaSlice<u32>,
     /// The first flags.
-    begins: Vec<bool>,
+    pub(crate) begins: Vec<bool>,
 }
 
 impl Heads {
-    fn new(stream: &Arc<CudaStream>, lengths: Lengths, len: usize) -> Outcome<Self> {
+    /// Where they are on the device, and how many offsets there are.
+    pub(crate) fn place(&self, telling: Telling, stream: &Arc<CudaStream>) -> (CUdeviceptr, u64) {
+        let place = match telling {
+            Telling::Flags => self.flags.device_ptr(stream).0,
+            Telling::Bits => self.bits.device_ptr(stream).0,
+            Telling::Keys => self.keys.device_ptr(stream).0,
+            Telling::Offsets => self.offsets.device_ptr(stream).0,
+        };
+        (place, self.offsets.len() as u64)
+    }
+
+    pub(crate) fn new(stream: &Arc<CudaStream>, lengths: Lengths, len: usize) -> Outcome<Self> {
         let begins = |index: usize| match lengths {
             Lengths::Mean(mean) => mixed(!(index as u64)).is_multiple_of(mean),
             Lengths::HalfThen16 => index >= len / 2 && (index - len / 2).is_multiple_of(16),

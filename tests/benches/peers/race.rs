@@ -186,7 +186,13 @@ impl Clock {
         mode: Mode,
     ) -> Outcome<Runner> {
         let graph = match mode {
-            Mode::Graph => Some(capture(buffers, entrant, len)?),
+            Mode::Graph => {
+                // Memory is allocated by the first call, which cannot be captured.
+                let call = entrant.call.as_mut().map_err(|why| why.clone())?;
+                call(buffers, len)?;
+                buffers.stream.synchronize()?;
+                Some(capture(buffers, entrant, len)?)
+            }
             Mode::Stream | Mode::Cold => None,
         };
         let mut runner = Runner { graph, cold: mode == Mode::Cold, calls: 1, times: Vec::new(), spent: 0.0 };
