@@ -16,8 +16,8 @@ use crate::{
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
 
-/// The most bytes of an element of which several are held in registers at once. Of elements of 256 bytes compilers have been seen
-/// to lose one.
+/// The most bytes of an element of which runs stay in registers. Larger ones have not been measured there, and with several of
+/// them at once a thread needs more registers than there are.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
@@ -48,6 +48,9 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
+    /// Whether whoever tells other threads something, or is told, waits for a while that looks random. For tests of the kernels,
+    /// which see more of the orders in which threads can come.
+    pub delays: bool,
 }
 
 /// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
@@ -132,6 +135,8 @@ pub struct Plan {
     pub pipeline: Option<Pipeline>,
     /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,
+    /// Whether its kernels wait at random, for tests.
+    pub(crate) delays: bool,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
     /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
@@ -258,7 +263,7 @@ pub fn plan(
 ) -> Result<Plans, PlanError> {
     let any_length = plan_with(operator, spec, limits, overrides, DEFAULT_STRATEGY)?;
     if *overrides != Overrides::default() {
-        return Ok(any_length.into());
+        return Ok(Plan { delays: overrides.delays, ..any_length }.into());
     }
     // What one block scans at once it scans alone; from there on blocks look back, and over long inputs ahead.
     let long = plan_long(operator, spec, limits);
@@ -333,6 +338,7 @@ fn plan_with(
         },
         pipeline: None,
         look_run: 1,
+        delays: false,
         network_slots: shape.network_slots(),
         input_unit: 0,
         output_unit: 0,

@@ -115,7 +115,7 @@ impl Tuned {
     /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks -`.
     /// `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
-        let Overrides { strategy, threads, run, teams, stages, blocks, look_run } = self.overrides;
+        let Overrides { strategy, threads, run, teams, stages, blocks, look_run, delays: _ } = self.overrides;
         let strategy = strategy?;
         let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -151,6 +151,7 @@ impl Tuned {
             stages: number("stages")?,
             blocks: number("blocks")?,
             look_run: number("looks")?,
+            delays: false,
         };
         words.next().is_none().then_some(Tuned { from, to, overrides })
     }
@@ -185,11 +186,7 @@ mod tests {
                 assert!(shapes.len() > 1, "{bytes} bytes, {len} elements: {}", shapes.len());
                 let ahead =
                     |shape: &Overrides| shape.strategy.is_some_and(|strategy| strategy.carry == Carry::LookAhead);
-                assert_eq!(
-                    shapes.iter().any(ahead),
-                    bytes <= 64 && len * bytes as u64 >= PIPELINE_BYTES,
-                    "{bytes} {len}"
-                );
+                assert_eq!(shapes.iter().any(ahead), len * bytes as u64 >= PIPELINE_BYTES, "{bytes} {len}");
                 for (index, shape) in shapes.iter().enumerate() {
                     let tuned = Tuned { from: index as u64, to: len, overrides: *shape };
                     assert_eq!(Tuned::parse(&tuned.to_line().unwrap()), Some(tuned));
