@@ -157,8 +157,6 @@ struct Words<'a> {
     team_run: u32,
     team_tile: u32,
     look_run: u32,
-    /// Warps that fold the sums of tiles, in turn.
-    lookers: u32,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
     block_threads: u32,
@@ -254,7 +252,6 @@ impl<'a> Words<'a> {
             team_run: plan.run,
             team_tile: plan.tile,
             look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
-            lookers: pipeline.lookers,
             streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,

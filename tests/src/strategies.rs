@@ -46,7 +46,7 @@ pub const IN_REGISTERS: [Strategy; 5] = {
 
 /// Whether states of 256 bytes are too large for it.
 pub fn takes_small_elements_only(strategy: Strategy) -> bool {
-    strategy.block.in_registers
+    strategy.carry == Carry::LookAhead || strategy.block.in_registers
 }
 
 /// Every strategy: each network, over single elements and over runs, with each way to carry that goes with it.

@@ -161,7 +161,6 @@ fn faults_of_the_sums_are_found() {
         ("ballot(begins) >> part.skipped", "0"),
         ("ballot(begins_in_run)", "0"),
         ("if (any && !begins) {", "if (any) {"),
-        (" && !begun) {", ") {"),
         ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "AGGREGATE"),
         ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "PREFIX"),
         ("ballot(warp_begins) >> part.first_warp", "0"),
