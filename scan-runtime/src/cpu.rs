@@ -19,11 +19,11 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
+use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind, Segments};
 
 use crate::{Error, ScanOp, heads::Heads};
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
-use loops::{Loops, chunk_length};
+use loops::{Loops, chunk_length, least_vector};
 use pipeline::Chunks;
 use segmented::Segmented;
 
@@ -87,12 +87,132 @@ impl<'a, T: Copy> Buffers<'a, T, T> {
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, segments: &Segments, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = fits(size_of::<Op::Input>()) && fits(size_of::<Op::State>()) && fits(size_of::<Op::Output>());
+    let heads = match segments {
+        Segments::Keys(key) => fits(key.size) && key.padding() == 0,
+        _ => true,
+    };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
-    elements && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
+    elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
 }
+
+/// Whether all is done in one chunk, beside which every question asked before it would show.
+#[inline]
+pub(crate) fn is_short<Op: ScanOp>(len: usize) -> bool {
+    len <= const { chunk_length::<Op>() }
+}
+
+/// Scans a short input: bit for bit as [`scan`] does, in less time.
+///
+/// # Safety
+///
+/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap. There is no more than a
+/// chunk.
+#[inline]
+pub(crate) unsafe fn scan_short<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    before: Option<Op::State>,
+    input: *const Op::Input,
+    output: *mut Op::Output,
+    len: usize,
+) -> Result<(), Error> {
+    // Not inlined, and given what registers hold: the caller's code stays small, and a call is all that it costs.
+    #[inline(never)]
+    unsafe fn by_hand<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        before: Option<Op::State>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Result<(), Panic> {
+        let buffers = Buffers { input, output, len, lifetime: PhantomData };
+        let loops = Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers);
+        // SAFETY: the caller vouches for the buffers.
+        catch_unwind(AssertUnwindSafe(|| unsafe { loops.scan_by_hand(0..len, before) })).map(|_| ())
+    }
+    #[inline(never)]
+    unsafe fn a_chunk<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        before: Option<Op::State>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Result<(), Panic> {
+        let buffers = Buffers { input, output, len, lifetime: PhantomData };
+        let loops = Loops::<Op, EXCLUSIVE>::of_a_chunk(op, &buffers);
+        // SAFETY: as above.
+        catch_unwind(AssertUnwindSafe(|| unsafe { loops.step(0..len, before) })).map(|_| ())
+    }
+    // SAFETY: the caller vouches for the buffers.
+    let scanned = unsafe {
+        match (kind, len < const { least_vector::<Op>() }) {
+            (ScanKind::Inclusive, true) => by_hand::<Op, false>(op, before, input, output, len),
+            (ScanKind::Exclusive, true) => by_hand::<Op, true>(op, before, input, output, len),
+            (ScanKind::Inclusive, false) => a_chunk::<Op, false>(op, before, input, output, len),
+            (ScanKind::Exclusive, false) => a_chunk::<Op, true>(op, before, input, output, len),
+        }
+    };
+    scanned.map_err(|panic| panicked(op, &*panic))
+}
+
+/// Scans a short input with a flag for each element: as [`scan_segments`] does, in less time.
+///
+/// # Safety
+///
+/// As for [`scan_short`], for as many elements as flags, which the heads are.
+#[inline]
+pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    heads: &Heads<'_>,
+    input: *const Op::Input,
+    output: *mut Op::Output,
+) -> Result<(), Error> {
+    #[inline(never)]
+    unsafe fn by_hand<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        initial_value: Option<Op::State>,
+        flags: &[u8],
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Panic> {
+        let buffers = Buffers { input, output, len: flags.len(), lifetime: PhantomData };
+        let loops = Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers);
+        let segmented = Segmented { loops, initial_value, heads: &Heads::NONE };
+        // SAFETY: the caller vouches for the buffers.
+        catch_unwind(AssertUnwindSafe(|| unsafe { segmented.scan_by_flags(flags) }))
+    }
+    #[inline(never)]
+    unsafe fn a_chunk<Op: ScanOp, const EXCLUSIVE: bool>(
+        op: &Op,
+        initial_value: Option<Op::State>,
+        heads: &Heads<'_>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Panic> {
+        let len = heads.bytes.len();
+        let buffers = Buffers { input, output, len, lifetime: PhantomData };
+        let segmented = Segmented { loops: Loops::<Op, EXCLUSIVE>::of_a_chunk(op, &buffers), initial_value, heads };
+        catch_unwind(AssertUnwindSafe(|| segmented.step(0..len, initial_value))).map(|_| ())
+    }
+    // SAFETY: the caller vouches for the buffers.
+    let scanned = unsafe {
+        match (kind, heads.bytes.len() < LEAST_MASKED) {
+            (ScanKind::Inclusive, true) => by_hand::<Op, false>(op, initial_value, heads.bytes, input, output),
+            (ScanKind::Exclusive, true) => by_hand::<Op, true>(op, initial_value, heads.bytes, input, output),
+            (ScanKind::Inclusive, false) => a_chunk::<Op, false>(op, initial_value, heads, input, output),
+            (ScanKind::Exclusive, false) => a_chunk::<Op, true>(op, initial_value, heads, input, output),
+        }
+    };
+    scanned.map_err(|panic| panicked(op, &*panic))
+}
+
+/// From so many elements on, flags are looked at in groups.
+const LEAST_MASKED: usize = 64;
 
 /// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
 /// exclusive scan without it begins with the identity, which the caller has checked to exist.
@@ -155,6 +275,9 @@ pub(crate) fn reduce<Op: ScanOp>(
 fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panicked(op, &*payload))
 }
+
+/// What an operator panicked with.
+type Panic = Box<dyn Any + Send>;
 
 #[cold]
 fn panicked<Op: ScanOp>(op: &Op, payload: &(dyn Any + Send)) -> Error {

@@ -71,7 +71,7 @@ pub use error::Error;
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
-pub use prepared::{PreparedScan, PreparedScanWithTotal, PreparedSegmentedScan};
+pub use prepared::{PreparedReduction, PreparedScan, PreparedScanWithTotal, PreparedSegmentedScan};
 pub use reduce::{DeviceReduce, Reduce};
 pub use scan::{DeviceScan, Scan};
 pub use scan_codegen::{

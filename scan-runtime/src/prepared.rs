@@ -1,12 +1,12 @@
-//! Scans that are prepared once and run often.
+//! Scans and reductions that are prepared once and run often.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{marker::PhantomData, slice, sync::Arc};
 
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, sys};
 use scan_codegen::{PlanError, Segments};
 
 use crate::{
-    Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
+    Error, HeadFlag, Reduce, Scan, ScanElement, ScanOp, SegmentOffset,
     cuda::{InOut, Prepared, SideBuffers, Task, driver_error},
     heads::check_length,
 };
@@ -89,7 +89,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         max_len: usize,
     ) -> Result<PreparedScanWithTotal<Op>, Error> {
         let prepared = self.prepared(stream, &Segments::None, true, max_len)?;
-        let of_nothing = self.initial_value.or_else(|| self.op.identity());
+        let of_nothing = self.initial_value.or_else(|| self.op.identity()).map(Box::new);
         Ok(PreparedScanWithTotal { prepared, of_nothing, operator: self.op.source().name })
     }
 
@@ -179,7 +179,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         let device = self.scanner.device_of(stream)?;
         let spec = self.spec(segments);
         let spec = if total { spec.with_total() } else { spec };
-        let task = Task::Scan(spec, self.overrides);
+        let task = Task::Scan(spec, self.shape());
         Prepared::new(device, stream, &self.op, self.initial_value.as_ref(), &task, max_len)
     }
 }
@@ -229,8 +229,8 @@ impl<Op: ScanOp> PreparedScan<Op> {
 #[must_use = "a scan does nothing until it is run"]
 pub struct PreparedScanWithTotal<Op: ScanOp> {
     prepared: Prepared,
-    /// The sum of no elements.
-    of_nothing: Option<Op::State>,
+    /// The sum of no elements: where a graph finds it, too.
+    of_nothing: Option<Box<Op::State>>,
     operator: String,
 }
 
@@ -281,10 +281,8 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
             return Err(Error::ResultLength { output: total.len() });
         }
         if len == 0 {
-            let nothing = self.of_nothing.ok_or_else(|| PlanError::NoElements { operator: self.operator.clone() })?;
             run(SideBuffers::default())?;
-            let stream = self.prepared.stream();
-            return stream.memcpy_htod(&[nothing], total).map_err(driver_error("copying to the device"));
+            return write_nothing(&self.prepared, self.of_nothing.as_deref(), &self.operator, total);
         }
         let (pointer, _writing) = total.device_ptr_mut(self.prepared.stream());
         run(SideBuffers { total: pointer, ..SideBuffers::default() })
@@ -347,6 +345,90 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
     }
 }
 
+/// A way to prepare a reduction for many runs on one stream.
+impl<Op: ScanOp> Reduce<'_, Op> {
+    /// Prepares this reduction of up to `max_len` elements of device memory on a stream. What [`Scan::prepare`] says of runs and
+    /// of graphs holds here, too.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let largest = scanner.reduce(ops::max()).prepare(&stream, 1_000)?;
+    /// let (input, mut result) = (stream.clone_htod(&[2, 7, 1])?, stream.alloc_zeros(1)?);
+    /// largest.run_into(&input, &mut result)?;
+    /// assert_eq!(stream.clone_dtoh(&result)?, [7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Scan::prepare`].
+    pub fn prepare(&self, stream: &Arc<CudaStream>, max_len: usize) -> Result<PreparedReduction<Op>, Error> {
+        let device = self.scanner.device_of(stream)?;
+        let prepared = Prepared::new(device, stream, &self.op, self.initial_value.as_ref(), &self.task(), max_len)?;
+        let of_nothing = self.of_nothing().ok().map(Box::new);
+        Ok(PreparedReduction { prepared, of_nothing, operator: self.op.source().name })
+    }
+}
+
+/// A reduction that is ready to run on a stream, made by [`Reduce::prepare`].
+///
+/// A run enqueues its work on the stream and returns. The handle can be dropped at once: its memory goes when the work that is
+/// enqueued has been done.
+#[derive(Debug)]
+#[must_use = "a reduction does nothing until it is run"]
+pub struct PreparedReduction<Op: ScanOp> {
+    prepared: Prepared,
+    /// The result for no elements: where a graph finds it, too.
+    of_nothing: Option<Box<Op::Output>>,
+    operator: String,
+}
+
+impl<Op: ScanOp> PreparedReduction<Op> {
+    /// Reduces a device slice or view into a slice or view of one element. The sum of no elements is the initial value, or else
+    /// the identity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::PreparedLength`] if there are more elements than the reduction was prepared for, [`Error::ResultLength`] if the
+    /// output is not one element, [`Error::ForeignContext`] if a buffer is of another context than the stream,
+    /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else the driver reports.
+    pub fn run_into(
+        &self,
+        input: &impl DevicePtr<Op::Input>,
+        output: &mut impl DevicePtrMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let (prepared, len) = (&self.prepared, input.len());
+        prepared.check_len(len)?;
+        if output.len() != 1 {
+            return Err(Error::ResultLength { output: output.len() });
+        }
+        prepared.check_context("input", input.stream())?;
+        prepared.check_context("output", output.stream())?;
+        if len == 0 {
+            return write_nothing(prepared, self.of_nothing.as_deref(), &self.operator, output);
+        }
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (input, _reading) = input.device_ptr(prepared.stream());
+        let (output, _writing) = output.device_ptr_mut(prepared.stream());
+        enqueue(prepared, SideBuffers::default(), input, output, len)
+    }
+}
+
+/// Copies what no elements give to the device, from where it stays as long as the handle.
+fn write_nothing<T: ScanElement>(
+    prepared: &Prepared,
+    of_nothing: Option<&T>,
+    operator: &str,
+    to: &mut impl DevicePtrMut<T>,
+) -> Result<(), Error> {
+    let nothing = of_nothing.ok_or_else(|| PlanError::NoElements { operator: operator.to_owned() })?;
+    let copied = prepared.stream().memcpy_htod(slice::from_ref(nothing), to);
+    copied.map_err(driver_error("copying to the device"))
+}
+
 fn run_into<Input, Output>(
     prepared: &Prepared,
     side: SideBuffers,
@@ -374,8 +456,8 @@ fn run_in_place<T>(prepared: &Prepared, side: SideBuffers, buffer: &mut impl Dev
     enqueue(prepared, side, pointer, pointer, len)
 }
 
-/// The buffers have been borrowed from live slices of `len` elements of the scan's types, the output exclusively; they are one
-/// buffer only where the types are the same. The side buffers are as long as the scan requires.
+/// The buffers have been borrowed from live slices of `len` elements of the scan's types (a reduction's output: of one), the
+/// output exclusively; they are one buffer only where the types are the same. The side buffers are as long as the scan requires.
 fn enqueue(
     prepared: &Prepared,
     side: SideBuffers,

@@ -3,14 +3,14 @@
 use std::{mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
-use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
+use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan, Segments};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
     generate,
     scanner::Engine,
-    telemetry::computing,
+    telemetry::{computing, tells_of_calls},
 };
 
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the
@@ -71,13 +71,13 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     ///
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        if !cpu::surely_planned(&self.op, false) {
+        if !cpu::surely_planned(&self.op, &Segments::None, false) {
             self.plan()?;
         }
         match &self.scanner.engine {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
             _ => {
-                let _telling = computing::<Op>(input.len());
+                let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
                 match cpu::reduce(&self.op, self.initial_value, input)? {
                     Some(sum) => Ok(self.op.project(sum)),
                     None => self.of_nothing(),
@@ -92,7 +92,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     }
 
     /// The result for no elements.
-    fn of_nothing(&self) -> Result<Op::Output, Error> {
+    pub(crate) fn of_nothing(&self) -> Result<Op::Output, Error> {
         let sum = self.initial_value.or_else(|| self.op.identity());
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
         Ok(self.op.project(sum.ok_or_else(nothing)?))
@@ -188,9 +188,9 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
         if output.len() != 1 {
             return Err(Error::ResultLength { output: output.len() });
         }
-        reduce.plan()?;
         let len = input.len();
         if len == 0 {
+            reduce.plan()?;
             let result = [reduce.of_nothing()?];
             return self.stream.memcpy_htod(&result, output).map_err(driver_error("copying to the device"));
         }

@@ -12,7 +12,7 @@ use crate::{
     generate,
     heads::Heads,
     scanner::Engine,
-    telemetry::computing,
+    telemetry::{computing, tells_of_calls},
 };
 
 /// A scan with an operator on a scanner, made by [`Scanner::scan`]. Options are set by chaining; then it is run, as often
@@ -35,7 +35,8 @@ pub struct Scan<'s, Op: ScanOp> {
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) initial_value: Option<Op::State>,
-    pub(crate) overrides: Overrides,
+    /// What the caller has to say about the kernels' shape, if anything.
+    pub(crate) overrides: Option<Overrides>,
 }
 
 impl<'s, Op: ScanOp> Scan<'s, Op> {
@@ -60,28 +61,33 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
 
     /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
-        self.overrides.strategy = Some(strategy);
+        self.overrides.get_or_insert_default().strategy = Some(strategy);
         self
     }
 
     /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
     pub fn threads(mut self, threads: u32) -> Self {
-        self.overrides.threads = Some(threads);
+        self.overrides.get_or_insert_default().threads = Some(threads);
         self
     }
 
     /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
     /// nothing on the CPU.
     pub fn run_length(mut self, elements: u32) -> Self {
-        self.overrides.run = Some(elements);
+        self.overrides.get_or_insert_default().run = Some(elements);
         self
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
     /// the CPU.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
-        self.overrides = overrides;
+        self.overrides = Some(overrides);
         self
+    }
+
+    /// What is to be said to the planner about the kernels' shape.
+    pub(crate) fn shape(&self) -> Overrides {
+        self.overrides.unwrap_or_default()
     }
 
     pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
@@ -96,7 +102,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// What a device is asked for where there are no heads.
     pub(crate) fn task(&self, with_total: bool) -> Task {
         let spec = self.spec(&Segments::None);
-        Task::Scan(if with_total { spec.with_total() } else { spec }, self.overrides)
+        Task::Scan(if with_total { spec.with_total() } else { spec }, self.shape())
     }
 
     /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
@@ -115,7 +121,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plans, PlanError> {
-        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.overrides)
+        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.shape())
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
@@ -151,7 +157,16 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// Whatever can go wrong is in [`Error`]; the input is never touched.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        self.run_with(&Heads::NONE, input)
+        if !self.is_short(input.len()) {
+            return self.run_with(&Heads::NONE, input);
+        }
+        let mut output = room_for(input.len())?;
+        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len)? };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(len) };
+        Ok(output)
     }
 
     /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
@@ -213,12 +228,18 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
     /// is unspecified.
-    #[inline]
+    #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        self.run_into_with(&Heads::NONE, input, output)
+        let len = input.len();
+        if len != output.len() || !self.is_short(len) {
+            return self.run_into_with(&Heads::NONE, input, output);
+        }
+        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len) }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn run_into_with(
         &self,
         heads: &Heads<'_>,
@@ -238,14 +259,21 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// Whatever can go wrong is in [`Error`]. After [`Error::OperatorPanicked`] on the CPU the content is unspecified;
     /// otherwise an error leaves the buffer as it was.
+    #[inline(always)]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
     {
-        self.run_in_place_with(&Heads::NONE, buffer)
+        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
+        if !self.is_short(len) {
+            return self.run_in_place_with(&Heads::NONE, buffer);
+        }
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, to.cast_const(), to, len) }
     }
 
+    #[inline(never)]
     pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -272,18 +300,15 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
-    #[inline]
     fn run_on_cpu(
         &self,
         heads: &Heads<'_>,
         buffers: &Buffers<'_, Op::Input, Op::Output>,
     ) -> Result<Option<Op::State>, Error> {
-        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        let surely = cpu::surely_planned(&self.op, needs_identity) && !matches!(heads.segments, Segments::Keys(_));
-        if !surely || self.overrides != Overrides::default() {
+        if !self.surely_planned(&heads.segments) {
             self.plan_with(&heads.segments)?;
         }
-        let _telling = computing::<Op>(buffers.len());
+        let _telling = tells_of_calls().then(|| computing::<Op>(buffers.len()));
         match heads.segments {
             Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
             _ => {
@@ -294,10 +319,45 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         }
     }
 
+    /// Whether the planner would not refuse it.
+    #[inline]
+    fn surely_planned(&self, segments: &Segments) -> bool {
+        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
+        cpu::surely_planned(&self.op, segments, needs_identity) && self.overrides.is_none()
+    }
+
+    /// Whether it is a scan of so few elements on the CPU that whatever else was done would show beside the loop, and that needs
+    /// nothing else.
+    #[inline]
+    fn is_short(&self, len: usize) -> bool {
+        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
+        on_cpu && cpu::is_short::<Op>(len) && !tells_of_calls() && self.surely_planned(&Segments::None)
+    }
+
+    /// Scans, restarting where flags say so, if that is [short](Scan::is_short). `None` if not, and nothing has been done.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
+    #[inline]
+    pub(crate) unsafe fn run_short_segments(
+        &self,
+        heads: &Heads<'_>,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+    ) -> Option<Result<(), Error>> {
+        let by_flags = matches!(heads.segments, Segments::HeadFlags) && heads.bytes.len() == len;
+        if !by_flags || !self.is_short(len) {
+            return None;
+        }
+        // SAFETY: the caller vouches for the elements.
+        Some(unsafe { cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, input, output) })
+    }
+
     /// # Safety
     ///
     /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
-    #[inline]
     unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
         match &self.scanner.engine {
             Engine::Cpu { .. } => {
@@ -328,7 +388,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ) -> Result<(), Error> {
         let spec = self.spec(&heads.segments);
         let spec = if total.is_null() { spec } else { spec.with_total() };
-        let kernels = device.kernels(&self.op, Task::Scan(spec, self.overrides), len as u64)?;
+        let kernels = device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64)?;
         heads.check(len)?;
         if len == 0 {
             return Ok(());
@@ -517,7 +577,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         let spec = if side.total == 0 { spec } else { spec.with_total() };
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.overrides), len as u64)?;
+            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.shape()), len as u64)?;
             let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
             let work = InOut { input, output, len: len as u64 };
             // SAFETY: the caller vouches for the buffers.

@@ -293,7 +293,7 @@ impl Scanner {
 
     /// A scan with this operator: inclusive, until told otherwise.
     pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<'_, Op> {
-        Scan { scanner: self, op, kind: ScanKind::Inclusive, initial_value: None, overrides: Overrides::default() }
+        Scan { scanner: self, op, kind: ScanKind::Inclusive, initial_value: None, overrides: None }
     }
 
     /// A reduction with this operator: one result for the whole input.

@@ -24,6 +24,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// assert_eq!(scan.by_flags(&[true, false, false, true, false]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
+    #[inline(always)]
     pub fn by_flags<'h, F: HeadFlag>(self, flags: &'h [F]) -> SegmentedScan<'s, 'h, Op> {
         SegmentedScan { scan: self, heads: Heads::flags(flags) }
     }
@@ -92,7 +93,7 @@ pub struct SegmentedScan<'s, 'h, Op: ScanOp> {
 
 impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     pub(crate) fn wanted_kernels(&self) -> Wanted {
-        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.segments), self.scan.overrides))
+        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.segments), self.scan.shape()))
     }
 
     /// What would run on the GPU. It depends on what kind of heads there are, not on the heads.
@@ -145,7 +146,15 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     /// # Errors
     ///
     /// As [`run`](SegmentedScan::run), and [`Error::OutputLength`] if the lengths differ.
+    #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+        if len == output.len()
+            // SAFETY: the output is a slice of the right length, exclusively borrowed.
+            && let Some(scanned) = unsafe { self.scan.run_short_segments(&self.heads, from, to, len) }
+        {
+            return scanned;
+        }
         self.scan.run_into_with(&self.heads, input, output)
     }
 
@@ -155,12 +164,18 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     ///
     /// As [`run`](SegmentedScan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified; otherwise an
     /// error leaves the buffer as it was.
+    #[inline(always)]
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan.run_in_place_with(&self.heads, buffer)
+        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        match unsafe { self.scan.run_short_segments(&self.heads, to.cast_const(), to, len) } {
+            Some(scanned) => scanned,
+            None => self.scan.run_in_place_with(&self.heads, buffer),
+        }
     }
 }
 

@@ -74,19 +74,21 @@ pub fn climb<Op: TestOperator>(
     Ok(())
 }
 
-/// Executes the interval monoid with every strategy at lengths that take long, in blocks of several warps, shared out over the
-/// cores. `tell` hears of each strategy when it is through. Returns what failed.
+/// Executes the interval monoid with every strategy whose name contains `name` at lengths that take long, in blocks of several
+/// warps, shared out over the cores. `tell` hears of each strategy when it is through. Returns what failed.
 ///
 /// # Errors
 ///
 /// If the kernels cannot be compiled.
 pub fn every_strategy_at(
     lengths: &[u64],
+    name: &str,
     tell: impl Fn(&Program<Interval>) + Sync,
 ) -> Result<Vec<String>, EmulatorError> {
     const THREADS: u32 = 256;
     let programs: Vec<_> = strategies::all()
         .enumerate()
+        .filter(|(_, strategy)| strategy.to_string().contains(name))
         .map(|(index, strategy)| {
             // A stack for each thread: where all blocks must be there at once, they are small.
             let by_index = strategy.carry == Carry::Chained(TileNumbers::BlockIndex);

@@ -3,13 +3,15 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+    thread::{self, ThreadId},
 };
 
 use tracing::{
-    Level, Subscriber,
+    Dispatch, Level, Subscriber,
     field::{Field, Visit},
     span,
+    subscriber::NoSubscriber,
 };
 use tracing_subscriber::{
     Layer, Registry,
@@ -29,6 +31,8 @@ pub struct Record {
     pub parent: Option<&'static str>,
     /// The fields that were filled in, as text.
     pub fields: BTreeMap<&'static str, String>,
+    /// The thread that entered it.
+    pub thread: ThreadId,
 }
 
 /// The spans that have ended.
@@ -38,6 +42,10 @@ pub struct Spans(Arc<Mutex<Vec<Record>>>);
 impl Spans {
     /// A subscriber that puts them here, up to a level.
     pub fn subscriber(&self, level: Level) -> impl Subscriber + Send + Sync + use<> {
+        // Where there is a single subscriber, `tracing` asks that of the thread which comes first to a span whether anybody wants
+        // it. With another one it asks all.
+        static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::new()));
+        LazyLock::force(&ANOTHER);
         Registry::default().with(self.clone().with_filter(LevelFilter::from_level(level)))
     }
 
@@ -84,7 +92,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
         }
         let fields = span.extensions_mut().remove::<Fields>().unwrap_or_default().0;
         let parent = span.parent().map(|parent| parent.name());
-        let record = Record { name: span.name(), target, parent, fields };
+        let record = Record { name: span.name(), target, parent, fields, thread: thread::current().id() };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(record);
     }
 }

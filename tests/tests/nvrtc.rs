@@ -223,3 +223,31 @@ fn a_rejected_kernel_names_the_rust_line() {
     assert!(log.contains(&format!("tests/nvrtc.rs({LINE_OF_COMPARISON})")), "{log}");
     assert!(error.to_string().contains("NVRTC could not compile the kernels of operator `Compared`"), "{error}");
 }
+
+/// Divides, and so may panic.
+#[derive(Clone, Copy)]
+struct Divides;
+
+#[scan_op]
+impl ScanOp for Divides {
+    type Element = u32;
+    const IDENTITY: u32 = 0;
+    fn combine(a: u32, b: u32) -> u32 {
+        (a + b) % (b / 2)
+    }
+}
+
+/// The runtime asks a module for the mark of panics where its source has the word, and nowhere else.
+#[test]
+fn modules_have_a_mark_for_panics_where_their_source_says_so() {
+    const MARK: &str = "scan_panicked";
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let sources = [scanner.scan(Divides).cuda_source(), scanner.scan(ops::sum::<u32>()).cuda_source()];
+    for (source, panics) in sources.into_iter().zip([true, false]) {
+        let source = source.unwrap();
+        let cubin = nvrtc::compile(&source, "operator", sm(9, 0)).unwrap().cubin;
+        let in_cubin = cubin.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes());
+        assert_eq!((source.text.contains(MARK), in_cubin), (panics, panics), "{}", source.name);
+    }
+}

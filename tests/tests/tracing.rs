@@ -121,6 +121,38 @@ fn compilations_and_the_cache_are_told_of() {
     assert_eq!(records[2].fields["from"], "process");
 }
 
+/// What is for several ranges of lengths has a module for each, and they are compiled at once, the first by who asks.
+#[test]
+fn several_modules_are_compiled_at_once() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let scan = scanner.scan(ops::bit_or::<u64>());
+    let (cubins, records) = spans_of(|| code(&scan, None, None));
+    let compiled: Vec<_> = records.iter().filter(|record| record.name == "compile").collect();
+    let threads: BTreeSet<_> = compiled.iter().map(|record| format!("{:?}", record.thread)).collect();
+    assert!(cubins.len() >= 2 && compiled.len() == cubins.len(), "{} modules, {compiled:?}", cubins.len());
+    assert_eq!(threads.len(), cubins.len(), "{compiled:?}");
+    assert!(threads.contains(&format!("{:?}", thread::current().id())));
+    // In the order of the lengths, whoever is ready first.
+    let again = code(&scan, None, None);
+    assert!(cubins == again && cubins[0] != cubins[1]);
+}
+
+/// All kernels of a plan are in one module: so a call, which needs the plan for one length, compiles one at the most.
+#[test]
+fn one_module_has_all_kernels_of_a_plan() {
+    let scanner = Scanner::cpu_for(limits());
+    for strategy in scan_tests::strategies::all() {
+        let scan = scanner.scan(ops::sum::<u32>()).strategy(strategy);
+        let (plans, source) = (scan.plan().unwrap(), scan.cuda_source().unwrap());
+        assert_eq!(plans.iter().count(), 1, "{strategy}");
+        for role in plans.longest().kernels() {
+            let name = source.kernel_name(role);
+            assert!(source.text.contains(&format!("{name}(")), "{strategy}: no {name}");
+        }
+    }
+}
+
 #[test]
 fn what_was_compiled_ahead_of_time_is_told_of() {
     fetch_nvrtc().unwrap();

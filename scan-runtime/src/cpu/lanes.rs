@@ -68,11 +68,23 @@ pub(super) struct Sums<S> {
 type Scan<Op> = unsafe fn(&Op, Places<Op>, &Sums<<Op as ScanOp>::State>) -> Sums<<Op as ScanOp>::State>;
 type Fold<Op> = unsafe fn(&Op, Places<Op>, &Sums<<Op as ScanOp>::State>) -> <Op as ScanOp>::State;
 
+type Restart<Op> = unsafe fn(&Op, Places<Op>, u64, &Restarts<<Op as ScanOp>::State>) -> <Op as ScanOp>::State;
+
+/// What stands before the first element of a range, and of each segment that begins in it; and the identity.
+#[derive(Clone, Copy)]
+pub(super) struct Restarts<S> {
+    pub(super) before: S,
+    pub(super) begin: S,
+    pub(super) identity: S,
+}
+
 /// An operator's loops over vector registers, for this machine.
 pub struct Vectorized<Op: ScanOp> {
     inclusive: Scan<Op>,
     exclusive: Scan<Op>,
     fold: Fold<Op>,
+    /// Those that restart, where any grouping gives the same bits.
+    segments: Option<[Restart<Op>; 2]>,
 }
 
 impl<Op: ScanOp> Vectorized<Op> {
@@ -89,6 +101,8 @@ impl<Op: ScanOp> Vectorized<Op> {
                 inclusive: avx2::scan::<Op, T, V, false>,
                 exclusive: avx2::scan::<Op, T, V, true>,
                 fold: avx2::fold::<Op, T, V>,
+                segments: T::ANY_ORDER
+                    .then_some([avx2::restart::<Op, T, V, false> as Restart<Op>, avx2::restart::<Op, T, V, true>]),
             });
         }
         None
@@ -119,5 +133,24 @@ impl<Op: ScanOp> Vectorized<Op> {
     pub(super) unsafe fn fold(&self, op: &Op, places: Places<Op>, before: &Sums<Op::State>) -> Op::State {
         // SAFETY: as above.
         unsafe { (self.fold)(op, places, before) }
+    }
+
+    /// Scans a range of up to 64 elements, bit `i` of `heads` telling whether element `i` begins a segment, and gives what stands
+    /// after it. `None` where the bits would depend on the grouping, and nothing has been done.
+    ///
+    /// # Safety
+    ///
+    /// The places are valid for reads and writes, and nobody else touches them.
+    #[inline]
+    pub(super) unsafe fn restart<const EXCLUSIVE: bool>(
+        &self,
+        op: &Op,
+        places: Places<Op>,
+        heads: u64,
+        restarts: &Restarts<Op::State>,
+    ) -> Option<Op::State> {
+        let restart = self.segments?[usize::from(EXCLUSIVE)];
+        // SAFETY: as above.
+        Some(unsafe { restart(op, places, heads, restarts) })
     }
 }

@@ -16,7 +16,7 @@ use scan_codegen::{ElementKind, ElementType, Primitive};
 
 use super::{
     Buffers,
-    lanes::{Places, Sums, Vectorized},
+    lanes::{Places, Restarts, Sums, Vectorized},
 };
 use crate::{ScanElement, ScanOp};
 
@@ -31,7 +31,7 @@ const BLOCK: usize = 16;
 const SMALL_BYTES: usize = 16;
 
 /// Below so many elements, setting up registers costs more than the plain loop. Of large ones a register holds few.
-const fn least_vector<Op: ScanOp>() -> usize {
+pub(super) const fn least_vector<Op: ScanOp>() -> usize {
     if size_of::<Op::State>() <= 4 { 64 } else { 192 }
 }
 
@@ -59,12 +59,25 @@ pub(super) struct Loops<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
 impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline]
     pub(super) fn new(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        let loops = Loops::of_a_chunk(op, buffers);
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = buffers.len() <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
-        let identity = op.identity();
+        Loops { exact, ..loops }
+    }
+
+    /// Those for a single chunk.
+    #[inline]
+    pub(super) fn of_a_chunk(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        let loops = Loops::by_hand(op, buffers);
         let long = buffers.len() >= least_vector::<Op>();
-        let vectorized = if long { op.vectorized().zip(identity) } else { None };
-        Loops { op, buffers, identity, exact, vectorized }
+        let vectorized = if long { op.vectorized().zip(loops.identity) } else { None };
+        Loops { vectorized, ..loops }
+    }
+
+    /// Those that one writes by hand.
+    #[inline]
+    pub(super) fn by_hand(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
+        Loops { op, buffers, identity: op.identity(), exact: true, vectorized: None }
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
@@ -87,6 +100,26 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     pub(super) fn is_cheap(&self) -> bool {
         self.vectorized.is_some()
+    }
+
+    /// Scans a range of up to 64 elements by registers, bit `i` of `heads` telling whether element `i` of it begins a segment, before
+    /// whose first element stands `begin`. Gives what stands after it; `None` where it is not to be done so, and nothing is done.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
+    #[inline]
+    pub(super) unsafe fn restart(
+        &self,
+        range: &Range<usize>,
+        heads: u64,
+        before: Op::State,
+        begin: Option<Op::State>,
+    ) -> Option<Op::State> {
+        let (vectorized, identity) = self.vectorized.as_ref()?;
+        let restarts = Restarts { before, begin: begin.unwrap_or(*identity), identity: *identity };
+        // SAFETY: the caller vouches for the range.
+        unsafe { vectorized.restart::<EXCLUSIVE>(self.op, self.places(range), heads, &restarts) }
     }
 
     /// # Safety
@@ -237,8 +270,12 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     }
 
     /// The loop that one writes by hand.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
     #[inline(always)]
-    unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    pub(super) unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
         let Some(first) = range.next() else { return before };
         let at = self.at_hand();
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.

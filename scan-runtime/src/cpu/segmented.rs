@@ -1,7 +1,7 @@
 //! Scans that restart, on the CPU: what stands before a chunk reaches only up to the chunk's first head.
 //!
 //! Heads are asked for in groups of [`GROUP`] elements. Where groups have none, the elements are scanned as if there were no
-//! segments; in the others each element asks its bit.
+//! segments. In the others each element asks its bit, or each register its bits, where any grouping gives the same.
 
 use std::{hint, ops::Range};
 
@@ -121,22 +121,53 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
         self.loops.extend(self.initial_value, first)
     }
 
+    /// Scans everything in one loop, as one writes it by hand where there is a flag for each element.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements as flags, and no other thread touches them.
+    #[inline]
+    pub(super) unsafe fn scan_by_flags(&self, flags: &[u8]) {
+        if flags.is_empty() {
+            return;
+        }
+        // SAFETY: the caller vouches for the elements.
+        unsafe {
+            let sum = self.scan_head(0);
+            self.scan_where(1..flags.len(), |index| flags[index] != 0, sum);
+        }
+    }
+
     /// Scans a group from its first head on.
     ///
     /// # Safety
     ///
     /// The group is in bounds, and no other thread touches it.
     unsafe fn scan_from_head(&self, group: Range<usize>, head: usize, mask: u64) -> Op::State {
-        // SAFETY: the caller vouches for the group. Where the buffers are one, the element is read before it is written.
+        // SAFETY: the caller vouches for the group.
         unsafe {
-            let at = self.loops.at_hand();
+            let sum = self.scan_head(head);
+            self.scan_group(group, head + 1, mask, sum)
+        }
+    }
+
+    /// Scans the first element of a segment, and gives its sum.
+    ///
+    /// # Safety
+    ///
+    /// The element is in bounds, and no other thread touches it.
+    #[inline(always)]
+    unsafe fn scan_head(&self, head: usize) -> Op::State {
+        let at = self.loops.at_hand();
+        // SAFETY: the caller vouches for the element. Where the buffers are one, it is read before it is written.
+        unsafe {
             let sum = self.begin(at.read(head));
             if !EXCLUSIVE {
                 at.write(head, sum);
             } else if let Some(before) = self.initial_value.or(self.loops.identity) {
                 at.write(head, before);
             }
-            self.scan_group(group, head + 1, mask, sum)
+            sum
         }
     }
 
@@ -147,58 +178,72 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
     /// The group is in bounds, and no other thread touches it.
     #[inline]
     unsafe fn scan_group(&self, group: Range<usize>, from: usize, mask: u64, sum: Op::State) -> Op::State {
+        let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
+        let range = from..group.end;
+        // SAFETY: the caller vouches for the group.
+        if let Some(sum) = unsafe { self.loops.restart(&range, mask, sum, self.initial_value) } {
+            return sum;
+        }
+        let begins = |_| {
+            let begins = mask & 1 != 0;
+            mask >>= 1;
+            begins
+        };
+        // SAFETY: the caller vouches for the group.
+        unsafe { self.scan_where(range, begins, sum) }
+    }
+
+    /// Scans a range, before which stands `sum`, and restarts where an element is said to begin a segment.
+    ///
+    /// # Safety
+    ///
+    /// The range is in bounds, and no other thread touches it.
+    #[inline(always)]
+    unsafe fn scan_where(&self, range: Range<usize>, begins: impl FnMut(usize) -> bool, sum: Op::State) -> Op::State {
         // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
         let before = self.initial_value.or(self.loops.identity).unwrap_or(sum);
         let op = self.loops.op;
-        // SAFETY: the caller vouches for the group.
+        // SAFETY: the caller vouches for the range.
         unsafe {
             match self.initial_value {
                 // Heads come as they come: better to compute both than to guess wrong.
-                None if self.loops.is_cheap() => {
-                    self.scan_marked(group, from, mask, sum, before, |begins, sum, next| {
-                        hint::select_unpredictable(begins, next, op.combine(sum, next))
-                    })
-                }
-                None => {
-                    self.scan_marked(
-                        group,
-                        from,
-                        mask,
-                        sum,
-                        before,
-                        |begins, sum, next| {
-                            if begins { next } else { op.combine(sum, next) }
-                        },
-                    )
-                }
-                Some(value) => self.scan_marked(group, from, mask, sum, before, |begins, sum, next| {
+                None if self.loops.is_cheap() => self.scan_marked(range, begins, sum, before, |begins, sum, next| {
+                    hint::select_unpredictable(begins, next, op.combine(sum, next))
+                }),
+                None => self.scan_marked(
+                    range,
+                    begins,
+                    sum,
+                    before,
+                    |begins, sum, next| {
+                        if begins { next } else { op.combine(sum, next) }
+                    },
+                ),
+                Some(value) => self.scan_marked(range, begins, sum, before, |begins, sum, next| {
                     op.combine(if begins { value } else { sum }, next)
                 }),
             }
         }
     }
 
-    /// The loop that one writes by hand, a bit of the mask for each element.
+    /// The loop that one writes by hand.
     ///
     /// # Safety
     ///
-    /// The group is in bounds, and no other thread touches it.
+    /// The range is in bounds, and no other thread touches it.
     #[inline(always)]
     unsafe fn scan_marked(
         &self,
-        group: Range<usize>,
-        from: usize,
-        mask: u64,
+        range: Range<usize>,
+        mut begins: impl FnMut(usize) -> bool,
         mut sum: Op::State,
         before: Op::State,
         extend: impl Fn(bool, Op::State, Op::State) -> Op::State,
     ) -> Op::State {
         let at = self.loops.at_hand();
-        let mut mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
-        for index in from..group.end {
-            let begins = mask & 1 != 0;
-            mask >>= 1;
-            // SAFETY: the caller vouches for the group. Where the buffers are one, an element is read before it is written.
+        for index in range {
+            let begins = begins(index);
+            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
                 let next = at.read(index);
                 let with_this = extend(begins, sum, next);

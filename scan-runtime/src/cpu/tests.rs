@@ -10,6 +10,8 @@ use std::sync::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use scan_codegen::Segments;
+
 use super::loops::chunk_length;
 use crate::{__private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
 
@@ -319,6 +321,51 @@ fn operators_of_users() {
     check(First::<256>, |i| if i % 5000 == 77 { [random(i) as u8; 256] } else { [0; 256] }, [0; 256]);
 }
 
+/// By registers of lanes of every width.
+#[test]
+fn segments_of_ready_integers() {
+    check_segments(ops::sum::<i8>(), |i| random(i) as i8, 9);
+    check_segments(ops::min::<u16>(), |i| random(i) as u16, u16::MAX / 2);
+    check_segments(ops::sum::<i32>(), |i| random(i) as i32, 9);
+    check_segments(ops::max::<u32>(), |i| random(i) as u32, u32::MAX / 2);
+    check_segments(ops::product::<u64>(), |i| random(i) | 1, 5);
+    check_segments(ops::max::<i64>(), |i| random(i) as i64, 0);
+    check_segments(ops::bit_xor::<bool>(), |i| random(i).is_multiple_of(2), true);
+}
+
+/// What is done at once, without a question asked that would take longer than the scan.
+#[test]
+fn short_segments() {
+    fn check<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
+    where
+        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    {
+        let scanner = Scanner::cpu();
+        for len in (0..=70).chain([190, 191, 192, 193]) {
+            let x: Vec<T> = (0..len as u64).map(&input).collect();
+            for (turn, rare) in [1, 2, 9, 1000].into_iter().enumerate() {
+                let begins: Vec<bool> = (0..len as u64).map(|i| random(i).is_multiple_of(rare)).collect();
+                for (kind, initial) in KINDS.into_iter().flat_map(|kind| [(kind, None), (kind, Some(initial))]) {
+                    let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
+                    let scan = || scan_of(&scanner, op.clone(), kind, initial).by_flags(&begins);
+                    let mut buffer = x.clone();
+                    match turn % 2 {
+                        0 => scan().run_into(&x, &mut buffer).unwrap(),
+                        _ => scan().run_in_place(&mut buffer).unwrap(),
+                    }
+                    assert!(bits(&buffer) == expected, "{} {kind:?} {len} {rare}", op.source().name);
+                    assert!(bits(&scan().run(&x).unwrap()) == expected, "{} {kind:?} {len} {rare}", op.source().name);
+                }
+            }
+            let error = scanner.scan(op.clone()).by_flags(&vec![false; len + 1]).run(&x);
+            assert!(matches!(error, Err(Error::SegmentsLength { .. })));
+        }
+    }
+    check(ops::sum::<i32>(), |i| random(i) as i32, 9);
+    check(ops::max::<f64>(), |i| (random(i) % 99) as f64, 50.0);
+    check(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
+}
+
 #[test]
 fn segments() {
     check_segments(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
@@ -415,6 +462,15 @@ fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
         x[place] = 1;
     }
     assert_eq!(scanner.scan(Fails).run(&x).unwrap(), x, "what follows is not disturbed");
+    let mut short = [1, 1, u32::MAX, 1];
+    let errors = [
+        scanner.scan(Fails).run(&short).err(),
+        scanner.scan(Fails).by_flags(&[false; 4]).run(&short).err(),
+        scanner.scan(Fails).run_in_place(&mut short).err(),
+    ];
+    for error in errors {
+        assert!(matches!(&error, Some(Error::OperatorPanicked { message, .. }) if message == "unlucky"), "{error:?}");
+    }
 }
 
 #[test]
@@ -434,6 +490,14 @@ fn scans_inside_of_scans() {
     assert_eq!(done.into_inner(), 20 * (1 + 2 + 3 + 8));
 }
 
+/// A key type with padding.
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Padded {
+    a: u8,
+    b: u32,
+}
+
 /// What [`surely_planned`](super::surely_planned) answers for the planner.
 #[test]
 fn the_planner_refuses_no_usual_scan() {
@@ -441,11 +505,14 @@ fn the_planner_refuses_no_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, false));
+            assert!(super::surely_planned(&First::<N>, &Segments::None, false));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
+            let keys = Segments::Keys(<[u8; N]>::layout());
+            assert!(super::surely_planned(&First::<N>, &keys, false));
+            scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
     }
@@ -457,8 +524,11 @@ fn the_planner_refuses_no_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, false));
-    assert!(!super::surely_planned(&First::<3>, true), "without an identity");
+    assert!(!super::surely_planned(&First::<257>, &Segments::None, false));
+    assert!(!super::surely_planned(&First::<3>, &Segments::None, true), "without an identity");
+    let padded = Segments::Keys(Padded::layout());
+    assert!(!super::surely_planned(&First::<3>, &padded, false), "keys with padding");
+    assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().scan(First::<3>).exclusive().run(&[[0; 3]]).is_err());

@@ -3,11 +3,12 @@
 use std::{
     collections::HashMap,
     ffi::c_int,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Once},
+    thread,
 };
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
-use scan_codegen::{Architecture, DeviceLimits, Tuned};
+use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec, Tuned};
 
 use super::{
     driver_error,
@@ -17,7 +18,7 @@ use super::{
     staging::{Lanes, Staging},
     workspace::Workspaces,
 };
-use crate::Error;
+use crate::{Error, ScanOp};
 
 /// A device with its context, and the kernels that have been loaded into it.
 #[derive(Debug)]
@@ -49,6 +50,7 @@ impl CudaDevice {
         if index >= count {
             return Err(Error::DeviceIndex { index, count });
         }
+        parse_templates();
         let context = CudaContext::new(index).map_err(driver_error("creating the context"))?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits(context.cu_device())?;
@@ -91,6 +93,22 @@ impl CudaDevice {
     pub(crate) fn check_context(&self, what: &'static str, stream: &CudaStream) -> Result<(), Error> {
         if stream.context() == &self.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
     }
+}
+
+/// Has the templates of kernels parsed while the context is made: a process does that once, and its first call would take longer
+/// for it than for all else if the kernels are on disk.
+fn parse_templates() {
+    static PARSED: Once = Once::new();
+    PARSED.call_once(|| {
+        let write_a_kernel = || {
+            let (operator, limits) = (crate::ops::sum::<u32>().source(), DeviceLimits::BASELINE);
+            let plans = scan_codegen::plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default());
+            // Nobody needs it. Whatever is wrong with it will be wrong with the first that somebody does.
+            plans.map(|plans| drop(scan_codegen::render(&operator, plans.longest())))
+        };
+        // Without a thread, the first call does it.
+        drop(thread::Builder::new().name("scan-templates".to_owned()).spawn(write_a_kernel));
+    });
 }
 
 fn find_driver() -> Result<(), Error> {

@@ -1,4 +1,7 @@
 //! Compiled kernels: each distinct source is compiled once a process and loaded once a device.
+//!
+//! All kernels of a plan are in one source, and a call needs the plan for one range of lengths: so it compiles and loads one
+//! module at the most. A handle that is prepared for several ranges needs a module for each, and has them made at once.
 
 use std::{
     any::TypeId,
@@ -9,6 +12,7 @@ use std::{
         Arc, LazyLock, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    thread,
     time::Duration,
 };
 
@@ -22,7 +26,7 @@ use scan_codegen::{
     Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
     ScanSpec, Schedule,
 };
-use tracing::field::Empty;
+use tracing::{Dispatch, Span, dispatcher, field::Empty};
 
 use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
 use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed, tune};
@@ -311,11 +315,31 @@ pub(crate) fn machine_code(
     stores: &Stores,
 ) -> Result<Vec<Arc<Vec<u8>>>, Error> {
     let ranges = Ranges::for_limits(operator, task, limits)?;
-    let code = |range: &Range| {
+    let code = |range: &&Range| {
         let source = range.plan.render(operator)?;
         cubin(&source, &operator.name, &range.plan, limits.architecture, stores)
     };
-    ranges.iter().map(code).collect()
+    at_once(&ranges.iter().collect::<Vec<_>>(), code)
+}
+
+/// Does the same with all of the items at once, each on a thread, the first on this one. Results come in the order of the items,
+/// and what the threads tell goes where this one's goes.
+fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Error> + Sync) -> Result<Vec<R>, Error> {
+    let Some((first, others)) = items.split_first() else { return Ok(Vec::new()) };
+    let (work, dispatch, span) = (&work, &dispatcher::get_default(Dispatch::clone), &Span::current());
+    thread::scope(|scope| {
+        let begin = |item| {
+            let told = move || dispatcher::with_default(dispatch, || span.in_scope(|| work(item)));
+            (item, thread::Builder::new().name("scan-compile".to_owned()).spawn_scoped(scope, told))
+        };
+        let threads: Vec<_> = others.iter().map(begin).collect();
+        let others = |(item, thread): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Where the system has no thread left, this one does it.
+            Err(_) => work(item),
+        };
+        std::iter::once_with(|| work(first)).chain(threads.into_iter().map(others)).collect()
+    })
 }
 
 impl From<&Plan> for Range {
@@ -362,7 +386,7 @@ impl Kernels {
     ) -> Result<Self, Error> {
         let module: Arc<CudaModule> =
             device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
-        device.panics.listen(&module, operator)?;
+        device.panics.listen(&module, source, operator)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
             // Beyond what every device grants, the driver wants to be told.
@@ -402,12 +426,10 @@ impl CudaDevice {
     ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
         let ranges = self.ranges_of(op, task)?;
         let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
-        ranges
-            .iter()
-            .zip(ends)
-            .take_while(|(range, _)| range.from <= max_len)
-            .map(|(range, end)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?)))
-            .collect()
+        let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
+        let kernels = |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?));
+        let missing = wanted.iter().filter(|(range, _)| lock(&range.kernels).is_none()).count();
+        if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }
 
     fn ranges_of<Op: ScanOp>(&self, op: &Op, task: &Task) -> Result<Arc<Ranges>, Error> {

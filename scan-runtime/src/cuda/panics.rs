@@ -11,6 +11,7 @@ use std::{
 };
 
 use cudarc::driver::{CudaContext, CudaModule, result, sys};
+use scan_codegen::KernelSource;
 
 use super::{CudaDevice, driver_error, lock};
 use crate::Error;
@@ -42,10 +43,14 @@ impl Panics {
     }
 
     /// Gives the module of an operator that can panic a place to say so. The context is bound.
-    pub(super) fn listen(&self, module: &Arc<CudaModule>, operator: &str) -> Result<(), Error> {
+    pub(super) fn listen(&self, module: &Arc<CudaModule>, source: &KernelSource, operator: &str) -> Result<(), Error> {
+        // A module that cannot panic has no such variable. To ask for it all the same would be an error to whoever traces the
+        // driver's calls.
+        if !source.text.contains(PLACE) {
+            return Ok(());
+        }
         let failed = driver_error("preparing for panics");
         let stream = self.context.default_stream();
-        // A module that cannot panic has no such variable.
         let Ok(variable) = module.get_global(PLACE, &stream) else { return Ok(()) };
         let Some(marks) = self.marks.get_or_init(Marks::new) else { return Ok(()) };
         let index = {

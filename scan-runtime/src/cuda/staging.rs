@@ -36,12 +36,13 @@ pub struct Staging {
     mapped_bytes: usize,
     piece_bytes: usize,
     kept_bytes: u64,
-    copy_threads: usize,
+    /// `None` for as many as suit the machine.
+    copy_threads: Option<usize>,
 }
 
 impl Default for Staging {
     fn default() -> Self {
-        Staging { mapped_bytes: 64 << 10, piece_bytes: 4 << 20, kept_bytes: 256 << 20, copy_threads: 1 }
+        Staging { mapped_bytes: 64 << 10, piece_bytes: 4 << 20, kept_bytes: 256 << 20, copy_threads: None }
     }
 }
 
@@ -58,10 +59,11 @@ impl Staging {
         self
     }
 
-    /// How many threads copy between slices and page-locked memory, the caller among them. One unless told: where
-    /// the other cores sleep, waking them for each piece can take longer than they save.
+    /// How many threads copy between slices and page-locked memory, the caller among them. Unless told, half as many as there are
+    /// cores, up to eight. Pieces of less than 1 MiB, and so slices of less than 4 MiB, are copied by the caller alone: to wake others
+    /// takes longer. The first call with longer slices starts the threads, which all scanners share.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
-        self.copy_threads = threads;
+        self.copy_threads = Some(threads);
         self
     }
 

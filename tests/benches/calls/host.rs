@@ -18,6 +18,7 @@ pub(crate) fn measure() -> Outcome {
         ("mapped to 16 KiB", mapped(16 << 10)),
         ("mapped to 256 KiB", mapped(256 << 10)),
         ("mapped to 4 MiB", mapped(4 << 20)),
+        ("1 thread", threads(1)),
         ("2 threads", threads(2)),
         ("4 threads", threads(4)),
         ("8 threads", threads(8)),

@@ -20,16 +20,6 @@ LATER = (10, 20, 24)
 BATCH, BATCHES, TOTALS = 64, 9, 100
 
 
-def torch_cumsum():
-    import torch
-
-    def make(power):
-        x = torch.ones(1 << power, device="cuda")
-        return lambda: torch.cumsum(x, 0)
-
-    return make, torch.cuda.synchronize, lambda y: float(y[-1])
-
-
 def torch_cumsum_into():
     import torch
 
@@ -46,19 +36,29 @@ def torch_cumsum_into():
     return make, torch.cuda.synchronize, lambda y: float(y[-1])
 
 
-def torch_associative_scan():
+def torch_compiled(scan_of):
     import torch
-    from torch._higher_order_ops.associative_scan import associative_scan
 
-    @torch.compile(dynamic=False)
-    def scan(x):
-        return associative_scan(lambda a, b: a + b, x, 0, combine_mode="pointwise")
+    scan = torch.compile(scan_of(torch), dynamic=False)
 
     def make(power):
         x = torch.ones(1 << power, device="cuda")
         return lambda: scan(x)
 
     return make, torch.cuda.synchronize, lambda y: float(y[-1])
+
+
+def torch_compiled_cumsum():
+    return torch_compiled(lambda torch: lambda x: torch.cumsum(x, 0))
+
+
+def torch_associative_scan():
+    def scan_of(torch):
+        from torch._higher_order_ops.associative_scan import associative_scan
+
+        return lambda x: associative_scan(lambda a, b: a + b, x, 0, combine_mode="pointwise")
+
+    return torch_compiled(scan_of)
 
 
 def jax_of(operator):
@@ -152,15 +152,15 @@ def cuda_compute_prepared():
 
 
 PEERS = {
-    "torch.cumsum(out=)": torch_cumsum_into,
-    "cupy.cumsum(out=)": cupy_cumsum,
     "cuda.compute.inclusive_scan, PLUS": cuda_compute,
     "cuda.compute.make_inclusive_scan, PLUS": cuda_compute_prepared,
-    "cuda.compute.inclusive_scan, a Python operator": cuda_compute_own_operator,
+    "torch.compile(cumsum)": torch_compiled_cumsum,
     "torch.compile(associative_scan)": torch_associative_scan,
     "jax.jit(lax.associative_scan)": jax_associative_scan,
     "jax.jit(jnp.cumsum)": jax_cumsum,
-    "torch.cumsum": torch_cumsum,
+    "torch.cumsum(out=)": torch_cumsum_into,
+    "cupy.cumsum(out=)": cupy_cumsum,
+    "cuda.compute.inclusive_scan, a Python operator": cuda_compute_own_operator,
 }
 
 
@@ -230,14 +230,14 @@ def start(name, caches, later, seconds):
     for line in outcome.stdout.splitlines():
         if line.startswith("told "):
             return json.loads(line[5:])
-    return (outcome.stderr.strip().splitlines() or ["said nothing"])[-1][:100]
+    return (outcome.stderr.strip().splitlines() or ["said nothing"])[-1][:200]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--later", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--seconds", type=float, default=75, help="for all peers together")
+    parser.add_argument("--seconds", type=float, default=100, help="for all peers together")
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments.child, arguments.later)

@@ -1,7 +1,13 @@
-//! The CPU backend beside the plain loop, the standard library's iterators, and C++17's parallel scan over oneTBB.
+//! The CPU backend beside the plain loop, and beside C++17's parallel scan over oneTBB.
 //!
-//! All of them scan the same input in turns, so that whatever else the machine does meets all of them; the table holds
-//! ratios of medians. Before anything is timed, the results are compared.
+//! Each scan is a group of criterion's, in which `plain loop/1024` is the plain loop over 1024 elements. Whenever criterion asks
+//! for a sample of another contender, ours is timed with it, in turns, so that whatever else the machine does meets both. The
+//! table at the end has the medians of the ratios of these pairs. Before anything is timed, the results are compared.
+//!
+//! ```console
+//! $ cargo bench -p scan-tests --bench cpu                    # all of it, in some four minutes
+//! $ cargo bench -p scan-tests --bench cpu -- 'i32/.*/1024$'  # what the expression finds
+//! ```
 
 mod tbb;
 
@@ -11,44 +17,36 @@ use std::{
     time::{Duration, Instant},
 };
 
-use clap::Parser;
+use criterion::{BenchmarkId, Criterion};
 use scan_runtime::{ScanElement, ScanOp, Scanner, ops};
 use scan_tests::operators::{Affine, compose, mixed};
 use tbb::Tbb;
 
-/// Measures the CPU backend beside plain loops and oneTBB.
-#[derive(Parser)]
-struct Options {
-    /// Only cases whose names contain this.
-    #[arg(long)]
-    only: Option<String>,
-    /// Lengths, as powers of two.
-    #[arg(long, value_delimiter = ',', default_value = "0,1,3,5,7,10,12,14,16,18,20,22,24,26")]
-    sizes: Vec<u32>,
-    /// Seconds for all of it, about.
-    #[arg(long, default_value_t = 170.0)]
-    seconds: f64,
-    /// What `cargo bench` says.
-    #[arg(long, hide = true)]
-    bench: bool,
-}
+/// The binary logarithms of the lengths.
+const LENGTHS: [u32; 15] = [0, 1, 3, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24];
+const MOST: usize = 1 << LENGTHS[LENGTHS.len() - 1];
 
-/// What is measured: each scans the input into the output of the same length.
+/// Samples of each contender at each length.
+const SAMPLES: usize = 15;
+/// How often contenders take turns in a sample, if they are called as often.
+const TURNS: u64 = 8;
+
+/// What is measured: each scans so many elements of the input into the output.
 type Contender<'a> = Box<dyn FnMut(usize) + 'a>;
 
-const NAMES: [&str; 4] = ["ours", "plain loop", "iterators", "TBB"];
-
-struct Row {
-    log_len: u32,
-    /// Nanoseconds of each, in the order of [`NAMES`].
-    times: Vec<f64>,
-}
+/// What ours is measured beside.
+const OTHERS: [&str; 2] = ["plain loop", "TBB"];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let options = Options::parse();
+    let criterion = Criterion::default()
+        .sample_size(SAMPLES)
+        .warm_up_time(Duration::from_millis(20))
+        .measurement_time(Duration::from_millis(60))
+        .nresamples(1_000)
+        .configure_from_args();
     let tbb = Tbb::open().inspect_err(|error| eprintln!("without TBB: {error}")).ok();
-    let bench = Bench { options, tbb };
-    println!("{} threads; ratios of speeds, ours to the other's\n", rayon::current_num_threads());
+    let mut bench = Bench { criterion, tbb, rows: Vec::new() };
+
     let random = |i: u64| mixed(i);
     let unit = |i: u64| (mixed(i) >> 40) as f32 / (1_u64 << 24) as f32 - 0.5;
     bench.scan("sum u8", "sum_u8", ops::sum::<u8>(), u8::wrapping_add, 0, |i| random(i) as u8)?;
@@ -67,25 +65,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     for mean in [1_000, 10] {
         bench.segmented(mean)?;
     }
+
+    bench.criterion.final_summary();
+    table(&bench.rows);
     Ok(())
 }
 
 struct Bench {
-    options: Options,
+    criterion: Criterion,
     tbb: Option<Tbb>,
+    rows: Vec<Row>,
+}
+
+/// A line of the table.
+struct Row {
+    name: String,
+    /// For each of [`OTHERS`] that is there, for each of [`LENGTHS`] that was asked for: how many times faster ours is.
+    ratios: Vec<Vec<Option<f64>>>,
 }
 
 impl Bench {
-    fn lengths(&self) -> impl Iterator<Item = u32> {
-        self.options.sizes.iter().copied()
-    }
-
-    fn wanted(&self, name: &str) -> bool {
-        self.options.only.as_ref().is_none_or(|only| name.contains(only))
-    }
-
     fn scan<Op, T>(
-        &self,
+        &mut self,
         name: &str,
         function: &str,
         op: Op,
@@ -97,142 +98,143 @@ impl Bench {
         Op: ScanOp<Input = T, State = T, Output = T>,
         T: ScanElement + std::fmt::Debug,
     {
-        if !self.wanted(name) {
-            return Ok(());
-        }
-        let most = 1 << self.lengths().max().unwrap_or(0);
-        let x: Vec<T> = (0..most as u64).map(input).collect();
-        let output = || vec![identity; most];
-        let (mut a, mut b) = (output(), output());
+        let x: Vec<T> = (0..MOST as u64).map(input).collect();
+        let mut y = vec![identity; MOST];
         let scanner = Scanner::cpu();
         let scan = scanner.scan(op);
-        scan.run_into(&x, &mut a)?;
-        plain_loop(&x, &mut b, combine, identity);
-        let bytes = scan_tests::operators::bits::<T>;
-        if name.contains("i32") && bytes(&a) != bytes(&b) {
-            return Err(format!("{name}: the results differ").into());
+        if name.contains("i32") {
+            let mut expected = vec![identity; MOST];
+            plain_loop(&x, &mut expected, combine, identity);
+            scan.run_into(&x, &mut y)?;
+            let bytes = scan_tests::operators::bits::<T>;
+            if bytes(&y) != bytes(&expected) {
+                return Err(format!("{name}: the results differ").into());
+            }
         }
         // One output for all: the same pages, met in the same state.
-        let y = a.as_mut_ptr();
-        // SAFETY: `a` has `most` elements, outlives the contenders, and they run one after the other.
-        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(y, len) };
-        let mut contenders: Vec<Contender<'_>> = vec![
-            Box::new(|len| {
-                let _ = black_box(scan.run_into(black_box(&x[..len]), output(len)));
-            }),
-            Box::new(|len| plain_loop(black_box(&x[..len]), black_box(output(len)), combine, identity)),
-            Box::new(|len| iterators(black_box(&x[..len]), black_box(output(len)), combine, identity)),
-        ];
+        let to = y.as_mut_ptr();
+        // SAFETY: `y` has `MOST` elements, outlives the contenders, and they run one after the other.
+        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
+        let mut ours: Contender<'_> = Box::new(|len| {
+            scan.run_into(black_box(&x[..len]), black_box(output(len))).unwrap();
+        });
+        let mut others: Vec<Contender<'_>> =
+            vec![Box::new(|len| plain_loop(black_box(&x[..len]), black_box(output(len)), combine, identity))];
         if let Some(tbb) = &self.tbb {
             // SAFETY: functions of these names have this type.
             let function: tbb::Scan<T> = unsafe { tbb.function(function)? };
             let x = &x;
             // SAFETY: both have `len` elements.
-            contenders.push(Box::new(move |len| unsafe { function(x.as_ptr(), y, len) }));
+            others.push(Box::new(move |len| unsafe { function(x.as_ptr(), to, len) }));
         }
-        self.race(name, &mut contenders);
+        self.rows.push(race(&mut self.criterion, name, &mut ours, &mut others));
         Ok(())
     }
 
-    fn segmented(&self, mean: u64) -> Result<(), Box<dyn Error>> {
+    fn segmented(&mut self, mean: u64) -> Result<(), Box<dyn Error>> {
         let name = format!("sum i32 by flags, {mean} in a segment");
-        if !self.wanted(&name) {
-            return Ok(());
-        }
-        let most = 1_usize << self.lengths().max().unwrap_or(0);
-        let x: Vec<i32> = (0..most as u64).map(|i| mixed(i) as i32).collect();
-        let flags: Vec<u8> = (0..most as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
-        let (mut a, mut b) = (vec![0; most], vec![0; most]);
+        let x: Vec<i32> = (0..MOST as u64).map(|i| mixed(i) as i32).collect();
+        let flags: Vec<u8> = (0..MOST as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
+        let (mut y, mut expected) = (vec![0; MOST], vec![0; MOST]);
         let scanner = Scanner::cpu();
         let scan = scanner.scan(ops::sum::<i32>());
-        scan.clone().by_flags(&flags).run_into(&x, &mut a)?;
-        plain_segments(&flags, &x, &mut b);
-        if a != b {
+        scan.clone().by_flags(&flags).run_into(&x, &mut y)?;
+        plain_segments(&flags, &x, &mut expected);
+        if y != expected {
             return Err(format!("{name}: the results differ").into());
         }
-        let y = a.as_mut_ptr();
+        let to = y.as_mut_ptr();
         // SAFETY: as in `scan`.
-        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(y, len) };
-        let mut contenders: Vec<Contender<'_>> = vec![
-            Box::new(|len| {
-                let scan = scan.clone().by_flags(&flags[..len]);
-                let _ = black_box(scan.run_into(black_box(&x[..len]), output(len)));
-            }),
-            Box::new(|len| plain_segments(black_box(&flags[..len]), black_box(&x[..len]), output(len))),
-            Box::new(|len| iterators_of_segments(black_box(&flags[..len]), black_box(&x[..len]), output(len))),
-        ];
+        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
+        let mut ours: Contender<'_> = Box::new(|len| {
+            let scan = scan.clone().by_flags(black_box(&flags[..len]));
+            scan.run_into(black_box(&x[..len]), black_box(output(len))).unwrap();
+        });
+        let mut others: Vec<Contender<'_>> = vec![Box::new(|len| {
+            plain_segments(black_box(&flags[..len]), black_box(&x[..len]), black_box(output(len)))
+        })];
         if let Some(tbb) = &self.tbb {
             // SAFETY: the function has this type.
             let function: tbb::Segmented<i32> = unsafe { tbb.function("segmented_i32")? };
             let (flags, x) = (&flags, &x);
             // SAFETY: all have `len` elements.
-            contenders.push(Box::new(move |len| unsafe { function(flags.as_ptr(), x.as_ptr(), y, len) }));
+            others.push(Box::new(move |len| unsafe { function(flags.as_ptr(), x.as_ptr(), to, len) }));
         }
-        self.race(&name, &mut contenders);
+        self.rows.push(race(&mut self.criterion, &name, &mut ours, &mut others));
         Ok(())
     }
-
-    fn race(&self, name: &str, contenders: &mut [Contender<'_>]) {
-        let points = 9 * self.options.sizes.len();
-        let budget = Duration::from_secs_f64(self.options.seconds / points as f64);
-        let rows: Vec<Row> =
-            self.lengths().map(|log_len| Row { log_len, times: in_turns(contenders, 1 << log_len, budget) }).collect();
-        println!("### {name}\n");
-        print!("| n | ours |");
-        contenders.iter().zip(NAMES).skip(1).for_each(|(_, name)| print!(" {name} |"));
-        println!("\n|--:|--:|{}", "--:|".repeat(contenders.len() - 1));
-        for row in rows {
-            print!("| 2^{} | {} |", row.log_len, time(row.times[0]));
-            row.times[1..].iter().for_each(|other| print!(" {:.2} |", other / row.times[0]));
-            println!();
-        }
-        println!();
-    }
 }
 
-/// The median time of each in nanoseconds, one call of each at a time, or many where they are short.
-fn in_turns(contenders: &mut [Contender<'_>], len: usize, budget: Duration) -> Vec<f64> {
-    let sample = budget.div_f64(contenders.len() as f64 * 15.0).min(Duration::from_millis(2));
-    let calls: Vec<u32> = contenders
-        .iter_mut()
-        .map(|contender| {
-            contender(len);
-            let mut calls = 1_u32;
-            loop {
-                let took = timed(contender, len, calls);
-                if took * 2 >= sample || calls >= 1 << 24 {
-                    return calls;
-                }
-                calls *= 2;
-            }
-        })
-        .collect();
-    let begin = Instant::now();
-    let mut times = vec![Vec::new(); contenders.len()];
-    while times[0].len() < 5 || (begin.elapsed() < budget && times[0].len() < 101) {
-        for ((contender, times), calls) in contenders.iter_mut().zip(&mut times).zip(&calls) {
-            times.push(timed(contender, len, *calls).as_secs_f64() * 1e9 / f64::from(*calls));
+/// A group: ours alone, and each of the others in turns with ours.
+fn race(criterion: &mut Criterion, name: &str, ours: &mut Contender<'_>, others: &mut [Contender<'_>]) -> Row {
+    let mut group = criterion.benchmark_group(name);
+    let mut ratios = vec![Vec::new(); others.len()];
+    for len in LENGTHS.map(|power| 1_usize << power) {
+        group.bench_function(BenchmarkId::new("ours", len), |bencher| bencher.iter(|| ours(black_box(len))));
+        for ((other, name), ratios) in others.iter_mut().zip(OTHERS).zip(&mut ratios) {
+            let mut of_samples = Vec::new();
+            group.bench_function(BenchmarkId::new(name, len), |bencher| {
+                bencher.iter_custom(|calls| {
+                    let (ours, other) = in_turns(ours, other, len, calls);
+                    of_samples.push(other.as_secs_f64() / ours.as_secs_f64());
+                    other
+                });
+            });
+            // What came before the samples was to warm up.
+            of_samples.drain(..of_samples.len().saturating_sub(SAMPLES));
+            ratios.push(median(of_samples));
         }
     }
-    times.into_iter().map(median).collect()
+    group.finish();
+    Row { name: name.to_owned(), ratios }
 }
 
-fn timed(contender: &mut Contender<'_>, len: usize, calls: u32) -> Duration {
+/// The time of so many calls of each.
+fn in_turns(ours: &mut Contender<'_>, other: &mut Contender<'_>, len: usize, calls: u64) -> (Duration, Duration) {
+    let mut times = (Duration::ZERO, Duration::ZERO);
+    let turns = TURNS.min(calls);
+    for turn in 0..turns {
+        let calls = calls * (turn + 1) / turns - calls * turn / turns;
+        times.0 += timed(ours, len, calls);
+        times.1 += timed(other, len, calls);
+    }
+    times
+}
+
+fn timed(contender: &mut Contender<'_>, len: usize, calls: u64) -> Duration {
     let begin = Instant::now();
     (0..calls).for_each(|_| contender(black_box(len)));
     begin.elapsed()
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
-fn time(nanoseconds: f64) -> String {
-    match nanoseconds {
-        ..1e3 => format!("{nanoseconds:.1} ns"),
-        ..1e6 => format!("{:.2} µs", nanoseconds / 1e3),
-        _ => format!("{:.2} ms", nanoseconds / 1e6),
+/// How many times faster ours is than the plain loop, and than TBB in parentheses; a column for each length.
+fn table(rows: &[Row]) {
+    let columns = || LENGTHS.iter().enumerate();
+    let measured = |column: usize| rows.iter().flat_map(|row| &row.ratios).any(|ratios| ratios[column].is_some());
+    let shown: Vec<_> = columns().filter(|(column, _)| measured(*column)).collect();
+    if shown.is_empty() {
+        return;
+    }
+    println!(
+        "\n{} threads; how many times faster ours is than the {}\n",
+        rayon::current_num_threads(),
+        OTHERS.join(" (") + ")"
+    );
+    println!("| scan |{}", shown.iter().map(|(_, power)| format!(" 2^{power} |")).collect::<String>());
+    println!("|---|{}", "--:|".repeat(shown.len()));
+    for Row { name, ratios } in rows {
+        let of = |other: usize, column: usize| ratios.get(other).and_then(|ratios| ratios[column]);
+        let cell = |&(column, _): &(usize, _)| {
+            let plain = of(0, column).map_or_else(String::new, |ratio| format!(" {ratio:.2}"));
+            let tbb = of(1, column).map_or_else(String::new, |ratio| format!(" ({ratio:.2})"));
+            format!("{plain}{tbb} |")
+        };
+        println!("| {name} |{}", shown.iter().map(cell).collect::<String>());
     }
 }
 
@@ -246,28 +248,10 @@ fn plain_loop<T: Copy>(input: &[T], output: &mut [T], combine: impl Fn(T, T) -> 
 }
 
 #[inline(never)]
-fn iterators<T: Copy>(input: &[T], output: &mut [T], combine: impl Fn(T, T) -> T, identity: T) {
-    let sums = input.iter().scan(identity, |sum, &x| {
-        *sum = combine(*sum, x);
-        Some(*sum)
-    });
-    output.iter_mut().zip(sums).for_each(|(y, sum)| *y = sum);
-}
-
-#[inline(never)]
 fn plain_segments(flags: &[u8], input: &[i32], output: &mut [i32]) {
     let mut sum = 0_i32;
     for ((flag, x), y) in flags.iter().zip(input).zip(output) {
         sum = if *flag != 0 { *x } else { sum.wrapping_add(*x) };
         *y = sum;
     }
-}
-
-#[inline(never)]
-fn iterators_of_segments(flags: &[u8], input: &[i32], output: &mut [i32]) {
-    let sums = flags.iter().zip(input).scan(0_i32, |sum, (&flag, &x)| {
-        *sum = if flag != 0 { x } else { sum.wrapping_add(x) };
-        Some(*sum)
-    });
-    output.iter_mut().zip(sums).for_each(|(y, sum)| *y = sum);
 }

@@ -187,7 +187,7 @@ fn run(arguments: Arguments) -> Outcome<Vec<String>> {
     );
     let mut strategies = arguments.strategies;
     if arguments.ladder {
-        strategies.extend(ours::LADDER);
+        strategies.extend(ours::ladder());
     }
     powers.sort_unstable();
     powers.dedup();

@@ -1,6 +1,6 @@
 //! Our own scans: the default, and the strategies that were asked for by name.
 
-use scan_runtime::{BlockScan, Carry, Network, PreparedScan, Scan, ScanKind, Scanner, Strategy, TileNumbers, Workers};
+use scan_runtime::{BlockScan, Carry, Network, PreparedScan, Scan, ScanKind, Scanner, Strategy};
 use scan_tests::strategies;
 
 use crate::{
@@ -11,31 +11,20 @@ use crate::{
 /// What the story in the texts calls the fastest block scan; what a strategy has that is named by its carry alone.
 const FASTEST: BlockScan = BlockScan::coarsened(Network::WarpShuffle);
 
-/// The story that the texts tell: from one thread to a single pass.
-pub(crate) const LADDER: [Strategy; 14] = {
-    const fn tree(workers: Workers, padded: bool) -> BlockScan {
-        BlockScan::of(Network::BrentKung { workers, padded })
-    }
-    const fn rung(block: BlockScan, carry: Carry) -> Strategy {
-        Strategy { block, carry }
-    }
-    [
-        rung(BlockScan::of(Network::Sequential), Carry::Hierarchical),
-        rung(BlockScan::of(Network::Naive), Carry::Hierarchical),
-        rung(BlockScan::of(Network::KoggeStone), Carry::Hierarchical),
-        rung(BlockScan::of(Network::HillisSteele), Carry::Hierarchical),
-        rung(tree(Workers::Scattered, false), Carry::Hierarchical),
-        rung(tree(Workers::Contiguous, false), Carry::Hierarchical),
-        rung(tree(Workers::Contiguous, true), Carry::Hierarchical),
-        rung(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical),
-        rung(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical),
-        rung(BlockScan::coarsened(Network::KoggeStone), Carry::Hierarchical),
-        rung(FASTEST, Carry::OneBlock),
-        rung(FASTEST, Carry::Hierarchical),
-        rung(FASTEST, Carry::Chained(TileNumbers::Counter)),
-        rung(FASTEST, Carry::LookBack),
-    ]
-};
+/// The story that the texts tell, from one thread to a single pass: every network over single elements and over runs, then every
+/// way to carry over the fastest of them.
+pub(crate) fn ladder() -> impl Iterator<Item = Strategy> {
+    let hierarchical = |block| Strategy { block, carry: Carry::Hierarchical };
+    let carried = strategies::CARRIES
+        .into_iter()
+        .filter(|&carry| carry != Carry::Hierarchical)
+        .map(|carry| Strategy { block: FASTEST, carry });
+    (strategies::NETWORKS.into_iter().map(BlockScan::of).map(hierarchical))
+        .chain(strategies::NETWORKS.into_iter().map(BlockScan::coarsened).map(hierarchical))
+        .chain(carried)
+        .chain(strategies::IN_REGISTERS)
+        .chain([strategies::LOOK_AHEAD])
+}
 
 /// Reads a strategy as the command line gives it: `look-back`, or `kogge-stone/hierarchical`.
 pub(crate) fn parse(text: &str) -> Result<Strategy, String> {
@@ -89,10 +78,9 @@ pub(crate) fn entrant<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Opti
     let scan = configure::<C>(scanner, kind, strategy);
     let mut prepared: Option<(usize, PreparedScan<C>)> = None;
     let call: Call<'_, C::Item> = Box::new(move |buffers, len| {
-        let room = buffers.input.len();
         let (_, handle) = match &mut prepared {
-            Some(prepared) if prepared.0 >= room => prepared,
-            prepared => prepared.insert((room, scan.prepare(&buffers.stream, room)?)),
+            Some(prepared) if prepared.0 >= len => prepared,
+            prepared => prepared.insert((len, scan.prepare(&buffers.stream, len)?)),
         };
         let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
         Ok(handle.run_into(&input, &mut output)?)

@@ -46,6 +46,9 @@ struct Arguments {
     /// Instead, the interval monoid with every strategy once at this length; several lengths may be given.
     #[arg(long)]
     length: Vec<u64>,
+    /// Of every strategy only those whose name contains this.
+    #[arg(long, value_name = "NAME", requires = "length")]
+    strategy: Option<String>,
     /// Rounds at a time; as many as there are cores unless told otherwise.
     #[arg(long)]
     threads: Option<usize>,
@@ -54,7 +57,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if !arguments.length.is_empty() {
-        return every_strategy(&arguments.length);
+        return every_strategy(&arguments.length, arguments.strategy.as_deref().unwrap_or(""));
     }
     let failed = match arguments.seed {
         Some(seed) => {
@@ -70,8 +73,8 @@ fn main() -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Executes every strategy at these lengths, and tells of each when it is through.
-fn every_strategy(lengths: &[u64]) -> ExitCode {
+/// Executes every strategy whose name contains `name` at these lengths, and tells of each when it is through.
+fn every_strategy(lengths: &[u64], name: &str) -> ExitCode {
     let (start, through) = (Instant::now(), AtomicU64::new(0));
     let tell = |program: &Program<Interval>| {
         let count = through.fetch_add(1, Ordering::Relaxed) + 1;
@@ -79,7 +82,7 @@ fn every_strategy(lengths: &[u64]) -> ExitCode {
         let longest = lengths.iter().max().map_or(0, |&length| length.min(*max_len));
         println!("{count:>3}  {:>5} s  up to {longest} elements: {spec}, {strategy}", start.elapsed().as_secs());
     };
-    match every_strategy_at(lengths, tell) {
+    match every_strategy_at(lengths, name, tell) {
         Ok(failures) if failures.is_empty() => {
             println!("nothing found");
             ExitCode::SUCCESS

@@ -16,6 +16,9 @@ use super::{
 /// How many stores to a place are remembered.
 const REMEMBERED: usize = 6;
 
+/// How many loads are remembered; what one of more has seen is then what all see at least.
+const MOST_LOADS: usize = 64;
+
 /// Once in how many loads an older value is shown, where one may be.
 const STALE_ONCE_IN: usize = 3;
 
@@ -80,6 +83,12 @@ impl History {
         };
         self.loads.retain(|(who, time, seen)| *seen > number || !is_known(*who, *time));
         self.loads.push((view.who, view.now, number));
-        self.stores.get((number - self.first) as usize).cloned()
+        let store = self.stores.get((number - self.first) as usize).cloned();
+        if self.loads.len() > MOST_LOADS {
+            let newest = self.loads.drain(..).map(|(_, _, number)| number).max().unwrap_or(self.first);
+            self.stores.drain(..(newest - self.first) as usize);
+            self.first = newest;
+        }
+        store
     }
 }

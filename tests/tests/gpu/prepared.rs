@@ -7,7 +7,7 @@ use std::{
 };
 
 use scan_runtime::{
-    BlockScan, Carry, Error, Network, Scan, Scanner, Strategy, TileNumbers,
+    BlockScan, Carry, Error, Network, Reduction, Scan, ScanKind, Scanner, Strategy, TileNumbers,
     cudarc::driver::{
         CudaStream,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
@@ -17,7 +17,8 @@ use scan_runtime::{
 use scan_tests::{
     configure,
     operators::{Interval, PolynomialHash, TestOperator, first_difference, mixed},
-    reference::WAYS,
+    reference::{self, WAYS},
+    spans::Spans,
 };
 
 use crate::{Outcome, Trials, cases::Case, ensure};
@@ -76,6 +77,13 @@ pub(crate) fn add(trials: &mut Trials) {
         trials.add(format!("dropped_early: {name}"), move || dropped_early(index));
     }
     trials.add("prepared_totals_and_segments", totals_and_segments);
+    for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
+        trials.add(format!("prepared_reduction: {reduction}"), move || {
+            prepared_reduction::<Interval>(reduction)?;
+            prepared_reduction::<PolynomialHash>(reduction)
+        });
+    }
+    trials.add("prepared_runs_are_told_of", told_of);
     trials.add("prepared_errors", errors);
     trials.add("host_time_of_prepared_runs", host_time);
 }
@@ -150,7 +158,7 @@ fn graph<Op: TestOperator>(index: usize, len: usize) -> Outcome {
             let reference = |input: &[Op::Item]| {
                 let (kind, with_initial_value) = WAYS[index % 4];
                 let initial_value = with_initial_value.then(Op::initial_value);
-                scan_tests::reference::scan(&Op::new(), kind, initial_value, input)
+                reference::scan(&Op::new(), kind, initial_value, input)
             };
             let expected = reference(&reference(&changed));
             if let Some(wrong) = first_difference(&stream.clone_dtoh(&second)?, &expected) {
@@ -186,6 +194,17 @@ fn captured_without_handle(index: usize) -> Outcome {
     Ok(())
 }
 
+/// Several threads at once, each with its number.
+fn on_threads(threads: usize, run: impl Fn(usize) -> Outcome + Sync) -> Outcome {
+    let run = |thread| run(thread).map_err(|error| format!("thread {thread}: {error}"));
+    thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || run(thread))).collect();
+        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
+    })?;
+    Ok(())
+}
+
 /// One scanner for many threads, each with a stream of its own.
 fn many_streams(index: usize) -> Outcome {
     const THREADS: usize = 8;
@@ -194,56 +213,37 @@ fn many_streams(index: usize) -> Outcome {
     let case = Case::<Interval>::shared();
     let scan = choose::<Interval>(&scanner, index);
     let barrier = Barrier::new(THREADS);
-    let run = |thread: usize| -> Result<(), String> {
-        let outcome = (|| -> Outcome {
-            let stream = context.new_stream()?;
-            let input = stream.clone_htod(case.input(1 << 18))?;
-            barrier.wait();
-            for len in lengths(1 << 18).skip(thread) {
-                let output = scan.on(&stream).run(&input.slice(..len))?;
-                compare(&stream.clone_dtoh(&output)?, &case, index % 4, || format!("thread {thread}"))?;
-            }
-            Ok(())
-        })();
-        outcome.map_err(|error| error.to_string())
-    };
-    let run = &run;
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || run(thread))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
-    })?;
-    Ok(())
+    on_threads(THREADS, |thread| {
+        let stream = context.new_stream()?;
+        let input = stream.clone_htod(case.input(1 << 18))?;
+        barrier.wait();
+        for len in lengths(1 << 18).skip(thread) {
+            let output = scan.on(&stream).run(&input.slice(..len))?;
+            compare(&stream.clone_dtoh(&output)?, &case, index % 4, || "kept".to_owned())?;
+        }
+        Ok(())
+    })
 }
 
 /// Many threads on one stream, where each launch finds what the one before it has left.
 fn one_stream(index: usize) -> Outcome {
-    const THREADS: usize = 4;
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let case = Case::<Interval>::shared();
     let scan = choose::<Interval>(&scanner, index);
     let handle = scan.prepare(&stream, 1 << 18)?;
     let input = stream.clone_htod(case.input(1 << 18))?;
-    let run = |thread: usize| -> Result<(), String> {
-        let outcome = (|| -> Outcome {
-            for len in lengths(1 << 18).skip(thread) {
-                let mut output = stream.clone_htod(case.input(len))?;
-                match thread % 2 {
-                    0 => scan.on(&stream).run_into(&input.slice(..len), &mut output)?,
-                    _ => handle.run_into(&input.slice(..len), &mut output)?,
-                }
-                compare(&stream.clone_dtoh(&output)?, &case, index % 4, || format!("thread {thread}"))?;
+    on_threads(4, |thread| {
+        for len in lengths(1 << 18).skip(thread) {
+            let mut output = stream.clone_htod(case.input(len))?;
+            match thread % 2 {
+                0 => scan.on(&stream).run_into(&input.slice(..len), &mut output)?,
+                _ => handle.run_into(&input.slice(..len), &mut output)?,
             }
-            Ok(())
-        })();
-        outcome.map_err(|error| error.to_string())
-    };
-    let run = &run;
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || run(thread))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no panic"))
-    })?;
-    Ok(())
+            compare(&stream.clone_dtoh(&output)?, &case, index % 4, || "one stream".to_owned())?;
+        }
+        Ok(())
+    })
 }
 
 /// Streams and handles that are dropped while their work is under way, again and again.
@@ -310,6 +310,69 @@ fn totals_and_segments() -> Outcome {
         ensure(found == expected, || format!("segments of {len} elements"))?;
     }
     Ok(())
+}
+
+/// Reductions of many lengths by a handle, and a graph of them, in which nothing is reduced, too.
+fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let longest = 1 << 18;
+    let items: Vec<Op::Item> = (0..longest as u64).map(Op::input).collect();
+    let input = stream.clone_htod(&items)?;
+    for initial_value in [None, Some(Op::initial_value())] {
+        let reduce = scanner.reduce(Op::new()).reduction(reduction);
+        let reduce = match initial_value {
+            Some(value) => reduce.init(value),
+            None => reduce,
+        };
+        let sums = reference::scan(&Op::new(), ScanKind::Inclusive, initial_value, &items);
+        let of_nothing = initial_value.or_else(|| Op::new().identity()).ok_or("no identity")?;
+        let expected = |len: usize| if len == 0 { of_nothing } else { sums[len - 1] };
+        let is_right = |found: &[Op::Item], len: usize, what: &str| {
+            let right = first_difference(found, &[expected(len)]).is_none();
+            ensure(right, || format!("{what}, {len} elements, initial value {}", initial_value.is_some()))
+        };
+        let handle = reduce.prepare(&stream, longest)?;
+        let mut result = stream.clone_htod(&items[..1])?;
+        for len in lengths(longest).chain([0]) {
+            handle.run_into(&input.slice(..len), &mut result)?;
+            is_right(&stream.clone_dtoh(&result)?, len, "prepared")?;
+        }
+        for len in [0, 100_000] {
+            stream.begin_capture(CAPTURE)?;
+            let captured = handle.run_into(&input.slice(..len), &mut result);
+            let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+            captured?;
+            for _ in 0..3 {
+                stream.memcpy_htod(&items[..1], &mut result)?;
+                graph.launch()?;
+                is_right(&stream.clone_dtoh(&result)?, len, "in a graph")?;
+            }
+        }
+        let mut three = stream.clone_htod(&items[..3])?;
+        let error = handle.run_into(&input.slice(..5), &mut three).err();
+        ensure(matches!(error, Some(Error::ResultLength { output: 3 })), || format!("{error:?}"))?;
+        let error = reduce.prepare(&stream, 7)?.run_into(&input.slice(..8), &mut result).err();
+        ensure(matches!(error, Some(Error::PreparedLength { len: 8, max_len: 7 })), || format!("{error:?}"))?;
+    }
+    Ok(())
+}
+
+/// A run of a handle is a launch, and nothing else.
+fn told_of() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let scan = scanner.scan(ops::sum::<u32>()).prepare(&stream, 100_000)?;
+    let sum = scanner.reduce(ops::sum::<u32>()).prepare(&stream, 100_000)?;
+    let (input, mut output) = (stream.clone_htod(&[1_u32; 70_000])?, stream.alloc_zeros::<u32>(70_000)?);
+    let mut result = stream.alloc_zeros::<u32>(1)?;
+    let spans = Spans::default();
+    let run = || scan.run_into(&input, &mut output).and_then(|()| sum.run_into(&input, &mut result));
+    tracing::subscriber::with_default(spans.subscriber(tracing::Level::TRACE), run)?;
+    let told: Vec<_> = spans.take().into_iter().map(|record| (record.name, record.fields["len"].clone())).collect();
+    let launch = || ("launch", "70000".to_owned());
+    ensure(told == [launch(), launch()], || format!("{told:?}"))?;
+    ensure(stream.clone_dtoh(&result)? == [70_000], || "the sum is wrong".to_owned())
 }
 
 fn errors() -> Outcome {

@@ -5,7 +5,7 @@
 
 use std::{arch::x86_64::*, mem::transmute_copy};
 
-use super::{Add, And, ExclusiveOr, Larger, Multiply, Or, Places, Smaller, Sums};
+use super::{Add, And, ExclusiveOr, Larger, Multiply, Or, Places, Restarts, Smaller, Sums};
 use crate::ScanOp;
 
 /// Bytes of a register.
@@ -123,14 +123,12 @@ made_of_several! {
     }
     larger_i64(a, b): { _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b)) }
     smaller_i64(a, b): { _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b)) }
+    larger_u64(a, b): { _mm256_blendv_epi8(b, a, is_greater_u64(a, b)) }
+    smaller_u64(a, b): { _mm256_blendv_epi8(a, b, is_greater_u64(a, b)) }
     // With the highest bit turned over, the order of unsigned numbers is that of signed ones.
-    larger_u64(a, b): {
+    is_greater_u64(a, b): {
         let high = _mm256_set1_epi64x(i64::MIN);
-        _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(_mm256_xor_si256(a, high), _mm256_xor_si256(b, high)))
-    }
-    smaller_u64(a, b): {
-        let high = _mm256_set1_epi64x(i64::MIN);
-        _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(_mm256_xor_si256(a, high), _mm256_xor_si256(b, high)))
+        _mm256_cmpgt_epi64(_mm256_xor_si256(a, high), _mm256_xor_si256(b, high))
     }
     add_f32(a, b): { _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
     add_f64(a, b): { _mm256_castpd_si256(_mm256_add_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b))) }
@@ -143,26 +141,23 @@ made_of_several! {
     smaller_f64(a, b): { chosen_f64::<_CMP_LE_OQ>(a, b) }
 }
 
-/// `a` where the comparison holds, and where `a` is NaN; else `b`.
-#[inline(always)]
-unsafe fn chosen_f32<const COMPARISON: i32>(a: __m256i, b: __m256i) -> __m256i {
-    // SAFETY: the machine has AVX2.
-    unsafe {
-        let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
-        let takes_a = _mm256_or_ps(_mm256_cmp_ps::<COMPARISON>(a, b), _mm256_cmp_ps::<_CMP_UNORD_Q>(a, a));
-        _mm256_castps_si256(_mm256_blendv_ps(b, a, takes_a))
-    }
+macro_rules! chosen {
+    ($($name:ident: $cast:ident, $compare:ident, $or:ident, $blend:ident, $back:ident;)*) => {$(
+        /// `a` where the comparison holds, and where `a` is NaN; else `b`.
+        #[inline(always)]
+        unsafe fn $name<const COMPARISON: i32>(a: __m256i, b: __m256i) -> __m256i {
+            // SAFETY: the machine has AVX2.
+            unsafe {
+                let (a, b) = ($cast(a), $cast(b));
+                $back($blend(b, a, $or($compare::<COMPARISON>(a, b), $compare::<_CMP_UNORD_Q>(a, a))))
+            }
+        }
+    )*};
 }
 
-/// `a` where the comparison holds, and where `a` is NaN; else `b`.
-#[inline(always)]
-unsafe fn chosen_f64<const COMPARISON: i32>(a: __m256i, b: __m256i) -> __m256i {
-    // SAFETY: the machine has AVX2.
-    unsafe {
-        let (a, b) = (_mm256_castsi256_pd(a), _mm256_castsi256_pd(b));
-        let takes_a = _mm256_or_pd(_mm256_cmp_pd::<COMPARISON>(a, b), _mm256_cmp_pd::<_CMP_UNORD_Q>(a, a));
-        _mm256_castpd_si256(_mm256_blendv_pd(b, a, takes_a))
-    }
+chosen! {
+    chosen_f32: _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_or_ps, _mm256_blendv_ps, _mm256_castps_si256;
+    chosen_f64: _mm256_castsi256_pd, _mm256_cmp_pd, _mm256_or_pd, _mm256_blendv_pd, _mm256_castpd_si256;
 }
 
 /// Scans places, after `before.with_before`; `before.alone` is the identity.
@@ -249,6 +244,126 @@ where
             index += 1;
         }
         sum
+    }
+}
+
+/// Scans up to 64 places, of which bit `i` of `heads` tells whether the `i`-th begins a segment; gives the last sum.
+///
+/// # Safety
+///
+/// As for [`scan`].
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn restart<Op, T, V, const EXCLUSIVE: bool>(
+    op: &Op,
+    places: Places<Op>,
+    mut heads: u64,
+    restarts: &Restarts<T>,
+) -> T
+where
+    Op: ScanOp<Input = T, State = T, Output = T>,
+    T: Lane,
+    V: Apply,
+{
+    let Places { input, output, len } = places;
+    let Restarts { before, begin, identity } = *restarts;
+    let width = REGISTER_BYTES / size_of::<T>();
+    // SAFETY: as for `scan`.
+    unsafe {
+        let (fill, beginning) = (spread(identity), spread(begin));
+        let mut sum = spread(before);
+        let mut index = 0;
+        while len - index >= width {
+            let begins = lanes_of_bits::<T>(heads);
+            let block = _mm256_loadu_si256(input.add(index).cast());
+            let (block, begun) = prefixes_of_segments::<T, V>(block, begins, fill);
+            let with_before = V::apply::<T>(_mm256_blendv_epi8(sum, beginning, begun), block);
+            let covered = match EXCLUSIVE {
+                true => _mm256_blendv_epi8(up_by_one::<T>(with_before, sum), beginning, begins),
+                false => with_before,
+            };
+            _mm256_storeu_si256(output.add(index).cast(), covered);
+            // Not from `with_before`: so blocks wait for each other for two instructions only.
+            let begun = spread_last::<T>(begun);
+            sum = V::apply::<T>(_mm256_blendv_epi8(sum, beginning, begun), spread_last::<T>(block));
+            heads >>= width;
+            index += width;
+        }
+        let mut sum = first::<T>(sum);
+        while index < len {
+            let next = op.lift(input.add(index).read());
+            let earlier = if heads & 1 != 0 { begin } else { sum };
+            sum = op.combine(earlier, next);
+            output.add(index).write(op.project(if EXCLUSIVE { earlier } else { sum }));
+            heads >>= 1;
+            index += 1;
+        }
+        sum
+    }
+}
+
+/// The inclusive scan of a block that restarts where `begins` is set, and where a segment has begun so far.
+#[inline(always)]
+unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
+    mut block: __m256i,
+    begins: __m256i,
+    fill: __m256i,
+) -> (__m256i, __m256i) {
+    let lane = size_of::<T>();
+    let mut begun = begins;
+    macro_rules! after {
+        ($earlier:expr, $earlier_begun:expr) => {{
+            block = V::apply::<T>(_mm256_blendv_epi8($earlier, fill, begun), block);
+            begun = _mm256_or_si256(begun, $earlier_begun);
+        }};
+    }
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        let nowhere = _mm256_setzero_si256();
+        if lane <= 1 {
+            after!(_mm256_alignr_epi8::<15>(block, fill), _mm256_alignr_epi8::<15>(begun, nowhere));
+        }
+        if lane <= 2 {
+            after!(_mm256_alignr_epi8::<14>(block, fill), _mm256_alignr_epi8::<14>(begun, nowhere));
+        }
+        if lane <= 4 {
+            after!(_mm256_alignr_epi8::<12>(block, fill), _mm256_alignr_epi8::<12>(begun, nowhere));
+        }
+        after!(_mm256_alignr_epi8::<8>(block, fill), _mm256_alignr_epi8::<8>(begun, nowhere));
+        after!(
+            _mm256_permute2x128_si256::<0x02>(last_of_halves::<T>(block), fill),
+            _mm256_permute2x128_si256::<0x02>(last_of_halves::<T>(begun), nowhere)
+        );
+        (block, begun)
+    }
+}
+
+/// All ones on the lanes whose bit is set.
+#[inline(always)]
+unsafe fn lanes_of_bits<T: Lane>(bits: u64) -> __m256i {
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        match size_of::<T>() {
+            1 => {
+                // Each byte of the bits on eight lanes.
+                let bytes = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+                let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+                let bits = _mm256_shuffle_epi8(_mm256_set1_epi32(bits as i32), bytes);
+                _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit), bit)
+            }
+            2 => {
+                let bit =
+                    _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, i16::MIN);
+                _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(bits as i16), bit), bit)
+            }
+            4 => {
+                let bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+                _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(bits as i32), bit), bit)
+            }
+            _ => {
+                let bit = _mm256_setr_epi64x(1, 2, 4, 8);
+                _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(bits as i64), bit), bit)
+            }
+        }
     }
 }
 

@@ -14,15 +14,22 @@ const PIECE: usize = 128 << 10;
 /// One thread alone copies less than this faster than it can wake others.
 const WORTH_SHARING: usize = 1 << 20;
 /// So many threads copy faster than the bus carries.
-const MOST_HELPERS: usize = 7;
+const MOST_THREADS: usize = 8;
 
 /// Threads that do nothing but copy, so that they are there for every call, whatever the program's own threads wait for.
 static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
-    let threads = thread::available_parallelism().map_or(0, |threads| threads.get() - 1).min(MOST_HELPERS);
+    let threads = (*CORES).min(MOST_THREADS) - 1;
     let name = |index| format!("scan-copy-{index}");
     // Without them, the caller copies alone.
     (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).thread_name(name).build().ok()).flatten()
 });
+
+static CORES: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
+
+/// How many threads copy, the caller among them, where nobody has said how many: some cores are left to the program.
+fn usual_threads() -> usize {
+    (*CORES / 2).min(MOST_THREADS)
+}
 
 /// A copy that several threads share.
 struct Shared {
@@ -63,13 +70,14 @@ impl Shared {
     }
 }
 
-/// Copies bytes, initialised or not, by up to so many threads.
+/// Copies bytes, initialised or not, by up to so many threads, or as many as suit the machine.
 ///
 /// # Safety
 ///
 /// As for [`ptr::copy_nonoverlapping`].
-pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, threads: usize) {
-    let helpers = if bytes < WORTH_SHARING || threads < 2 { None } else { HELPERS.as_ref() };
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, threads: Option<usize>) {
+    let threads = if bytes < WORTH_SHARING { 1 } else { threads.unwrap_or_else(usual_threads) };
+    let helpers = if threads < 2 { None } else { HELPERS.as_ref() };
     let Some(helpers) = helpers else {
         // SAFETY: the caller vouches for it.
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
@@ -98,7 +106,7 @@ mod tests {
         let mixed = |i: usize| (i * 31 + i / 251) as u8;
         for bytes in [0, 1, PIECE, WORTH_SHARING - 1, WORTH_SHARING, WORTH_SHARING + 1, 9 * PIECE + 17] {
             thread::scope(|scope| {
-                for threads in 0..6 {
+                for threads in (0..6).map(Some).chain([None]) {
                     scope.spawn(move || {
                         let from: Vec<u8> = (0..bytes).map(mixed).collect();
                         let mut to = vec![0; bytes + 1];

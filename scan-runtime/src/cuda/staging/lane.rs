@@ -254,8 +254,8 @@ struct Bridge<'l> {
     stream: &'l Arc<CudaStream>,
     device: sys::CUdeviceptr,
     way: Way,
-    /// How many copy.
-    threads: usize,
+    /// How many copy, if that is said.
+    threads: Option<usize>,
 }
 
 impl Mover for Bridge<'_> {

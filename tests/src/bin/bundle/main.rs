@@ -16,8 +16,11 @@ const RUN: &str = include_str!("run.sh");
 const CALLS_OF_PEERS: (&str, &str) = ("benches/calls.py", include_str!("../../../benches/calls/peers.py"));
 /// The integration tests that need a GPU.
 const TESTS: [&str; 1] = ["gpu"];
+/// The programs of these tests that are worth a machine of many cores.
+const PROGRAMS: [&str; 1] = ["soak"];
 /// Programs for these kinds of target are taken along, each kind in a folder of its own.
-const FOLDERS: [(&str, &str); 3] = [("test", "tests"), ("example", "examples"), ("bench", "benches")];
+const FOLDERS: [(&str, &str); 4] =
+    [("test", "tests"), ("example", "examples"), ("bench", "benches"), ("bin", "programs")];
 /// The bundle must pass through the narrow doors that lead to such machines.
 const LIMIT: u64 = 60 << 20;
 
@@ -108,6 +111,9 @@ fn build(workspace: &Path, benches: &[String]) -> Result<Vec<Program>, String> {
     for test in TESTS {
         arguments.extend(["--test", test]);
     }
+    for program in PROGRAMS {
+        arguments.extend(["--bin", program]);
+    }
     for bench in benches {
         arguments.extend(["--bench", bench]);
     }
@@ -117,6 +123,10 @@ fn build(workspace: &Path, benches: &[String]) -> Result<Vec<Program>, String> {
         let message: Value = serde_json::from_slice(line).map_err(|error| format!("cargo build: {error}"))?;
         let target = &message["target"];
         let folder = FOLDERS.iter().find(|(of, _)| kind(target) == Some(of)).map(|(_, folder)| *folder);
+        // Cargo builds all programs of a package for its integration tests.
+        if kind(target) == Some("bin") && !name(target).is_some_and(|name| PROGRAMS.contains(&name.as_str())) {
+            continue;
+        }
         if let (Some(folder), Some(name), Some(path)) = (folder, name(target), message["executable"].as_str()) {
             programs.push(Program { folder, name, path: PathBuf::from(path) });
         }

@@ -18,6 +18,8 @@ usage() {
                                lie as wheels in `wheels` are used as well
 ./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
                                Compute's counters: memory and issue slots in percent of the most, why warps wait
+./run.sh soak [ARGUMENTS]      generated kernels in the emulator, on all cores: `--minutes N`, or `--length N` for every strategy
+                               once; needs a C++ compiler
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -52,13 +54,16 @@ sanitizer() {
 logs=${OUT:-$(mktemp -d)}/logs
 
 # Starts the GPU tests in several processes with a share of them each: in_shards NAME PROCESSES THREADS [ARGUMENTS]. One
-# process would wait for itself: its threads share a context. What stands in the array `under` goes before the program.
+# process would wait for itself: its threads share a context. What stands in the array `under` goes before the program; where
+# `devices` is more than one, each process sees one of so many.
 declare -A running=()
+devices=1
 in_shards() {
     local name=$1 shards=$2 threads=$3 shard
     shift 3
     mkdir -p "$logs"
     for ((shard = 1; shard <= shards; shard++)); do
+        [ "$devices" -le 1 ] || export CUDA_VISIBLE_DEVICES=$((shard % devices))
         SCAN_TESTS_SHARD=$shard/$shards "${under[@]}" "$here/tests/gpu" --test-threads "$threads" "$@" \
             >"$logs/$name-$shard.txt" 2>&1 &
         running["$name-$shard"]=$!
@@ -106,8 +111,11 @@ sanitize() {
         shift
     done
     [ ${#tools[@]} -gt 0 ] || tools=(memcheck racecheck initcheck synccheck)
+    devices=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
     for tool in "${tools[@]}"; do
         under=("$checker" --tool "$tool" --error-exitcode 1)
+        # Errors of calls are the tests' own subject, and each costs seconds in which the tool looks up names.
+        [ "$tool" != memcheck ] || under+=(--report-api-errors no)
         # One thread each: the sanitizer has been seen to lose track of launches of several.
         in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ --skip alone_ "$@"
     done
@@ -155,6 +163,7 @@ bench) each benches --bench "$@" ;;
 profile) profile "$@" ;;
 peers) "$here/benches/peers" --bench "$@" ;;
 calls) calls "$@" ;;
+soak) "$here/programs/soak" "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)
