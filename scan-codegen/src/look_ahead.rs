@@ -28,6 +28,8 @@ pub struct Pipeline {
     pub(crate) head_bytes: u32,
     /// Threads of the warps that serve the teams.
     pub(crate) serving: u32,
+    /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
+    pub(crate) streams: bool,
 }
 
 /// Threads of a warp.
@@ -71,12 +73,29 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// keys of 4 bytes 192 × 3 × 19 0.925, 192 × 3 × 15 0.885, 256 × 3 × 11 0.875; `u64` by flags 192 × 3 × 17 0.937, 192 × 3 × 13
 /// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739.
 const TEAMS: [(u32, u32); 10] =
-    [(256, 3), (192, 3), (128, 4), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+    [(256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+
+/// Registers of a multiprocessor, and the most of a thread.
+const REGISTERS: u32 = 65536;
+const MOST_REGISTERS: u32 = 255;
+
+/// Registers of a lane of the looker that do not hold messages.
+const OTHER_REGISTERS: u32 = 32;
+
+/// The most bytes of shared memory in which the lanes of the looker exchange sums.
+const EXCHANGED_BYTES: u32 = 12 * 1024;
 
 /// Stages beyond those that the teams need: more do not load faster.
 const MORE_STAGES: u32 = 3;
 
+/// Bytes of an element from which on a thread reads its elements one by one when it scans them.
+const STREAMED_BYTES: u32 = 16;
+
 /// Threads of the two warps that serve the teams.
+///
+/// One of them folds the sums of all tiles. Two or three that take the rounds in turn are slower the more there are, because
+/// they look for messages that have not been sent yet: `f32` 0.965, 0.946, 0.870 with one, two and three, a product modulo a
+/// prime 0.805, 0.726, 0.696, a 3 × 3 matrix 0.889, 0.791, 0.698.
 const SERVING: u32 = 2 * WARP;
 
 impl Pipeline {
@@ -125,13 +144,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         return None;
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
-    let mut plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
-    // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for more sums
-    // than there are reads the last one again.
-    if let Some(pipeline) = &mut plan.pipeline {
-        let most = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
-        pipeline.look_run = Sizes::of(operator, &spec.segments).look_run(most);
-    }
+    let plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
     let from = long_bytes(operator.input.size.max(operator.output.size), !spec.segments.is_none()) / bytes as u64;
     Some(Plan { from, ..plan })
 }
@@ -166,23 +179,26 @@ pub(crate) fn plan_look_ahead(
         Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
     };
     let room = limits.shared_bytes_per_block_optin;
+    // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for more sums
+    // than there are reads the last one again.
+    let most_blocks = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let teams = if sizes.are_small() || sizes.segmented { &TEAMS[1..] } else { &TEAMS[..] };
-    let mut shapes =
-        runs.flat_map(|run| teams.iter().map(move |&teams| (run, teams))).filter_map(|(run, (threads, teams))| {
-            let shape = Shape {
-                sizes,
-                segments: &spec.segments,
-                run,
-                threads: overrides.threads.unwrap_or(threads),
-                teams: overrides.teams.unwrap_or(teams),
-            };
+    let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
+        |(run, (threads, teams))| {
+            let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
+            let block_threads = threads.saturating_mul(teams).saturating_add(serving(&spec.segments));
+            let look_run = overrides.look_run.unwrap_or_else(|| sizes.look_run(most_blocks, block_threads)).clamp(1, 8);
+            let shape = Shape { sizes, segments: &spec.segments, run, threads, teams, look_run };
             let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
-            let fits = stages >= shape.least_stages() && shape.is_possible(limits) && shape.bytes(stages) <= room;
+            let fits = stages >= shape.least_stages()
+                && shape.is_possible(limits)
+                && shape.bytes(stages) <= room
+                && shape.static_bytes(stages) <= limits.shared_bytes_per_block;
             fits.then_some((shape, stages))
-        });
+        },
+    );
     let Some((shape, stages)) = shapes.next() else {
         if let Some(threads) = overrides.threads
             && (!threads.is_multiple_of(WARP)
@@ -200,16 +216,17 @@ pub(crate) fn plan_look_ahead(
         );
         return Err(PlanError::Run { run, why });
     };
-    let Shape { threads, teams, run, .. } = shape;
+    let Shape { threads, teams, run, look_run, .. } = shape;
     let tile = threads * run;
     let pipeline = Pipeline {
         teams,
         stages,
         blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors.max(1)),
         dynamic_shared_bytes: shape.dynamic_bytes(stages),
-        look_run: sizes.look_run(limits.multiprocessors),
+        look_run,
         head_bytes: head_bytes(&spec.segments, tile),
         serving: serving(&spec.segments),
+        streams: sizes.input == sizes.output && sizes.input >= STREAMED_BYTES && sizes.input.is_multiple_of(4),
     };
     Ok(Plan {
         spec: spec.clone(),
@@ -223,6 +240,7 @@ pub(crate) fn plan_look_ahead(
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
         look_run: 1,
+        delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input, run),
         output_unit: unit(sizes.output, run),
@@ -259,6 +277,9 @@ impl Sizes {
             },
             segmented: !segments.is_none(),
             words: match segments {
+                Segments::None if input.max(output) > 36 => 80,
+                Segments::None if input.max(output) > 24 => 45,
+                Segments::None if input.max(output) > 12 => 36,
                 Segments::None if input.max(output) > 4 => 28,
                 Segments::HeadFlags | Segments::Keys(_) if input.max(output) >= 4 => 39,
                 _ => 31,
@@ -266,28 +287,41 @@ impl Sizes {
         }
     }
 
-    fn are_small(self) -> bool {
-        self.input.max(self.output) <= 4
+    /// Threads of a team and teams, in the order of preference.
+    fn teams(self) -> &'static [(u32, u32)] {
+        let first = match self.input.max(self.output).max(self.state) {
+            ..=4 => 1,
+            _ if self.segmented => 1,
+            5..=12 => 0,
+            13..=24 => 1,
+            25..=36 => 2,
+            _ => 4,
+        };
+        &TEAMS[first..]
     }
 
-    /// Elements that a thread scans on its own: in whole words, and an odd number of units, so that neighbouring threads meet
-    /// different memory banks.
+    /// Elements that a thread scans on its own: in whole words, and an odd number of units if that can be, so that neighbouring
+    /// threads meet different memory banks.
     fn run(self) -> u32 {
         let most = (4 * self.words / (self.input.max(self.output) + self.heads)).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < 4 { 4 / greatest_common_divisor(4, size) } else { 1 };
         let step = step(self.input).max(step(self.output));
         let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
-        let is_odd = |run: &u32| {
-            let unit = unit(self.input, *run);
-            unit > 0 && (run * self.input / unit) % 2 == 1
+        let factor_of_two = |run: &u32| match unit(self.input, *run) {
+            0 => u32::MAX,
+            unit => (run * self.input / unit).trailing_zeros(),
         };
-        candidates().find(is_odd).or_else(|| candidates().next()).unwrap_or(most.max(1))
+        candidates().min_by_key(factor_of_two).unwrap_or(most)
     }
 
     /// Sums that a lane folds on its own: all those of a round at once, as far as registers go.
-    fn look_run(self, multiprocessors: u32) -> u32 {
-        multiprocessors.div_ceil(WARP).min(24 / self.state.div_ceil(4)).clamp(1, 8)
+    fn look_run(self, multiprocessors: u32, block_threads: u32) -> u32 {
+        let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
+        let message = 4 * self.state.div_ceil(4).div_ceil(3); // words
+        let held = registers.saturating_sub(OTHER_REGISTERS) / message;
+        let exchanged = EXCHANGED_BYTES / (WARP * self.state);
+        multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, 8)
     }
 }
 
@@ -313,6 +347,7 @@ struct Shape<'a> {
     run: u32,
     threads: u32,
     teams: u32,
+    look_run: u32,
 }
 
 impl Shape<'_> {
@@ -346,10 +381,15 @@ impl Shape<'_> {
         8 * 8 + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
-    /// Those of all stages, and the initial value; 128 bytes in which alignment may push them apart.
+    /// Those of all stages, the initial value, and what the looker reads at once; 128 bytes in which alignment may push them
+    /// apart.
     fn static_bytes(self, stages: u32) -> u32 {
-        let initial = if self.segments.is_none() { 0 } else { self.sizes.state };
-        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128 + initial)
+        let segmented = !self.segments.is_none();
+        let initial = if segmented { self.sizes.state } else { 0 };
+        // A lane that reads one sum keeps it.
+        let exchanged = if self.look_run > 1 { WARP * self.look_run } else { 0 };
+        let window = exchanged * (self.sizes.state + u32::from(segmented));
+        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128 + initial + window)
     }
 
     fn bytes(self, stages: u32) -> u32 {
@@ -387,7 +427,7 @@ mod tests {
         };
         let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
         let expected =
-            [(124, 4), (62, 4), (36, 4), (31, 4), (18, 4), (13, 8), (9, 4), (7, 16), (3, 8), (3, 4), (1, 16)];
+            [(124, 4), (62, 4), (36, 4), (31, 4), (18, 4), (13, 8), (9, 4), (9, 16), (5, 8), (5, 4), (5, 16)];
         assert_eq!(shapes, expected);
     }
 

@@ -16,8 +16,9 @@ use crate::{
 /// The most bytes an element can have.
 pub const MAX_ELEMENT_BYTES: usize = 256;
 
-/// The most bytes of an element of which several are held in registers at once. Of elements of 256 bytes compilers have been seen
-/// to lose one.
+/// The most bytes of an element of which several are held in registers at once. Of elements of 256 bytes NVRTC's code has been
+/// seen to lose some, where the emulator finds nothing wrong: look-ahead whenever two branches gave a sum, look-at-all with an
+/// initial value.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
@@ -59,6 +60,9 @@ pub struct Overrides {
     /// Whether only algorithms will do that give the same floats in every run ([`Strategy::is_deterministic`]). Where the
     /// default would look back, it is hierarchical then.
     pub deterministic: bool,
+    /// Whether whoever tells other threads something, or is told, waits for a while that looks random. For tests of the kernels,
+    /// which see more of the orders in which threads can come.
+    pub delays: bool,
 }
 
 /// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
@@ -148,6 +152,8 @@ pub struct Plan {
     pub pipeline: Option<Pipeline>,
     /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,
+    /// Whether its kernels wait at random, for tests.
+    pub(crate) delays: bool,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
     /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
@@ -275,7 +281,7 @@ pub fn plan(
     let default = default_strategy(operator, overrides.deterministic);
     let any_length = plan_with(operator, spec, limits, overrides, default)?;
     if (Overrides { deterministic: false, ..*overrides }) != Overrides::default() {
-        return Ok(any_length.into());
+        return Ok(Plan { delays: overrides.delays, ..any_length }.into());
     }
     // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or back where
     // that cannot be had.
@@ -360,6 +366,7 @@ fn plan_with(
         },
         pipeline: None,
         look_run: 1,
+        delays: false,
         network_slots: shape.network_slots(),
         input_unit: 0,
         output_unit: 0,

@@ -173,6 +173,7 @@ fn plan_shape(
         },
         pipeline: None,
         look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
+        delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input * run),
         output_unit: unit(sizes.output * run),

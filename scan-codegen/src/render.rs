@@ -154,6 +154,8 @@ struct Words<'a> {
     counts: bool,
     messages: bool,
     packet_payload: u64,
+    /// Whether whoever tells other threads something, or is told, waits for a while that looks random.
+    delays: bool,
     /// The pipeline of look-ahead.
     looks_ahead: bool,
     looks_at_all: bool,
@@ -163,6 +165,8 @@ struct Words<'a> {
     team_run: u32,
     team_tile: u32,
     look_run: u32,
+    /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
+    streams: bool,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -277,6 +281,7 @@ impl<'a> Words<'a> {
             messages: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
             looks_at_all: carry == Carry::LookAtAll,
             packet_payload: plan.packet_payload(),
+            delays: plan.delays,
             looks_ahead,
             team: plan.threads,
             teams: pipeline.teams,
@@ -284,6 +289,7 @@ impl<'a> Words<'a> {
             team_run: plan.run,
             team_tile: plan.tile,
             look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
+            streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,

@@ -111,7 +111,8 @@ impl Tuned {
     /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks -`.
     /// `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
-        let Overrides { strategy, threads, run, teams, stages, blocks, look_run, deterministic: _ } = self.overrides;
+        let Overrides { strategy, threads, run, teams, stages, blocks, look_run, deterministic: _, delays: _ } =
+            self.overrides;
         let strategy = strategy?;
         let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
@@ -148,6 +149,7 @@ impl Tuned {
             blocks: number("blocks")?,
             look_run: number("looks")?,
             deterministic: false,
+            delays: false,
         };
         words.next().is_none().then_some(Tuned { from, to, overrides })
     }

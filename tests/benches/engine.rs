@@ -26,7 +26,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
-    operators::{MatrixProduct, MixedSum, TestOperator, bits, compose, inputs, mixed},
+    operators::{MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -154,26 +154,7 @@ fn main() -> Outcome {
     println!("{}\n", scanner.backend());
     println!("| operator | threads × teams | elements a thread | stages | copy, µs | scan, µs | ratio to copy |");
     println!("|---|---|---:|---:|---:|---:|---:|");
-    macro_rules! sweep {
-        ($($name:literal => $op:ty),*) => {$(
-            if wanted($name) {
-                if let Err(error) = sweep::<$op>($name, &scanner) {
-                    println!("| {} | {error} | | | | | |", $name);
-                }
-            }
-        )*};
-    }
-    sweep!(
-        "f32" => ops::Sum<f32>,
-        "u8" => ops::Sum<u8>,
-        "i16" => ops::Sum<i16>,
-        "u64" => ops::Sum<u64>,
-        "compose" => compose,
-        "struct12" => MixedSum,
-        "matrix2" => Product,
-        "matrix3" => MatrixProduct<3>,
-        "modular" => ModularProduct
-    );
+    visit_operators(&mut Sweep { scanner: &scanner, wanted });
     if asked_for("trace") {
         println!(
             "\n| operator | threads × teams | elements a thread |{} |",
@@ -188,33 +169,14 @@ fn main() -> Outcome {
             }
         }
     }
-    macro_rules! back {
-        ($($name:literal => $op:ty),*) => {$(
-            if asked_for("back") && (names.len() == 1 || asked_for(concat!("back-", $name))) {
-                if let Err(error) = back::sweep::<$op>($name, &scanner, None) {
-                    println!("{}: {error}", $name);
-                }
-            }
-            for telling in segments::Telling::ALL {
-                if asked_for("back") && asked_for(&format!("back-{}-{telling}", $name)) {
-                    if let Err(error) = back::sweep::<$op>($name, &scanner, Some(telling)) {
-                        println!("{}: {error}", $name);
-                    }
-                }
-            }
-        )*};
+    if asked_for("back") {
+        let wanted = |name: &str| names.len() == 1 || asked_for(&format!("back-{name}"));
+        visit_operators(&mut Back { scanner: &scanner, wanted, telling: None });
+        for telling in segments::Telling::ALL {
+            let wanted = |name: &str| asked_for(&format!("back-{name}-{telling}"));
+            visit_operators(&mut Back { scanner: &scanner, wanted, telling: Some(telling) });
+        }
     }
-    back!(
-        "f32" => ops::Sum<f32>,
-        "u8" => ops::Sum<u8>,
-        "i16" => ops::Sum<i16>,
-        "u64" => ops::Sum<u64>,
-        "compose" => compose,
-        "struct12" => MixedSum,
-        "matrix2" => Product,
-        "matrix3" => MatrixProduct<3>,
-        "modular" => ModularProduct
-    );
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
         println!("|---|---:|---:|---:|---:|");
@@ -232,6 +194,54 @@ fn main() -> Outcome {
         segments::sweep_all(&scanner)?;
     }
     Ok(())
+}
+
+/// Does something with each operator that is measured.
+fn visit_operators(visitor: &mut impl Visitor) {
+    visitor.visit::<ops::Sum<f32>>("f32");
+    visitor.visit::<ops::Sum<u8>>("u8");
+    visitor.visit::<ops::Sum<i16>>("i16");
+    visitor.visit::<ops::Sum<u64>>("u64");
+    visitor.visit::<compose>("compose");
+    visitor.visit::<MixedSum>("struct12");
+    visitor.visit::<Product>("matrix2");
+    visitor.visit::<MatrixProduct<3>>("matrix3");
+    visitor.visit::<MatrixProduct<4>>("matrix4");
+    visitor.visit::<MatrixProduct<8>>("matrix8");
+    visitor.visit::<ModularProduct>("modular");
+}
+
+/// The shapes of look-ahead, for those operators that are wanted.
+struct Sweep<'a, W> {
+    scanner: &'a Scanner,
+    wanted: W,
+}
+
+impl<W: Fn(&str) -> bool> Visitor for Sweep<'_, W> {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        if (self.wanted)(name)
+            && let Err(error) = sweep::<Op>(name, self.scanner)
+        {
+            println!("| {name} | {error} | | | | | |");
+        }
+    }
+}
+
+/// The shapes of one block and of look-back.
+struct Back<'a, W> {
+    scanner: &'a Scanner,
+    wanted: W,
+    telling: Option<segments::Telling>,
+}
+
+impl<W: Fn(&str) -> bool> Visitor for Back<'_, W> {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        if (self.wanted)(name)
+            && let Err(error) = back::sweep::<Op>(name, self.scanner, self.telling)
+        {
+            println!("{name}: {error}");
+        }
+    }
 }
 
 /// Device memory with random data: the same block of it again and again.
@@ -363,15 +373,11 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
     let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
     let plan = plans.longest();
-    let begin = |before: &str| format!("{before}long long tick = clock64();\n");
-    for before in ["const unsigned team = warp / TEAM_WARPS", "{{ state }} sum; // of the tiles"] {
-        let state = source.text.split("// of the tiles that have been folded").next().unwrap_or_default();
-        let state = state.rsplit('\n').next().unwrap_or_default().trim().trim_end_matches(" sum;").to_owned();
-        let before = before.replace("{{ state }}", &state);
-        if source.text.matches(&before).count() != 1 {
+    for before in ["const unsigned team = warp / TEAM_WARPS", "const unsigned looker = warp - FIRST_LOOKER"] {
+        if source.text.matches(before).count() != 1 {
             return Err(format!("the kernel has changed: `{before}`").into());
         }
-        source.text = source.text.replace(&before, &(begin("") + &before));
+        source.text = source.text.replace(before, &format!("long long tick = clock64();\n{before}"));
     }
     for (index, (_, after)) in TICKS.iter().enumerate() {
         let places = source.text.matches(after).count();

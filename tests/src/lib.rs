@@ -34,6 +34,7 @@ pub mod items;
 mod nvrtc;
 pub mod operators;
 pub mod pip;
+pub mod planted;
 pub mod programs;
 pub mod reference;
 pub mod segments;
@@ -55,6 +56,17 @@ pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value)
         ScanKind::Inclusive => scan.inclusive(),
         ScanKind::Exclusive => scan.exclusive(),
     }
+}
+
+/// Tests, each of which calls a generic function for one operator, with an emulator that checks nothing more.
+#[macro_export]
+macro_rules! climb_operators {
+    ($climb:ident: $($name:ident: $op:ty;)*) => {$(
+        #[test]
+        fn $name() {
+            $climb::<$op>(|emulator| emulator);
+        }
+    )*};
 }
 
 /// The code in the README is tested like an example in the documentation.

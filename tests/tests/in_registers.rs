@@ -5,11 +5,12 @@
 use scan_codegen::Overrides;
 use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
+    climb_operators,
     emulator::{Emulator, Module, Program},
     operators::{
-        BROKEN, Brackets, Bytes3Sum, COVERS, EMPTY, Interval, MatrixProduct, MixedSum, PolynomialHash, Span,
-        TestOperator, mixed,
+        Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, PolynomialHash, TestOperator, adjacent, mixed,
     },
+    planted::each_is_found,
     reference::WAYS,
     strategies::IN_REGISTERS,
 };
@@ -33,11 +34,6 @@ fn program<Op: TestOperator>(
     overrides.run = Some(run);
     overrides.look_run = look_run;
     Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides).unwrap()
-}
-
-fn adjacent(a: &Span, b: &Span) -> bool {
-    let neighbours = a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first;
-    a.kind != BROKEN && b.kind != BROKEN && (a.kind == EMPTY || b.kind == EMPTY || neighbours)
 }
 
 /// Every strategy with every shape, the ways to scan in turn; the first strategy that looks back goes all ways.
@@ -82,16 +78,7 @@ fn interval() {
     climb::<Interval>(|emulator| emulator.check(adjacent));
 }
 
-macro_rules! other_operators {
-    ($($name:ident: $op:ty;)*) => {$(
-        #[test]
-        fn $name() {
-            climb::<$op>(|emulator| emulator);
-        }
-    )*};
-}
-
-other_operators! {
+climb_operators! { climb:
     sum_u8: ops::Sum<u8>;
     sum_i16: ops::Sum<i16>;
     sum_f32: ops::Sum<f32>;
@@ -123,19 +110,8 @@ fn far_back() {
 fn faults_are_found<Op: TestOperator>(
     program: &Program<Op>,
     changes: &[(&str, &str)],
-    prepare: impl Fn(Emulator) -> Emulator,
+    prepare: impl Fn(Emulator) -> Emulator + Sync,
 ) {
-    let planted: Vec<_> = changes
-        .iter()
-        .map(|(from, to)| {
-            let text = &program.source.text;
-            assert_eq!(text.matches(from).count(), 1, "`{from}` must stand in the text once");
-            let mut planted = program.clone();
-            planted.source.text = text.replace(from, to);
-            planted
-        })
-        .collect();
-    Module::compile(&planted.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Op>| {
         (0..24).any(|seed| {
@@ -148,10 +124,7 @@ fn faults_are_found<Op: TestOperator>(
             program.verify_at_offset(&emulator, &input, offsets).is_err()
         })
     };
-    assert!(!is_found(program), "nothing is planted");
-    let survivors: Vec<_> =
-        changes.iter().zip(&planted).filter(|(_, program)| !is_found(program)).map(|(change, _)| change).collect();
-    assert!(survivors.is_empty(), "not found: {survivors:#?}");
+    each_is_found(program, changes, is_found).unwrap();
 }
 
 #[test]

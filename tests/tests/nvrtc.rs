@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 use scan_codegen::{DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, render};
-use scan_runtime::{Architecture, Carry, Error, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op};
+use scan_runtime::{
+    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
+};
 use scan_tests::{
     configure,
     operators::{MatrixProduct, TestOperator, Visitor, visit_all},
@@ -82,6 +84,36 @@ fn every_strategy_compiles_without_a_word() {
     };
     let strategies: Vec<_> = strategies::all().enumerate().collect();
     let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Kernels that wait for a while that looks random, of every strategy whose blocks wait for each other. Others know nothing of it.
+#[test]
+fn kernels_with_delays_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let compile = |(index, strategy): (usize, Strategy)| {
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.delays) = (Some(strategy), true);
+        let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
+        let delayed = configure::<MatrixProduct<3>>(&scanner, way).overrides(overrides).cuda_source().unwrap();
+        overrides.delays = false;
+        let other = configure::<MatrixProduct<3>>(&scanner, way).overrides(overrides).cuda_source().unwrap();
+        assert!(!other.text.contains("nanosleep"), "{strategy}");
+        let waits = matches!(strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll | Carry::LookAhead);
+        assert_eq!(delayed.text.contains("nanosleep"), waits, "{strategy}");
+        match nvrtc::compile(&delayed, "operator", architecture) {
+            Ok(compiled) if compiled.log.is_empty() => None,
+            Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
+            Err(error) => Some(format!("{strategy}, {way:?}: {error}")),
+        }
+    };
+    let block = BlockScan::coarsened(Network::WarpShuffle);
+    let strategies: Vec<_> = strategies::all()
+        .filter(|strategy| strategy.block.in_registers || strategy.block == block)
+        .enumerate()
+        .collect();
+    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 

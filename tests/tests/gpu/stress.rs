@@ -1,4 +1,5 @@
-//! A thousand runs on two streams at once, while another process keeps the device busy.
+//! A thousand runs on two streams at once, while another process keeps the device busy; and kernels that wait for a while that
+//! looks random around all that threads tell each other.
 
 use std::{
     error::Error,
@@ -8,7 +9,7 @@ use std::{
 
 use scan_codegen::Overrides;
 use scan_runtime::{
-    BlockScan, Carry, Network, Scan, Scanner, Strategy,
+    BlockScan, Carry, Network, Scan, Scanner, Strategy, TileNumbers,
     cudarc::driver::{CudaSlice, CudaStream},
     ops,
 };
@@ -26,17 +27,51 @@ const LOAD: &str = "SCAN_TESTS_LOAD";
 /// Runs of each of the four operators, on each of the two streams, with each way to carry.
 const RUNS: usize = 250;
 
+/// The same of kernels that wait at random, which take longer.
+const RUNS_WITH_DELAYS: usize = 20;
+
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("large_a_thousand_runs_beside_another_process", || {
         let load = Load::begin()?;
         for carry in [Carry::LookBack, Carry::LookAhead] {
-            runs::<ops::Sum<u8>>(carry)?;
-            runs::<ops::Sum<i32>>(carry)?;
-            runs::<PolynomialHash>(carry)?;
-            runs::<Interval>(carry)?;
+            let stress = Stress { block: BlockScan::coarsened(Network::WarpShuffle), carry, delays: false, runs: RUNS };
+            stress.operators()?;
         }
         load.end()
     });
+    let (runs, in_registers) = (RUNS_WITH_DELAYS, BlockScan::in_registers());
+    let shared = BlockScan::coarsened(Network::WarpShuffle);
+    for (block, carry) in [
+        (shared, Carry::Chained(TileNumbers::BlockIndex)),
+        (shared, Carry::Chained(TileNumbers::Counter)),
+        (shared, Carry::LookBack),
+        (shared, Carry::LookAhead),
+        (in_registers, Carry::LookBack),
+        (in_registers, Carry::LookAtAll),
+    ] {
+        let stress = Stress { block, carry, delays: true, runs };
+        let name = Strategy { block, carry };
+        trials.add(format!("large_random_delays: {name}"), move || stress.operators());
+    }
+}
+
+/// What runs again and again.
+#[derive(Clone, Copy)]
+struct Stress {
+    block: BlockScan,
+    carry: Carry,
+    /// Whether the kernels wait for a while that looks random around all that threads tell each other.
+    delays: bool,
+    runs: usize,
+}
+
+impl Stress {
+    fn operators(self) -> Outcome {
+        runs::<ops::Sum<u8>>(self)?;
+        runs::<ops::Sum<i32>>(self)?;
+        runs::<PolynomialHash>(self)?;
+        runs::<Interval>(self)
+    }
 }
 
 /// If this process is the one that keeps the device busy: does so until it is killed. Returns only if it cannot.
@@ -82,35 +117,39 @@ impl Drop for Load {
     }
 }
 
-fn runs<Op: TestOperator>(carry: Carry) -> Outcome {
+fn runs<Op: TestOperator>(stress: Stress) -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let context = scanner.context().ok_or("no context")?;
     let streams = [context.new_stream()?, context.new_stream()?];
     let case = Case::<Op>::shared();
     // Long enough for many tiles, short enough to be looked at a thousand times.
-    let lengths = [(1 << 20) / size_of::<Op::Item>(), 300_007 / size_of::<Op::Item>()];
+    let most = scan::<Op>(&scanner, 0, stress).plan()?.longest().max_len;
+    let length = |bytes: u64| (bytes / size_of::<Op::Item>() as u64).min(most) as usize;
+    let lengths = [length(1 << 20), length(300_007)];
     let inputs: Vec<CudaSlice<Op::Item>> =
         (0..2).map(|which| streams[which].clone_htod(case.input(lengths[which]))).collect::<Result<_, _>>()?;
-    for run in 0..RUNS {
+    for run in 0..stress.runs {
         let ways = [run % 4, (run + 1) % 4];
         let outputs: Vec<CudaSlice<Op::Item>> = (0..2)
             .map(|which| {
-                let scan = scan::<Op>(&scanner, ways[which], carry);
+                let scan = scan::<Op>(&scanner, ways[which], stress);
                 scan.on(&streams[which]).run(&inputs[which])
             })
             .collect::<Result<_, _>>()?;
         for which in 0..2 {
             check::<Op>(&streams[which], &outputs[which], case.expected(ways[which], lengths[which]))
-                .map_err(|error| format!("run {run}, stream {which}, {carry:?}: {error}"))?;
+                .map_err(|error| format!("run {run}, stream {which}, {:?}: {error}", stress.carry))?;
         }
     }
     Ok(())
 }
 
 /// In the way with this place in [`WAYS`]; blocks that stay are few, so that each has many rounds.
-fn scan<Op: TestOperator>(scanner: &Scanner, way: usize, carry: Carry) -> Scan<'_, Op> {
+fn scan<Op: TestOperator>(scanner: &Scanner, way: usize, stress: Stress) -> Scan<'_, Op> {
+    let Stress { block, carry, delays, .. } = stress;
     let mut overrides = Overrides::default();
-    overrides.strategy = Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry });
+    overrides.strategy = Some(Strategy { block, carry });
+    overrides.delays = delays;
     overrides.blocks = (carry == Carry::LookAhead).then_some(9);
     configure::<Op>(scanner, WAYS[way]).overrides(overrides)
 }
