@@ -60,13 +60,19 @@ const fn long_bytes(element: usize, segmented: bool) -> u64 {
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
 
 /// Threads of a team and teams, in the order of preference; the later ones need less shared memory. The first is for elements
-/// of more than four bytes.
+/// of 5 to 12 bytes; small ones begin with the second, large ones further on, because their teams need more registers.
 ///
 /// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy, the host's work for each scan included. `f32`:
 /// 192 × 4 × 23 words 0.922, 256 × 3 × 31 0.920, 192 × 3 × 31 0.917, 128 × 5 × 31 0.915; `u8`: 192 × 3 × 31 0.912, 256 × 3 × 31
 /// 0.910, 128 × 5 × 31 0.905; `i16`: 192 × 3 × 31 0.916; `u64`: 256 × 3 × 30 0.923, 256 × 3 × 26 0.919, 192 × 3 × 30 0.919; 12
 /// bytes: 256 × 3 × 27 0.920, 192 × 3 × 27 0.914; a 2 × 2 matrix of `f32`: 256 × 3 × 28 0.863, 192 × 3 × 28 0.825; a product
 /// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690.
+///
+/// Since neighbouring lanes of the looker read neighbouring messages, kernels alone, 2 GiB: `f32` 192 × 3 × 31 words 0.967 (0.959
+/// before), 192 × 3 × 23 0.972 but 0.895 in place of 0.931 at 256 MiB; `u8` 192 × 3 × 31 0.949 (0.939); `f64` 256 × 3 × 26 0.957, 256 ×
+/// 3 × 22 0.963; 12 bytes 256 × 3 × 27 0.962 (0.952); 2 × 2 matrices 192 × 3 × 36 0.956, 256 × 3 × 28 0.950, 192 × 4 × 28 0.865; the
+/// product modulo a prime 192 × 3 × 31 0.796, 256 × 3 × 31 0.740; 3 × 3 matrices of `u32` 192 × 2 × 45 0.903, 128 × 2 × 63 0.882, 96 × 4 ×
+/// 63 0.749, 256 × 3 × 27 0.473 before; 64 bytes 128 × 2 × 80 0.474, 256 × 3 × 16 0.130 before.
 ///
 /// Segmented scans start with the second. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
 /// that are moved: `f32` by flags 192 × 3 × 31 elements 0.935, 256 × 3 × 17 0.942, 192 × 3 × 23 0.909; by bits 192 × 3 × 31 0.937; by
@@ -82,8 +88,9 @@ const MOST_REGISTERS: u32 = 255;
 /// Registers of a lane of the looker that do not hold messages.
 const OTHER_REGISTERS: u32 = 32;
 
-/// The most bytes of shared memory in which the lanes of the looker exchange sums.
-const EXCHANGED_BYTES: u32 = 12 * 1024;
+/// The most bytes of shared memory in which the lanes of the looker exchange sums. With elements of 64 bytes 3 sums a lane were
+/// faster than 5 (0.474 and 0.420), with 36 bytes 5 faster than 3 (0.709 with 3, 0.751 with 5).
+const EXCHANGED_BYTES: u32 = 6 * 1024;
 
 /// Stages beyond those that the teams need: more do not load faster.
 const MORE_STAGES: u32 = 3;
