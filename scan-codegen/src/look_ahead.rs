@@ -39,21 +39,26 @@ const WARP: u32 = 32;
 /// and emptied.
 ///
 /// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, and of
-/// look-ahead: `u8`, 64 MiB 30.8 and 37.1; `i16`, 64 MiB 28.0 and 31.4, 128 MiB 52.2 and 50.5; `f32`, 32 MiB 11.9 and 12.5, 64 MiB 27.0
-/// and 26.7, 128 MiB 50.2 and 44.6; a product modulo a prime, 16 MiB 10.9 and 15.0, 32 MiB 20.6 and 18.4; `u64`, 16 MiB 7.2 and 9.9, 32
-/// MiB 13.1 and 12.6; 12 bytes, 24 MiB 10.3 and 11.4, 48 MiB 23.2 and 19.8; 2 × 2 matrices of `f32`, 32 MiB 15.4 and 20.2, 64 MiB 33.7 and
-/// 35.2, 128 MiB 65.6 and 54.3; 3 × 3 matrices of `u32`, 72 MiB 50.4 and 53.0, 144 MiB 109 and 95.2.
+/// look-ahead: `u8`, 64 MiB 30.3 and 38.3, 128 MiB 53.8 and 58.6; `i16`, 64 MiB 28.0 and 31.4, 128 MiB 52.2 and 50.5; `f32`, 64 MiB 25.6
+/// and 28.5, 128 MiB 47.0 and 45.4; a product modulo a prime, 16 MiB 10.9 and 15.0, 32 MiB 20.6 and 18.4; `u64`, 32 MiB 11.3 and 12.8, 64
+/// MiB 27.0 and 25.8; 12 bytes, 24 MiB 10.3 and 11.4, 48 MiB 23.2 and 19.8; 2 × 2 matrices of `f32`, 64 MiB 33.6 and 35.5, 128 MiB 64.2
+/// and 54.2; 3 × 3 matrices of `u32`, 72 MiB 50.4 and 53.0, 144 MiB 109 and 95.2.
 ///
-/// Segments cost it more: `f32` by flags, input and output of 64 MiB 28 and 32, of 128 MiB 50 and 53, of 256 MiB 94 and 90.
-const fn long_bytes(element: usize, segmented: bool) -> u64 {
-    let mebibytes = match element {
-        0..=1 => 112,
-        2..=3 => 104,
-        4..=7 => 48,
-        8..=15 => 28,
-        _ => 72,
+/// By flags: `u8`, 128 MiB 76.2 and 77.8; `f32`, 128 MiB 52.6 and 55.6, 256 MiB 98.2 and 91.7; `u64`, 32 MiB 12.5 and 13.2, 64 MiB 27.2
+/// and 26.7; 12 bytes, 48 MiB 21.8 and 26.0, 96 MiB 40.5 and 39.0. By keys of 4 bytes, which look-ahead reads in bulk: `f32`, 32 MiB 24.0
+/// and 25.4, 64 MiB 41.1 and 39.3, 128 MiB 74.7 and 64.3.
+const fn long_bytes(element: usize, segments: &Segments) -> u64 {
+    let mebibytes = match (segments, element) {
+        (Segments::None, 0..=1) => 160,
+        (Segments::None, 4..=7) => 96,
+        (Segments::None, 12..=15) => 32,
+        (Segments::None, 16..) => 80,
+        (Segments::Keys(_), 0..=7) => 56,
+        (_, 0..=7) => 128,
+        (_, 8..=11) => 56,
+        (_, 12..) => 88,
     };
-    (if segmented { 2 * mebibytes } else { mebibytes }) << 20
+    mebibytes << 20
 }
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
@@ -152,7 +157,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
     let plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
-    let from = long_bytes(operator.input.size.max(operator.output.size), !spec.segments.is_none()) / bytes as u64;
+    let from = long_bytes(operator.input.size.max(operator.output.size), &spec.segments) / bytes as u64;
     Some(Plan { from, ..plan })
 }
 

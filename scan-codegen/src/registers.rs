@@ -36,23 +36,30 @@ const ALONE: [(Shape, u32); 3] = [
 
 /// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph, of shapes that look at all: sums of `f32`, 2¹⁶
-/// elements: 256 × 16 bytes 2.74, 128 × 48 2.84, 256 × 48 3.05; 2¹⁸: 256 × 48 3.24, 256 × 80 3.33, 256 × 16 3.42; 2²⁰: 256 × 144 4.83,
-/// 512 × 80 4.85, 256 × 80 4.94; 2²²: 512 × 80 11.9, 256 × 112 12.0, 256 × 144 12.4; `u8`, 2²⁴: 256 × 112 14.4, 512 × 80 15.4; `i16`, 2²²:
-/// 256 × 144 7.23, 256 × 80 7.45, 256 × 112 7.50; `u64`, 2¹⁸: 256 × 80 4.06; 2²⁰: 256 × 144 7.19, 256 × 112 7.30, 256 × 80 7.57; 12 bytes,
-/// 2²⁰: 256 × 112 10.3, 256 × 144 11.1; 2 × 2 matrices of `f32`, 2²⁰: 256 × 144 15.4, 512 × 80 15.9, 256 × 112 17.1; 3 × 3 matrices of
-/// `u32`, 2²⁰: 256 × 144 50.4, 256 × 112 70.1.
+/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph, of shapes that look at all: sums of `f32`, 2¹⁵
+/// elements: 128 × 16 bytes 2.57, 128 × 48 2.65, 256 × 16 2.73; 2¹⁷: 128 × 48 2.80, 256 × 48 2.96, 128 × 16 3.37; 2¹⁸: 256 × 48 3.10, 256 × 80
+/// 3.32; 2²⁰: 256 × 80 4.84, 256 × 144 4.88, 256 × 112 5.09; 2²²: 256 × 144 10.5, 256 × 112 10.5, 512 × 80 11.5; `u8`, 2²⁴: 256 × 144 13.0,
+/// 256 × 112 14.4, 512 × 80 15.1; `u64`, 2²⁰: 256 × 144 7.04, 256 × 112 7.49, 256 × 80 7.62; 2²¹: 256 × 144 11.3, 256 × 112 12.6; 2 × 2
+/// matrices of `f32`, 2²⁰: 256 × 144 16.0, 512 × 80 16.1, 256 × 112 17.6.
 ///
-/// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.33; 2²⁰: 5.90), and some of it less at large ones (`i16`, 2²⁴: 256 ×
-/// 80 26.5, looking at all 28.0), where it gives other floats in every run. It is left to lengths at which there are too many tiles to
-/// look at all: `f32`, 2²⁵, 256 × 80 96.8, 512 × 48 105.5, looking at all 99.6. Threads that look at 4 or 8 tiles each are as fast as
-/// with one or slower, and so are messages of 8 bytes.
-fn together(largest: usize) -> [(Carry, Shape, u32); 6] {
-    let at_all = |run_bytes, tiles| (Carry::LookAtAll, Shape { threads: 256, run_bytes }, tiles);
-    // Few large elements fill a run.
-    let longest = if largest < 16 { 112 } else { 144 };
-    let back = (Carry::LookBack, Shape { threads: 256, run_bytes: 80 }, u32::MAX);
-    [at_all(16, 1), at_all(48, 1), at_all(80, 2), at_all(144, 2), at_all(longest, 16), back]
+/// By flags, segments of mean length 1000: `f32`, 2¹⁷: 128 × 48 3.33, 256 × 48 3.53; 2²⁰: 128 × 80 5.41, 256 × 80 5.59, 256 × 144 6.12;
+/// 2²²: 128 × 80 12.6, 256 × 144 12.8, 256 × 80 13.5; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74,
+/// 256 × 80 8.00. A segment over many tiles makes each look at all those before it, and so wants few of them.
+///
+/// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.38; 2²⁰: 256 × 112 5.84), and some of it less at large ones (by
+/// flags, `f32`, 2²⁴: 256 × 112 47.9, 256 × 80 51.0, looking at all 52.6), where it gives other floats in every run. It is left to
+/// lengths at which there are too many tiles to look at all: `f32`, 2²⁵: 256 × 112 92.9, 256 × 80 97.6. Threads that look at 4 or 8
+/// tiles each are as fast as with one or slower, and so are messages of 8 bytes.
+fn together(segmented: bool) -> &'static [(Carry, Shape, u32)] {
+    const fn at_all(threads: u32, run_bytes: u32, tiles: u32) -> (Carry, Shape, u32) {
+        (Carry::LookAtAll, Shape { threads, run_bytes }, tiles)
+    }
+    const BACK: (Carry, Shape, u32) = (Carry::LookBack, Shape { threads: 256, run_bytes: 112 }, u32::MAX);
+    const WHOLE: [(Carry, Shape, u32); 6] =
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, 2), at_all(256, 144, 16), BACK];
+    const SEGMENTED: [(Carry, Shape, u32); 5] =
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(256, 144, 16), BACK];
+    if segmented { &SEGMENTED } else { &WHOLE }
 }
 
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
@@ -84,7 +91,7 @@ pub(crate) fn plan_ranges(
         let most = plan.tile.min(elements);
         add(plan, most.into());
     }
-    for (carry, shape, tiles) in together(operator.largest_element()) {
+    for &(carry, shape, tiles) in together(!spec.segments.is_none()) {
         let plan = plan(shape, carry)?;
         let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
         add(plan, most);
