@@ -90,7 +90,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn deterministic(mut self) -> Self {
-        self.overrides.deterministic = true;
+        self.overrides.get_or_insert_default().deterministic = true;
         self
     }
 
