@@ -20,8 +20,8 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 ///
 /// NVRTC 13.0 miscompiles larger ones. After `sum = other; if (c) { sum = combine(sum, more); }` its PTX reads `other` again where
 /// `sum` is used, as if the branch had not been: look-at-all with an initial value loads the parameter anew after having combined
-/// it. Of 64 bytes it does not, of 144 and 256 it does, with loops that leave the elements in local memory. Hiding where
-/// `other` comes from (`as_it_is`) mends that place; whether it mends all has not been shown on a GPU.
+/// it. Of 64 bytes it does not, of 256 it does, with loops that leave the elements in local memory. Hiding where `other` comes
+/// from (`as_it_is`) mends that place; whether it mends all has not been shown on a GPU.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.

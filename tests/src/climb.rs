@@ -14,6 +14,9 @@ use crate::{
 /// Threads of a block: few, so that short inputs have several tiles and several levels of totals.
 pub const FEW_THREADS: u32 = 32;
 
+/// More accesses for each element are taken for an endless loop, where inputs are long.
+const MOST_ACCESSES: u64 = 10_000;
+
 /// A strategy's program for one of the four [ways](WAYS).
 ///
 /// # Errors
@@ -101,7 +104,11 @@ pub fn every_strategy_at(
         let mut lengths: Vec<_> = lengths.iter().map(|&length| length.min(program.plan.max_len)).collect();
         lengths.dedup();
         let resident = if needs_all_blocks(program) { usize::MAX } else { 1 + index % 7 };
-        let prepare = |emulator: Emulator| emulator.check(adjacent).resident_blocks(resident);
+        // Blocks that stay look again and again for what the others have not told yet.
+        let limit = lengths.iter().max().map_or(0, |length| length * MOST_ACCESSES);
+        let prepare = |emulator: Emulator| {
+            emulator.check(adjacent).resident_blocks(resident).limit(limit.max(MOST_ACCESSES * (1 << 20)))
+        };
         let result = climb(program, &lengths, prepare);
         tell(program);
         let (length, error) = result.err()?;

@@ -144,7 +144,7 @@ mod tests {
     fn plans_are_those_of_the_length_and_the_architecture() {
         let plan = |len, arch| output(&["plan", "sum", "f32", "--len", len, "--arch", arch]);
         assert!(plan("100", "sm_90").contains("launch    scan_block, 1 blocks of"), "{}", plan("100", "sm_90"));
-        assert!(plan("1000000", "sm_90").contains("launch    scan_look_back"), "{}", plan("1000000", "sm_90"));
+        assert!(plan("1000000", "sm_90").contains("launch    scan_look_at_all"), "{}", plan("1000000", "sm_90"));
         assert!(plan("1000000000", "sm_90").contains("launch    scan_look_ahead, 132 blocks"));
         assert!(plan("1000000000", "sm_80").contains("launch    scan_look_back"));
         let source = |len| output(&["cuda", "sum", "f32", "--len", len, "--arch", "sm_90"]);
