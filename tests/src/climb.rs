@@ -78,7 +78,7 @@ pub fn climb<Op: TestOperator>(
 }
 
 /// Executes the interval monoid with every strategy whose name contains `name` at lengths that take long, in blocks of several
-/// warps, shared out over the cores. `tell` hears of each strategy when it is through. Returns what failed.
+/// warps, shared out over the cores. `tell` hears of each strategy when it is through, and what failed, if anything did. Returns all that failed.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ pub fn climb<Op: TestOperator>(
 pub fn every_strategy_at(
     lengths: &[u64],
     name: &str,
-    tell: impl Fn(&Program<Interval>) + Sync,
+    tell: impl Fn(&Program<Interval>, Option<&str>) + Sync,
 ) -> Result<Vec<String>, EmulatorError> {
     const THREADS: u32 = 256;
     let programs: Vec<_> = strategies::all()
@@ -109,10 +109,10 @@ pub fn every_strategy_at(
         let prepare = |emulator: Emulator| {
             emulator.check(adjacent).resident_blocks(resident).limit(limit.max(MOST_ACCESSES * (1 << 20)))
         };
-        let result = climb(program, &lengths, prepare);
-        tell(program);
-        let (length, error) = result.err()?;
-        Some(format!("{length} elements: {error}\n{}", program.plan))
+        let failure = climb(program, &lengths, prepare).err();
+        let failure = failure.map(|(length, error)| format!("{length} elements: {error}\n{}", program.plan));
+        tell(program, failure.as_deref());
+        failure
     };
     Ok(programs.par_iter().enumerate().filter_map(run).collect())
 }

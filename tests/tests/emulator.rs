@@ -105,7 +105,7 @@ fn interval_in_blocks_of_several_warps() {
 /// The lengths at which several levels of totals, and many rounds of the blocks, come into play; `soak --length` takes longer ones.
 #[test]
 fn interval_at_65537() {
-    let failures = every_strategy_at(&[65_537], "", |_| {}).unwrap();
+    let failures = every_strategy_at(&[65_537], "", |_, _| {}).unwrap();
     assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n\n"));
 }
 
