@@ -121,7 +121,7 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
 ) -> Result<(), Error> {
     // Not inlined, and given what registers hold: the caller's code stays small, and a call is all that it costs.
     #[inline(never)]
-    unsafe fn by_hand<Op: ScanOp, const EXCLUSIVE: bool>(
+    unsafe fn run<Op: ScanOp, const EXCLUSIVE: bool, const BY_HAND: bool>(
         op: &Op,
         before: Option<Op::State>,
         input: *const Op::Input,
@@ -129,30 +129,25 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
         len: usize,
     ) -> Result<(), Panic> {
         let buffers = Buffers { input, output, len, lifetime: PhantomData };
-        let loops = Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers);
+        let loops = match BY_HAND {
+            true => Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers),
+            false => Loops::of_a_chunk(op, &buffers),
+        };
         // SAFETY: the caller vouches for the buffers.
-        catch_unwind(AssertUnwindSafe(|| unsafe { loops.scan_by_hand(0..len, before) })).map(|_| ())
-    }
-    #[inline(never)]
-    unsafe fn a_chunk<Op: ScanOp, const EXCLUSIVE: bool>(
-        op: &Op,
-        before: Option<Op::State>,
-        input: *const Op::Input,
-        output: *mut Op::Output,
-        len: usize,
-    ) -> Result<(), Panic> {
-        let buffers = Buffers { input, output, len, lifetime: PhantomData };
-        let loops = Loops::<Op, EXCLUSIVE>::of_a_chunk(op, &buffers);
-        // SAFETY: as above.
-        catch_unwind(AssertUnwindSafe(|| unsafe { loops.step(0..len, before) })).map(|_| ())
+        catch_unwind(AssertUnwindSafe(|| unsafe {
+            match BY_HAND {
+                true => _ = loops.scan_by_hand(0..len, before),
+                false => _ = loops.step(0..len, before),
+            }
+        }))
     }
     // SAFETY: the caller vouches for the buffers.
     let scanned = unsafe {
         match (kind, len < const { least_vector::<Op>() }) {
-            (ScanKind::Inclusive, true) => by_hand::<Op, false>(op, before, input, output, len),
-            (ScanKind::Exclusive, true) => by_hand::<Op, true>(op, before, input, output, len),
-            (ScanKind::Inclusive, false) => a_chunk::<Op, false>(op, before, input, output, len),
-            (ScanKind::Exclusive, false) => a_chunk::<Op, true>(op, before, input, output, len),
+            (ScanKind::Inclusive, true) => run::<Op, false, true>(op, before, input, output, len),
+            (ScanKind::Exclusive, true) => run::<Op, true, true>(op, before, input, output, len),
+            (ScanKind::Inclusive, false) => run::<Op, false, false>(op, before, input, output, len),
+            (ScanKind::Exclusive, false) => run::<Op, true, false>(op, before, input, output, len),
         }
     };
     scanned.map_err(|panic| panicked(op, &*panic))

@@ -258,8 +258,6 @@ fn capture<T: ScanElement>(
 ) -> Result<CudaGraph, String> {
     let stream = buffers.stream.clone();
     let call = entrant.call.as_mut().map_err(|why| why.clone())?;
-    // The first call of all may allocate, which a capture cannot bear.
-    call(buffers, len).map_err(|error| error.to_string())?;
     stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).map_err(|error| error.to_string())?;
     let calls = (0..GRAPH_CALLS).try_for_each(|_| call(buffers, len));
     // Whatever happened, the stream must leave its capture.
