@@ -5,9 +5,8 @@ use std::{cell::Cell, fmt};
 use super::{
     Law,
     search::{Applied, Sides},
-    value::{Difference, Scalar, Shape},
+    value::{Difference, Scalar, Shape, Value},
 };
-use crate::ScanOp;
 
 /// The known shapes of operators that break a law. The text of each says what to scan instead.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,11 +115,11 @@ const CLOSE: f64 = 1e-4;
 /// Values to try: enough to tell shapes apart.
 const POOL: usize = 12;
 
-pub(super) fn find<Op: ScanOp>(
-    applied: &Applied<'_, Op>,
+pub(super) fn find(
+    applied: &Applied<'_>,
     law: Law,
-    samples: &[Op::State],
-    sides: &Sides<Op::State>,
+    samples: &[Value],
+    sides: &Sides,
     difference: &Difference,
 ) -> Option<Hint> {
     let probe = Probe::new(applied, samples, sides);
@@ -130,33 +129,32 @@ pub(super) fn find<Op: ScanOp>(
     }
 }
 
-struct Probe<'a, Op: ScanOp> {
-    applied: &'a Applied<'a, Op>,
+struct Probe<'a> {
+    applied: &'a Applied<'a>,
     shape: &'a Shape,
     /// Distinct values that scans reach.
-    pool: Vec<Op::State>,
+    pool: Vec<Value>,
     panicked: Cell<bool>,
 }
 
 /// A number of the result, of `a` and of `b`.
 type Leafwise = fn(f64, f64) -> f64;
 
-impl<'a, Op: ScanOp> Probe<'a, Op> {
-    fn new(applied: &'a Applied<'a, Op>, samples: &[Op::State], sides: &Sides<Op::State>) -> Self {
+impl<'a> Probe<'a> {
+    fn new(applied: &'a Applied<'a>, samples: &[Value], sides: &Sides) -> Self {
         let shape = &applied.shape;
-        let mut pool: Vec<Op::State> = Vec::new();
-        let bytes = crate::element::bytes_of::<Op::State>;
+        let mut pool: Vec<Value> = Vec::new();
         let candidates = sides.operands.iter().chain(samples.iter().take(4096)).chain(&sides.partials);
         for candidate in candidates {
-            if pool.len() < POOL && !pool.iter().any(|known| bytes(known) == bytes(candidate)) {
-                pool.push(*candidate);
+            if pool.len() < POOL && !pool.contains(candidate) {
+                pool.push(candidate.clone());
             }
         }
         Probe { applied, shape, pool, panicked: Cell::new(false) }
     }
 
     /// The operator's own answer; `None` where it panics, and ever after, since each panic is printed.
-    fn combine(&self, a: Op::State, b: Op::State) -> Option<Op::State> {
+    fn combine(&self, a: &Value, b: &Value) -> Option<Value> {
         if self.panicked.get() {
             return None;
         }
@@ -165,18 +163,18 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
         answer
     }
 
-    fn scalars(&self, value: &Op::State) -> Vec<Scalar> {
+    fn scalars(&self, value: &Value) -> Vec<Scalar> {
         self.shape.scalars(value)
     }
 
-    fn same(&self, a: &Op::State, b: &Op::State) -> bool {
+    fn same(&self, a: &Value, b: &Value) -> bool {
         self.scalars(a).into_iter().zip(self.scalars(b)).all(|(a, b)| match (a, b) {
             (Scalar::Float(a), Scalar::Float(b)) => a == b || a.is_nan() && b.is_nan(),
             (a, b) => a == b,
         })
     }
 
-    fn associativity(&self, sides: &Sides<Op::State>, difference: &Difference) -> Option<Hint> {
+    fn associativity(&self, sides: &Sides, difference: &Difference) -> Option<Hint> {
         let nan = sides.operands.iter().chain(&sides.partials).any(|value| self.shape.has_nan(value));
         // Before all others, and before their probes: what is a difference of rounding has the shape of a sum.
         if self.is_small(sides, difference) {
@@ -221,7 +219,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
     }
 
     /// Whether only floats differ, each by little of what was added to make it.
-    fn is_small(&self, sides: &Sides<Op::State>, difference: &Difference) -> bool {
+    fn is_small(&self, sides: &Sides, difference: &Difference) -> bool {
         let values = sides.operands.iter().chain(&sides.partials).chain([&sides.left, &sides.right]);
         let largest = values
             .flat_map(|value| self.scalars(value))
@@ -235,10 +233,10 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
     fn chooses(&self) -> bool {
         let (mut left, mut right) = (false, false);
         for (a, b, result) in self.results() {
-            if self.same(&a, &b) {
+            if self.same(a, b) {
                 continue;
             }
-            let (is_left, is_right) = (self.same(&result, &a), self.same(&result, &b));
+            let (is_left, is_right) = (self.same(&result, a), self.same(&result, b));
             if !is_left && !is_right {
                 return false;
             }
@@ -248,8 +246,8 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
         left && right
     }
 
-    fn results(&self) -> impl Iterator<Item = (Op::State, Op::State, Op::State)> {
-        let pairs = self.pool.iter().flat_map(|&a| self.pool.iter().map(move |&b| (a, b)));
+    fn results(&self) -> impl Iterator<Item = (&Value, &Value, Value)> {
+        let pairs = self.pool.iter().flat_map(|a| self.pool.iter().map(move |b| (a, b)));
         pairs.map_while(|(a, b)| Some((a, b, self.combine(a, b)?)))
     }
 
@@ -257,7 +255,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
     fn by_key(&self) -> bool {
         let leaves = self.shape.primitives().count();
         let results: Vec<_> =
-            self.results().map(|(a, b, result)| [&a, &b, &result].map(|value| self.scalars(value))).collect();
+            self.results().map(|(a, b, result)| [a, b, &result].map(|value| self.scalars(value))).collect();
         leaves > 1
             && (0..leaves).any(|key| {
                 let (equal, differ): (Vec<_>, Vec<_>) = results.iter().partition(|[a, b, _]| a[key] == b[key]);
@@ -274,7 +272,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
     fn is_leafwise(&self, function: Leafwise, rounding: f64) -> bool {
         let mut tested = 0;
         for (a, b, result) in self.results() {
-            let numbers = self.scalars(&a).into_iter().zip(self.scalars(&b)).zip(self.scalars(&result));
+            let numbers = self.scalars(a).into_iter().zip(self.scalars(b)).zip(self.scalars(&result));
             for (((a, b), result), primitive) in numbers.zip(self.shape.primitives()) {
                 let (a, b, found) = (signed(a), signed(b), signed(result));
                 let mut expected = function(a, b);
@@ -304,7 +302,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
         let close = |a: f64, b: f64| (a - b).abs() <= CLOSE * a.abs().max(b.abs());
         let (mut sums, mut high, mut low) = (0, None, None);
         for (a, b, result) in self.results() {
-            let [a, b, result] = [&a, &b, &result].map(|value| self.scalars(value).first().map_or(0.0, |&n| signed(n)));
+            let [a, b, result] = [a, b, &result].map(|value| self.scalars(value).first().map_or(0.0, |&n| signed(n)));
             let sum = a + b;
             if close(sum, result) {
                 sums += 1;
@@ -323,17 +321,17 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
     /// Whether `a ∘ b - a` depends on `b` alone (the right operand is mapped, and added), or `a ∘ b - b` on `a` alone; or
     /// the same with a quotient.
     fn maps_one(&self, right: bool) -> bool {
-        let kept_and_mapped = |kept: Op::State, mapped: Op::State| match right {
+        let kept_and_mapped = |kept: &Value, mapped: &Value| match right {
             true => self.combine(kept, mapped),
             false => self.combine(mapped, kept),
         };
         let constant = |rest: &dyn Fn(Scalar, Scalar) -> Option<Scalar>| {
             let mut tested = 0;
-            for &mapped in &self.pool {
+            for mapped in &self.pool {
                 let mut first: Option<Vec<Scalar>> = None;
-                for &kept in &self.pool {
+                for kept in &self.pool {
                     let Some(result) = kept_and_mapped(kept, mapped) else { return false };
-                    let numbers = self.scalars(&result).into_iter().zip(self.scalars(&kept));
+                    let numbers = self.scalars(&result).into_iter().zip(self.scalars(kept));
                     let Some(rests) = numbers.map(|(result, kept)| rest(result, kept)).collect::<Option<Vec<_>>>()
                     else {
                         continue;
@@ -341,7 +339,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
                     let largest = self
                         .scalars(&result)
                         .into_iter()
-                        .chain(self.scalars(&kept))
+                        .chain(self.scalars(kept))
                         .map(Scalar::magnitude)
                         .fold(0.0, f64::max);
                     match &first {
@@ -362,21 +360,20 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
 
     /// Whether `(a + d) ∘ x - a ∘ x` is the same for every `a`.
     fn linear_on_the_left(&self) -> bool {
-        let pool: Vec<Op::State> =
-            self.pool.iter().copied().filter(|value| self.shape.is_finite(value)).take(5).collect();
-        let (Some(&p), Some(&q)) = (pool.first(), pool.get(1)) else { return false };
-        let leafwise = |a: &Op::State, b: &Op::State, f: &dyn Fn(Scalar, Scalar) -> Option<Scalar>| {
+        let pool: Vec<&Value> = self.pool.iter().filter(|value| self.shape.is_finite(value)).take(5).collect();
+        let &[p, q, ..] = pool.as_slice() else { return false };
+        let leafwise = |a: &Value, b: &Value, f: &dyn Fn(Scalar, Scalar) -> Option<Scalar>| {
             let numbers = self.scalars(a).into_iter().zip(self.scalars(b));
             numbers.map(|(a, b)| f(a, b)).collect::<Option<Vec<_>>>()
         };
-        let Some(step) = leafwise(&p, &q, &minus) else { return false };
-        let Some(step) = self.shape.element::<Op::State>(&step) else { return false };
+        let Some(step) = leafwise(p, q, &minus) else { return false };
+        let Some(step) = self.shape.value(&step) else { return false };
         let mut tested = 0;
         for &x in &pool {
             let mut first: Option<Vec<Scalar>> = None;
             for &a in &pool {
-                let moved = leafwise(&a, &step, &plus).and_then(|sum| self.shape.element(&sum));
-                let Some((from, to)) = moved.and_then(|moved| Some((self.combine(a, x)?, self.combine(moved, x)?)))
+                let moved = leafwise(a, &step, &plus).and_then(|sum| self.shape.value(&sum));
+                let Some((from, to)) = moved.and_then(|moved| Some((self.combine(a, x)?, self.combine(&moved, x)?)))
                 else {
                     return false;
                 };
@@ -393,19 +390,19 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
         tested >= 1
     }
 
-    fn identity(&self, samples: &[Op::State], sides: &Sides<Op::State>, difference: &Difference) -> Option<Hint> {
+    fn identity(&self, samples: &[Value], sides: &Sides, difference: &Difference) -> Option<Hint> {
         if self.shape.has_nan(&sides.left) && !self.shape.has_nan(&sides.right) {
             return Some(Hint::EmptyPart);
         }
         if self.is_small(sides, difference) {
             return Some(Hint::Rounding);
         }
-        let others: Vec<Op::State> = samples.iter().copied().take(64).chain(sides.operands.iter().copied()).collect();
-        let identity = self.applied.op.identity()?;
-        let fits = |candidate: &Op::State| {
-            others.iter().filter(|other| !self.same(other, &identity)).all(|&other| {
-                let both = || Some((self.combine(*candidate, other)?, self.combine(other, *candidate)?));
-                both().is_some_and(|(left, right)| self.same(&left, &other) && self.same(&right, &other))
+        let others: Vec<&Value> = samples.iter().take(64).chain(&sides.operands).collect();
+        let identity = self.applied.identity.as_ref()?;
+        let fits = |candidate: &Value| {
+            others.iter().filter(|other| !self.same(other, identity)).all(|&other| {
+                let both = || Some((self.combine(candidate, other)?, self.combine(other, candidate)?));
+                both().is_some_and(|(left, right)| self.same(&left, other) && self.same(&right, other))
             })
         };
         let value = self.candidates().into_iter().find(fits)?;
@@ -413,7 +410,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
     }
 
     /// Identities that operators often have: of numbers 0, 1, the ends of the type, all bits; combined where there are few.
-    fn candidates(&self) -> Vec<Op::State> {
+    fn candidates(&self) -> Vec<Value> {
         use scan_codegen::Primitive::*;
         let of = |primitive| -> Vec<Scalar> {
             let integer = |numbers: [i128; 4]| numbers.map(Scalar::Int).to_vec();
@@ -446,7 +443,7 @@ impl<'a, Op: ScanOp> Probe<'a, Op> {
                     chosen
                 })
                 .collect();
-            self.shape.element(&scalars)
+            self.shape.value(&scalars)
         };
         (0..count).filter_map(candidate).collect()
     }
@@ -461,7 +458,7 @@ fn signed(scalar: Scalar) -> f64 {
     }
 }
 
-/// Wraps as the integers do; their width is seen to by [`Shape::element`] and [`near`].
+/// Wraps as the integers do; their width is seen to by [`Shape::value`] and [`near`].
 fn plus(a: Scalar, b: Scalar) -> Option<Scalar> {
     Some(match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_add(b)),

@@ -43,12 +43,13 @@ mod hints;
 mod search;
 mod value;
 
-use std::fmt;
+use std::{any::TypeId, fmt};
 
 pub use hints::Hint;
 
 use crate::{ScanElement, ScanOp};
-use value::Shape;
+use search::{Counterexample, Sides};
+use value::{Difference, Shape, Value};
 
 /// Checks an operator's laws on these samples, with the default options of [`Check`].
 ///
@@ -135,7 +136,7 @@ impl Check {
     ///
     /// As [`check`].
     pub fn run<Op: ScanOp>(&self, op: &Op, samples: impl AsRef<[Op::Input]>) -> Result<Report, Failure<Op>> {
-        search::Search::new(self, op, samples.as_ref())?.run()
+        search::run(self, op, samples.as_ref())
     }
 
     /// Checks an operator on samples made of its input's layout: small numbers, positive and negative ones.
@@ -300,60 +301,89 @@ pub struct Violation<Op: ScanOp> {
     pub allowed: f64,
     /// What the mistake may be.
     pub hint: Option<Hint>,
+    text: String,
 }
 
-impl<Op: ScanOp> fmt::Display for Violation<Op> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shape = Shape::of::<Op::State>();
-        let (broken, names, [left, right]) = match self.law {
-            Law::Associativity => ("is not associative", ["a", "b", "c"].as_slice(), ["(a ∘ b) ∘ c", "a ∘ (b ∘ c)"]),
-            Law::LeftIdentity => ("has no identity on the left", ["e", "x"].as_slice(), ["e ∘ x", "x"]),
-            Law::RightIdentity => ("has no identity on the right", ["x", "e"].as_slice(), ["x ∘ e", "x"]),
-        };
-        writeln!(f, "`{}` {broken}: {left} ≠ {right}, where ∘ is its `combine`\n", self.operator)?;
-        let mut inputs = self.inputs.iter();
-        for (name, operand) in names.iter().zip(&self.operands) {
-            write!(f, "    {name} = {}", shape.show(operand))?;
-            match *name {
-                "e" => write!(f, ", its identity")?,
-                _ => self.origin(f, inputs.next())?,
-            }
-            writeln!(f)?;
-        }
-        for (name, partial) in ["a ∘ b", "b ∘ c"].iter().zip(&self.partials) {
-            writeln!(f, "    {name} = {}", shape.show(partial))?;
-        }
-        writeln!(f, "\n    {left} = {}", shape.show(&self.left))?;
-        if self.law == Law::Associativity {
-            writeln!(f, "    {right} = {}", shape.show(&self.right))?;
-        }
-        let place = if self.path.is_empty() { String::new() } else { format!("`{}`: ", self.path) };
-        match self.amount {
-            Some(amount) => {
-                write!(f, "\n    {place}a difference of {amount:e}, where rounding may make {:.1e}", self.allowed)?;
-            }
-            None => write!(f, "\n    {place}not equal")?,
-        }
-        match &self.hint {
-            Some(hint) => write!(f, "\n\nhint: {hint}"),
-            None => Ok(()),
+impl<Op: ScanOp> Violation<Op> {
+    fn new(operator: String, counterexample: Counterexample, samples: &[Op::Input]) -> Self {
+        let inputs = counterexample.runs.iter().map(|run| run.iter().map(|&index| samples[index]).collect());
+        let shapes = [Shape::of(Op::Input::layout()), Shape::of(Op::State::layout())];
+        let lifted = TypeId::of::<Op::Input>() != TypeId::of::<Op::State>();
+        let origin = |sample: usize| (lifted, shapes[0].show(&Value::of(&samples[sample])));
+        let text = counterexample.text(&operator, &shapes[1], &origin);
+        let Sides { operands, partials, left, right } = &counterexample.sides;
+        // SAFETY: what a search computes with are states of its operator.
+        let state = |value: &Value| unsafe { value.element::<Op::State>() };
+        Violation {
+            law: counterexample.law,
+            inputs: inputs.collect(),
+            operands: operands.iter().map(state).collect(),
+            partials: partials.iter().map(state).collect(),
+            left: state(left),
+            right: state(right),
+            operator,
+            text,
+            path: counterexample.difference.path,
+            amount: counterexample.difference.amount,
+            allowed: counterexample.difference.allowed,
+            hint: counterexample.hint,
         }
     }
 }
 
-impl<Op: ScanOp> Violation<Op> {
-    /// Where an operand comes from, if it is not a sample itself.
-    fn origin(&self, f: &mut fmt::Formatter<'_>, inputs: Option<&Vec<Op::Input>>) -> fmt::Result {
-        let shape = Shape::of::<Op::Input>();
-        let same = std::any::TypeId::of::<Op::Input>() == std::any::TypeId::of::<Op::State>();
-        match inputs.map(Vec::as_slice) {
-            Some([input]) if !same => write!(f, ", lifted from {}", shape.show(input)),
-            Some(inputs) if inputs.len() > 1 => {
-                let inputs: Vec<String> = inputs.iter().map(|input| shape.show(input)).collect();
-                write!(f, ", the fold of {}", inputs.join(", "))
+impl<Op: ScanOp> fmt::Display for Violation<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Counterexample {
+    /// All of it in words. `sample` tells whether a sample is lifted to become a state, and shows it.
+    fn text(&self, operator: &str, shape: &Shape, sample: &dyn Fn(usize) -> (bool, String)) -> String {
+        let Sides { operands, partials, left, right } = &self.sides;
+        let (broken, names, [left_name, right_name]) = match self.law {
+            Law::Associativity => ("is not associative", ["a", "b", "c"].as_slice(), ["(a ∘ b) ∘ c", "a ∘ (b ∘ c)"]),
+            Law::LeftIdentity => ("has no identity on the left", ["e", "x"].as_slice(), ["e ∘ x", "x"]),
+            Law::RightIdentity => ("has no identity on the right", ["x", "e"].as_slice(), ["x ∘ e", "x"]),
+        };
+        let mut text = format!("`{operator}` {broken}: {left_name} ≠ {right_name}, where ∘ is its `combine`\n\n");
+        let mut runs = self.runs.iter();
+        for (name, operand) in names.iter().zip(operands) {
+            text += &format!("    {name} = {}", shape.show(operand));
+            let run = if *name == "e" { None } else { runs.next() };
+            match run.map(Vec::as_slice) {
+                None => text += ", its identity",
+                Some(&[one]) => {
+                    if let (true, sample) = sample(one) {
+                        text += &format!(", lifted from {sample}");
+                    }
+                }
+                Some(several) => {
+                    let samples: Vec<String> = several.iter().map(|&index| sample(index).1).collect();
+                    text += &format!(", the fold of {}", samples.join(", "));
+                }
             }
-            _ => Ok(()),
+            text.push('\n');
         }
+        for (name, partial) in ["a ∘ b", "b ∘ c"].iter().zip(partials) {
+            text += &format!("    {name} = {}\n", shape.show(partial));
+        }
+        text += &format!("\n    {left_name} = {}\n", shape.show(left));
+        if self.law == Law::Associativity {
+            text += &format!("    {right_name} = {}\n", shape.show(right));
+        }
+        let Difference { path, amount, allowed, .. } = &self.difference;
+        let place = if path.is_empty() { String::new() } else { format!("`{path}`: ") };
+        text += &match amount {
+            Some(amount) => {
+                format!("\n    {place}a difference of {amount:e}, where rounding may make {allowed:.1e}")
+            }
+            None => format!("\n    {place}not equal"),
+        };
+        if let Some(hint) = &self.hint {
+            text += &format!("\n\nhint: {hint}");
+        }
+        text
     }
 }
 

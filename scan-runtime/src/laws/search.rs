@@ -6,9 +6,11 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
+use scan_codegen::ElementType;
+
 use super::{
     Check, Failure, Law, Report, Violation, hints,
-    value::{Difference, Shape},
+    value::{Difference, Shape, Value},
 };
 use crate::{ScanElement, ScanOp};
 
@@ -21,102 +23,162 @@ const SIMPLEST: usize = 64;
 /// A run of samples, by their indices: an operand is the fold of one.
 type Run = Vec<usize>;
 
+/// An operator by the bytes of its operands, so that the search is compiled once, not for each operator.
+trait Combine {
+    fn combine(&self, a: &Value, b: &Value) -> Value;
+}
+
+/// An operator, whose states all values are.
+struct Typed<'a, Op>(&'a Op);
+
+impl<Op: ScanOp> Combine for Typed<'_, Op> {
+    fn combine(&self, a: &Value, b: &Value) -> Value {
+        // SAFETY: the values are states: folds of lifted samples, the identity, or made by the shape of the state.
+        let (a, b) = unsafe { (a.element(), b.element()) };
+        Value::of(&self.0.combine(a, b))
+    }
+}
+
 /// An operator whose panics are failures.
-pub(super) struct Applied<'a, Op: ScanOp> {
-    pub(super) op: &'a Op,
+pub(super) struct Applied<'a> {
+    op: &'a dyn Combine,
+    pub(super) identity: Option<Value>,
     pub(super) shape: Shape,
-    pub(super) tolerance: Option<f64>,
+    tolerance: Option<f64>,
 }
 
 /// Both sides of a law, and what was computed on the way.
-pub(super) struct Sides<S> {
-    pub(super) operands: Vec<S>,
-    pub(super) partials: Vec<S>,
-    pub(super) left: S,
-    pub(super) right: S,
+pub(super) struct Sides {
+    pub(super) operands: Vec<Value>,
+    pub(super) partials: Vec<Value>,
+    pub(super) left: Value,
+    pub(super) right: Value,
 }
 
 /// What becomes of a case.
-pub(super) enum Outcome<S> {
+enum Outcome {
     Holds {
         /// The largest difference of floats, in relation to what rounding explains.
         rounding: f64,
     },
     /// A float left its range: nothing can be said.
     Overflow,
-    Violated(Box<Sides<S>>, Difference),
+    Violated(Box<Sides>, Difference),
 }
 
-pub(super) fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+/// A panic of the operator.
+pub(super) struct Panicked {
+    on: String,
+    message: String,
 }
 
-impl<'a, Op: ScanOp> Applied<'a, Op> {
-    pub(super) fn new(op: &'a Op, tolerance: Option<f64>) -> Self {
-        Applied { op, shape: Shape::of::<Op::State>(), tolerance }
+impl Panicked {
+    fn new(on: String, panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Panicked { on, message: message.unwrap_or_else(|| "no message".to_owned()) }
     }
+}
 
-    fn panicked(&self, on: String, panic: &(dyn Any + Send)) -> Failure<Op> {
-        Failure::Panicked { operator: self.op.source().name, on, message: message(panic) }
+/// Why a check ends before its end.
+enum Stop {
+    Panicked(Panicked),
+    Violated(Box<Counterexample>),
+}
+
+impl From<Panicked> for Stop {
+    fn from(panicked: Panicked) -> Self {
+        Stop::Panicked(panicked)
     }
+}
 
-    fn lift(&self, input: Op::Input) -> Result<Op::State, Failure<Op>> {
-        catch_unwind(AssertUnwindSafe(|| self.op.lift(input)))
-            .map_err(|panic| self.panicked(format!("lift({})", Shape::of::<Op::Input>().show(&input)), &*panic))
-    }
+/// A case in which a law does not hold: `sides.operands` are the folds of `runs`, and the identity.
+pub(super) struct Counterexample {
+    pub(super) law: Law,
+    pub(super) runs: Vec<Run>,
+    pub(super) sides: Sides,
+    pub(super) difference: Difference,
+    pub(super) hint: Option<hints::Hint>,
+}
 
-    pub(super) fn combine(&self, a: Op::State, b: Op::State) -> Result<Op::State, Failure<Op>> {
-        catch_unwind(AssertUnwindSafe(|| self.op.combine(a, b))).map_err(|panic| {
-            self.panicked(format!("combine({}, {})", self.shape.show(&a), self.shape.show(&b)), &*panic)
+/// Checks an operator on these samples.
+pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> Result<Report, Failure<Op>> {
+    let operator = op.source().name;
+    let needed = if check.in_order { 3 } else { 1 };
+    let found = samples.len();
+    let lift = |sample: &Op::Input| {
+        catch_unwind(AssertUnwindSafe(|| op.lift(*sample))).map(|state| Value::of(&state)).map_err(|panic| {
+            Panicked::new(format!("lift({})", Shape::of(Op::Input::layout()).show(&Value::of(sample))), &*panic)
         })
+    };
+    let stop = match samples.iter().map(lift).collect::<Result<Vec<_>, _>>() {
+        Ok(_) if found < needed => return Err(Failure::TooFewSamples { found, needed }),
+        Ok(states) => {
+            let typed = Typed(op);
+            let identity = op.identity().as_ref().map(Value::of);
+            let applied =
+                Applied { op: &typed, identity, shape: Shape::of(Op::State::layout()), tolerance: check.tolerance };
+            let inputs = samples.iter().map(Value::of).collect();
+            match Search::new(check, applied, Shape::of(Op::Input::layout()), inputs, states).run() {
+                Ok(report) if report.associativity == 0 => {
+                    return Err(Failure::NothingTested { operator, overflowed: report.overflowed });
+                }
+                Ok(report) => return Ok(Report { operator, ..report }),
+                Err(stop) => stop,
+            }
+        }
+        Err(panicked) => panicked.into(),
+    };
+    Err(match stop {
+        Stop::Panicked(Panicked { on, message }) => Failure::Panicked { operator, on, message },
+        Stop::Violated(counterexample) => {
+            Failure::Violated(Box::new(Violation::new(operator, *counterexample, samples)))
+        }
+    })
+}
+
+impl Applied<'_> {
+    pub(super) fn combine(&self, a: &Value, b: &Value) -> Result<Value, Panicked> {
+        catch_unwind(AssertUnwindSafe(|| self.op.combine(a, b)))
+            .map_err(|panic| Panicked::new(format!("combine({}, {})", self.shape.show(a), self.shape.show(b)), &*panic))
     }
 
-    fn fold(&self, states: impl IntoIterator<Item = Op::State>) -> Result<Option<Op::State>, Failure<Op>> {
+    fn fold<'v>(&self, states: impl IntoIterator<Item = &'v Value>) -> Result<Option<Value>, Panicked> {
         let mut sum = None;
         for state in states {
             sum = Some(match sum {
-                Some(sum) => self.combine(sum, state)?,
-                None => state,
+                Some(sum) => self.combine(&sum, state)?,
+                None => state.clone(),
             });
         }
         Ok(sum)
     }
 
     /// Both sides, each operand and each partial result passed through `change`.
-    fn sides(
-        &self,
-        law: Law,
-        operands: &[Op::State],
-        change: &dyn Fn(Op::State) -> Op::State,
-    ) -> Result<Sides<Op::State>, Failure<Op>> {
-        let values: Vec<Op::State> = operands.iter().map(|&value| change(value)).collect();
-        match (law, values.as_slice()) {
-            (Law::Associativity, &[a, b, c]) => {
-                let ab = change(self.combine(a, b)?);
-                let bc = change(self.combine(b, c)?);
-                let (left, right) = (self.combine(ab, c)?, self.combine(a, bc)?);
-                Ok(Sides { operands: values, partials: vec![ab, bc], left, right })
+    fn sides(&self, law: Law, operands: &[Value], change: &dyn Fn(&Value) -> Value) -> Result<Sides, Panicked> {
+        let operands: Vec<Value> = operands.iter().map(change).collect();
+        let combine = |a: usize, b: usize| self.combine(&operands[a], &operands[b]);
+        let (partials, left, right) = match law {
+            Law::Associativity => {
+                let (ab, bc) = (change(&combine(0, 1)?), change(&combine(1, 2)?));
+                let (left, right) = (self.combine(&ab, &operands[2])?, self.combine(&operands[0], &bc)?);
+                (vec![ab, bc], left, right)
             }
-            (Law::LeftIdentity, &[identity, x]) => {
-                Ok(Sides { left: self.combine(identity, x)?, right: x, operands: values, partials: Vec::new() })
-            }
-            (_, &[x, identity]) => {
-                Ok(Sides { left: self.combine(x, identity)?, right: x, operands: values, partials: Vec::new() })
-            }
-            _ => Err(Failure::TooFewSamples { found: operands.len(), needed: 3 }),
-        }
+            Law::LeftIdentity => (Vec::new(), combine(0, 1)?, operands[1].clone()),
+            Law::RightIdentity => (Vec::new(), combine(0, 1)?, operands[0].clone()),
+        };
+        Ok(Sides { operands, partials, left, right })
     }
 
     /// Evaluates one case of a law.
-    pub(super) fn evaluate(&self, law: Law, operands: &[Op::State]) -> Result<Outcome<Op::State>, Failure<Op>> {
-        let sides = self.sides(law, operands, &|value| value)?;
+    fn evaluate(&self, law: Law, operands: &[Value]) -> Result<Outcome, Panicked> {
+        let sides = self.sides(law, operands, &Value::clone)?;
         let shape = &self.shape;
         let nothing = vec![0.0; shape.primitives().count()];
         if shape.difference(&sides.left, &sides.right, &nothing).is_none() {
             return Ok(Outcome::Holds { rounding: 0.0 });
         }
-        let finite = |value: &Op::State| shape.is_finite(value);
+        let finite = |value: &Value| shape.is_finite(value);
         let in_range = sides.operands.iter().all(finite);
         let stays = finite(&sides.left) && finite(&sides.right) && sides.partials.iter().all(finite);
         // An infinity that the operands do not hold is an overflow. An identity of NaN results is a mistake, though.
@@ -137,10 +199,10 @@ impl<'a, Op: ScanOp> Applied<'a, Op> {
     }
 
     /// By how much each float of the two sides may differ: see the documentation of [`laws`](super).
-    fn allowed(&self, law: Law, operands: &[Op::State], sides: &Sides<Op::State>) -> Result<Vec<f64>, Failure<Op>> {
+    fn allowed(&self, law: Law, operands: &[Value], sides: &Sides) -> Result<Vec<f64>, Panicked> {
         let shape = &self.shape;
         let all = || sides.operands.iter().chain(&sides.partials).chain([&sides.left, &sides.right]);
-        let floats = |value: &Op::State| -> Vec<f64> {
+        let floats = |value: &Value| -> Vec<f64> {
             let finite = |scalar: super::value::Scalar| scalar.float().filter(|float| float.is_finite());
             shape.scalars(value).into_iter().map(|scalar| finite(scalar).unwrap_or(0.0)).collect()
         };
@@ -168,38 +230,31 @@ impl<'a, Op: ScanOp> Applied<'a, Op> {
 }
 
 /// The whole check.
-pub(super) struct Search<'a, Op: ScanOp> {
+struct Search<'a> {
     check: &'a Check,
-    samples: &'a [Op::Input],
-    states: Vec<Op::State>,
-    applied: Applied<'a, Op>,
+    input: Shape,
+    inputs: Vec<Value>,
+    /// The inputs, lifted.
+    states: Vec<Value>,
+    applied: Applied<'a>,
     /// Whether no sample holds an infinity or a NaN.
     finite: bool,
     random: Cell<u64>,
     report: Report,
 }
 
-impl<'a, Op: ScanOp> Search<'a, Op> {
-    pub(super) fn new(check: &'a Check, op: &'a Op, samples: &'a [Op::Input]) -> Result<Self, Failure<Op>> {
-        let applied = Applied::new(op, check.tolerance);
-        let states = samples.iter().map(|&sample| applied.lift(sample)).collect::<Result<Vec<_>, _>>()?;
-        let needed = if check.in_order { 3 } else { 1 };
-        if states.len() < needed {
-            return Err(Failure::TooFewSamples { found: states.len(), needed });
-        }
+impl<'a> Search<'a> {
+    fn new(check: &'a Check, applied: Applied<'a>, input: Shape, inputs: Vec<Value>, states: Vec<Value>) -> Self {
         let finite = states.iter().all(|state| applied.shape.is_finite(state));
-        let report = Report { operator: op.source().name, ..Report::default() };
-        Ok(Search { check, samples, states, applied, finite, random: Cell::new(check.seed), report })
+        let random = Cell::new(check.seed);
+        Search { check, input, inputs, states, applied, finite, random, report: Report::default() }
     }
 
-    pub(super) fn run(mut self) -> Result<Report, Failure<Op>> {
+    fn run(mut self) -> Result<Report, Stop> {
         for runs in self.triples() {
             self.case(Law::Associativity, runs)?;
         }
-        if self.report.associativity == 0 {
-            return Err(Failure::NothingTested { operator: self.report.operator, overflowed: self.report.overflowed });
-        }
-        if self.applied.op.identity().is_some() {
+        if self.applied.identity.is_some() && self.report.associativity > 0 {
             let runs = self.single_runs();
             for law in [Law::LeftIdentity, Law::RightIdentity] {
                 for run in &runs {
@@ -264,31 +319,31 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
     }
 
     /// The operands of a case: the folds of its runs, and the identity. `None` where a fold leaves the range of floats.
-    fn operands(&self, law: Law, runs: &[Run]) -> Result<Option<Vec<Op::State>>, Failure<Op>> {
+    fn operands(&self, law: Law, runs: &[Run]) -> Result<Option<Vec<Value>>, Panicked> {
         let mut operands = Vec::new();
         for run in runs {
-            let Some(fold) = self.applied.fold(run.iter().map(|&index| self.states[index]))? else { return Ok(None) };
+            let Some(fold) = self.applied.fold(run.iter().map(|&index| &self.states[index]))? else { return Ok(None) };
             if self.finite && !self.applied.shape.is_finite(&fold) {
                 return Ok(None);
             }
             operands.push(fold);
         }
-        match (law, self.applied.op.identity()) {
-            (Law::LeftIdentity, Some(identity)) => operands.insert(0, identity),
-            (Law::RightIdentity, Some(identity)) => operands.push(identity),
+        match (law, &self.applied.identity) {
+            (Law::LeftIdentity, Some(identity)) => operands.insert(0, identity.clone()),
+            (Law::RightIdentity, Some(identity)) => operands.push(identity.clone()),
             _ => {}
         }
         Ok(Some(operands))
     }
 
-    fn evaluate(&self, law: Law, runs: &[Run]) -> Result<Outcome<Op::State>, Failure<Op>> {
+    fn evaluate(&self, law: Law, runs: &[Run]) -> Result<Outcome, Panicked> {
         match self.operands(law, runs)? {
             Some(operands) => self.applied.evaluate(law, &operands),
             None => Ok(Outcome::Overflow),
         }
     }
 
-    fn case(&mut self, law: Law, runs: Vec<Run>) -> Result<(), Failure<Op>> {
+    fn case(&mut self, law: Law, runs: Vec<Run>) -> Result<(), Stop> {
         match self.evaluate(law, &runs)? {
             Outcome::Holds { rounding } => {
                 self.report.rounding = self.report.rounding.max(rounding);
@@ -304,7 +359,8 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
             }
             Outcome::Violated(sides, difference) => {
                 let (runs, sides, difference) = self.shrink(law, runs, *sides, difference);
-                Err(self.violation(law, &runs, sides, difference))
+                let hint = hints::find(&self.applied, law, &self.states, &sides, &difference);
+                Err(Stop::Violated(Box::new(Counterexample { law, runs, sides, difference, hint })))
             }
         }
     }
@@ -314,9 +370,9 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
         &self,
         law: Law,
         mut runs: Vec<Run>,
-        mut sides: Sides<Op::State>,
+        mut sides: Sides,
         mut difference: Difference,
-    ) -> (Vec<Run>, Sides<Op::State>, Difference) {
+    ) -> (Vec<Run>, Sides, Difference) {
         // A plain violation must not shrink into one that might be rounding.
         let enough = difference.severity.min(1000.0);
         let simplest = self.simplest();
@@ -344,16 +400,11 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
 
     /// The simplest samples, each with its rank.
     fn simplest(&self) -> Vec<(u64, usize)> {
-        let shape = Shape::of::<Op::Input>();
-        let mut ranked: Vec<(u64, usize)> = self
-            .samples
-            .iter()
-            .take(4096)
-            .enumerate()
-            .map(|(index, sample)| (shape.complexity(sample), index))
-            .collect();
+        let inputs = self.inputs.iter().take(4096).enumerate();
+        let mut ranked: Vec<(u64, usize)> =
+            inputs.map(|(index, input)| (self.input.complexity(input), index)).collect();
         ranked.sort_unstable();
-        ranked.dedup_by_key(|(_, index)| crate::element::bytes_of(&self.samples[*index]));
+        ranked.dedup_by(|(_, a), (_, b)| self.inputs[*a] == self.inputs[*b]);
         ranked.truncate(SIMPLEST);
         ranked
     }
@@ -394,10 +445,9 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
                 smaller.push(with(index, shorter));
             }
         }
-        let shape = Shape::of::<Op::Input>();
         for (index, run) in runs.iter().enumerate() {
             for (position, &sample) in run.iter().enumerate() {
-                let rank = shape.complexity(&self.samples[sample]);
+                let rank = self.input.complexity(&self.inputs[sample]);
                 for &(_, other) in simplest.iter().take_while(|(simpler, _)| *simpler < rank) {
                     let mut run = run.clone();
                     run[position] = other;
@@ -407,32 +457,19 @@ impl<'a, Op: ScanOp> Search<'a, Op> {
         }
         smaller
     }
-
-    fn violation(&self, law: Law, runs: &[Run], sides: Sides<Op::State>, difference: Difference) -> Failure<Op> {
-        let hint = hints::find(&self.applied, law, &self.states, &sides, &difference);
-        let inputs: Vec<Vec<Op::Input>> =
-            runs.iter().map(|run| run.iter().map(|&index| self.samples[index]).collect()).collect();
-        Failure::Violated(Box::new(Violation {
-            operator: self.report.operator.clone(),
-            law,
-            inputs,
-            operands: sides.operands,
-            partials: sides.partials,
-            left: sides.left,
-            right: sides.right,
-            path: difference.path,
-            amount: difference.amount,
-            allowed: difference.allowed,
-            hint,
-        }))
-    }
 }
 
 /// Samples of any element: small numbers, some of them equal.
 pub(super) fn samples<T: ScanElement>(count: usize, seed: u64) -> Option<Vec<T>> {
+    let samples = values(T::layout(), count, seed)?;
+    // SAFETY: the shape of `T` made them.
+    Some(samples.iter().map(|value| unsafe { value.element() }).collect())
+}
+
+fn values(layout: ElementType, count: usize, seed: u64) -> Option<Vec<Value>> {
     use super::value::Scalar;
     use scan_codegen::Primitive;
-    let shape = Shape::of::<T>();
+    let shape = Shape::of(layout);
     let mut state = seed;
     let mut below = |limit: u64| {
         state = state.wrapping_add(1);
@@ -448,5 +485,5 @@ pub(super) fn samples<T: ScanElement>(count: usize, seed: u64) -> Option<Vec<T>>
         }
         _ => Scalar::Unsigned(below(4) as u128),
     };
-    (0..count).map(|_| shape.element(&shape.primitives().map(&mut scalar).collect::<Vec<_>>())).collect()
+    (0..count).map(|_| shape.value(&shape.primitives().map(&mut scalar).collect::<Vec<_>>())).collect()
 }

@@ -1,8 +1,31 @@
 //! Values of any element type, seen leaf by leaf through the layout: shown, compared, changed by a little.
+//!
+//! Everything goes by bytes and layout, not by the type: it is compiled once, not for each operator that is checked.
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
 use crate::{ScanElement, element::bytes_of};
+
+/// The bytes of an element, padding as zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value(Vec<u8>);
+
+impl Value {
+    pub(super) fn of<T: ScanElement>(element: &T) -> Self {
+        Value(bytes_of(element))
+    }
+
+    /// The element.
+    ///
+    /// # Safety
+    ///
+    /// The value is one of type `T`: made by [`of`](Value::of) or by a [`Shape`] of it.
+    pub(super) unsafe fn element<T: ScanElement>(&self) -> T {
+        debug_assert_eq!(self.0.len(), size_of::<T>());
+        // SAFETY: these are the bytes of a `T`, but for padding, which may hold anything.
+        unsafe { self.0.as_ptr().cast::<T>().read_unaligned() }
+    }
+}
 
 /// A number of an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +46,7 @@ struct Leaf {
     primitive: Primitive,
 }
 
-/// The layout of `T`, flat.
+/// The layout of a type, flat.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     layout: ElementType,
@@ -152,8 +175,7 @@ impl Scalar {
 }
 
 impl Shape {
-    pub(super) fn of<T: ScanElement>() -> Self {
-        let layout = T::layout();
+    pub(super) fn of(layout: ElementType) -> Self {
         let mut shape = Shape { layout: layout.clone(), leaves: Vec::new(), free: true };
         shape.add(&layout, String::new(), 0);
         shape
@@ -195,14 +217,14 @@ impl Shape {
         self.free && self.primitives().all(|primitive| primitive != Primitive::Bool)
     }
 
-    pub(super) fn scalars<T: ScanElement>(&self, value: &T) -> Vec<Scalar> {
-        let bytes = bytes_of(value);
-        self.leaves.iter().map(|leaf| read(leaf.primitive, &bytes[leaf.offset..])).collect()
+    pub(super) fn scalars(&self, value: &Value) -> Vec<Scalar> {
+        self.leaves.iter().map(|leaf| read(leaf.primitive, &value.0[leaf.offset..])).collect()
     }
 
-    /// The element of these numbers; `None` where they need not be a value of it.
-    pub(super) fn element<T: ScanElement>(&self, scalars: &[Scalar]) -> Option<T> {
-        if !self.free || scalars.len() != self.leaves.len() || self.layout.size != size_of::<T>() {
+    /// The value of these numbers; `None` where they need not make one: every leaf is a primitive, which holds a value of its
+    /// type (a `bool` 0 or 1), and what lies between the leaves is padding.
+    pub(super) fn value(&self, scalars: &[Scalar]) -> Option<Value> {
+        if !self.free || scalars.len() != self.leaves.len() {
             return None;
         }
         let mut bytes = vec![0; self.layout.size];
@@ -212,28 +234,26 @@ impl Shape {
             }
             write(scalar, leaf.primitive, &mut bytes[leaf.offset..leaf.offset + leaf.primitive.size()]);
         }
-        // SAFETY: the bytes are as many as `T` has; every leaf is a primitive and holds a value of its type (a `bool` 0 or
-        // 1), and what lies between the leaves is padding.
-        Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+        Some(Value(bytes))
     }
 
-    pub(super) fn complexity<T: ScanElement>(&self, value: &T) -> u64 {
+    pub(super) fn complexity(&self, value: &Value) -> u64 {
         self.scalars(value).into_iter().map(Scalar::complexity).sum()
     }
 
     /// Whether no float of it is infinite or NaN.
-    pub(super) fn is_finite<T: ScanElement>(&self, value: &T) -> bool {
+    pub(super) fn is_finite(&self, value: &Value) -> bool {
         self.scalars(value).into_iter().filter_map(Scalar::float).all(f64::is_finite)
     }
 
-    pub(super) fn has_nan<T: ScanElement>(&self, value: &T) -> bool {
+    pub(super) fn has_nan(&self, value: &Value) -> bool {
         self.scalars(value).into_iter().filter_map(Scalar::float).any(f64::is_nan)
     }
 
     /// The value with each float changed by `tolerance` of itself, up or down. Equal floats are changed equally, so that
     /// comparisons for equality come out as before.
-    pub(super) fn nudged<T: ScanElement>(&self, value: T, tolerance: Option<f64>, trial: u64) -> T {
-        let mut scalars = self.scalars(&value);
+    pub(super) fn nudged(&self, value: &Value, tolerance: Option<f64>, trial: u64) -> Value {
+        let mut scalars = self.scalars(value);
         for (scalar, primitive) in scalars.iter_mut().zip(self.primitives()) {
             if let Scalar::Float(float) = scalar {
                 let up = super::mixed(float.to_bits() ^ trial.wrapping_mul(0x9e37_79b9)) & 1 == 0;
@@ -241,7 +261,7 @@ impl Shape {
                 *float *= if up { 1.0 + by } else { 1.0 - by };
             }
         }
-        self.element(&scalars).unwrap_or(value)
+        self.value(&scalars).unwrap_or_else(|| value.clone())
     }
 
     /// The tolerance of a float type: what the user said, or some last digits.
@@ -250,7 +270,7 @@ impl Shape {
     }
 
     /// Where the values differ most in relation to what each float may differ by; `None` where they are equal within that.
-    pub(super) fn difference<T: ScanElement>(&self, left: &T, right: &T, allowed: &[f64]) -> Option<Difference> {
+    pub(super) fn difference(&self, left: &Value, right: &Value, allowed: &[f64]) -> Option<Difference> {
         let mut worst: Option<Difference> = None;
         let pairs = self.scalars(left).into_iter().zip(self.scalars(right));
         for ((leaf, &allowed), (left, right)) in self.leaves.iter().zip(allowed).zip(pairs) {
@@ -277,8 +297,8 @@ impl Shape {
     }
 
     /// The value as Rust would write it.
-    pub(super) fn show<T: ScanElement>(&self, value: &T) -> String {
-        show(&self.layout, &bytes_of(value))
+    pub(super) fn show(&self, value: &Value) -> String {
+        show(&self.layout, &value.0)
     }
 }
 
