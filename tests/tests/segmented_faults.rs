@@ -31,7 +31,7 @@ fn is_found(program: &Program<Restart>, telling: usize) -> bool {
     (0..).zip(PATTERNS).any(|(seed, pattern)| {
         // Enough tiles for two levels of totals.
         let begins = begins(pattern, (tile * 35).min(1_500).max(3 * tile + 1), tile);
-        let emulator = Emulator::new(seed).check(fit).resident_blocks(1 + seed as usize % 4).limit(20_000_000);
+        let emulator = Emulator::new(seed).check(fit).resident_blocks(1 + seed as usize % 4).limit(400_000);
         match program.with_heads(Heads::new(telling, &begins)).verify(&emulator, &places(&begins)) {
             Ok(_) => false,
             Err(EmulatorError::Fault(_)) => true,
