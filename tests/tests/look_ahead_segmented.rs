@@ -227,8 +227,8 @@ fn faults_of_offsets_are_found() {
         ("thread == 0 && tile.start + tile.first == 0", "false"),
         ("word != (unsigned)place / 32", "false"),
         ("seen[k] < search.position", "seen[k] <= search.position"),
-        ("found.low = search.first.low;", "found.low = search.end.low;"),
-        ("if (lane == round % WARP) {", "if (lane == 0) {"),
+        ("low = search.first.low;", "low = search.end.low;"),
+        ("shuffle(high, round % WARP)", "shuffle(high, 0)"),
     ];
     each_is_found(OFFSETS_32, &changes);
 }
