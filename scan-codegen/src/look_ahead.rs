@@ -82,7 +82,8 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// Segmented scans start with the second. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
 /// that are moved: `f32` by flags 192 × 3 × 31 elements 0.935, 256 × 3 × 17 0.942, 192 × 3 × 23 0.909; by bits 192 × 3 × 31 0.937; by
 /// keys of 4 bytes 192 × 3 × 19 0.925, 192 × 3 × 15 0.885, 256 × 3 × 11 0.875; `u64` by flags 192 × 3 × 17 0.937, 192 × 3 × 13
-/// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739.
+/// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739. Kernels alone,
+/// `f32` by offsets: 192 × 3 × 23 0.830, 192 × 3 × 25 0.827, 256 × 3 × 15 0.788, 192 × 3 × 19 0.784, 192 × 3 × 15 0.739.
 const TEAMS: [(u32, u32); 10] =
     [(256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
@@ -294,6 +295,7 @@ impl Sizes {
                 Segments::None if input.max(output) > 12 => 36,
                 Segments::None if input.max(output) > 4 => 28,
                 Segments::HeadFlags | Segments::Keys(_) if input.max(output) >= 4 => 39,
+                Segments::Offsets(_) if (4..8).contains(&input.max(output)) => 36,
                 _ => 31,
             },
         }
@@ -479,7 +481,7 @@ mod tests {
         assert_eq!(by_flags, [60, 31, 17, 11]);
         assert_eq!(run(4, Segments::HeadBits), 31);
         assert_eq!(run(4, Segments::Keys(operator_of(4).state)), 19);
-        assert_eq!(run(4, Segments::Offsets(OffsetWidth::U32)), 19);
+        assert_eq!(run(4, Segments::Offsets(OffsetWidth::U32)), 23);
     }
 
     #[test]

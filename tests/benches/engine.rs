@@ -352,8 +352,8 @@ const TICKS: [(&str, &str); 8] = [
     ("sum told", "            arrive(&told[stage]);\n          }\n"),
     ("prefix known", "        wait(&known[stage], use % 2);\n"),
     ("scanned", "        show_to_copies();\n"),
-    ("handed over", "          arrive(&written[stage]);\n        }\n"),
-    ("window read", "count, lane);\n"),
+    ("handed over", "        arrive(&written[stage]);\n"),
+    ("window read", "sums, count, lane);\n"),
     (
         "told what is known",
         "wait(&told[stage], use % 2); // so the team that had the stage before has read what stood before its tile\n",
@@ -373,7 +373,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
     let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
     let plan = plans.longest();
-    for before in ["const unsigned team = warp / TEAM_WARPS", "const unsigned looker = warp - FIRST_LOOKER"] {
+    for before in ["const unsigned team = warp / TEAM_WARPS", "unsigned folded = 0;"] {
         if source.text.matches(before).count() != 1 {
             return Err(format!("the kernel has changed: `{before}`").into());
         }

@@ -21,7 +21,10 @@ const SHAPES: [Shape; 6] =
     [(32, 2, 5, 4, 3), (32, 3, 8, 4, 2), (64, 2, 6, 4, 4), (32, 1, 3, 8, 5), (96, 2, 5, 4, 1), (32, 4, 9, 12, 7)];
 
 fn program<Op: TestOperator>(shape: Shape, (kind, with_initial_value): (ScanKind, bool)) -> Program<Op> {
-    planned(Op::new(), shape, (kind, with_initial_value.then(Op::initial_value)))
+    // What has room in shared memory: large elements in short runs.
+    let (threads, teams, stages, run, blocks) = shape;
+    let run = run.min((256 / size_of::<Op::Item>() as u32).max(1));
+    planned(Op::new(), (threads, teams, stages, run, blocks), (kind, with_initial_value.then(Op::initial_value)))
 }
 
 fn planned<Op: ScanOp>(
@@ -89,6 +92,7 @@ climb_operators! { climb:
     mixed12: MixedSum;
     matrix2: MatrixProduct<2>;
     matrix3: MatrixProduct<3>;
+    matrix4: MatrixProduct<4>;
 }
 
 /// An affine mapping.
@@ -223,10 +227,10 @@ fn planted_faults_are_found() {
         ("wait_for_copies_out(); // the stage is free again", ""),
         ("wait_for_copies_out(); // they read the memory of this block", ""),
         ("        show_to_copies();\n", ""),
-        ("begin_barrier(&brought[stage], TEAM_WARPS)", "begin_barrier(&brought[stage], 1)"),
+        ("begin_barrier(&brought[stage], TEAM)", "begin_barrier(&brought[stage], WARP)"),
         ("begin_barrier(&reduced[stage], TEAM_WARPS)", "begin_barrier(&reduced[stage], 1)"),
-        ("begin_barrier(&scanned[stage], TEAM_WARPS)", "begin_barrier(&scanned[stage], 1)"),
-        ("begin_barrier(&written[stage], TEAM_WARPS)", "begin_barrier(&written[stage], 1)"),
+        ("begin_barrier(&scanned[stage], TEAM)", "begin_barrier(&scanned[stage], WARP)"),
+        ("begin_barrier(&written[stage], TEAM)", "begin_barrier(&written[stage], WARP)"),
         ("      begin_barrier(&known[stage], 1);\n", ""),
         ("      earlier_lanes = next_earlier_lanes;\n", ""),
         ("warp_sums[stage][team_warp - 1]", "warp_sums[stage][team_warp]"),
@@ -239,11 +243,14 @@ fn planted_faults_are_found() {
         ("seen_sums[lane * LOOK_RUN + k]", "seen_sums[k * WARP + lane]"),
         ("              element = next_element;\n", ""),
         ("combine(sum, sums[k])", "combine(sums[k], sum)"),
-        ("interval.combine(sum, window)", "interval.combine(window, sum)"),
+        ("interval.combine(sum, window_sum)", "interval.combine(window_sum, sum)"),
         ("folded += count;", "folded += count + 1;"),
         ("interval.combine(before, earlier_warps)", "interval.combine(earlier_warps, before)"),
         ("interval.combine(before, earlier_lanes)", "interval.combine(earlier_lanes, before)"),
-        ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
+        (
+            "combine(sum, element_at(interval, elements, thread, k))",
+            "combine(element_at(interval, elements, thread, k), sum)",
+        ),
         ("sums_before[0] = initial_value;", "sums_before[0] = interval.identity();"),
     ];
     let tile = u64::from(program.plan.tile);

@@ -216,8 +216,8 @@ fn faults_of_what_tells_are_found() {
 fn faults_of_offsets_are_found() {
     let changes = [
         ("wait(&brought[stage], use % 2);", ""),
-        ("begin_barrier(&brought[stage], TEAM_WARPS)", "begin_barrier(&brought[stage], 1)"),
-        ("begin_barrier(&loaded[stage], 2)", "begin_barrier(&loaded[stage], 1)"),
+        ("begin_barrier(&brought[stage], TEAM)", "begin_barrier(&brought[stage], WARP)"),
+        ("begin_barrier(&loaded[stage], 1 + WARP)", "begin_barrier(&loaded[stage], 1)"),
         ("wait(&written[stage], (use - 1) % 2);", ""),
         ("        marks[i] = 0;\n", ""),
         ("skipped <= first && end <= offset_count + skipped", "true"),
@@ -228,6 +228,7 @@ fn faults_of_offsets_are_found() {
         ("word != (unsigned)place / 32", "false"),
         ("seen[k] < search.position", "seen[k] <= search.position"),
         ("low = search.first.low;", "low = search.end.low;"),
+        ("shuffle(high, round % WARP)", "shuffle(high, 0)"),
     ];
     each_is_found(OFFSETS_32, &changes);
 }

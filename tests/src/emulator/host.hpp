@@ -484,6 +484,12 @@ void arrive(Pointer<T> barrier, std::uint32_t line = __builtin_LINE()) {
   host->arrive(barrier.buffer, barrier.offset, 0, line);
 }
 template <class T>
+void arrive_for_warp(Pointer<T> barrier, std::uint32_t line = __builtin_LINE()) {
+  for (unsigned lane = 0; lane < 32; lane++) {
+    host->arrive(barrier.buffer, barrier.offset, 0, line);
+  }
+}
+template <class T>
 void arrive_and_expect(Pointer<T> barrier, unsigned bytes, std::uint32_t line = __builtin_LINE()) {
   host->arrive(barrier.buffer, barrier.offset, bytes, line);
 }

@@ -1,7 +1,8 @@
-//! A thousand runs on two streams at once, while another process keeps the device busy; and kernels that wait for a while that
-//! looks random around all that threads tell each other.
+//! A thousand runs on two streams at once, while another process keeps the device busy; kernels that wait for a while that
+//! looks random around all that threads tell each other; and look-ahead with so few blocks that each fills its stages many times.
 
 use std::{
+    any::type_name,
     error::Error,
     process::{Child, Command, Stdio},
     sync::Arc,
@@ -15,11 +16,14 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
-    operators::{Interval, PolynomialHash, TestOperator, first_difference},
-    reference::WAYS,
+    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
+    reference::{self, WAYS},
+    restart,
+    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, places},
+    strategies::LOOK_AHEAD,
 };
 
-use crate::{Outcome, Trials, cases::Case};
+use crate::{Outcome, Trials, cases::Case, ensure};
 
 /// Set for the process that keeps the device busy.
 const LOAD: &str = "SCAN_TESTS_LOAD";
@@ -39,6 +43,18 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         load.end()
     });
+    // Short, so that the sanitizer sees stages that are filled again.
+    trials.add("rounds_of_look_ahead", || {
+        rounds::<Interval>()?;
+        rounds::<ops::Sum<u8>>()?;
+        rounds::<MatrixProduct<3>>()
+    });
+    for telling in 0..TELLINGS {
+        trials.add(format!("rounds_of_look_ahead_in_segments: {telling}"), move || {
+            segmented_rounds::<Restart>(telling, places)?;
+            segmented_rounds::<ops::Sum<u8>>(telling, |begins| inputs::<ops::Sum<u8>>(begins.len()))
+        });
+    }
     let (runs, in_registers) = (RUNS_WITH_DELAYS, BlockScan::in_registers());
     let shared = BlockScan::coarsened(Network::WarpShuffle);
     for (block, carry) in [
@@ -115,6 +131,61 @@ impl Drop for Load {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Look-ahead with two blocks and short tiles.
+fn short_rounds() -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(LOOK_AHEAD);
+    (overrides.threads, overrides.run, overrides.teams) = (Some(64), Some(12), Some(2));
+    (overrides.stages, overrides.blocks) = (Some(5), Some(2));
+    overrides
+}
+
+/// Views that begin anywhere, and whole slices, apart and in place.
+fn rounds<Op: TestOperator>() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let case = Case::<Op>::shared();
+    for (way, before) in [(0, (0, 0)), (1, (1, 1)), (2, (1, 0)), (3, (0, 3))] {
+        let scan = configure::<Op>(&scanner, WAYS[way]).overrides(short_rounds());
+        let len = 23 * scan.plan()?.longest().tile as usize + 7;
+        let mut padded = vec![Op::initial_value(); before.0];
+        padded.extend_from_slice(case.input(len));
+        let mut input = stream.clone_htod(&padded)?;
+        let mut output = stream.clone_htod(case.input(len + before.1))?;
+        scan.on(&stream).run_into(&input.slice(before.0..), &mut output.slice_mut(before.1..))?;
+        let output = stream.clone_dtoh(&output.slice(before.1..))?;
+        scan.on(&stream).run_in_place(&mut input.slice_mut(before.0..))?;
+        let in_place = stream.clone_dtoh(&input.slice(before.0..))?;
+        for (found, how) in [(output, "apart"), (in_place, "in place")] {
+            let wrong = first_difference(&found, case.expected(way, len));
+            ensure(wrong.is_none(), || {
+                format!("{}, {how}, {:?}, from {before:?}: wrong from {wrong:?} on", type_name::<Op>(), WAYS[way])
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Segments told in one way, with each pattern of heads.
+fn segmented_rounds<Op: TestOperator>(telling: usize, input: fn(&[bool]) -> Vec<Op::Item>) -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let way = WAYS[telling % WAYS.len()];
+    let scan = configure::<Op>(&scanner, way).overrides(short_rounds());
+    let tile = 64 * 12;
+    for (pattern, len) in PATTERNS.into_iter().zip([23 * tile + 7, 12 * tile].into_iter().cycle()) {
+        let begins = begins(pattern, len, tile);
+        let input = input(&begins);
+        let heads = Heads::new(telling, &begins);
+        let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
+        let found = restart!(scan.clone(), heads, |vector| vector, |scan| scan.run(&input)?);
+        let wrong = first_difference(&found, &expected);
+        ensure(wrong.is_none(), || {
+            format!("{}, {way:?}, {len} elements, heads {}: wrong from {wrong:?} on", type_name::<Op>(), pattern.0)
+        })?;
+    }
+    Ok(())
 }
 
 fn runs<Op: TestOperator>(stress: Stress) -> Outcome {

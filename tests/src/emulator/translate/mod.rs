@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 28] = [
+const MACHINE: [&str; 29] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -46,6 +46,7 @@ const MACHINE: [&str; 28] = [
     "begin_barrier",
     "show_barriers",
     "arrive",
+    "arrive_for_warp",
     "arrive_and_expect",
     "wait",
     "begin_copy_in",
