@@ -252,6 +252,7 @@ pub(crate) fn plan_look_ahead(
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
         look_run: 1,
+        cluster: 1,
         delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input, run),

@@ -99,6 +99,9 @@ pub(crate) fn plan_ranges(
     Ok((shortest, longer))
 }
 
+/// Blocks of a cluster, as many as every device that has clusters grants.
+const MOST_OF_CLUSTER: u32 = 8;
+
 /// The most sums of tiles that a lane looks at at once.
 const MOST_LOOKS: u32 = 1;
 
@@ -136,11 +139,23 @@ fn plan_shape(
             "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
         );
     }
+    let cluster = match (strategy.carry, overrides.blocks) {
+        (Carry::Cluster, _) if limits.architecture.major < 9 => {
+            return refuse("clusters need compute capability 9.0 or later: choose look-at-all");
+        }
+        (Carry::Cluster, None) => MOST_OF_CLUSTER,
+        (Carry::Cluster, Some(blocks)) if (1..=MOST_OF_CLUSTER).contains(&blocks) => blocks,
+        (Carry::Cluster, Some(blocks)) => {
+            return refuse(&format!("a cluster has 1 to {MOST_OF_CLUSTER} blocks, not {blocks}"));
+        }
+        _ => 1,
+    };
     let sizes = Sizes {
         input: operator.input.size as u32,
         state: operator.state.size as u32,
         output: operator.output.size as u32,
         segmented: !spec.segments.is_none(),
+        cluster,
     };
     let run = match overrides.run {
         None => sizes.run(shape.run_bytes),
@@ -173,13 +188,14 @@ fn plan_shape(
         shared_bytes: sizes.shared_bytes(run, threads),
         partials_in_output: operator.state == operator.output,
         max_len: match strategy.carry {
-            Carry::OneBlock => u64::MAX,
+            Carry::OneBlock | Carry::Cluster => u64::MAX,
             // A multiprocessor has room for one block at least.
             Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(tile),
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,
         look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
+        cluster,
         delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input * run),
@@ -190,13 +206,14 @@ fn plan_shape(
     })
 }
 
-/// Bytes of the three element types, and whether there are heads besides.
+/// Bytes of the three element types, whether there are heads besides, and the blocks of a cluster.
 #[derive(Clone, Copy)]
 struct Sizes {
     input: u32,
     state: u32,
     output: u32,
     segmented: bool,
+    cluster: u32,
 }
 
 impl Sizes {
@@ -213,12 +230,13 @@ impl Sizes {
 
     /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
     /// may push apart. A bit for each element that tells whether it is a head, one for each thread, and which offsets lie in the
-    /// tile.
+    /// tile. Where there is a cluster, the sums of its tiles, twice, and whether a segment begins in each.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
         let elements = threads.saturating_mul(run);
         let tile = elements.saturating_mul(self.input.max(self.output));
         let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
-        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads)
+        let cluster = if self.cluster > 1 { 2 * self.cluster * (self.state + 4) } else { 0 };
+        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + cluster)
     }
 }
 
@@ -299,8 +317,49 @@ impl Plan {
         (applications + sum(&last), steps + most(&last), barriers)
     }
 
+    /// What one cluster takes.
+    fn cluster_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let (tile, blocks, threads) = (u64::from(self.tile), u64::from(self.cluster), u64::from(self.threads));
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
+        let tiles = len.div_ceil(tile);
+        let rounds = tiles.div_ceil(blocks);
+        let (mut applications, mut most_steps) = (0, 0);
+        for block in 0..blocks.min(tiles) {
+            let mut steps = 0;
+            for round in 0..=(tiles - 1 - block) / blocks {
+                let number = round * blocks + block;
+                let before = self.spec.initial_value || round > 0;
+                let any = before || block > 0;
+                let own = self.cost_in_registers((len - number * tile).min(tile), any);
+                // The sums of the tiles before its own; the first of all takes no application.
+                let folded = if before { block } else { block.saturating_sub(1) };
+                let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
+                for stretch in [&own.reduced, &own.summed, &last] {
+                    (applications, steps) = (applications + stretch.iter().sum::<u64>(), steps + most(stretch));
+                }
+                if round + 1 < rounds {
+                    let folded = blocks - block - u64::from(!any);
+                    (applications, steps) = (applications + threads * folded, steps + folded);
+                }
+            }
+            most_steps = steps.max(most_steps);
+        }
+        LaunchCost {
+            kernel: launch.kernel,
+            applications: applications.into(),
+            steps: most_steps.into(),
+            // One before all, four for a tile, and one between two of them.
+            barriers: 5 * rounds,
+            global_read: len * self.input_bytes,
+            global_written: len * self.output_bytes,
+        }
+    }
+
     /// What a launch of a scan of `len` elements takes.
     pub(crate) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
+        if launch.kernel == "scan_cluster" {
+            return self.cluster_cost(launch, len);
+        }
         let (tile, initial) = (u64::from(self.tile), self.spec.initial_value);
         let alone = launch.kernel == "scan_block"; // short inputs are left to one block under every strategy
         let full = (len - 1) / tile;

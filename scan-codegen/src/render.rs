@@ -159,6 +159,9 @@ struct Words<'a> {
     /// The pipeline of look-ahead.
     looks_ahead: bool,
     looks_at_all: bool,
+    /// Whether blocks of a cluster reach each other's shared memory, and how many blocks it has.
+    clusters: bool,
+    cluster: u32,
     team: u32,
     teams: u32,
     stages: u32,
@@ -280,6 +283,8 @@ impl<'a> Words<'a> {
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
             messages: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
             looks_at_all: carry == Carry::LookAtAll,
+            clusters: carry == Carry::Cluster,
+            cluster: plan.cluster,
             packet_payload: plan.packet_payload(),
             delays: plan.delays,
             looks_ahead,

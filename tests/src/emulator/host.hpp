@@ -65,6 +65,9 @@ struct Host {
   void (*copy_out)(const Copy* copy, std::uint32_t line);
   void (*wait_for_copies_out)(std::uint32_t line);
   void (*show_to_copies)();
+  std::uint32_t (*in_block)(std::uint32_t buffer, std::uint32_t block, std::uint32_t line);
+  void (*arrive_in_cluster)(std::uint32_t line);
+  void (*wait_for_cluster)(std::uint32_t line);
 };
 
 extern const Host* host;
@@ -507,6 +510,16 @@ inline void wait_for_copies_out(std::uint32_t line = __builtin_LINE()) {
 }
 inline void show_to_copies() {
   host->show_to_copies();
+}
+template <class T>
+Pointer<T> in_block(Pointer<T> mine, unsigned block, std::uint32_t line = __builtin_LINE()) {
+  return Pointer<T>(host->in_block(mine.buffer, block, line), mine.offset);
+}
+inline void arrive_in_cluster(std::uint32_t line = __builtin_LINE()) {
+  host->arrive_in_cluster(line);
+}
+inline void wait_for_cluster(std::uint32_t line = __builtin_LINE()) {
+  host->wait_for_cluster(line);
 }
 inline unsigned as_if_new(unsigned word) {
   return word;

@@ -7,6 +7,7 @@ use corosensei::Yielder;
 use super::{
     bulk::{Barriers, Copies, Pending},
     callbacks::Origin,
+    cluster::{self, Cluster, Membership},
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
     memory::{Buffer, Request, View},
@@ -44,6 +45,8 @@ pub(super) enum State {
     Paused,
     /// It waits at a barrier in shared memory, or for its copies.
     Waiting,
+    /// It waits for the others of its cluster.
+    Cluster,
     /// It has returned.
     Done,
 }
@@ -57,6 +60,7 @@ pub(super) struct Thread {
     /// What it has acquired.
     pub(super) known: Option<Rc<Knowledge>>,
     pub(super) copies: Copies,
+    pub(super) membership: Membership,
     /// What relaxed loads have shown it, and a fence would make it know.
     glimpsed: Option<Rc<Knowledge>>,
     /// What it knew at its last fence, which its relaxed stores pass on.
@@ -114,6 +118,8 @@ pub(super) struct Shape {
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) dynamic_shared_bytes: u32,
+    /// Blocks of a cluster.
+    pub(super) cluster: u32,
 }
 
 /// The machine.
@@ -132,6 +138,8 @@ pub(super) struct Machine {
     pub(super) memory: Vec<Buffer>,
     pub(super) shape: Shape,
     pub(super) blocks: Vec<Option<Block>>,
+    /// The clusters of these blocks: their slots follow each other.
+    pub(super) clusters: Vec<Cluster>,
     /// The thread that is executing.
     pub(super) slot: usize,
     pub(super) thread: usize,
@@ -162,6 +170,7 @@ impl Machine {
             memory: Vec::new(),
             shape: Shape::default(),
             blocks: Vec::new(),
+            clusters: Vec::new(),
             slot: 0,
             thread: 0,
             woken: Vec::new(),
@@ -185,6 +194,7 @@ impl Machine {
         let (kernel, blocks, threads) = (kernel.to_owned(), shape.blocks, shape.threads);
         self.counters = LaunchCounters { kernel, blocks, threads, ..LaunchCounters::default() };
         self.blocks.clear();
+        self.clusters.clear();
     }
 
     /// A block as it starts. Its memory comes from a block that has ended, if there is one.
@@ -198,6 +208,7 @@ impl Machine {
             yielder: std::ptr::null(),
             known: None,
             copies: Copies::default(),
+            membership: Membership::default(),
             glimpsed: None,
             fenced: None,
             seen: 0,
@@ -240,7 +251,8 @@ impl Machine {
             let counters = &mut self.counters;
             counters.steps = counters.steps.max(block.steps);
             counters.phases = counters.phases.max(block.phases);
-            counters.barriers = counters.barriers.max(block.barriers);
+            let waits = block.threads.first().map_or(0, |thread| thread.membership.waits);
+            counters.barriers = counters.barriers.max(block.barriers + waits);
         }
     }
 
@@ -268,23 +280,27 @@ impl Machine {
     pub(super) fn with_buffer<R>(&mut self, buffer: u32, action: impl FnOnce(&mut Buffer, &View<'_>) -> R) -> R {
         let index = self.blocks[self.slot].as_ref().map_or(0, |block| block.index);
         let who = self.number(index, self.thread);
-        let Some(block) = self.blocks[self.slot].as_mut() else {
+        let Some(block) = self.blocks[self.slot].as_ref() else {
             unreachable!("a thread executes outside of any block")
         };
+        // Kept here, so that the block can be changed while the thread's view of it stands.
+        let known = block.threads[self.thread].known.clone();
         let view = View {
             who,
             now: self.now,
             launch_time: self.launch_time,
             block_time: block.barrier_time,
             warp_time: block.warps[self.thread / WARP].time,
-            known: block.threads[self.thread].known.as_deref(),
+            known: known.as_deref(),
             threads: self.shape.threads,
         };
         let target = if buffer & SHARED == 0 {
             &mut self.memory[buffer as usize - 1]
         } else {
-            let declaration = (buffer & !SHARED) as usize;
-            block.shared[declaration].as_mut().unwrap_or_else(|| unreachable!("a shared array without a declaration"))
+            let slot = cluster::rank(buffer).map_or(self.slot, |rank| self.slot_of(rank));
+            let shared =
+                self.blocks[slot].as_mut().and_then(|block| block.shared[cluster::declaration(buffer)].as_mut());
+            shared.unwrap_or_else(|| unreachable!("a shared array without a declaration"))
         };
         action(target, &view)
     }
@@ -294,6 +310,7 @@ impl Machine {
         if self.accesses > self.limit {
             return Err(FaultKind::Endless);
         }
+        self.check_other_block(buffer)?;
         let bytes = u64::from(request.size);
         match request.access {
             _ if buffer & SHARED != 0 => self.counters.shared_accesses += 1,
@@ -304,7 +321,7 @@ impl Machine {
     }
 
     fn log_banks(&mut self, buffer: u32, request: &Request) {
-        if self.banks.is_some() && buffer & SHARED != 0 {
+        if self.banks.is_some() && buffer & SHARED != 0 && cluster::rank(buffer).is_none() {
             let base = self.with_buffer(buffer, |buffer, _| buffer.address);
             let address = base.wrapping_add_signed(request.offset) as u32;
             let (line, size, align) = (request.line, request.size, request.align);
@@ -368,7 +385,7 @@ impl Machine {
             return 0;
         }
         let place = self.place(line);
-        let (launch, phase) = (self.shape.launch, self.block().barriers);
+        let (launch, phase) = (self.shape.launch, self.phase());
         self.trace.as_mut().map_or(0, |trace| trace.add(Event { launch, phase, place, what }))
     }
 
@@ -678,7 +695,7 @@ impl Machine {
     pub(super) fn stuck(&mut self, blocks_not_started: u32) -> (FaultKind, Place) {
         let mut found = None;
         for block in self.blocks.iter().flatten() {
-            let spins = |thread: &Thread| matches!(thread.state, State::Paused | State::Waiting);
+            let spins = |thread: &Thread| matches!(thread.state, State::Paused | State::Waiting | State::Cluster);
             let spinning = block.threads.iter().position(spins);
             let waiting = block.threads.iter().position(|thread| matches!(thread.state, State::Barrier | State::Warp));
             if let Some(thread) = spinning {
@@ -737,6 +754,10 @@ impl Thread {
 }
 
 impl Block {
+    pub(super) fn barriers(&self) -> u32 {
+        self.barriers
+    }
+
     fn place(&self, thread: usize) -> Place {
         Place { line: self.threads[thread].line, block: self.index, thread: thread as u32 }
     }
