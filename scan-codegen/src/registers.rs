@@ -155,7 +155,7 @@ fn plan_shape(
         state: operator.state.size as u32,
         output: operator.output.size as u32,
         segmented: !spec.segments.is_none(),
-        cluster,
+        cluster: if strategy.carry == Carry::Cluster { cluster } else { 0 },
     };
     let run = match overrides.run {
         None => sizes.run(shape.run_bytes),
@@ -206,7 +206,7 @@ fn plan_shape(
     })
 }
 
-/// Bytes of the three element types, whether there are heads besides, and the blocks of a cluster.
+/// Bytes of the three element types, whether there are heads besides, and the blocks of a cluster, where there is one.
 #[derive(Clone, Copy)]
 struct Sizes {
     input: u32,
@@ -230,13 +230,13 @@ impl Sizes {
 
     /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
     /// may push apart. A bit for each element that tells whether it is a head, one for each thread, and which offsets lie in the
-    /// tile. Where there is a cluster, the sums of its tiles, twice, and whether a segment begins in each.
+    /// tile. Where there is a cluster, twice the sums of its tiles, with whether a segment begins in each, and a barrier.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
         let elements = threads.saturating_mul(run);
         let tile = elements.saturating_mul(self.input.max(self.output));
         let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
-        let cluster = if self.cluster > 1 { 2 * self.cluster * (self.state + 4) } else { 0 };
-        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + cluster)
+        let told = if self.cluster > 0 { 2 * self.cluster * (self.state.next_multiple_of(4) + 4) + 24 } else { 0 };
+        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + told)
     }
 }
 
@@ -334,7 +334,12 @@ impl Plan {
                 // The sums of the tiles before its own; the first of all takes no application.
                 let folded = if before { block } else { block.saturating_sub(1) };
                 let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
-                for stretch in [&own.reduced, &own.summed, &last] {
+                // Only before it first tells its sum the block waits at a barrier for all threads.
+                let stretches = match round {
+                    0 => vec![own.reduced, own.summed, last],
+                    _ => vec![own.reduced, own.summed.iter().zip(&last).map(|(a, b)| a + b).collect()],
+                };
+                for stretch in &stretches {
                     (applications, steps) = (applications + stretch.iter().sum::<u64>(), steps + most(stretch));
                 }
                 if round + 1 < rounds {
@@ -348,8 +353,8 @@ impl Plan {
             kernel: launch.kernel,
             applications: applications.into(),
             steps: most_steps.into(),
-            // One before all, four for a tile, and one between two of them.
-            barriers: 5 * rounds,
+            // That of the cluster, three for a tile, and one between two of them.
+            barriers: 4 * rounds,
             global_read: len * self.input_bytes,
             global_written: len * self.output_bytes,
         }

@@ -89,6 +89,8 @@ pub(super) struct Entrant {
     plan: Plan,
     function: CudaFunction,
     workspace: CudaSlice<u8>,
+    /// Whether its blocks need to be on the device at once, whatever the plan says.
+    pub(super) cooperative: bool,
     /// Where the workspace is.
     place: CUdeviceptr,
 }
@@ -138,7 +140,7 @@ pub(super) fn load(
     context.default_stream().synchronize().ok()?;
     // Asked for here, once: the slice would have a captured stream wait for what is not captured.
     let place = workspace.device_ptr(&context.default_stream()).0;
-    Some(Entrant { name, plan, function, workspace, place })
+    Some(Entrant { name, plan, function, workspace, cooperative: false, place })
 }
 
 pub(super) struct Work<'a> {
@@ -176,7 +178,11 @@ impl Work<'_> {
                 _ => std::ptr::from_mut(scalar).cast(),
             })
             .collect();
-        let call = if launch.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+        let call = if launch.cooperative || entrant.cooperative {
+            result::launch_cooperative_kernel
+        } else {
+            result::launch_kernel
+        };
         let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
         let shared = launch.dynamic_shared_bytes;
         // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
@@ -290,7 +296,7 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
             let tiles = len.div_ceil(entrant.plan.tile as usize);
             let is_sensible = match entrant.plan.strategy.carry {
                 Carry::OneBlock => tiles <= 2,
-                Carry::Cluster => tiles <= 8,
+                Carry::Cluster => (2..=8).contains(&tiles),
                 Carry::LookAtAll => (2..=MOST_TILES).contains(&tiles),
                 Carry::LookAhead => len >= 1 << 20,
                 _ => tiles >= 2,

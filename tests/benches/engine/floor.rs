@@ -46,15 +46,35 @@ const TURN: (&str, &str) = (
 const EXCHANGE_OF_ALL: (&str, &str) =
     ("before = look_at_all(sum_op, messages, number, turn.epoch);", "before = total;");
 const SENDING: (&str, &str) = ("    send(&messages[number], total, AGGREGATE, turn.epoch);\n", "");
-const FOLDING: (&str, &str) = ("fold(sum_op, before, any, sums[place], 0, blockIdx.x);", "before = total; any = true;");
-const TELLING: (&str, &str) = ("      in_block(sums[place], threadIdx.x)[blockIdx.x] = total;\n", "");
-const MEETING: (&str, &str) =
-    ("    arrive_in_cluster();\n    wait_for_cluster(); // the sums of the tiles have been told\n", "");
+const FOLDING: (&str, &str) =
+    ("fold(sum_op, before, any, told[place], 0, blockIdx.x);", "before = total; any = blockIdx.x > 0;");
+const WAITING: (&str, &str) = ("    wait(&all_told[place], time / 2 % 2);\n", "");
+const EXPECTING: (&str, &str) =
+    ("    if (threadIdx.x == 0) {\n      arrive_and_expect(", "    if (false) {\n      arrive_and_expect(");
+const TELLING: (&str, &str) = ("elements > 0 && threadIdx.x < CLUSTER", "false");
 const BEGINNING: (&str, &str) = ("  arrive_in_cluster();\n  f32 before", "  f32 before");
-const BEGINNING_END: (&str, &str) = ("    if (first == 0) {\n      wait_for_cluster();\n    }\n", "");
+const MEETING: (&str, &str) =
+    ("    if (first == 0) {\n      wait_for_cluster();", "    if (false) {\n      wait_for_cluster();");
 const CLUSTER: (&str, &str) = ("__cluster_dims__(CLUSTER) ", "");
 const SCANNING: (&str, &str) =
     ("total = in_registers(sum_op, run, earlier, elements);", "total = element_of(sum_op, run, 0); earlier = total;");
+
+/// Tiles are numbered by block, and the turn is asked for its epoch only, while the tile is loaded.
+const BY_INDEX: &str = "all, tiles by block index";
+const BY_INDEX_PARTS: [(&str, &str); 4] = [
+    (TURN.0, "  unsigned long long taken = 0;\n  if (threadIdx.x == 0) {\n    taken = take_number(turns);\n  }\n"),
+    ("number = turn.number;", "number = blockIdx.x;"),
+    (
+        "  load_tile(sum_op, input + start, run, stage, elements);\n",
+        "  load_tile(sum_op, input + start, run, stage, elements);\n  if (threadIdx.x == 0) {\n    \
+         turn_taken = {(unsigned)taken, (unsigned)(taken >> 32)};\n    if (turn_taken.number == gridDim.x - 1) {\n      \
+         store_relaxed(turns, (unsigned long long)(turn_taken.epoch + 1) << 32);\n    }\n  }\n",
+    ),
+    (
+        "total = in_registers(sum_op, run, earlier, elements);\n",
+        "total = in_registers(sum_op, run, earlier, elements);\n  const Turn turn = turn_taken;\n",
+    ),
+];
 
 /// The body of a kernel that does something else: what stands between its first brace and its last.
 fn with_body(text: &str, body: &str) -> Option<String> {
@@ -101,11 +121,11 @@ fn variants(carry: Carry, text: &str) -> Outcome<Vec<(&'static str, String)>> {
         Carry::Cluster => {
             let bare = |text: String| text.replace(CLUSTER.0, CLUSTER.1);
             variants.insert(0, ("empty, no cluster", bare(body(EMPTY)?)));
-            let alone = [FOLDING, TELLING, MEETING, BEGINNING, BEGINNING_END];
+            let alone = [FOLDING, WAITING, EXPECTING, TELLING, BEGINNING, MEETING];
             variants.push(("by way of shared memory", without(&[&alone[..], &[SCANNING]].concat())?));
             variants.push(("scan of the block", without(&alone)?));
-            variants.push(("first barrier of the cluster", without(&[FOLDING, TELLING, MEETING])?));
-            variants.push(("second barrier of the cluster", without(&[FOLDING, TELLING])?));
+            variants.push(("meeting of the cluster", without(&alone[..4])?));
+            variants.push(("sums told and waited for", without(&[FOLDING])?));
         }
         Carry::OneBlock => {
             variants.push(("by way of shared memory", without(&[SCANNING])?));
@@ -119,6 +139,9 @@ fn variants(carry: Carry, text: &str) -> Outcome<Vec<(&'static str, String)>> {
         }
     }
     variants.push(("all", text.to_owned()));
+    if carry == Carry::LookAtAll {
+        variants.push((BY_INDEX, without(&BY_INDEX_PARTS)?));
+    }
     Ok(variants)
 }
 
@@ -157,9 +180,14 @@ pub(super) fn sweep(scanner: &Scanner) -> Outcome {
             let mut source = source.clone();
             source.text = text;
             let entrant: Option<Entrant> = load(scanner, what.to_owned(), plan.clone(), &source, longest);
-            let entrant = entrant.ok_or_else(|| format!("`{what}` of {name} does not compile"))?;
-            let time = work.time(CALLS, |calls| work.calls(&entrant, len as u64, calls))?;
-            println!("| {len} | {name} | {what} | {time:.2} |");
+            let mut entrant = entrant.ok_or_else(|| format!("`{what}` of {name} does not compile"))?;
+            let together: &[bool] = if [BY_INDEX, "empty"].contains(&what) { &[false, true] } else { &[false] };
+            for &cooperative in together {
+                entrant.cooperative = cooperative;
+                let time = work.time(CALLS, |calls| work.calls(&entrant, len as u64, calls))?;
+                let how = if cooperative { ", launched cooperatively" } else { "" };
+                println!("| {len} | {name} | {what}{how} | {time:.2} |");
+            }
         }
     }
     Ok(())

@@ -71,7 +71,7 @@ pub(super) struct Host {
     copy_out: unsafe extern "C" fn(*const Copy, u32),
     wait_for_copies_out: extern "C" fn(u32),
     show_to_copies: extern "C" fn(),
-    in_block: extern "C" fn(u32, u32, u32) -> u32,
+    tell: unsafe extern "C" fn(*const Copy, *const c_void, u32, u32),
     arrive_in_cluster: extern "C" fn(u32),
     wait_for_cluster: extern "C" fn(u32),
 }
@@ -100,7 +100,7 @@ pub(super) static HOST: Host = Host {
     copy_out: begin_copy,
     wait_for_copies_out,
     show_to_copies,
-    in_block,
+    tell,
     arrive_in_cluster,
     wait_for_cluster,
 };
@@ -393,8 +393,17 @@ extern "C" fn show_to_copies() {
     machine(Machine::show_to_copies);
 }
 
-extern "C" fn in_block(buffer: u32, block: u32, line: u32) -> u32 {
-    check(machine(|machine| machine.in_block(buffer, block)), line).unwrap_or_default()
+/// # Safety
+///
+/// `copy` is valid for a read, and `value` for reads of as many bytes as it has.
+unsafe extern "C" fn tell(copy: *const Copy, value: *const c_void, block: u32, line: u32) {
+    interrupt_access();
+    // SAFETY: the caller vouches for the places.
+    let (copy, value) = unsafe {
+        let copy = copy.read();
+        (copy, slice::from_raw_parts(value.cast::<u8>(), copy.bytes as usize))
+    };
+    check(machine(|machine| machine.tell(&copy, value, block, line)), line);
 }
 
 extern "C" fn arrive_in_cluster(line: u32) {

@@ -1,32 +1,29 @@
-//! Clusters: blocks that start together, reach each other's shared memory, and meet at a barrier of their own.
+//! Clusters: blocks that start together, meet at a barrier of their own, and write to each other's shared memory.
 //!
-//! The barrier has two halves. What a thread did before it arrived is known to those that have waited; what it does between
-//! the two is not. A pointer into another block's shared memory has that block's rank in its number, one more than it is.
+//! The meeting has two halves, and shows nothing but what a thread did before it showed barriers. What a block is told arrives
+//! some time later, in any order, at a barrier in its shared memory: that is the work of a [copy](super::bulk).
 
 use std::rc::Rc;
 
 use super::{
     fault::FaultKind,
-    machine::{Machine, SHARED, State, shuffle},
-    memory::Buffer,
+    machine::{Machine, State, shuffle},
     order::{Knowledge, learn},
 };
 
-/// Where the rank stands in the number of a shared array, and how many bits it has.
-const RANK: u32 = 24;
-const RANKS: u32 = 0x7f;
-
-/// The blocks of a cluster, and their barrier.
+/// The meetings of a cluster.
 #[derive(Default)]
 pub(super) struct Cluster {
-    /// Threads that have arrived in this phase, and when.
-    arrived: Vec<(u32, u32)>,
+    /// Threads that have arrived in this phase.
+    arrived: u32,
+    /// Those that have shown barriers, and when.
+    shown: Vec<(u32, u32)>,
     /// Phases that have ended, and what those know that have waited for the last.
     ended: u32,
     known: Option<Rc<Knowledge>>,
 }
 
-/// What a thread has to do with the barrier of its cluster.
+/// What a thread has to do with the meetings of its cluster.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Membership {
     /// The phase in which it has arrived, and not waited yet.
@@ -35,20 +32,9 @@ pub(super) struct Membership {
     pub(super) waits: u32,
 }
 
-/// The declaration that a shared array's number names.
-pub(super) const fn declaration(buffer: u32) -> usize {
-    (buffer & !SHARED & !(RANKS << RANK)) as usize
-}
-
-/// The rank of the block whose array is meant, where it is another one's.
-pub(super) fn rank(buffer: u32) -> Option<usize> {
-    let rank = if buffer & SHARED == 0 { 0 } else { buffer >> RANK & RANKS };
-    rank.checked_sub(1).map(|rank| rank as usize)
-}
-
 impl Machine {
     /// The slot of the block with a rank, in the executing thread's cluster.
-    pub(super) fn slot_of(&self, rank: usize) -> usize {
+    fn slot_of(&self, rank: usize) -> usize {
         let blocks = self.shape.cluster as usize;
         self.slot / blocks * blocks + rank
     }
@@ -61,79 +47,51 @@ impl Machine {
         &mut self.clusters[index]
     }
 
-    /// A cluster whose blocks are about to start has met at no barrier.
+    /// A cluster whose blocks are about to start has not met.
     pub(super) fn begin_cluster(&mut self, index: usize) {
         if let Some(cluster) = self.clusters.get_mut(index) {
             *cluster = Cluster::default();
         }
     }
 
-    /// The number of a shared array as another block has it.
-    pub(super) fn in_block(&mut self, buffer: u32, block: u32) -> Result<u32, FaultKind> {
-        if buffer & SHARED == 0 || rank(buffer).is_some() || block >= self.shape.cluster {
-            return Err(FaultKind::NoSuchBlock { block, blocks: self.shape.cluster });
+    /// The slot of a block that the executing thread may tell something: it is known to have begun, and has not ended.
+    pub(super) fn slot_of_told(&mut self, rank: u32) -> Result<usize, FaultKind> {
+        if rank >= self.shape.cluster {
+            return Err(FaultKind::NoSuchBlock { block: rank, blocks: self.shape.cluster });
         }
-        let own = self.slot % self.shape.cluster as usize;
-        Ok(if block as usize == own { buffer } else { buffer | (block + 1) << RANK })
-    }
-
-    /// Whether the executing thread may use the shared memory of the block with a rank: it must be known to have begun, and must
-    /// not have ended. There is room for its array from then on.
-    pub(super) fn check_other_block(&mut self, buffer: u32) -> Result<(), FaultKind> {
-        let Some(rank) = rank(buffer) else { return Ok(()) };
-        let declaration = declaration(buffer);
+        let slot = self.slot_of(rank as usize);
         let begun = self.current().membership.waits > 0;
-        let own = self.block().shared.get(declaration).and_then(Option::as_ref);
-        let (name, bytes, address) =
-            own.map_or((String::new(), 0, 0), |own| (own.name.clone(), own.bytes.len(), own.address));
-        let slot = self.slot_of(rank);
-        let Some(block) = self.blocks[slot].as_mut() else {
-            return Err(FaultKind::OtherBlock { block: rank as u32, ended: false });
-        };
-        let ended = block.returned as usize == block.threads.len();
-        if ended || !begun {
-            return Err(FaultKind::OtherBlock { block: block.index, ended });
+        match &self.blocks[slot] {
+            Some(block) if begun && !block.has_ended() => Ok(slot),
+            Some(block) => Err(FaultKind::OtherBlock { block: block.index, ended: begun }),
+            None => Err(FaultKind::OtherBlock { block: rank, ended: false }),
         }
-        if block.shared.len() <= declaration {
-            block.shared.resize_with(declaration + 1, || None);
-        }
-        block.shared[declaration].get_or_insert_with(|| {
-            let mut buffer = Buffer::uninitialised(name, bytes);
-            buffer.address = address;
-            buffer
-        });
-        Ok(())
     }
 
-    /// The executing thread arrives at the barrier of its cluster. The last one ends the phase.
+    /// The executing thread arrives where its cluster meets. The last one ends the phase.
     pub(super) fn arrive_in_cluster(&mut self) -> Result<(), FaultKind> {
-        let (thread, now) = (self.thread, self.now);
-        self.now += 1;
         self.progress += 1;
-        let index = self.block().index;
+        let (thread, index) = (self.thread, self.block().index);
         let who = self.number(index, thread);
         let threads = self.shape.threads * self.shape.cluster;
-        let phase = self.cluster().ended;
+        let (phase, shown) = (self.cluster().ended, self.current().copies.shown());
         if self.current().membership.arrived.replace(phase).is_some() {
             return Err(FaultKind::ClusterBarrier { arrives: true });
         }
         let cluster = self.cluster();
-        cluster.arrived.push((who.thread, now));
-        if cluster.arrived.len() < threads as usize {
+        cluster.arrived += 1;
+        if shown > 0 {
+            cluster.shown.push((who.thread, shown));
+        }
+        if cluster.arrived < threads {
             return Ok(());
         }
-        // All that any of them knew, and what each of them did.
-        let mut known = Some(Rc::new(Knowledge::of_threads(std::mem::take(&mut cluster.arrived))));
+        cluster.arrived = 0;
         cluster.ended += 1;
+        cluster.known = Some(Rc::new(Knowledge::of_threads(std::mem::take(&mut cluster.shown))));
         let first = self.slot_of(0);
-        let slots = first..first + self.shape.cluster as usize;
-        let blocks = self.blocks[slots.clone()].iter().flatten();
-        for other in blocks.flat_map(|block| &block.threads).filter_map(|thread| thread.known.as_ref()) {
-            learn(&mut known, other);
-        }
-        self.cluster().known = known;
         let mut woken = Vec::new();
-        for slot in slots {
+        for slot in first..first + self.shape.cluster as usize {
             let Some(block) = self.blocks[slot].as_mut() else { continue };
             for (index, thread) in block.threads.iter_mut().enumerate() {
                 if thread.state == State::Cluster {
@@ -169,7 +127,7 @@ impl Machine {
         }
     }
 
-    /// Barriers of all kinds that a thread has passed.
+    /// Barriers of the block and of the cluster that the executing thread has passed.
     pub(super) fn phase(&mut self) -> u32 {
         self.block().barriers() + self.current().membership.waits
     }

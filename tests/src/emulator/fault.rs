@@ -124,14 +124,14 @@ pub enum FaultKind {
     },
     /// A block ended while a bulk copy still used its shared memory.
     CopyLeftBehind,
-    /// A place in the shared memory of a block that the cluster does not have, or of what is no shared memory.
+    /// A block is told something that the cluster does not have.
     NoSuchBlock {
         /// The block's rank in the cluster.
         block: u32,
         /// How many blocks it has.
         blocks: u32,
     },
-    /// The shared memory of another block of the cluster is used when that may not have begun, or has ended.
+    /// Another block of the cluster is told something when that may not have begun, or has ended.
     OtherBlock {
         /// The block.
         block: u32,
@@ -245,15 +245,14 @@ impl fmt::Display for FaultKind {
                 f.write_str("the block ends while a bulk copy that began here still uses its shared memory")
             }
             FaultKind::NoSuchBlock { block, blocks } => {
-                write!(f, "a place in the shared memory of block {block} of a cluster of {blocks}, which there is not")
+                write!(f, "block {block} is told something, in a cluster of {blocks} blocks")
             }
             FaultKind::OtherBlock { block, ended: true } => {
-                write!(f, "the shared memory of block {block} is used, which has ended")
+                write!(f, "block {block} is told something, which has ended")
             }
-            FaultKind::OtherBlock { block, ended: false } => write!(
-                f,
-                "the shared memory of block {block} is used, which may not have begun: the cluster has not met before"
-            ),
+            FaultKind::OtherBlock { block, ended: false } => {
+                write!(f, "block {block} is told something, which may not have begun: the cluster has not met before")
+            }
             FaultKind::ClusterBarrier { arrives: true } => {
                 f.write_str("a thread arrives at the barrier of its cluster, and has not waited since it last did")
             }

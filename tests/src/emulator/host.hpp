@@ -65,7 +65,7 @@ struct Host {
   void (*copy_out)(const Copy* copy, std::uint32_t line);
   void (*wait_for_copies_out)(std::uint32_t line);
   void (*show_to_copies)();
-  std::uint32_t (*in_block)(std::uint32_t buffer, std::uint32_t block, std::uint32_t line);
+  void (*tell)(const Copy* copy, const void* value, std::uint32_t block, std::uint32_t line);
   void (*arrive_in_cluster)(std::uint32_t line);
   void (*wait_for_cluster)(std::uint32_t line);
 };
@@ -511,9 +511,10 @@ inline void wait_for_copies_out(std::uint32_t line = __builtin_LINE()) {
 inline void show_to_copies() {
   host->show_to_copies();
 }
-template <class T>
-Pointer<T> in_block(Pointer<T> mine, unsigned block, std::uint32_t line = __builtin_LINE()) {
-  return Pointer<T>(host->in_block(mine.buffer, block, line), mine.offset);
+template <class T, class B>
+void tell(Pointer<T> to, const std::type_identity_t<T>& value, Pointer<B> barrier, unsigned block, std::uint32_t line = __builtin_LINE()) {
+  const Copy copy{to.buffer, 0, barrier.buffer, sizeof(T), to.offset, 0, barrier.offset};
+  host->tell(&copy, &value, block, line);
 }
 inline void arrive_in_cluster(std::uint32_t line = __builtin_LINE()) {
   host->arrive_in_cluster(line);

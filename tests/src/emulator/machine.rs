@@ -7,7 +7,7 @@ use corosensei::Yielder;
 use super::{
     bulk::{Barriers, Copies, Pending},
     callbacks::Origin,
-    cluster::{self, Cluster, Membership},
+    cluster::{Cluster, Membership},
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
     memory::{Buffer, Request, View},
@@ -280,27 +280,23 @@ impl Machine {
     pub(super) fn with_buffer<R>(&mut self, buffer: u32, action: impl FnOnce(&mut Buffer, &View<'_>) -> R) -> R {
         let index = self.blocks[self.slot].as_ref().map_or(0, |block| block.index);
         let who = self.number(index, self.thread);
-        let Some(block) = self.blocks[self.slot].as_ref() else {
+        let Some(block) = self.blocks[self.slot].as_mut() else {
             unreachable!("a thread executes outside of any block")
         };
-        // Kept here, so that the block can be changed while the thread's view of it stands.
-        let known = block.threads[self.thread].known.clone();
         let view = View {
             who,
             now: self.now,
             launch_time: self.launch_time,
             block_time: block.barrier_time,
             warp_time: block.warps[self.thread / WARP].time,
-            known: known.as_deref(),
+            known: block.threads[self.thread].known.as_deref(),
             threads: self.shape.threads,
         };
         let target = if buffer & SHARED == 0 {
             &mut self.memory[buffer as usize - 1]
         } else {
-            let slot = cluster::rank(buffer).map_or(self.slot, |rank| self.slot_of(rank));
-            let shared =
-                self.blocks[slot].as_mut().and_then(|block| block.shared[cluster::declaration(buffer)].as_mut());
-            shared.unwrap_or_else(|| unreachable!("a shared array without a declaration"))
+            let declaration = (buffer & !SHARED) as usize;
+            block.shared[declaration].as_mut().unwrap_or_else(|| unreachable!("a shared array without a declaration"))
         };
         action(target, &view)
     }
@@ -310,7 +306,6 @@ impl Machine {
         if self.accesses > self.limit {
             return Err(FaultKind::Endless);
         }
-        self.check_other_block(buffer)?;
         let bytes = u64::from(request.size);
         match request.access {
             _ if buffer & SHARED != 0 => self.counters.shared_accesses += 1,
@@ -321,7 +316,7 @@ impl Machine {
     }
 
     fn log_banks(&mut self, buffer: u32, request: &Request) {
-        if self.banks.is_some() && buffer & SHARED != 0 && cluster::rank(buffer).is_none() {
+        if self.banks.is_some() && buffer & SHARED != 0 {
             let base = self.with_buffer(buffer, |buffer, _| buffer.address);
             let address = base.wrapping_add_signed(request.offset) as u32;
             let (line, size, align) = (request.line, request.size, request.align);
@@ -756,6 +751,10 @@ impl Thread {
 impl Block {
     pub(super) fn barriers(&self) -> u32 {
         self.barriers
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.returned as usize == self.threads.len()
     }
 
     fn place(&self, thread: usize) -> Place {

@@ -9,7 +9,7 @@
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
 //! - values that are told by relaxed accesses in an order which the hardware need not keep
 //! - a barrier or warp instruction that not all threads reach
-//! - the use of another block's shared memory, in a cluster, when that block may not have begun, or has ended
+//! - in a cluster, what another block is told when that may not have begun, or has ended
 //! - a deadlock: all threads wait, perhaps for a block that finds no room to start
 //! - an output that is never written
 //! - an application of the operator to anything but two adjacent partial results (see [`Emulator::check`])

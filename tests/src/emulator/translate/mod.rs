@@ -53,7 +53,7 @@ const MACHINE: [&str; 31] = [
     "wait_for_copies_out",
     "show_to_copies",
     "as_if_new",
-    "in_block",
+    "tell",
     "arrive_in_cluster",
     "wait_for_cluster",
 ];
