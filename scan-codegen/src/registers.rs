@@ -13,6 +13,9 @@ use crate::{
 /// Threads of a warp.
 const WARP: u32 = 32;
 
+/// Bytes in which a tile is moved.
+const UNIT: u32 = 16;
+
 /// Threads of a block, and bytes of a run at the most.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -268,6 +271,20 @@ struct TileCost {
 }
 
 impl Plan {
+    /// Whether the run of a thread is one of the units in which a tile is moved, so that each thread can read and write its own.
+    pub(crate) fn runs_are_units(&self) -> bool {
+        let bytes = u64::from(UNIT);
+        let run = u64::from(self.run);
+        self.strategy.block.in_registers
+            && self.spec.segments.is_none()
+            && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
+    }
+
+    /// Barriers before and after a tile of `n` elements is scanned, where it begins at an aligned address.
+    fn barriers_of_moves(&self, n: u64) -> u64 {
+        if self.runs_are_units() && n.is_multiple_of(self.run.into()) { 0 } else { 2 }
+    }
+
     /// A tile of `n` elements, with anything before it or not.
     fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
         let (run, warp_size) = (u64::from(self.run), u64::from(WARP));
@@ -323,14 +340,17 @@ impl Plan {
         let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
         let tiles = len.div_ceil(tile);
         let rounds = tiles.div_ceil(blocks);
-        let (mut applications, mut most_steps) = (0, 0);
+        let (mut applications, mut most_steps, mut most_barriers) = (0, 0, 0);
         for block in 0..blocks.min(tiles) {
-            let mut steps = 0;
+            // The meeting of the cluster.
+            let (mut steps, mut barriers) = (0, 1);
             for round in 0..=(tiles - 1 - block) / blocks {
                 let number = round * blocks + block;
                 let before = self.spec.initial_value || round > 0;
                 let any = before || block > 0;
-                let own = self.cost_in_registers((len - number * tile).min(tile), any);
+                let elements = (len - number * tile).min(tile);
+                let own = self.cost_in_registers(elements, any);
+                barriers += 1 + self.barriers_of_moves(elements);
                 // The sums of the tiles before its own; the first of all takes no application.
                 let folded = if before { block } else { block.saturating_sub(1) };
                 let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
@@ -345,16 +365,16 @@ impl Plan {
                 if round + 1 < rounds {
                     let folded = blocks - block - u64::from(!any);
                     (applications, steps) = (applications + threads * folded, steps + folded);
+                    barriers += 1;
                 }
             }
-            most_steps = steps.max(most_steps);
+            (most_steps, most_barriers) = (steps.max(most_steps), barriers.max(most_barriers));
         }
         LaunchCost {
             kernel: launch.kernel,
             applications: applications.into(),
             steps: most_steps.into(),
-            // That of the cluster, three for a tile, and one between two of them.
-            barriers: 4 * rounds,
+            barriers: most_barriers,
             global_read: len * self.input_bytes,
             global_written: len * self.output_bytes,
         }
@@ -391,7 +411,7 @@ impl Plan {
                 let steps = most(&tile.reduced) + most(&rest) + passed_on;
                 cost.applications = cost.applications + Count::from(own * count);
                 cost.steps = cost.steps + Count::from(steps * count);
-                cost.barriers += 4 * count;
+                cost.barriers += (2 + self.barriers_of_moves(n)) * count;
                 continue;
             }
             if let Some(first) = tile.summed.first_mut()
@@ -404,7 +424,7 @@ impl Plan {
                     let (applications, steps, barriers) = self.look_at_all_cost(&tile, number);
                     cost.applications = cost.applications + applications.into();
                     cost.steps = Count { least: cost.steps.least.max(steps), most: cost.steps.most.max(steps) };
-                    cost.barriers = cost.barriers.max(3 + barriers);
+                    cost.barriers = cost.barriers.max(1 + self.barriers_of_moves(n) + barriers);
                 }
                 continue;
             }
@@ -420,7 +440,7 @@ impl Plan {
             cost.applications = cost.applications + Count::from(own * count) + looks;
             let steps = Count { least: steps, most: steps + looking };
             cost.steps = Count { least: cost.steps.least.max(steps.least), most: cost.steps.most.max(steps.most) };
-            cost.barriers = 4;
+            cost.barriers = cost.barriers.max(2 + self.barriers_of_moves(n));
         }
         let blocks = u64::from(launch.blocks);
         let message = self.message_bytes();

@@ -176,6 +176,9 @@ struct Words<'a> {
     input_odd: bool,
     output_unit: u32,
     output_units: u32,
+    /// Whether each thread's run is one unit of the tile, so that it can read and write that itself, and where it then writes.
+    runs_are_units: bool,
+    results_place: &'static str,
     /// Whether results are as large as elements, so that each takes the place of one.
     in_place: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
@@ -301,6 +304,8 @@ impl<'a> Words<'a> {
             input_odd: input_units % 2 == 1,
             output_unit: plan.output_unit,
             output_units,
+            runs_are_units: plan.runs_are_units(),
+            results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
             network_exclusive,

@@ -104,7 +104,9 @@ fn every_carry_takes_what_its_formula_says() {
 #[test]
 fn a_cluster_takes_what_its_formula_says() {
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
-    let programs = WAYS.map(|way| program::<ops::Sum<i32>>(strategy, way, 64, Some(3)));
+    let runs = [3, 4].into_iter(); // the longer one is a unit, which each thread moves itself
+    let programs: Vec<_> =
+        runs.flat_map(|run| WAYS.map(|way| program::<ops::Sum<i32>>(strategy, way, 64, Some(run)))).collect();
     compile(&programs);
     for program in &programs {
         let tile = u64::from(program.plan.tile);
