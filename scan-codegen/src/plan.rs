@@ -294,8 +294,7 @@ pub fn plan(
     if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
         // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
-        longer
-            .retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
+        longer.retain(|plan| long.first().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
         for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
             *plan = Plan { from: plan.from, ..any_length.clone() };
         }

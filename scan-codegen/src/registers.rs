@@ -26,16 +26,33 @@ struct Shape {
 /// Where the caller asks for runs in registers: three units of sixteen bytes.
 const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
 
-/// What one block scans alone, from the shortest on, and how many elements at the most.
+/// What one block scans alone, from the shortest on, and how many elements at the most; the last where there are no clusters.
 ///
-/// Measured as below, of one block and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes 1.91, 2.78; 2¹³: 512 ×
-/// 16 2.60, 512 × 48 2.91, 2.83; 2¹⁴: 512 × 48 3.42, 2.87; `i16`, 2¹²: 512 × 16 2.27, 512 × 48 2.44, 2.69; `f32`, 2¹²: 512 × 48 2.38,
-/// 2.57.
+/// Measured as below, of one block, of the best cluster, and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes
+/// 2.15, 2.27, 2.69; 2¹³: 512 × 16 2.60, 2.32, 2.71; `i16`, 2¹²: 512 × 16 2.33, 2.29, 2.56; `f32`, 2¹¹: 512 × 16 1.92, 2.22, 2.54; 2¹²:
+/// 512 × 48 2.39, 2.30, 2.57; `u64`, 2¹¹: 512 × 48 2.45, 2.35, 2.63.
 const ALONE: [(Shape, u32); 3] = [
     (Shape { threads: 256, run_bytes: 16 }, u32::MAX),
-    (Shape { threads: 512, run_bytes: 16 }, u32::MAX),
+    (Shape { threads: 512, run_bytes: 16 }, 4096),
     (Shape { threads: 512, run_bytes: 48 }, 6144),
 ];
+
+/// What one cluster scans at once, for elements of [`MOST_CLUSTER_BYTES`] at most.
+///
+/// Measured as below, microseconds: sums of `f32`, 2¹² elements: 128 × 16 bytes 2.31, 256 × 16 2.30; 2¹³: 256 × 16 2.39, looking at all
+/// 2.67; 2¹⁴: 256 × 32 2.56, 256 × 48 2.58, 2.80; 2¹⁵: 512 × 32 3.06, 2.82; `u8`, 2¹⁴: 128 × 16 2.42, 256 × 16 2.47, 2.73; 2¹⁵: 256 × 16
+/// 2.57, 2.82; 2¹⁶: 256 × 32 2.73, 2.92; 2¹⁷: 512 × 32 3.43, 2.98; `u64`, 2¹²: 256 × 16 2.49, 2.70; 2¹³: 256 × 32 2.67, 256 × 48 2.64,
+/// 2.87; 2 × 2 matrices of `f32`, 2¹¹: 256 × 16 2.82, 3.06; 2¹²: 256 × 32 3.08, 3.17; by flags, `f32`, 2¹²: 256 × 16 2.76, one block
+/// 2.92; 2¹³: 256 × 16 2.92, 256 × 32 2.86, 3.15; 2¹⁴: 256 × 32 3.00, 3.13. With 3 × 3 matrices of `u32` it was
+/// slower at every length (2¹¹: 256 × 16 4.90, looking at all 3.93); its sums still went by ordinary stores then.
+const CLUSTER: [Shape; 3] = [
+    Shape { threads: 128, run_bytes: 16 },
+    Shape { threads: 256, run_bytes: 16 },
+    Shape { threads: 256, run_bytes: 32 },
+];
+
+/// The largest elements that are left to a cluster.
+const MOST_CLUSTER_BYTES: usize = 16;
 
 /// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
 ///
@@ -46,8 +63,9 @@ const ALONE: [(Shape, u32); 3] = [
 /// matrices of `f32`, 2²⁰: 256 × 144 16.0, 512 × 80 16.1, 256 × 112 17.6.
 ///
 /// By flags, segments of mean length 1000: `f32`, 2¹⁷: 128 × 48 3.33, 256 × 48 3.53; 2²⁰: 128 × 80 5.41, 256 × 80 5.59, 256 × 144 6.12;
-/// 2²²: 128 × 80 12.6, 256 × 144 12.8, 256 × 80 13.5; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74,
-/// 256 × 80 8.00. A segment over many tiles makes each look at all those before it, and so wants few of them.
+/// 2²²: 256 × 176 11.8, 128 × 144 12.4, 256 × 144 12.8; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; 2²⁴: 128 × 144 20.5, 128 × 80 22.4; 2²⁵: 128
+/// × 144 39.6, 128 × 80 41.3; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74, 256 × 80 8.00. By keys, `f32`, 2²²: 128 × 144 19.8, 128 × 208 20.2,
+/// 256 × 176 20.3; by offsets 11.9, 11.9, 12.3. A segment over many tiles makes each look at all those before it, and so wants few of them.
 ///
 /// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.38; 2²⁰: 256 × 112 5.84), and some of it less at large ones (by
 /// flags, `f32`, 2²⁴: 256 × 112 47.9, 256 × 80 51.0, looking at all 52.6), where it gives other floats in every run. It is left to
@@ -60,8 +78,8 @@ fn together(segmented: bool) -> &'static [(Carry, Shape, u32)] {
     const BACK: (Carry, Shape, u32) = (Carry::LookBack, Shape { threads: 256, run_bytes: 112 }, u32::MAX);
     const WHOLE: [(Carry, Shape, u32); 6] =
         [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, 2), at_all(256, 144, 16), BACK];
-    const SEGMENTED: [(Carry, Shape, u32); 5] =
-        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(256, 144, 16), BACK];
+    const SEGMENTED: [(Carry, Shape, u32); 6] =
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), at_all(256, 144, 16), BACK];
     if segmented { &SEGMENTED } else { &WHOLE }
 }
 
@@ -89,10 +107,17 @@ pub(crate) fn plan_ranges(
         }
         end = most;
     };
-    for (shape, elements) in more {
+    let clusters = limits.architecture.major >= 9 && operator.largest_element() <= MOST_CLUSTER_BYTES;
+    let [second, last] = more;
+    for (shape, elements) in [Some(second), (!clusters).then_some(last)].into_iter().flatten() {
         let plan = plan(shape, Carry::OneBlock)?;
         let most = plan.tile.min(elements);
         add(plan, most.into());
+    }
+    for shape in CLUSTER.into_iter().filter(|_| clusters) {
+        let plan = plan(shape, Carry::Cluster)?;
+        let most = u64::from(plan.tile) * u64::from(plan.cluster);
+        add(plan, most);
     }
     for &(carry, shape, tiles) in together(!spec.segments.is_none()) {
         let plan = plan(shape, carry)?;
