@@ -78,8 +78,8 @@ fn together(segmented: bool) -> &'static [(Carry, Shape, u32)] {
     const BACK: (Carry, Shape, u32) = (Carry::LookBack, Shape { threads: 256, run_bytes: 112 }, u32::MAX);
     const WHOLE: [(Carry, Shape, u32); 6] =
         [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, 2), at_all(256, 144, 16), BACK];
-    const SEGMENTED: [(Carry, Shape, u32); 6] =
-        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), at_all(256, 144, 16), BACK];
+    const SEGMENTED: [(Carry, Shape, u32); 5] =
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), BACK];
     if segmented { &SEGMENTED } else { &WHOLE }
 }
 
