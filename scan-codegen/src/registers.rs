@@ -48,8 +48,11 @@ const ALONE: [(Shape, u32); 3] = [
 const CLUSTER: [Shape; 3] = [
     Shape { threads: 128, run_bytes: 16 },
     Shape { threads: 256, run_bytes: 16 },
-    Shape { threads: 256, run_bytes: 32 },
+    Shape { threads: 256, run_bytes: 48 },
 ];
+
+/// The most bytes of elements that a cluster scans.
+const CLUSTER_BYTES: u64 = 64 << 10;
 
 /// The largest elements that are left to a cluster.
 const MOST_CLUSTER_BYTES: usize = 16;
@@ -117,7 +120,8 @@ pub(crate) fn plan_ranges(
     for shape in CLUSTER.into_iter().filter(|_| clusters) {
         let plan = plan(shape, Carry::Cluster)?;
         let most = u64::from(plan.tile) * u64::from(plan.cluster);
-        add(plan, most);
+        let bytes = plan.input_bytes.max(plan.output_bytes);
+        add(plan, most.min(CLUSTER_BYTES / bytes));
     }
     for &(carry, shape, tiles) in together(!spec.segments.is_none()) {
         let plan = plan(shape, carry)?;
