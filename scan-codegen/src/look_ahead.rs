@@ -36,30 +36,54 @@ pub struct Pipeline {
 const WARP: u32 = 32;
 
 /// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must be filled
-/// and emptied.
+/// and emptied. Small elements begin with short runs ([`MIDDLE`]), whose blocks have tiles enough for that at shorter lengths.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, and of
-/// look-ahead: `u8`, 64 MiB 30.3 and 38.3, 128 MiB 53.8 and 58.6; `i16`, 64 MiB 28.0 and 31.4, 128 MiB 52.2 and 50.5; `f32`, 64 MiB 25.6
-/// and 28.5, 128 MiB 47.0 and 45.4; a product modulo a prime, 16 MiB 10.9 and 15.0, 32 MiB 20.6 and 18.4; `u64`, 32 MiB 11.3 and 12.8, 64
-/// MiB 27.0 and 25.8; 12 bytes, 24 MiB 10.3 and 11.4, 48 MiB 23.2 and 19.8; 2 × 2 matrices of `f32`, 64 MiB 33.6 and 35.5, 128 MiB 64.2
-/// and 54.2; 3 × 3 matrices of `u32`, 72 MiB 50.4 and 53.0, 144 MiB 109 and 95.2.
+/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, of look-ahead in
+/// its shape for long inputs, and in that of middle ones: `u8`, 64 MiB 30.1, 48.9, 39.6, 128 MiB 54.4, 83.4, 45.5; `i16`, 64 MiB 25.4,
+/// 44.0, 38.1, 128 MiB 48.7, 77.5, 42.0, 256 MiB 96.4, 98.3, 77.3; `f32`, 16 MiB 6.80, 6.55, 7.67, 32 MiB 10.4, 10.1, 10.4, 64 MiB
+/// 25.1, 26.8, 24.6, 128 MiB 46.7, 43.8, 41.1, 256 MiB 87.0, 76.2, 73.2, 512 MiB looking back 182, 138.0, 137.9; `u64`, 16 MiB 7.16, 7.55,
+/// 8.51, 32 MiB 11.0, 9.49, 11.3, 64 MiB 26.0, 24.0, 25.1; 2 × 2 matrices of `f32`, 32 MiB 15.3, 11.2, 17.7, 64 MiB 32.3, 28.5, 32.9;
+/// 3 × 3 matrices of `u32`, 36 MiB 22.5 looking at all, 72 MiB 47.1, 30.1. An earlier run: a product modulo a prime, 16 MiB 10.9,
+/// 15.0, 32 MiB 20.6, 18.4; 12 bytes, 24 MiB 10.3, 11.4, 48 MiB 23.2, 19.8.
 ///
-/// By flags: `u8`, 128 MiB 76.2 and 77.8; `f32`, 128 MiB 52.6 and 55.6, 256 MiB 98.2 and 91.7; `u64`, 32 MiB 12.5 and 13.2, 64 MiB 27.2
-/// and 26.7; 12 bytes, 48 MiB 21.8 and 26.0, 96 MiB 40.5 and 39.0. By keys of 4 bytes, which look-ahead reads in bulk: `f32`, 32 MiB 24.0
-/// and 25.4, 64 MiB 41.1 and 39.3, 128 MiB 74.7 and 64.3.
+/// By flags: `u8`, 64 MiB 39.6, 68.8, 57.5, 128 MiB 72.7, 85.0, 70.6; `f32`, 64 MiB 27.9, 32.6, 30.6, 128 MiB 51.9, 53.4, 48.8, 256
+/// MiB 98.5, 88.2, 86.0, 512 MiB looking back 169, 153, 159; `u64` (earlier), 32 MiB 12.5 and 13.2, 64 MiB 27.2 and 26.7; 12 bytes
+/// (earlier), 48 MiB 21.8 and 26.0, 96 MiB 40.5 and 39.0. By keys of 4 bytes, which look-ahead reads in bulk: `f32`, 32 MiB 19.8, 23.9,
+/// 22.0, 64 MiB 38.8, 36.1, 37.0, 128 MiB 70.4, 59.0, 58.6. By offsets: `f32`, 64 MiB 27.7, 30.1, 30.5, 128 MiB 50.6, 48.6, 48.7.
+///
+/// From where on the longer runs are better for 1 and 2 bytes lies between 256 and 512 MiB, and has not been measured.
 const fn long_bytes(element: usize, segments: &Segments) -> u64 {
     let mebibytes = match (segments, element) {
-        (Segments::None, 0..=1) => 160,
-        (Segments::None, 4..=7) => 96,
+        (Segments::None, 0..=7) => 448,
+        (Segments::None, 8..=11) => 24,
         (Segments::None, 12..=15) => 32,
-        (Segments::None, 16..) => 80,
+        (Segments::None, 16..=24) => 28,
+        (Segments::None, 25..) => 48,
         (Segments::Keys(_), 0..=7) => 56,
-        (_, 0..=7) => 128,
+        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 448,
+        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 320,
+        (Segments::Offsets(_), 0..=7) => 128,
         (_, 8..=11) => 56,
         (_, 12..) => 88,
     };
     mebibytes << 20
 }
+
+/// From where on there are short runs, for elements that begin with them.
+const fn middle_bytes(element: usize, segments: &Segments) -> Option<u64> {
+    let mebibytes: u64 = match (segments, element) {
+        (Segments::None, 0..=2) => 96,
+        (Segments::None, 3..=7) => 32,
+        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 112,
+        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 96,
+        _ => return None,
+    };
+    Some(mebibytes << 20)
+}
+
+/// Threads of a team, teams, and bytes of a run at middle lengths; measured as above, beside 192 × 3 with 60 and 92 bytes, and 128 × 3
+/// with 92.
+const MIDDLE: (u32, u32, u32) = (256, 3, 60);
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
@@ -150,16 +174,33 @@ fn head_bytes(segments: &Segments, tile: u32) -> u32 {
 /// where they are, which takes longer.
 const OFFSET_EIGHTHS: u32 = 18;
 
-/// Look-ahead for long inputs, where it can be had.
-pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits) -> Option<Plan> {
-    let bytes = operator.input.size + operator.output.size;
+/// Look-ahead for middle and long inputs, where it can be had.
+pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits) -> Vec<Plan> {
     if limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES {
-        return None;
+        return Vec::new();
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
-    let plan = plan_look_ahead(operator, spec, limits, &Overrides::default(), strategy).ok()?;
-    let from = long_bytes(operator.input.size.max(operator.output.size), &spec.segments) / bytes as u64;
-    Some(Plan { from, ..plan })
+    let bytes = (operator.input.size + operator.output.size).max(1) as u64;
+    let element = operator.input.size.max(operator.output.size);
+    let plan = |from: u64, overrides: &Overrides| {
+        let plan = plan_look_ahead(operator, spec, limits, overrides, strategy).ok()?;
+        Some(Plan { from: from / bytes, ..plan })
+    };
+    let (threads, teams, run_bytes) = MIDDLE;
+    let shape = Overrides {
+        threads: Some(threads),
+        teams: Some(teams),
+        run: Some(run_bytes / element.max(1) as u32),
+        ..Overrides::default()
+    };
+    let from = middle_bytes(element, &spec.segments);
+    let middle = from.and_then(|from| plan(from, &shape));
+    // Where there is no room for that shape, the other one takes its place.
+    let long = match (from, &middle) {
+        (Some(from), None) => from,
+        _ => long_bytes(element, &spec.segments),
+    };
+    middle.into_iter().chain(plan(long, &Overrides::default())).collect()
 }
 
 /// The plan of look-ahead.
@@ -253,6 +294,7 @@ pub(crate) fn plan_look_ahead(
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
         look_run: 1,
+        cluster: 1,
         delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input, run),
@@ -505,7 +547,10 @@ mod tests {
         let longest = |plans: &Plans| plans.longest().strategy.carry;
         assert_eq!(longest(&default(DeviceLimits::BASELINE)), Carry::LookBack);
         let plans = default(h200());
-        let from = plans.longest().from;
+        // Short runs come before the long ones.
+        let ahead = |plan: &&Plan| plan.strategy.carry == Carry::LookAhead;
+        assert_eq!(plans.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [15, 31]);
+        let from = plans.iter().find(ahead).unwrap().from;
         let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
         assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_at_all", "scan_look_ahead"));
         let mut ampere = h200();

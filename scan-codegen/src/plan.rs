@@ -60,7 +60,7 @@ pub struct Overrides {
     pub teams: Option<u32>,
     /// Stages of shared memory ([`Pipeline::stages`]).
     pub stages: Option<u32>,
-    /// The most blocks that stay ([`Pipeline::blocks`]).
+    /// The most blocks that stay ([`Pipeline::blocks`]), or the blocks of a cluster: 1 to 8.
     pub blocks: Option<u32>,
     /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
@@ -159,6 +159,8 @@ pub struct Plan {
     pub pipeline: Option<Pipeline>,
     /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,
+    /// Blocks of a cluster; 1 with another way to carry.
+    pub(crate) cluster: u32,
     /// Whether its kernels wait at random, for tests.
     pub(crate) delays: bool,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
@@ -296,8 +298,7 @@ pub fn plan(
     if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(operator, spec, limits)?;
         // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
-        longer
-            .retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
+        longer.retain(|plan| long.first().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
         for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
             *plan = Plan { from: plan.from, ..any_length.clone() };
         }
@@ -336,7 +337,7 @@ fn plan_with(
         return plan_look_ahead(operator, spec, limits, overrides, strategy);
     }
 
-    if strategy.block.in_registers || strategy.carry == Carry::LookAtAll {
+    if strategy.block.in_registers || matches!(strategy.carry, Carry::LookAtAll | Carry::Cluster) {
         return plan_in_registers(operator, spec, limits, overrides, strategy);
     }
 
@@ -373,6 +374,7 @@ fn plan_with(
         },
         pipeline: None,
         look_run: 1,
+        cluster: 1,
         delays: false,
         network_slots: shape.network_slots(),
         input_unit: 0,
@@ -544,7 +546,14 @@ impl Plan {
     fn fmt_shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  strategy  {}", self.strategy)?;
         match &self.pipeline {
-            None => writeln!(f, "  block     {} threads, {} bytes of shared memory", self.threads, self.shared_bytes)?,
+            None => {
+                let (threads, bytes) = (self.threads, self.shared_bytes);
+                match self.strategy.carry {
+                    Carry::Cluster => write!(f, "  cluster   {} blocks, each of ", self.cluster)?,
+                    _ => f.write_str("  block     ")?,
+                }
+                writeln!(f, "{threads} threads, {bytes} bytes of shared memory")?;
+            }
             Some(pipeline) => {
                 let Pipeline { teams, stages, blocks, dynamic_shared_bytes, .. } = pipeline;
                 writeln!(
@@ -561,7 +570,7 @@ impl Plan {
         }
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match self.strategy.carry {
-            Carry::OneBlock => Ok(()),
+            Carry::OneBlock | Carry::Cluster => Ok(()),
             Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll | Carry::LookAhead => {
                 write!(f, "\n  messages  {} bytes a tile", self.message_bytes())
             }

@@ -13,6 +13,9 @@ use crate::{
 /// Threads of a warp.
 const WARP: u32 = 32;
 
+/// Bytes in which a tile is moved.
+const UNIT: u32 = 16;
+
 /// Threads of a block, and bytes of a run at the most.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -23,16 +26,36 @@ struct Shape {
 /// Where the caller asks for runs in registers: three units of sixteen bytes.
 const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
 
-/// What one block scans alone, from the shortest on, and how many elements at the most.
+/// What one block scans alone, from the shortest on, and how many elements at the most; the last where there are no clusters.
 ///
-/// Measured as below, of one block and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes 1.91, 2.78; 2¹³: 512 ×
-/// 16 2.60, 512 × 48 2.91, 2.83; 2¹⁴: 512 × 48 3.42, 2.87; `i16`, 2¹²: 512 × 16 2.27, 512 × 48 2.44, 2.69; `f32`, 2¹²: 512 × 48 2.38,
-/// 2.57.
+/// Measured as below, of one block, of the best cluster, and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes
+/// 2.15, 2.27, 2.69; 2¹³: 512 × 16 2.60, 2.32, 2.71; `i16`, 2¹²: 512 × 16 2.33, 2.29, 2.56; `f32`, 2¹¹: 512 × 16 1.92, 2.22, 2.54; 2¹²:
+/// 512 × 48 2.39, 2.30, 2.57; `u64`, 2¹¹: 512 × 48 2.45, 2.35, 2.63.
 const ALONE: [(Shape, u32); 3] = [
     (Shape { threads: 256, run_bytes: 16 }, u32::MAX),
-    (Shape { threads: 512, run_bytes: 16 }, u32::MAX),
+    (Shape { threads: 512, run_bytes: 16 }, 4096),
     (Shape { threads: 512, run_bytes: 48 }, 6144),
 ];
+
+/// What one cluster scans at once, for elements of [`MOST_CLUSTER_BYTES`] at most.
+///
+/// Measured as below, microseconds: sums of `f32`, 2¹² elements: 128 × 16 bytes 2.31, 256 × 16 2.30; 2¹³: 256 × 16 2.39, looking at all
+/// 2.67; 2¹⁴: 256 × 32 2.56, 256 × 48 2.58, 2.80; 2¹⁵: 512 × 32 3.06, 2.82; `u8`, 2¹⁴: 128 × 16 2.42, 256 × 16 2.47, 2.73; 2¹⁵: 256 × 16
+/// 2.57, 2.82; 2¹⁶: 256 × 32 2.73, 2.92; 2¹⁷: 512 × 32 3.43, 2.98; `u64`, 2¹²: 256 × 16 2.49, 2.70; 2¹³: 256 × 32 2.67, 256 × 48 2.64,
+/// 2.87; 2 × 2 matrices of `f32`, 2¹¹: 256 × 16 2.82, 3.06; 2¹²: 256 × 32 3.08, 3.17; by flags, `f32`, 2¹²: 256 × 16 2.76, one block
+/// 2.92; 2¹³: 256 × 16 2.92, 256 × 32 2.86, 3.15; 2¹⁴: 256 × 32 3.00, 3.13. With 3 × 3 matrices of `u32` it was
+/// slower at every length (2¹¹: 256 × 16 4.90, looking at all 3.93); its sums still went by ordinary stores then.
+const CLUSTER: [Shape; 3] = [
+    Shape { threads: 128, run_bytes: 16 },
+    Shape { threads: 256, run_bytes: 16 },
+    Shape { threads: 256, run_bytes: 48 },
+];
+
+/// The most bytes of elements that a cluster scans.
+const CLUSTER_BYTES: u64 = 64 << 10;
+
+/// The largest elements that are left to a cluster.
+const MOST_CLUSTER_BYTES: usize = 16;
 
 /// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
 ///
@@ -43,8 +66,9 @@ const ALONE: [(Shape, u32); 3] = [
 /// matrices of `f32`, 2²⁰: 256 × 144 16.0, 512 × 80 16.1, 256 × 112 17.6.
 ///
 /// By flags, segments of mean length 1000: `f32`, 2¹⁷: 128 × 48 3.33, 256 × 48 3.53; 2²⁰: 128 × 80 5.41, 256 × 80 5.59, 256 × 144 6.12;
-/// 2²²: 128 × 80 12.6, 256 × 144 12.8, 256 × 80 13.5; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74,
-/// 256 × 80 8.00. A segment over many tiles makes each look at all those before it, and so wants few of them.
+/// 2²²: 256 × 176 11.8, 128 × 144 12.4, 256 × 144 12.8; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; 2²⁴: 128 × 144 20.5, 128 × 80 22.4; 2²⁵: 128
+/// × 144 39.6, 128 × 80 41.3; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74, 256 × 80 8.00. By keys, `f32`, 2²²: 128 × 144 19.8, 128 × 208 20.2,
+/// 256 × 176 20.3; by offsets 11.9, 11.9, 12.3. A segment over many tiles makes each look at all those before it, and so wants few of them.
 ///
 /// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.38; 2²⁰: 256 × 112 5.84), and some of it less at large ones (by
 /// flags, `f32`, 2²⁴: 256 × 112 47.9, 256 × 80 51.0, looking at all 52.6), where it gives other floats in every run. It is left to
@@ -58,7 +82,7 @@ fn together(segmented: bool) -> &'static [(Carry, Shape, u32)] {
     const WHOLE: [(Carry, Shape, u32); 6] =
         [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, 2), at_all(256, 144, 16), BACK];
     const SEGMENTED: [(Carry, Shape, u32); 5] =
-        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(256, 144, 16), BACK];
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), BACK];
     if segmented { &SEGMENTED } else { &WHOLE }
 }
 
@@ -86,10 +110,18 @@ pub(crate) fn plan_ranges(
         }
         end = most;
     };
-    for (shape, elements) in more {
+    let clusters = limits.architecture.major >= 9 && operator.largest_element() <= MOST_CLUSTER_BYTES;
+    let [second, last] = more;
+    for (shape, elements) in [Some(second), (!clusters).then_some(last)].into_iter().flatten() {
         let plan = plan(shape, Carry::OneBlock)?;
         let most = plan.tile.min(elements);
         add(plan, most.into());
+    }
+    for shape in CLUSTER.into_iter().filter(|_| clusters) {
+        let plan = plan(shape, Carry::Cluster)?;
+        let most = u64::from(plan.tile) * u64::from(plan.cluster);
+        let bytes = plan.input_bytes.max(plan.output_bytes);
+        add(plan, most.min(CLUSTER_BYTES / bytes));
     }
     for &(carry, shape, tiles) in together(!spec.segments.is_none()) {
         let plan = plan(shape, carry)?;
@@ -98,6 +130,9 @@ pub(crate) fn plan_ranges(
     }
     Ok((shortest, longer))
 }
+
+/// Blocks of a cluster, as many as every device that has clusters grants.
+const MOST_OF_CLUSTER: u32 = 8;
 
 /// The most sums of tiles that a lane looks at at once.
 const MOST_LOOKS: u32 = 1;
@@ -136,11 +171,23 @@ fn plan_shape(
             "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
         );
     }
+    let cluster = match (strategy.carry, overrides.blocks) {
+        (Carry::Cluster, _) if limits.architecture.major < 9 => {
+            return refuse("clusters need compute capability 9.0 or later: choose look-at-all");
+        }
+        (Carry::Cluster, None) => MOST_OF_CLUSTER,
+        (Carry::Cluster, Some(blocks)) if (1..=MOST_OF_CLUSTER).contains(&blocks) => blocks,
+        (Carry::Cluster, Some(blocks)) => {
+            return refuse(&format!("a cluster has 1 to {MOST_OF_CLUSTER} blocks, not {blocks}"));
+        }
+        _ => 1,
+    };
     let sizes = Sizes {
         input: operator.input.size as u32,
         state: operator.state.size as u32,
         output: operator.output.size as u32,
         segmented: !spec.segments.is_none(),
+        cluster: if strategy.carry == Carry::Cluster { cluster } else { 0 },
     };
     let run = match overrides.run {
         None => sizes.run(shape.run_bytes),
@@ -173,13 +220,14 @@ fn plan_shape(
         shared_bytes: sizes.shared_bytes(run, threads),
         partials_in_output: operator.state == operator.output,
         max_len: match strategy.carry {
-            Carry::OneBlock => u64::MAX,
+            Carry::OneBlock | Carry::Cluster => u64::MAX,
             // A multiprocessor has room for one block at least.
             Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(tile),
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,
         look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
+        cluster,
         delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input * run),
@@ -190,13 +238,14 @@ fn plan_shape(
     })
 }
 
-/// Bytes of the three element types, and whether there are heads besides.
+/// Bytes of the three element types, whether there are heads besides, and the blocks of a cluster, where there is one.
 #[derive(Clone, Copy)]
 struct Sizes {
     input: u32,
     state: u32,
     output: u32,
     segmented: bool,
+    cluster: u32,
 }
 
 impl Sizes {
@@ -213,12 +262,13 @@ impl Sizes {
 
     /// A tile, or its results after that; the sums of its warps, of what stands before it, and its number, which alignment
     /// may push apart. A bit for each element that tells whether it is a head, one for each thread, and which offsets lie in the
-    /// tile.
+    /// tile. Where there is a cluster, twice the sums of its tiles, with whether a segment begins in each, and a barrier.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
         let elements = threads.saturating_mul(run);
         let tile = elements.saturating_mul(self.input.max(self.output));
         let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
-        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads)
+        let told = if self.cluster > 0 { 2 * self.cluster * (self.state.next_multiple_of(4) + 4) + 24 } else { 0 };
+        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + told)
     }
 }
 
@@ -250,6 +300,20 @@ struct TileCost {
 }
 
 impl Plan {
+    /// Whether the run of a thread is one of the units in which a tile is moved, so that each thread can read and write its own.
+    pub(crate) fn runs_are_units(&self) -> bool {
+        let bytes = u64::from(UNIT);
+        let run = u64::from(self.run);
+        self.strategy.block.in_registers
+            && self.spec.segments.is_none()
+            && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
+    }
+
+    /// Barriers before and after a tile of `n` elements is scanned, where it begins at an aligned address.
+    fn barriers_of_moves(&self, n: u64) -> u64 {
+        if self.runs_are_units() && n.is_multiple_of(self.run.into()) { 0 } else { 2 }
+    }
+
     /// A tile of `n` elements, with anything before it or not.
     fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
         let (run, warp_size) = (u64::from(self.run), u64::from(WARP));
@@ -299,8 +363,57 @@ impl Plan {
         (applications + sum(&last), steps + most(&last), barriers)
     }
 
+    /// What one cluster takes.
+    fn cluster_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let (tile, blocks, threads) = (u64::from(self.tile), u64::from(self.cluster), u64::from(self.threads));
+        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
+        let tiles = len.div_ceil(tile);
+        let rounds = tiles.div_ceil(blocks);
+        let (mut applications, mut most_steps, mut most_barriers) = (0, 0, 0);
+        for block in 0..blocks.min(tiles) {
+            // The meeting of the cluster.
+            let (mut steps, mut barriers) = (0, 1);
+            for round in 0..=(tiles - 1 - block) / blocks {
+                let number = round * blocks + block;
+                let before = self.spec.initial_value || round > 0;
+                let any = before || block > 0;
+                let elements = (len - number * tile).min(tile);
+                let own = self.cost_in_registers(elements, any);
+                barriers += 1 + self.barriers_of_moves(elements);
+                // The sums of the tiles before its own; the first of all takes no application.
+                let folded = if before { block } else { block.saturating_sub(1) };
+                let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
+                // Only before it first tells its sum the block waits at a barrier for all threads.
+                let stretches = match round {
+                    0 => vec![own.reduced, own.summed, last],
+                    _ => vec![own.reduced, own.summed.iter().zip(&last).map(|(a, b)| a + b).collect()],
+                };
+                for stretch in &stretches {
+                    (applications, steps) = (applications + stretch.iter().sum::<u64>(), steps + most(stretch));
+                }
+                if round + 1 < rounds {
+                    let folded = blocks - block - u64::from(!any);
+                    (applications, steps) = (applications + threads * folded, steps + folded);
+                    barriers += 1;
+                }
+            }
+            (most_steps, most_barriers) = (steps.max(most_steps), barriers.max(most_barriers));
+        }
+        LaunchCost {
+            kernel: launch.kernel,
+            applications: applications.into(),
+            steps: most_steps.into(),
+            barriers: most_barriers,
+            global_read: len * self.input_bytes,
+            global_written: len * self.output_bytes,
+        }
+    }
+
     /// What a launch of a scan of `len` elements takes.
     pub(crate) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
+        if launch.kernel == "scan_cluster" {
+            return self.cluster_cost(launch, len);
+        }
         let (tile, initial) = (u64::from(self.tile), self.spec.initial_value);
         let alone = launch.kernel == "scan_block"; // short inputs are left to one block under every strategy
         let full = (len - 1) / tile;
@@ -327,7 +440,7 @@ impl Plan {
                 let steps = most(&tile.reduced) + most(&rest) + passed_on;
                 cost.applications = cost.applications + Count::from(own * count);
                 cost.steps = cost.steps + Count::from(steps * count);
-                cost.barriers += 4 * count;
+                cost.barriers += (2 + self.barriers_of_moves(n)) * count;
                 continue;
             }
             if let Some(first) = tile.summed.first_mut()
@@ -340,7 +453,7 @@ impl Plan {
                     let (applications, steps, barriers) = self.look_at_all_cost(&tile, number);
                     cost.applications = cost.applications + applications.into();
                     cost.steps = Count { least: cost.steps.least.max(steps), most: cost.steps.most.max(steps) };
-                    cost.barriers = cost.barriers.max(3 + barriers);
+                    cost.barriers = cost.barriers.max(1 + self.barriers_of_moves(n) + barriers);
                 }
                 continue;
             }
@@ -356,7 +469,7 @@ impl Plan {
             cost.applications = cost.applications + Count::from(own * count) + looks;
             let steps = Count { least: steps, most: steps + looking };
             cost.steps = Count { least: cost.steps.least.max(steps.least), most: cost.steps.most.max(steps.most) };
-            cost.barriers = 4;
+            cost.barriers = cost.barriers.max(2 + self.barriers_of_moves(n));
         }
         let blocks = u64::from(launch.blocks);
         let message = self.message_bytes();

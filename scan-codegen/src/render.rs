@@ -159,6 +159,9 @@ struct Words<'a> {
     /// The pipeline of look-ahead.
     looks_ahead: bool,
     looks_at_all: bool,
+    /// Whether blocks of a cluster reach each other's shared memory, and how many blocks it has.
+    clusters: bool,
+    cluster: u32,
     team: u32,
     teams: u32,
     stages: u32,
@@ -173,6 +176,9 @@ struct Words<'a> {
     input_odd: bool,
     output_unit: u32,
     output_units: u32,
+    /// Whether each thread's run is one unit of the tile, so that it can read and write that itself, and where it then writes.
+    runs_are_units: bool,
+    results_place: &'static str,
     /// Whether results are as large as elements, so that each takes the place of one.
     in_place: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
@@ -280,6 +286,8 @@ impl<'a> Words<'a> {
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
             messages: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
             looks_at_all: carry == Carry::LookAtAll,
+            clusters: carry == Carry::Cluster,
+            cluster: plan.cluster,
             packet_payload: plan.packet_payload(),
             delays: plan.delays,
             looks_ahead,
@@ -296,6 +304,8 @@ impl<'a> Words<'a> {
             input_odd: input_units % 2 == 1,
             output_unit: plan.output_unit,
             output_units,
+            runs_are_units: plan.runs_are_units(),
+            results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
             network_exclusive,

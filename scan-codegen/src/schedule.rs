@@ -118,6 +118,8 @@ impl Plan {
             Carry::LookBack => &["scan_block", "scan_look_back"],
             Carry::LookAtAll if !self.has_kernel_of_one_block() => &["scan_look_at_all"],
             Carry::LookAtAll => &["scan_block", "scan_look_at_all"],
+            Carry::Cluster if !self.has_kernel_of_one_block() => &["scan_cluster"],
+            Carry::Cluster => &["scan_block", "scan_cluster"],
             Carry::LookAhead => &["scan_look_ahead"],
         }
     }
@@ -148,15 +150,21 @@ impl Plan {
             Carry::Chained(_) => self.single_pass("scan_chained", len),
             Carry::LookBack => self.single_pass("scan_look_back", len),
             Carry::LookAtAll => self.single_pass("scan_look_at_all", len),
+            Carry::Cluster => self.without_messages("scan_cluster", self.cluster, len),
         })
     }
 
     fn one_block(&self, len: u64) -> Schedule {
+        self.without_messages("scan_block", 1, len)
+    }
+
+    /// One kernel whose blocks keep nothing in global memory.
+    fn without_messages(&self, kernel: &'static str, blocks: u32, len: u64) -> Schedule {
         use Argument::*;
         let arguments =
             [vec![Operator, Input], self.heads(), vec![Output, Length(len)], self.initial_value(), self.total()]
                 .concat();
-        let launch = Launch::new("scan_block", 1, self.threads, arguments);
+        let launch = Launch::new(kernel, blocks, self.threads, arguments);
         Schedule { workspace: NO_WORKSPACE, launches: vec![launch] }
     }
 

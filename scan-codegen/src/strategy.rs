@@ -36,7 +36,7 @@ pub struct BlockScan {
     /// to scan; then each thread adds what stands before its run (Hwu, Kirk and El Hajj 2022, section 11.5).
     pub coarsened: bool,
     /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, whatever an element
-    /// is. It goes with warp shuffles, one block, chained, look-back and look-at-all.
+    /// is. It goes with warp shuffles, one block, one cluster, chained, look-back and look-at-all.
     pub in_registers: bool,
 }
 
@@ -113,6 +113,10 @@ pub enum Carry {
     /// read half as many sums as the square of their number. Floats come out the same in every run. It goes with runs in
     /// registers.
     LookAtAll,
+    /// One cluster of up to eight blocks, which run at once and reach each other's shared memory: each scans a tile and tells all
+    /// of them its sum there, without a message in global memory. It goes through longer inputs as one block does. Floats come
+    /// out the same in every run. It needs `sm_90`, and goes with runs in registers.
+    Cluster,
     /// Maleki, Yang and Burtscher 2016: one kernel whose blocks stay, as many as the device has room for at once, and take the
     /// tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block folds the sums of all
     /// tiles in their order. Floats come out the same in every run. It needs `sm_90`, and goes with runs over warp shuffles.
@@ -165,6 +169,7 @@ impl Carry {
             Carry::Chained(_) => "chained",
             Carry::LookBack => "look_back",
             Carry::LookAtAll => "look_at_all",
+            Carry::Cluster => "cluster",
             Carry::LookAhead => "look_ahead",
         }
     }
@@ -204,6 +209,7 @@ impl fmt::Display for Carry {
             Carry::Chained(TileNumbers::BlockIndex) => "chained by block index",
             Carry::LookBack => "look-back",
             Carry::LookAtAll => "look-at-all",
+            Carry::Cluster => "one cluster",
             Carry::LookAhead => "look-ahead",
         })
     }

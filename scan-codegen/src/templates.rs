@@ -7,10 +7,11 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 31] = [
+const PARTS: [(&str, &str); 33] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
+    ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("run_heads", include_str!("../templates/run_heads.cu.tera").trim_ascii_end()),
@@ -31,6 +32,7 @@ const PARTS: [(&str, &str); 31] = [
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
     ("look_at_all", include_str!("../templates/carry/look_at_all.cu.tera")),
+    ("cluster", include_str!("../templates/carry/cluster.cu.tera")),
     ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
     ("staged_heads", include_str!("../templates/carry/staged_heads.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),

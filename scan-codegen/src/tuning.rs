@@ -43,9 +43,11 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     };
     let mut shapes = Vec::new();
     if bytes <= ONE_BLOCK_BYTES {
-        shapes.extend(
-            [256, 512, 1024].iter().flat_map(|&threads| runs().map(move |run| with(Carry::OneBlock, threads, run))),
-        );
+        // One cluster is not for every device; where it is not, there is no such plan.
+        let carries = [Carry::OneBlock, Carry::Cluster].into_iter();
+        let shape =
+            |carry| [256, 512, 1024].iter().flat_map(move |&threads| runs().map(move |run| with(carry, threads, run)));
+        shapes.extend(carries.flat_map(shape));
     }
     let threads = [32, 64, 128, 256, 512, 1024];
     // Where every block can look at all tiles before its own.
@@ -156,7 +158,7 @@ impl Tuned {
 }
 
 /// The ways to carry among which a search chooses.
-const CARRIES: [Carry; 4] = [Carry::OneBlock, Carry::LookAtAll, Carry::LookBack, Carry::LookAhead];
+const CARRIES: [Carry; 5] = [Carry::OneBlock, Carry::Cluster, Carry::LookAtAll, Carry::LookBack, Carry::LookAhead];
 
 /// Runs in shared memory.
 const SHARED: BlockScan = BlockScan::coarsened(Network::WarpShuffle);

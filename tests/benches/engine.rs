@@ -1,12 +1,14 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
-//! `trace`, `lengths`, `views`, `back` (the shapes of look-back) and `segments` ask for more. What a
+//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for) and `segments` ask for more. What a
 //! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
 //! of several samples, each between two events on the stream.
 
 #[path = "engine/back.rs"]
 mod back;
+#[path = "engine/floor.rs"]
+mod floor;
 #[path = "engine/segments.rs"]
 mod segments;
 
@@ -176,6 +178,9 @@ fn main() -> Outcome {
             let wanted = |name: &str| asked_for(&format!("back-{name}-{telling}"));
             visit_operators(&mut Back { scanner: &scanner, wanted, telling: Some(telling) });
         }
+    }
+    if asked_for("floor") {
+        floor::sweep(&scanner)?;
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");

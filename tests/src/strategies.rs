@@ -31,7 +31,7 @@ pub const LOOK_AHEAD: Strategy =
     Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
 
 /// Those whose runs stay in registers.
-pub const IN_REGISTERS: [Strategy; 5] = {
+pub const IN_REGISTERS: [Strategy; 6] = {
     const fn with(carry: Carry) -> Strategy {
         Strategy { block: BlockScan::in_registers(), carry }
     }
@@ -41,6 +41,7 @@ pub const IN_REGISTERS: [Strategy; 5] = {
         with(Carry::Chained(TileNumbers::Counter)),
         with(Carry::LookBack),
         with(Carry::LookAtAll),
+        with(Carry::Cluster),
     ]
 };
 

@@ -100,6 +100,22 @@ fn every_carry_takes_what_its_formula_says() {
     }
 }
 
+/// A cluster, in each of the four ways, over no more than a round of its tiles and over several.
+#[test]
+fn a_cluster_takes_what_its_formula_says() {
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
+    let runs = [3, 4].into_iter(); // the longer one is a unit, which each thread moves itself
+    let programs: Vec<_> =
+        runs.flat_map(|run| WAYS.map(|way| program::<ops::Sum<i32>>(strategy, way, 64, Some(run)))).collect();
+    compile(&programs);
+    for program in &programs {
+        let tile = u64::from(program.plan.tile);
+        for length in [1, tile, tile + 1, 5 * tile + 7, 8 * tile, 8 * tile + 1, 19 * tile + 5, 24 * tile - 1] {
+            compare(program, length, usize::MAX);
+        }
+    }
+}
+
 /// Every strategy, in one of the four ways, with elements of twelve bytes.
 #[test]
 fn every_strategy_takes_what_its_formula_says() {

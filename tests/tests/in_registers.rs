@@ -41,7 +41,8 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
     let mut programs = Vec::new();
     for (index, strategy) in IN_REGISTERS.into_iter().enumerate() {
         let all = strategy.carry == Carry::LookBack;
-        for (place, shape) in SHAPES.into_iter().enumerate().filter(|(place, _)| all || *place == index) {
+        for (place, shape) in SHAPES.into_iter().enumerate().filter(|(place, _)| all || *place == index % SHAPES.len())
+        {
             programs.push(program::<Op>(strategy, shape, None, WAYS[(index + place) % WAYS.len()]));
         }
         if all {

@@ -60,7 +60,7 @@ fn every_kernel_compiles_without_a_word() {
 /// The architectures in turn, as far as they can do it.
 fn architecture_for(strategy: Strategy, index: usize) -> Architecture {
     match strategy.carry {
-        Carry::LookAhead => ARCHITECTURES[4 + index % 3],
+        Carry::LookAhead | Carry::Cluster => ARCHITECTURES[4 + index % 3],
         _ => ARCHITECTURES[index % ARCHITECTURES.len()],
     }
 }

@@ -103,6 +103,13 @@ fn look_at_all() {
 }
 
 #[test]
+fn one_cluster() {
+    let scanner = Scanner::cpu();
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
+    insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits(&[])));
+}
+
+#[test]
 fn segments_by_flags() {
     insta::assert_snapshot!(segmented(Scanner::cpu().scan(ops::sum::<f32>()).by_flags::<u8>(&[])));
 }

@@ -4,7 +4,9 @@
 use std::{ffi::c_void, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, DeviceLimits, Launch, Overrides, Plan, ScanSpec, Schedule, Segments, plan, render};
+use scan_codegen::{
+    Argument, DeviceLimits, KernelSource, Launch, Overrides, Plan, ScanSpec, Schedule, Segments, plan, render,
+};
 use scan_runtime::{
     BlockScan, Carry, Scanner, Strategy,
     cudarc::{
@@ -35,20 +37,37 @@ const CALLS: usize = 20;
 const LONG_CALLS: usize = 5;
 const SAMPLES: usize = 5;
 /// Lengths, by their logarithms.
-const LENGTHS: [u32; 15] = [12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+const LENGTHS: [u32; 16] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 /// The longest input, in bytes.
 const LONGEST: usize = 640 << 20;
 /// Elements at the beginning and at the end of which the results are compared.
 const CHECKED: usize = 1 << 17;
 /// Segments have this mean length.
 const SEGMENT: u64 = 1000;
-/// Threads of a block, bytes of a run: of one block alone, of blocks that look at all tiles, and of blocks that look back, with
-/// the tiles that a lane looks at.
+/// Threads of a block, bytes of a run: of one block alone, of one cluster of so many blocks, of blocks that look at all tiles, of
+/// blocks that look back, with the tiles that a lane looks at, and of the teams of look-ahead, three in a block.
 const ALONE: [(u32, u32); 4] = [(256, 16), (512, 16), (512, 48), (1024, 32)];
-const AT_ALL: [(u32, u32); 13] = [
+const CLUSTER: [(u32, u32, u32); 12] = [
+    (128, 16, 8),
+    (256, 16, 4),
+    (256, 16, 8),
+    (256, 32, 8),
+    (256, 48, 8),
+    (512, 16, 4),
+    (512, 16, 8),
+    (512, 32, 8),
+    (512, 48, 8),
+    (512, 80, 8),
+    (1024, 16, 8),
+    (1024, 32, 8),
+];
+const AT_ALL: [(u32, u32); 16] = [
     (128, 16),
     (128, 48),
     (128, 80),
+    (128, 144),
+    (128, 208),
+    (256, 176),
     (256, 16),
     (256, 32),
     (256, 48),
@@ -61,19 +80,22 @@ const AT_ALL: [(u32, u32); 13] = [
     (512, 80),
 ];
 const BACK: [(u32, u32, u32); 4] = [(256, 48, 1), (256, 80, 1), (256, 112, 1), (512, 48, 1)];
+const AHEAD: [(u32, u32); 4] = [(192, 60), (192, 92), (128, 92), (256, 60)];
 /// The most tiles at all of which a block may look.
 const MOST_TILES: usize = 4096;
 
-struct Entrant {
+pub(super) struct Entrant {
     name: String,
     plan: Plan,
     function: CudaFunction,
     workspace: CudaSlice<u8>,
+    /// Whether its blocks need to be on the device at once, whatever the plan says.
+    pub(super) cooperative: bool,
     /// Where the workspace is.
     place: CUdeviceptr,
 }
 
-fn limits(scanner: &Scanner) -> DeviceLimits {
+pub(super) fn limits(scanner: &Scanner) -> DeviceLimits {
     let mut limits = DeviceLimits::new(scanner.limits().architecture, scanner.limits().multiprocessors);
     limits.shared_bytes_per_block_optin = scanner.limits().shared_bytes_per_block_optin;
     limits
@@ -91,7 +113,18 @@ fn entrant<Op: TestOperator>(
     let spec = ScanSpec::inclusive().with_segments(segments.clone());
     let plan = plan(&operator, &spec, &limits(scanner), overrides).ok()?.longest().clone();
     let source = render(&operator, &plan).ok()?;
-    let compiled = nvrtc::compile(&source, &operator.name, scanner.limits().architecture).ok()?;
+    load(scanner, name, plan, &source, longest)
+}
+
+/// Compiles and loads the last kernel of a source.
+pub(super) fn load(
+    scanner: &Scanner,
+    name: String,
+    plan: Plan,
+    source: &KernelSource,
+    longest: usize,
+) -> Option<Entrant> {
+    let compiled = nvrtc::compile(source, &name, scanner.limits().architecture).ok()?;
     let context = scanner.context()?;
     context.bind_to_thread().ok()?;
     let module = context.load_module(Ptx::from_binary(compiled.cubin)).ok()?;
@@ -107,15 +140,15 @@ fn entrant<Op: TestOperator>(
     context.default_stream().synchronize().ok()?;
     // Asked for here, once: the slice would have a captured stream wait for what is not captured.
     let place = workspace.device_ptr(&context.default_stream()).0;
-    Some(Entrant { name, plan, function, workspace, place })
+    Some(Entrant { name, plan, function, workspace, cooperative: false, place })
 }
 
-struct Work<'a> {
-    stream: &'a Arc<CudaStream>,
-    input: CUdeviceptr,
-    output: CUdeviceptr,
+pub(super) struct Work<'a> {
+    pub(super) stream: &'a Arc<CudaStream>,
+    pub(super) input: CUdeviceptr,
+    pub(super) output: CUdeviceptr,
     /// What tells where segments begin, and how many offsets there are.
-    heads: (CUdeviceptr, u64),
+    pub(super) heads: (CUdeviceptr, u64),
 }
 
 impl Work<'_> {
@@ -145,7 +178,11 @@ impl Work<'_> {
                 _ => std::ptr::from_mut(scalar).cast(),
             })
             .collect();
-        let call = if launch.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+        let call = if launch.cooperative || entrant.cooperative {
+            result::launch_cooperative_kernel
+        } else {
+            result::launch_kernel
+        };
         let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
         let shared = launch.dynamic_shared_bytes;
         // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
@@ -156,7 +193,7 @@ impl Work<'_> {
     }
 
     /// Many calls in a row.
-    fn calls(&self, entrant: &Entrant, len: u64, calls: usize) -> Outcome {
+    pub(super) fn calls(&self, entrant: &Entrant, len: u64, calls: usize) -> Outcome {
         let schedule = entrant.plan.schedule(len)?;
         for _ in 0..calls {
             for launch in &schedule.launches {
@@ -166,7 +203,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn copies(&self, bytes: usize, calls: usize) -> Outcome {
+    pub(super) fn copies(&self, bytes: usize, calls: usize) -> Outcome {
         for _ in 0..calls {
             // SAFETY: both buffers are as long.
             unsafe { result::memcpy_dtod_async(self.output, self.input, bytes, self.stream.cu_stream())? };
@@ -175,7 +212,7 @@ impl Work<'_> {
     }
 
     /// Microseconds of a call in a graph.
-    fn time(&self, count: usize, calls: impl Fn(usize) -> Outcome) -> Outcome<f64> {
+    pub(super) fn time(&self, count: usize, calls: impl Fn(usize) -> Outcome) -> Outcome<f64> {
         calls(1)?;
         self.stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
         let captured = calls(count);
@@ -211,19 +248,31 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
         wanted.push((carry.to_string(), overrides));
     }
     let alone = ALONE.map(|(threads, bytes)| (Carry::OneBlock, "1", threads, bytes, None));
+    let cluster = CLUSTER.map(|(threads, bytes, blocks)| (Carry::Cluster, "C", threads, bytes, Some(blocks)));
     let at_all = AT_ALL.map(|(threads, bytes)| (Carry::LookAtAll, "A", threads, bytes, None));
     let back = BACK.map(|(threads, bytes, looks)| (Carry::LookBack, "B", threads, bytes, Some(looks)));
-    for (carry, letter, threads, bytes, look_run) in alone.into_iter().chain(at_all).chain(back) {
+    let ahead = AHEAD.map(|(threads, bytes)| (Carry::LookAhead, "L", threads, bytes, None));
+    for (carry, letter, threads, bytes, count) in
+        alone.into_iter().chain(cluster).chain(at_all).chain(back).chain(ahead)
+    {
         let mut overrides = Overrides::default();
-        overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
+        overrides.strategy = Some(match carry {
+            Carry::LookAhead => with_warp_shuffles(carry),
+            _ => Strategy { block: BlockScan::in_registers(), carry },
+        });
         overrides.threads = Some(threads);
         overrides.run = Some((bytes / size as u32).max(1));
-        overrides.look_run = look_run;
+        match carry {
+            Carry::Cluster => overrides.blocks = count,
+            Carry::LookBack => overrides.look_run = count,
+            Carry::LookAhead => overrides.teams = Some(3),
+            _ => (),
+        }
         if wanted.iter().any(|(_, known)| *known == overrides) {
             continue;
         }
-        let looks = look_run.filter(|looks| *looks > 1).map(|looks| format!("/{looks}")).unwrap_or_default();
-        wanted.push((format!("{letter}{threads}x{bytes}{looks}"), overrides));
+        let count = count.filter(|count| *count > 1).map(|count| format!("/{count}")).unwrap_or_default();
+        wanted.push((format!("{letter}{threads}x{bytes}{count}"), overrides));
     }
     let entrants: Vec<Entrant> = wanted
         .into_par_iter()
@@ -247,6 +296,7 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
             let tiles = len.div_ceil(entrant.plan.tile as usize);
             let is_sensible = match entrant.plan.strategy.carry {
                 Carry::OneBlock => tiles <= 2,
+                Carry::Cluster => (2..=8).contains(&tiles),
                 Carry::LookAtAll => (2..=MOST_TILES).contains(&tiles),
                 Carry::LookAhead => len >= 1 << 20,
                 _ => tiles >= 2,
@@ -263,12 +313,12 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
             rows.push((time, format!("{} {time:.2}", entrant.name)));
         }
         rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let best: Vec<_> = rows.iter().take(4).map(|(_, row)| row.as_str()).collect();
+        let best: Vec<_> = rows.iter().take(6).map(|(_, row)| row.as_str()).collect();
         let others: Vec<_> = rows
             .iter()
-            .skip(4)
+            .skip(6)
             .map(|(_, row)| row.as_str())
-            .filter(|row| ["look-ahead", "B512x48", "WRONG"].iter().any(|of| row.contains(of)))
+            .filter(|row| ["look-ahead", "B256x112", "WRONG"].iter().any(|of| row.contains(of)))
             .collect();
         println!("{name} {len}: copy {copy:.2}; {} ({})", best.join(", "), others.join(", "));
     }

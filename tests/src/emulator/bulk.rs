@@ -1,4 +1,4 @@
-//! Barriers in shared memory, and the bulk copies that arrive at them.
+//! Barriers in shared memory, and the bulk copies that arrive at them. What another block of the cluster is told is a copy, too.
 //!
 //! A copy is made by nobody's thread. It reads and writes some time after it has begun, in any order with other copies, and
 //! what it does is ordered only after what the thread knew that began it. Whoever waits at the copy's barrier, or for its
@@ -8,7 +8,7 @@ use std::{collections::HashMap, rc::Rc};
 
 use super::{
     callbacks::Copy,
-    fault::{Access, FaultKind, Place},
+    fault::{Access, FaultKind, Place, Spot},
     machine::{Block, Machine, SHARED, State},
     memory::{Buffer, Request, View},
     order::{Knowledge, Who, learn},
@@ -46,7 +46,9 @@ pub(super) struct Pending {
     /// Its number among threads: one that no thread has.
     number: u32,
     known: Rc<Knowledge>,
-    /// What a copy out of shared memory has read.
+    /// Where the block is that is told something, in place of the one that began the copy.
+    told: Option<usize>,
+    /// What a copy out of shared memory has read, or what is told.
     read: Option<Vec<u8>>,
 }
 
@@ -62,7 +64,29 @@ pub(super) struct Copies {
     known: Option<Rc<Knowledge>>,
 }
 
+impl Copies {
+    pub(super) fn shown(&self) -> u32 {
+        self.shown
+    }
+}
+
 impl Machine {
+    /// The executing thread tells a block of its cluster something, and a barrier of that block.
+    pub(super) fn tell(&mut self, copy: &Copy, value: &[u8], block: u32, line: u32) -> Result<(), FaultKind> {
+        let slot = self.slot_of_told(block)?;
+        let barrier = (copy.barrier_buffer, copy.barrier);
+        let begun = self.blocks[slot].as_ref().and_then(|block| block.barriers_in_memory.get(&barrier)?.begun.into());
+        let Some((thread, time)) = begun else { return Err(FaultKind::Uninitialised { spot: None }) };
+        self.check_known(copy.barrier_buffer, copy.barrier, (thread, time))?;
+        let known = self.knowledge();
+        let place = self.place(line);
+        self.copies_begun += 1;
+        let number = (self.shape.blocks + self.copies_begun) * self.shape.threads;
+        let (slot, told) = (self.slot, Some(slot));
+        self.copies.push(Pending { slot, place, copy: *copy, number, known, told, read: Some(value.to_vec()) });
+        Ok(())
+    }
+
     /// The number of the shared array that the launch asks for.
     pub(super) fn launched_shared(&mut self) -> u32 {
         let bytes = u64::from(self.shape.dynamic_shared_bytes);
@@ -88,18 +112,27 @@ impl Machine {
 
     /// That the barrier has been begun before this.
     fn check_begun(&mut self, place: (u32, i64)) -> Result<(), FaultKind> {
-        let spot = self.with_buffer(place.0, |buffer, _| {
-            buffer.spot(&Request { access: Access::Read, atomic: true, offset: place.1, size: 8, align: 8, line: 0 })
-        });
-        let Some(barrier) = self.block().barriers_in_memory.get(&place) else {
-            return Err(FaultKind::Uninitialised { spot: Some(spot) });
-        };
-        let (thread, time) = barrier.begun;
-        let is_after = self.with_buffer(place.0, |_, view| view.is_after(thread, time));
+        let begun = self.block().barriers_in_memory.get(&place).map(|barrier| barrier.begun);
+        match begun {
+            Some(begun) => self.check_known(place.0, place.1, begun),
+            None => Err(FaultKind::Uninitialised { spot: Some(self.spot_of_barrier(place)) }),
+        }
+    }
+
+    fn spot_of_barrier(&mut self, (buffer, offset): (u32, i64)) -> Spot {
+        self.with_buffer(buffer, |buffer, _| {
+            buffer.spot(&Request { access: Access::Read, atomic: true, offset, size: 8, align: 8, line: 0 })
+        })
+    }
+
+    /// That the executing thread knows of a barrier's beginning.
+    fn check_known(&mut self, buffer: u32, offset: i64, (thread, time): (u32, u32)) -> Result<(), FaultKind> {
+        let is_after = self.with_buffer(buffer, |_, view| view.is_after(thread, time));
         if is_after {
             return Ok(());
         }
         let threads = self.shape.threads;
+        let spot = self.spot_of_barrier((buffer, offset));
         let other = Place { line: 0, block: thread / threads, thread: thread % threads };
         Err(FaultKind::Race { access: Access::Read, spot, other_access: Access::Write, other })
     }
@@ -189,7 +222,7 @@ impl Machine {
         if copy.from_buffer & SHARED != 0 {
             self.current().copies.unread += 1;
         }
-        self.copies.push(Pending { slot, place, copy: *copy, number, known, read: None });
+        self.copies.push(Pending { slot, place, copy: *copy, number, known, told: None, read: None });
         Ok(())
     }
 
@@ -227,7 +260,10 @@ impl Machine {
         let into_shared = copy.to_buffer & SHARED != 0;
         if let Some(bytes) = pending.read.take() {
             self.write_of_copy(&pending, &bytes)?;
-            return Ok(());
+            let Some(slot) = pending.told else { return Ok(()) };
+            let known = self.knowledge_of_copy(&pending);
+            let barrier = (copy.barrier_buffer, copy.barrier);
+            return self.arrive_with(slot, barrier, 0, -i64::from(copy.bytes), &known);
         }
         let bytes = self.read_of_copy(&pending)?;
         if into_shared {
@@ -306,7 +342,8 @@ impl Machine {
         let request = pending.request(Access::Write, copy.to);
         self.count_access(copy.to_buffer, &request)?;
         let view = self.view_of_copy(pending);
-        buffer_of(&mut self.memory, &mut self.blocks, pending.slot, copy.to_buffer, |buffer| {
+        let slot = pending.told.unwrap_or(pending.slot);
+        buffer_of(&mut self.memory, &mut self.blocks, slot, copy.to_buffer, |buffer| {
             let start = buffer.access(&request, &view)?;
             buffer.bytes[start..start + bytes.len()].copy_from_slice(bytes);
             buffer.forget_origins(start, start + bytes.len());
@@ -329,16 +366,20 @@ impl Machine {
         }
     }
 
-    /// A copy of this block that still reads or writes its shared memory.
+    /// A copy that still reads or writes this block's shared memory.
     pub(super) fn copy_left_behind(&self, slot: usize) -> Option<(FaultKind, Place)> {
-        let left = self.copies.iter().find(|pending| pending.slot == slot && pending.read.is_none());
+        let left = self.copies.iter().find(|pending| match pending.told {
+            Some(told) => told == slot,
+            None => pending.slot == slot && pending.read.is_none(),
+        });
         left.map(|pending| (FaultKind::CopyLeftBehind, pending.place))
     }
 }
 
 impl Pending {
     fn request(&self, access: Access, offset: i64) -> Request {
-        Request { access, atomic: false, offset, size: self.copy.bytes, align: ALIGNMENT, line: self.place.line }
+        let align = if self.told.is_some() { 4 } else { ALIGNMENT };
+        Request { access, atomic: false, offset, size: self.copy.bytes, align, line: self.place.line }
     }
 }
 

@@ -71,6 +71,9 @@ pub(super) struct Host {
     copy_out: unsafe extern "C" fn(*const Copy, u32),
     wait_for_copies_out: extern "C" fn(u32),
     show_to_copies: extern "C" fn(),
+    tell: unsafe extern "C" fn(*const Copy, *const c_void, u32, u32),
+    arrive_in_cluster: extern "C" fn(u32),
+    wait_for_cluster: extern "C" fn(u32),
 }
 
 pub(super) static HOST: Host = Host {
@@ -97,6 +100,9 @@ pub(super) static HOST: Host = Host {
     copy_out: begin_copy,
     wait_for_copies_out,
     show_to_copies,
+    tell,
+    arrive_in_cluster,
+    wait_for_cluster,
 };
 
 // The numbers of the atomic operations. Also in the host prelude.
@@ -385,6 +391,31 @@ extern "C" fn wait_for_copies_out(line: u32) {
 
 extern "C" fn show_to_copies() {
     machine(Machine::show_to_copies);
+}
+
+/// # Safety
+///
+/// `copy` is valid for a read, and `value` for reads of as many bytes as it has.
+unsafe extern "C" fn tell(copy: *const Copy, value: *const c_void, block: u32, line: u32) {
+    interrupt_access();
+    // SAFETY: the caller vouches for the places.
+    let (copy, value) = unsafe {
+        let copy = copy.read();
+        (copy, slice::from_raw_parts(value.cast::<u8>(), copy.bytes as usize))
+    };
+    check(machine(|machine| machine.tell(&copy, value, block, line)), line);
+}
+
+extern "C" fn arrive_in_cluster(line: u32) {
+    if check(machine(Machine::arrive_in_cluster), line).is_some() {
+        interrupt(|_| true);
+    }
+}
+
+extern "C" fn wait_for_cluster(line: u32) {
+    while check(machine(|machine| machine.wait_for_cluster(line)), line) == Some(false) {
+        suspend();
+    }
 }
 
 /// Executes the thread that the coroutine is made for: remembers how to suspend it, and notes its end.

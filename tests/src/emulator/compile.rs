@@ -62,6 +62,8 @@ pub(super) struct Kernel {
     pub(super) entry: unsafe extern "C" fn(*const *const c_void),
     /// The most threads of a block that the kernel allows, if it says so.
     pub(super) bound: u32,
+    /// Blocks of a cluster; 1 where the kernel asks for none.
+    pub(super) cluster: u32,
     /// The sizes of the parameters in bytes; 0 for a pointer.
     pub(super) parameters: Vec<u32>,
 }
@@ -187,12 +189,12 @@ impl Unit {
                         *shape.map_err(|error| failed("reading", &error))?,
                     )
                 };
-                // SAFETY: the bound comes first, then a size a parameter.
-                let (bound, parameters) = unsafe {
-                    let sizes = std::slice::from_raw_parts(shape.add(1), signature.parameters.len());
-                    (shape.read(), sizes.to_vec())
+                // SAFETY: the bound comes first, then the blocks of a cluster, then a size a parameter.
+                let (bound, cluster, parameters) = unsafe {
+                    let sizes = std::slice::from_raw_parts(shape.add(2), signature.parameters.len());
+                    (shape.read(), shape.add(1).read(), sizes.to_vec())
                 };
-                Ok(Kernel { name: signature.name.clone(), entry, bound, parameters })
+                Ok(Kernel { name: signature.name.clone(), entry, bound, cluster, parameters })
             })
             .collect::<Result<Vec<_>, EmulatorError>>()?;
         let module = Arc::new(Module { name: self.name.clone(), kernels, _library: library });
@@ -217,7 +219,8 @@ fn adapters(id: &str, translation: &Translation) -> String {
             .enumerate()
             .map(|(position, ty)| format!("::emulator::Argument<{ty}>::get(arguments[{position}])"))
             .collect();
-        let mut shape = vec![if kernel.bound.is_empty() { "0".to_owned() } else { kernel.bound.clone() }];
+        let number = |text: &str, otherwise: &str| if text.is_empty() { otherwise.to_owned() } else { text.to_owned() };
+        let mut shape = vec![number(&kernel.bound, "0"), number(&kernel.cluster, "1")];
         shape.extend(kernel.parameters.iter().map(|ty| format!("::emulator::Argument<{ty}>::SIZE")));
         text.push_str(&format!(
             "extern \"C\" __attribute__((visibility(\"default\"))) void {id}_{index}(const void* const* arguments) {{\n  \

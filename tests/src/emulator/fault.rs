@@ -124,6 +124,25 @@ pub enum FaultKind {
     },
     /// A block ended while a bulk copy still used its shared memory.
     CopyLeftBehind,
+    /// A block is told something that the cluster does not have.
+    NoSuchBlock {
+        /// The block's rank in the cluster.
+        block: u32,
+        /// How many blocks it has.
+        blocks: u32,
+    },
+    /// Another block of the cluster is told something when that may not have begun, or has ended.
+    OtherBlock {
+        /// The block.
+        block: u32,
+        /// Whether it has ended.
+        ended: bool,
+    },
+    /// A thread arrives twice at the barrier of its cluster, or waits there without having arrived.
+    ClusterBarrier {
+        /// Whether it arrives.
+        arrives: bool,
+    },
     /// An output was not written.
     NotWritten {
         /// Which one.
@@ -224,6 +243,21 @@ impl fmt::Display for FaultKind {
             ),
             FaultKind::CopyLeftBehind => {
                 f.write_str("the block ends while a bulk copy that began here still uses its shared memory")
+            }
+            FaultKind::NoSuchBlock { block, blocks } => {
+                write!(f, "block {block} is told something, in a cluster of {blocks} blocks")
+            }
+            FaultKind::OtherBlock { block, ended: true } => {
+                write!(f, "block {block} is told something, which has ended")
+            }
+            FaultKind::OtherBlock { block, ended: false } => {
+                write!(f, "block {block} is told something, which may not have begun: the cluster has not met before")
+            }
+            FaultKind::ClusterBarrier { arrives: true } => {
+                f.write_str("a thread arrives at the barrier of its cluster, and has not waited since it last did")
+            }
+            FaultKind::ClusterBarrier { arrives: false } => {
+                f.write_str("a thread waits at the barrier of its cluster, and has not arrived")
             }
             FaultKind::NotWritten { index } => write!(f, "output[{index}] is never written"),
             FaultKind::WrongOutput { index, expected, found } => {

@@ -65,6 +65,9 @@ struct Host {
   void (*copy_out)(const Copy* copy, std::uint32_t line);
   void (*wait_for_copies_out)(std::uint32_t line);
   void (*show_to_copies)();
+  void (*tell)(const Copy* copy, const void* value, std::uint32_t block, std::uint32_t line);
+  void (*arrive_in_cluster)(std::uint32_t line);
+  void (*wait_for_cluster)(std::uint32_t line);
 };
 
 extern const Host* host;
@@ -513,6 +516,17 @@ inline void wait_for_copies_out(std::uint32_t line = __builtin_LINE()) {
 }
 inline void show_to_copies() {
   host->show_to_copies();
+}
+template <class T, class B>
+void tell(Pointer<T> to, const std::type_identity_t<T>& value, Pointer<B> barrier, unsigned block, std::uint32_t line = __builtin_LINE()) {
+  const Copy copy{to.buffer, 0, barrier.buffer, sizeof(T), to.offset, 0, barrier.offset};
+  host->tell(&copy, &value, block, line);
+}
+inline void arrive_in_cluster(std::uint32_t line = __builtin_LINE()) {
+  host->arrive_in_cluster(line);
+}
+inline void wait_for_cluster(std::uint32_t line = __builtin_LINE()) {
+  host->wait_for_cluster(line);
 }
 inline unsigned as_if_new(unsigned word) {
   return word;

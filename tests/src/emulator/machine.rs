@@ -7,6 +7,7 @@ use corosensei::Yielder;
 use super::{
     bulk::{Barriers, Copies, Pending},
     callbacks::Origin,
+    cluster::{Cluster, Membership},
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
     memory::{Buffer, Request, View},
@@ -44,6 +45,8 @@ pub(super) enum State {
     Paused,
     /// It waits at a barrier in shared memory, or for its copies.
     Waiting,
+    /// It waits for the others of its cluster.
+    Cluster,
     /// It has returned.
     Done,
 }
@@ -57,6 +60,7 @@ pub(super) struct Thread {
     /// What it has acquired.
     pub(super) known: Option<Rc<Knowledge>>,
     pub(super) copies: Copies,
+    pub(super) membership: Membership,
     /// What relaxed loads have shown it, and a fence would make it know.
     glimpsed: Option<Rc<Knowledge>>,
     /// What it knew at its last fence, which its relaxed stores pass on.
@@ -114,6 +118,8 @@ pub(super) struct Shape {
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) dynamic_shared_bytes: u32,
+    /// Blocks of a cluster.
+    pub(super) cluster: u32,
 }
 
 /// The machine.
@@ -132,6 +138,8 @@ pub(super) struct Machine {
     pub(super) memory: Vec<Buffer>,
     pub(super) shape: Shape,
     pub(super) blocks: Vec<Option<Block>>,
+    /// The clusters of these blocks: their slots follow each other.
+    pub(super) clusters: Vec<Cluster>,
     /// The thread that is executing.
     pub(super) slot: usize,
     pub(super) thread: usize,
@@ -162,6 +170,7 @@ impl Machine {
             memory: Vec::new(),
             shape: Shape::default(),
             blocks: Vec::new(),
+            clusters: Vec::new(),
             slot: 0,
             thread: 0,
             woken: Vec::new(),
@@ -185,6 +194,7 @@ impl Machine {
         let (kernel, blocks, threads) = (kernel.to_owned(), shape.blocks, shape.threads);
         self.counters = LaunchCounters { kernel, blocks, threads, ..LaunchCounters::default() };
         self.blocks.clear();
+        self.clusters.clear();
     }
 
     /// A block as it starts. Its memory comes from a block that has ended, if there is one.
@@ -198,6 +208,7 @@ impl Machine {
             yielder: std::ptr::null(),
             known: None,
             copies: Copies::default(),
+            membership: Membership::default(),
             glimpsed: None,
             fenced: None,
             seen: 0,
@@ -240,7 +251,8 @@ impl Machine {
             let counters = &mut self.counters;
             counters.steps = counters.steps.max(block.steps);
             counters.phases = counters.phases.max(block.phases);
-            counters.barriers = counters.barriers.max(block.barriers);
+            let waits = block.threads.first().map_or(0, |thread| thread.membership.waits);
+            counters.barriers = counters.barriers.max(block.barriers + waits);
         }
     }
 
@@ -368,7 +380,7 @@ impl Machine {
             return 0;
         }
         let place = self.place(line);
-        let (launch, phase) = (self.shape.launch, self.block().barriers);
+        let (launch, phase) = (self.shape.launch, self.phase());
         self.trace.as_mut().map_or(0, |trace| trace.add(Event { launch, phase, place, what }))
     }
 
@@ -678,7 +690,7 @@ impl Machine {
     pub(super) fn stuck(&mut self, blocks_not_started: u32) -> (FaultKind, Place) {
         let mut found = None;
         for block in self.blocks.iter().flatten() {
-            let spins = |thread: &Thread| matches!(thread.state, State::Paused | State::Waiting);
+            let spins = |thread: &Thread| matches!(thread.state, State::Paused | State::Waiting | State::Cluster);
             let spinning = block.threads.iter().position(spins);
             let waiting = block.threads.iter().position(|thread| matches!(thread.state, State::Barrier | State::Warp));
             if let Some(thread) = spinning {
@@ -737,6 +749,14 @@ impl Thread {
 }
 
 impl Block {
+    pub(super) fn barriers(&self) -> u32 {
+        self.barriers
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.returned as usize == self.threads.len()
+    }
+
     fn place(&self, thread: usize) -> Place {
         Place { line: self.threads[thread].line, block: self.index, thread: thread as u32 }
     }

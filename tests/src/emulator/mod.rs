@@ -9,6 +9,7 @@
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
 //! - values that are told by relaxed accesses in an order which the hardware need not keep
 //! - a barrier or warp instruction that not all threads reach
+//! - in a cluster, what another block is told when that may not have begun, or has ended
 //! - a deadlock: all threads wait, perhaps for a block that finds no room to start
 //! - an output that is never written
 //! - an application of the operator to anything but two adjacent partial results (see [`Emulator::check`])
@@ -17,6 +18,7 @@
 
 mod bulk;
 mod callbacks;
+mod cluster;
 mod compile;
 mod counters;
 mod exchange;
@@ -246,12 +248,16 @@ impl Emulator {
             return Err(failed(format!("{} threads, where the kernel allows {}", launch.threads, kernel.bound)));
         }
         let values = argument_values(launch, &kernel.parameters, buffers, memory).map_err(failed)?;
+        if !launch.blocks.is_multiple_of(kernel.cluster) {
+            return Err(failed(format!("{} blocks, where a cluster has {}", launch.blocks, kernel.cluster)));
+        }
         let pointers: Vec<*const c_void> = values.iter().map(|value| value.as_ptr().cast()).collect();
         let shape = Shape {
             launch: index,
             blocks: launch.blocks,
             threads: launch.threads,
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
+            cluster: kernel.cluster,
         };
         // A cooperative launch starts when there is room for all its blocks, or not at all.
         let resident_blocks = if launch.cooperative { usize::MAX } else { self.resident_blocks };

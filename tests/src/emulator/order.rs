@@ -46,6 +46,12 @@ impl Knowledge {
         }
     }
 
+    /// All that each of these threads has done up to a time.
+    pub(super) fn of_threads(mut threads: Vec<(u32, u32)>) -> Knowledge {
+        threads.sort_unstable();
+        Knowledge { known: threads.into_iter().map(|(thread, time)| (Whose::Thread(thread), time)).collect() }
+    }
+
     pub(super) fn joined(&self, other: &Knowledge) -> Knowledge {
         let (mut left, mut right) = (self.known.iter().copied().peekable(), other.known.iter().copied().peekable());
         let mut known = Vec::with_capacity(self.known.len().max(other.known.len()) + 3);

@@ -47,11 +47,13 @@ pub(super) unsafe fn launch(
 ) -> std::io::Result<()> {
     let bits = machine(|machine| machine.random.bits());
     let (mut random, mut of_copies) = (Random::new(bits), Random::new(!bits));
-    let mut pending: Vec<u32> = (0..shape.blocks).collect();
+    // Blocks start alone, or with the others of their cluster.
+    let mut pending: Vec<u32> = (0..shape.blocks / shape.cluster).collect();
     // The hardware promises nothing about the order in which blocks start.
     shuffle(&mut pending, &mut random);
     let order = [Order::Random, Order::Random, Order::First, Order::Last][random.below(4)];
-    let slots = resident.max(1).min(pending.len());
+    let clusters = (resident / shape.cluster as usize).max(1).min(pending.len());
+    let slots = clusters * shape.cluster as usize;
     let mut scheduler = Scheduler {
         pending,
         fibers: (0..slots).map(|_| Vec::new()).collect(),
@@ -60,19 +62,20 @@ pub(super) unsafe fn launch(
         order,
         random,
         threads: shape.threads as usize,
+        cluster: shape.cluster as usize,
         copy_once_in: [1, 4, 32, usize::MAX][of_copies.below(4)],
         of_copies,
     };
-    for slot in 0..slots {
+    for cluster in 0..clusters {
         // SAFETY: the caller vouches for the arguments.
-        unsafe { scheduler.start_block(slot, entry, arguments)? };
+        unsafe { scheduler.start_cluster(cluster, entry, arguments)? };
     }
     // SAFETY: as above.
     unsafe { scheduler.run(entry, arguments) }
 }
 
 struct Scheduler {
-    /// Blocks that have not started; the next is the last.
+    /// Clusters that have not started; the next is the last. Elsewhere a block is a cluster of its own.
     pending: Vec<u32>,
     /// The threads of the resident blocks. `None` for one that has ended.
     fibers: Vec<Vec<Option<Fiber>>>,
@@ -81,6 +84,7 @@ struct Scheduler {
     order: Order,
     random: Random,
     threads: usize,
+    cluster: usize,
     /// Bulk copies go on once in so many steps of threads; where that is never, once nothing else can.
     copy_once_in: usize,
     of_copies: Random,
@@ -90,13 +94,32 @@ impl Scheduler {
     /// # Safety
     ///
     /// As for [`launch`].
-    unsafe fn start_block(
+    unsafe fn start_cluster(
         &mut self,
-        slot: usize,
+        cluster: usize,
         entry: unsafe extern "C" fn(*const *const c_void),
         arguments: *const *const c_void,
     ) -> std::io::Result<()> {
         let Some(index) = self.pending.pop() else { return Ok(()) };
+        machine(|machine| machine.begin_cluster(cluster));
+        for rank in 0..self.cluster {
+            let (slot, index) = (cluster * self.cluster + rank, index as usize * self.cluster + rank);
+            // SAFETY: the caller vouches for the arguments.
+            unsafe { self.start_block(slot, index as u32, entry, arguments)? };
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As for [`launch`].
+    unsafe fn start_block(
+        &mut self,
+        slot: usize,
+        index: u32,
+        entry: unsafe extern "C" fn(*const *const c_void),
+        arguments: *const *const c_void,
+    ) -> std::io::Result<()> {
         machine(|machine| machine.begin_block(slot, index));
         self.fibers[slot].clear();
         for _ in 0..self.threads {
@@ -169,7 +192,7 @@ impl Scheduler {
                 break;
             }
             let Some((slot, thread)) = next else {
-                let not_started = self.pending.len() as u32;
+                let not_started = (self.pending.len() * self.cluster) as u32;
                 machine(|machine| machine.fault = Some(machine.stuck(not_started)));
                 break;
             };
@@ -195,11 +218,16 @@ impl Scheduler {
                         if machine(|machine| machine.fault.is_some()) {
                             break;
                         }
+                        let cluster = slot / self.cluster;
+                        let mut slots = cluster * self.cluster..(cluster + 1) * self.cluster;
+                        if !machine(|machine| slots.all(|slot| machine.block_has_ended(slot))) {
+                            continue;
+                        }
                         if self.pending.is_empty() {
-                            live -= 1;
+                            live -= self.cluster;
                         } else {
                             // SAFETY: the caller vouches for the arguments.
-                            unsafe { self.start_block(slot, entry, arguments)? };
+                            unsafe { self.start_cluster(cluster, entry, arguments)? };
                         }
                     }
                 }

@@ -4,7 +4,7 @@
 //!
 //! | in the kernels' text | becomes |
 //! |---|---|
-//! | `extern "C" __global__ void __launch_bounds__(N) name(…)` | a plain function; its parameters' types are kept aside |
+//! | `extern "C" __global__ void __launch_bounds__(N) name(…)` | a plain function; its parameters' types are kept aside, and how many blocks make a cluster (`__cluster_dims__`) |
 //! | the operator's state type | `Value<…>`, which carries its past: how many applications deep it is |
 //! | `T*` in declarations and casts | `Pointer<T>`, which reads and writes through the emulator |
 //! | `*p`, `p->name` | `p[0]`, and a call, because those can tell their line |
@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 29] = [
+const MACHINE: [&str; 32] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -54,6 +54,9 @@ const MACHINE: [&str; 29] = [
     "wait_for_copies_out",
     "show_to_copies",
     "as_if_new",
+    "tell",
+    "arrive_in_cluster",
+    "wait_for_cluster",
 ];
 
 /// The C++ text of one generated source.
@@ -77,8 +80,9 @@ pub(super) struct Signature {
     pub(super) name: String,
     /// The types of its parameters.
     pub(super) parameters: Vec<String>,
-    /// What stands in `__launch_bounds__`; empty where that is missing.
+    /// What stands in `__launch_bounds__` and in `__cluster_dims__`; empty where that is missing.
     pub(super) bound: String,
+    pub(super) cluster: String,
 }
 
 /// Why a text was not translated.
@@ -374,7 +378,7 @@ impl<'a> Translator<'a> {
     }
 
     fn kernel_signature(&mut self, start: usize, open: usize) -> Result<Signature, Unsupported> {
-        let mut bound = String::new();
+        let (mut bound, mut cluster) = (String::new(), String::new());
         let mut position = start;
         let mut returns_nothing = false;
         while position < open {
@@ -382,9 +386,10 @@ impl<'a> Translator<'a> {
                 "__global__" => self.replace(position, "static"),
                 "extern" => self.remove(position),
                 "" => self.remove(position), // the "C" after it
-                "__launch_bounds__" => {
+                "__launch_bounds__" | "__cluster_dims__" => {
                     let close = self.partner[position + 1];
-                    bound = self.join(position + 2, close);
+                    let number = self.join(position + 2, close);
+                    *(if self.text(position) == "__launch_bounds__" { &mut bound } else { &mut cluster }) = number;
                     (position..=close).for_each(|at| self.remove(at));
                     position = close;
                 }
@@ -398,7 +403,7 @@ impl<'a> Translator<'a> {
             return Err(self.unsupported(start, "expected a kernel that returns `void`"));
         }
         let parameters = self.parameter_types(position + 1, self.partner[position])?;
-        Ok(Signature { name: self.before(position).to_owned(), parameters, bound })
+        Ok(Signature { name: self.before(position).to_owned(), parameters, bound, cluster })
     }
 
     /// The types between the brackets of a parameter list: each parameter without its name.

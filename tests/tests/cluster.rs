@@ -1,0 +1,232 @@
+//! One cluster of blocks in the emulator: clusters and tiles of several shapes, elements of many sizes, lengths that take several
+//! rounds, segments; and faults planted in the kernel.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{Architecture, DeviceLimits, Overrides, PlanError, ScanSpec, Segments, plan};
+use scan_runtime::{BlockScan, Carry, ScanKind, ScanOp, Strategy, ops};
+use scan_tests::{
+    emulator::{Emulator, EmulatorError, FaultKind, Module, Program},
+    operators::{Brackets, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
+    planted::each_is_found,
+    reference::WAYS,
+    segments::{Heads, PATTERNS, Restart, begins, fit, places},
+};
+
+/// Threads of a block, elements a thread, blocks of the cluster.
+const SHAPES: [(u32, u32, u32); 6] = [(32, 3, 8), (64, 4, 2), (32, 7, 5), (128, 1, 3), (32, 5, 1), (128, 2, 8)];
+
+fn overrides((threads, run, blocks): (u32, u32, u32)) -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster });
+    overrides.threads = Some(threads);
+    overrides.run = Some(run);
+    overrides.blocks = Some(blocks);
+    overrides
+}
+
+fn program<Op: TestOperator>(shape: (u32, u32, u32), (kind, with_initial_value): (ScanKind, bool)) -> Program<Op> {
+    Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides(shape)).unwrap()
+}
+
+fn compile<Op: ScanOp>(programs: &[Program<Op>]) {
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+}
+
+/// Every shape, the ways to scan in turn; the first shape goes all ways, and tells the total. Of the lengths one in `step`.
+fn climb<Op: TestOperator>(step: usize, prepare: impl Fn(Emulator) -> Emulator) {
+    let mut programs: Vec<Program<Op>> =
+        SHAPES.into_iter().enumerate().map(|(index, shape)| program(shape, WAYS[index % WAYS.len()])).collect();
+    programs.extend(WAYS.map(|(kind, with_initial_value)| {
+        let spec = match kind {
+            ScanKind::Inclusive => ScanSpec::inclusive(),
+            ScanKind::Exclusive => ScanSpec::exclusive(),
+        };
+        let initial_value = with_initial_value.then(Op::initial_value);
+        Program::of(Op::new(), &spec.with_total(), initial_value, &overrides(SHAPES[0])).unwrap()
+    }));
+    compile(&programs);
+    for (index, program) in (0..).zip(&programs) {
+        let (tile, blocks) = (u64::from(program.plan.tile), u64::from(SHAPES[index as usize % SHAPES.len()].2));
+        let round = tile * if index < 6 { blocks } else { 8 };
+        let lengths =
+            [tile + 1, 2 * tile, round - 1, round, round + 1, round + tile + 3, 3 * round - tile / 2, 5 * round];
+        for (run, length) in (0..).zip(lengths).skip(index as usize % step).step_by(step) {
+            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+            let seed = mixed(index * 64 + run);
+            let emulator = Emulator::new(seed).resident_blocks(1 + seed as usize % 9);
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
+            let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
+            let results = [
+                program.verify(&emulator, &input).err(),
+                program.verify_in_place(&emulator, &input).err(),
+                program.verify_at_offset(&emulator, &input, offsets).err(),
+            ];
+            if let Some(error) = results.into_iter().flatten().next() {
+                panic!("{length}, {offsets:?}: {error}\n{}", program.plan);
+            }
+        }
+    }
+}
+
+#[test]
+fn intervals() {
+    climb::<Interval>(1, |emulator| emulator.check(adjacent));
+}
+
+#[test]
+fn other_elements() {
+    climb::<ops::Sum<u8>>(3, |emulator| emulator);
+    climb::<MixedSum>(3, |emulator| emulator);
+    climb::<Brackets>(3, |emulator| emulator);
+    climb::<MatrixProduct<3>>(3, |emulator| emulator);
+}
+
+/// Programs that restart, told in each way, and the way in which each is told.
+fn segmented<Op: TestOperator>() -> Vec<(usize, Program<Op>)> {
+    let told = (0..9).map(|telling| {
+        let (kind, with_initial_value) = WAYS[telling % WAYS.len()];
+        let segments = Heads::new(telling, &[]).segments();
+        let initial_value = with_initial_value.then(Op::initial_value);
+        let shape = overrides(SHAPES[telling % 3]);
+        (telling, Program::segmented(Op::new(), kind, initial_value, segments, &shape).unwrap())
+    });
+    told.collect()
+}
+
+#[test]
+fn segments() {
+    let programs = segmented::<Restart>();
+    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    for (telling, program) in &programs {
+        let tile = program.plan.tile as usize;
+        for (seed, pattern) in (0..).zip(PATTERNS) {
+            for length in [tile + 1, 3 * tile, 8 * tile - 1, 19 * tile + 5] {
+                let begins = begins(pattern, length, tile);
+                let emulator = Emulator::new(mixed(seed + length as u64)).check(fit);
+                let result = program.with_heads(Heads::new(*telling, &begins)).verify(&emulator, &places(&begins));
+                if let Err(error) = result {
+                    panic!("{length}: {error}\n{}", program.plan);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let program = program::<Interval>((64, 3, 4), (ScanKind::Exclusive, true));
+    let changes = [
+        ("    wait(&all_told[place], time / 2 % 2);\n", ""),
+        ("    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks have begun\n    }\n", ""),
+        ("  arrive_in_cluster();\n  Span before", "  Span before"),
+        ("    show_barriers();\n", ""),
+        ("    begin_barrier(&all_told[1], 1);\n", ""),
+        ("const unsigned place = time % 2;", "const unsigned place = 0;"),
+        ("time / 2 % 2);", "time % 2);"),
+        ("      time++;\n", ""),
+        ("      __syncthreads(); // the tile and what has been told have been read\n", ""),
+        ("combine(before, sum)", "combine(sum, before)"),
+        ("told[place], 0, blockIdx.x);", "told[place], 0, CLUSTER);"),
+        ("told[place], blockIdx.x, CLUSTER);", "told[place], blockIdx.x + 1, CLUSTER);"),
+        ("elements > 0 && threadIdx.x < CLUSTER", "elements > 0 && threadIdx.x < CLUSTER - 1"),
+        ("tell(&told[place][blockIdx.x]", "tell(&told[place][threadIdx.x]"),
+        ("&all_told[place], threadIdx.x);", "&all_told[place], blockIdx.x);"),
+        ("tiles * sizeof(Told)", "CLUSTER * sizeof(Told)"),
+        ("tiles * sizeof(Told)", "(tiles - 1) * sizeof(Told)"),
+        (
+            "    wait(&all_told[place], time / 2 % 2);\n    if (elements > 0) {",
+            "    if (elements > 0) {\n      wait(&all_told[place], time / 2 % 2);",
+        ),
+        ("blockIdx.x < tiles ? elements_of_tile(start, n) : 0", "elements_of_tile(start, n)"),
+        ("(size_t)CLUSTER * TILE) {", "(size_t)CLUSTER * TILE + 1) {"),
+    ];
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Interval>| {
+        (0..12).any(|seed| {
+            let input = inputs::<Interval>(([9 * tile - 5, tile + 9, 4 * tile][seed as usize % 3]) as usize);
+            let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]).check(adjacent);
+            program.verify(&emulator, &input).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap();
+}
+
+#[test]
+fn planted_faults_of_segments_are_found() {
+    let segments = Heads::new(0, &[]).segments();
+    let program = Program::segmented(Restart, ScanKind::Inclusive, None, segments, &overrides((32, 2, 4))).unwrap();
+    let changes = [
+        ("head == NO_HEAD ? 0 : 1", "0"),
+        ("head == NO_HEAD ? 0 : 1", "1"),
+        ("if (any && theirs.restarts == 0) {", "if (any) {"),
+        ("      own.restarts = head == NO_HEAD ? 0 : 1;\n", ""),
+    ];
+    let tile = program.plan.tile as usize;
+    let is_found = |program: &Program<Restart>| {
+        (0..).zip(PATTERNS).any(|(seed, pattern)| {
+            let begins = begins(pattern, 9 * tile + 5, tile);
+            let emulator = Emulator::new(seed).check(fit);
+            program.with_heads(Heads::new(0, &begins)).verify(&emulator, &places(&begins)).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap();
+}
+
+/// What the fault is, after changes of the text, of some run over two rounds.
+fn fault(changes: &[(&str, &str)]) -> FaultKind {
+    let mut program = program::<Interval>((32, 2, 4), WAYS[0]);
+    for (from, to) in changes {
+        assert_eq!(program.source.text.matches(from).count(), 1, "{from}");
+        program.source.text = program.source.text.replace(from, to);
+    }
+    let input = inputs::<Interval>(8 * program.plan.tile as usize);
+    let mut faults = (0..20).filter_map(|seed| match program.verify(&Emulator::new(seed), &input) {
+        Err(EmulatorError::Fault(fault)) => Some(fault.kind),
+        Err(other) => panic!("{other}"),
+        Ok(_) => None,
+    });
+    faults.next().unwrap_or_else(|| panic!("{changes:?}: no fault"))
+}
+
+#[test]
+fn what_a_cluster_must_not_do_has_a_name() {
+    let beginning = ("  arrive_in_cluster();\n  Span before", "  Span before");
+    let meeting = "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks have begun\n    }\n";
+    let telling = "&all_told[place], threadIdx.x);";
+    assert!(matches!(fault(&[(meeting, "")]), FaultKind::OtherBlock { ended: false, .. }));
+    assert_eq!(fault(&[beginning]), FaultKind::ClusterBarrier { arrives: false });
+    assert_eq!(
+        fault(&[("      wait_for_cluster(); // ", "      arrive_in_cluster(); // ")]),
+        FaultKind::ClusterBarrier { arrives: true }
+    );
+    assert!(matches!(fault(&[("    show_barriers();\n", "")]), FaultKind::Race { .. }));
+    assert_eq!(
+        fault(&[(telling, "&all_told[place], threadIdx.x + 1);")]),
+        FaultKind::NoSuchBlock { block: 4, blocks: 4 }
+    );
+    // Some threads do not come.
+    let half = format!("    if (threadIdx.x % 2 == 0) {{\n      return;\n    }}\n{meeting}");
+    assert!(matches!(fault(&[(meeting, &half)]), FaultKind::Deadlock { .. } | FaultKind::Barrier { .. }));
+    // A block tells another one something when that has nothing more to do.
+    let late = (
+        "    if (!is_last) {",
+        "    if (is_last && blockIdx.x == 0 && threadIdx.x == 0) {\n      \
+         tell(&told[1 - place][0], Told{}, &all_told[1 - place], 1);\n    }\n    if (!is_last) {",
+    );
+    assert!(matches!(fault(&[late]), FaultKind::OtherBlock { .. } | FaultKind::CopyLeftBehind));
+}
+
+#[test]
+fn what_cannot_be_had_is_refused() {
+    let operator = ops::sum::<f32>().source();
+    let refused = |limits: &DeviceLimits, overrides: &Overrides| {
+        let refused = plan(&operator, &ScanSpec::inclusive().with_segments(Segments::None), limits, overrides);
+        matches!(refused, Err(PlanError::Strategy { .. }))
+    };
+    let old = DeviceLimits::of(Architecture { major: 8, minor: 0 });
+    let new = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+    assert!(refused(&old, &overrides((32, 4, 8))));
+    assert!(!refused(&new, &overrides((32, 4, 8))));
+    assert!(refused(&new, &overrides((32, 4, 9))) && refused(&new, &overrides((32, 4, 0))));
+}
