@@ -4,7 +4,7 @@ use scan_runtime::{Scanner, Staging, ops};
 
 use crate::{Outcome, warm::each};
 
-const LENGTHS: [u32; 8] = [8, 11, 14, 16, 18, 20, 22, 25];
+const LENGTHS: [u32; 10] = [8, 11, 14, 16, 18, 19, 20, 21, 22, 25];
 
 /// A table of staging's settings: microseconds of a scan from host slice to host slice.
 pub(crate) fn measure() -> Outcome {
@@ -12,18 +12,19 @@ pub(crate) fn measure() -> Outcome {
     let mapped = |bytes| default.with_mapped_bytes(bytes);
     let pieces = |bytes| default.with_piece_bytes(bytes);
     let threads = |threads| default.with_copy_threads(threads);
+    let shared = |count, bytes| threads(count).with_shared_bytes(bytes);
     let settings = [
         ("as usual", default),
         ("nothing mapped", mapped(0)),
-        ("mapped to 16 KiB", mapped(16 << 10)),
         ("mapped to 256 KiB", mapped(256 << 10)),
-        ("mapped to 4 MiB", mapped(4 << 20)),
         ("1 thread", threads(1)),
-        ("2 threads", threads(2)),
-        ("4 threads", threads(4)),
-        ("8 threads", threads(8)),
-        ("8 threads, pieces of 16 MiB", threads(8).with_piece_bytes(16 << 20)),
+        ("2 threads, from 128 KiB", shared(2, 128 << 10)),
+        ("4 threads, from 128 KiB", shared(4, 128 << 10)),
+        ("8 threads, from 128 KiB", shared(8, 128 << 10)),
+        ("4 threads, from 512 KiB", shared(4, 512 << 10)),
+        ("4 threads, from 1 MiB", shared(4, 1 << 20)),
         ("pieces of 1 MiB", pieces(1 << 20)),
+        ("pieces of 2 MiB", pieces(2 << 20)),
         ("pieces of 16 MiB", pieces(16 << 20)),
         ("nothing kept", default.with_kept_bytes(0)),
     ];
@@ -34,6 +35,14 @@ pub(crate) fn measure() -> Outcome {
         let scanner = Scanner::builder().device(0).staging(staging).build()?;
         row(name, |host| Ok(scanner.scan(ops::sum()).run_in_place(host)?))?;
     }
+    let scanner = Scanner::builder().device(0).build()?;
+    let mut output = vec![0.0; 1 << LENGTHS[LENGTHS.len() - 1]];
+    row("as usual, to another slice", |host| {
+        let output = &mut output[..host.len()];
+        scanner.scan(ops::sum()).run_into(host, output)?;
+        host[host.len() - 1] = output[host.len() - 1];
+        Ok(())
+    })?;
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.default_stream();
     row("pageable, by hand", |host| {
