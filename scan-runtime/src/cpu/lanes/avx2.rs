@@ -29,13 +29,16 @@ pub trait Lane: Copy {
 /// What is applied to all lanes of two registers.
 #[allow(clippy::missing_safety_doc, reason = "all need AVX2, as the module says")]
 pub trait Apply: 'static {
+    /// Whether grouping it in another way gives the same bits, whatever the lanes are.
+    const ANY_GROUPING: bool;
     /// Applies it, lanes of `a` on the left.
     unsafe fn apply<T: Lane>(a: __m256i, b: __m256i) -> __m256i;
 }
 
 macro_rules! applies {
-    ($($name:ident: $function:expr;)*) => {$(
+    ($($name:ident: $any_grouping:literal, $function:expr;)*) => {$(
         impl Apply for $name {
+            const ANY_GROUPING: bool = $any_grouping;
             #[inline(always)]
             unsafe fn apply<T: Lane>(a: __m256i, b: __m256i) -> __m256i {
                 // SAFETY: the machine has AVX2.
@@ -46,13 +49,19 @@ macro_rules! applies {
 }
 
 applies! {
-    Add: T::add;
-    Multiply: T::multiply;
-    Larger: T::larger;
-    Smaller: T::smaller;
-    And: _mm256_and_si256;
-    Or: _mm256_or_si256;
-    ExclusiveOr: _mm256_xor_si256;
+    Add: false, T::add;
+    Multiply: false, T::multiply;
+    // The first of the largest, a NaN among them.
+    Larger: true, T::larger;
+    Smaller: true, T::smaller;
+    And: true, _mm256_and_si256;
+    Or: true, _mm256_or_si256;
+    ExclusiveOr: true, _mm256_xor_si256;
+}
+
+/// Whether grouping in another way gives the same bits.
+pub(super) const fn any_grouping<T: Lane, V: Apply>() -> bool {
+    T::ANY_ORDER || V::ANY_GROUPING
 }
 
 macro_rules! lanes {
@@ -160,7 +169,8 @@ chosen! {
     chosen_f64: _mm256_castsi256_pd, _mm256_cmp_pd, _mm256_or_pd, _mm256_blendv_pd, _mm256_castpd_si256;
 }
 
-/// Scans places, after `before.with_before`; `before.alone` is the identity.
+/// Scans places, after `before.with_before`; `before.alone` is the identity. Where any grouping gives the same bits, nobody asks for
+/// the sum of the places alone, and it is not computed: it would take a fourth of the time.
 ///
 /// # Safety
 ///
@@ -186,7 +196,9 @@ where
             _mm256_storeu_si256(output.add(index).cast(), V::apply::<T>(with_before, covered));
             let last = spread_last::<T>(block);
             with_before = V::apply::<T>(with_before, last);
-            alone = V::apply::<T>(alone, last);
+            if !any_grouping::<T, V>() {
+                alone = V::apply::<T>(alone, last);
+            }
             index += width;
         }
         let mut sums = Sums { with_before: first::<T>(with_before), alone: first::<T>(alone) };
@@ -194,7 +206,8 @@ where
             let next = op.lift(input.add(index).read());
             let with_this = op.combine(sums.with_before, next);
             output.add(index).write(op.project(if EXCLUSIVE { sums.with_before } else { with_this }));
-            sums = Sums { with_before: with_this, alone: op.combine(sums.alone, next) };
+            let alone = if any_grouping::<T, V>() { sums.alone } else { op.combine(sums.alone, next) };
+            sums = Sums { with_before: with_this, alone };
             index += 1;
         }
         sums
