@@ -48,7 +48,7 @@ impl Default for Staging {
             piece_bytes: 4 << 20,
             kept_bytes: 256 << 20,
             copy_threads: None,
-            shared_bytes: 1 << 20,
+            shared_bytes: 512 << 10,
         }
     }
 }
@@ -74,7 +74,8 @@ impl Staging {
     }
 
     /// Pieces of at least this many bytes are copied by several threads, shorter ones by the caller alone: to wake others takes
-    /// longer. A slice has at least four pieces, if they are not shorter than 256 KiB.
+    /// longer. A slice has at least four pieces, if they are not shorter than 256 KiB: so slices of 2 MiB are the first whose pieces
+    /// are shared, unless told.
     pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
         self
