@@ -210,7 +210,7 @@ pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
 }
 
 /// From so many elements on, flags are looked at in groups.
-const LEAST_MASKED: usize = 96;
+const LEAST_MASKED: usize = 64;
 
 /// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
 /// exclusive scan without it begins with the identity, which the caller has checked to exist.

@@ -292,6 +292,7 @@ impl Scanner {
     }
 
     /// A scan with this operator: inclusive, until told otherwise.
+    #[inline]
     pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<'_, Op> {
         Scan::new(self, op)
     }

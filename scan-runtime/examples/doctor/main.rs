@@ -183,7 +183,8 @@ mod tests {
 
     #[test]
     fn nobody_is_told_that_nobody_reads() {
-        for arguments in [&["doctor"][..], &["doctor", "plan", "sum"], &["doctor", "cuda", "sum"], &["doctor", "test"]] {
+        for arguments in [&["doctor"][..], &["doctor", "plan", "sum"], &["doctor", "cuda", "sum"], &["doctor", "test"]]
+        {
             let error = super::run(Arguments::try_parse_from(arguments).unwrap(), &mut Closed).unwrap_err();
             assert!(has_no_reader(&*error), "{arguments:?}: {error}");
         }
