@@ -19,11 +19,14 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind, Segments};
+use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
 
-use crate::{Error, ScanOp, heads::Heads};
+use crate::{
+    Error, ScanOp,
+    heads::{HeadKind, Heads},
+};
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
-use loops::{Loops, chunk_length, least_vector};
+use loops::{LEAST_VECTOR, Loops, chunk_length};
 use pipeline::Chunks;
 use segmented::Segmented;
 
@@ -87,21 +90,21 @@ impl<'a, T: Copy> Buffers<'a, T, T> {
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, segments: &Segments, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: HeadKind, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = fits(size_of::<Op::Input>()) && fits(size_of::<Op::State>()) && fits(size_of::<Op::Output>());
-    let heads = match segments {
-        Segments::Keys(key) => fits(key.size) && key.padding() == 0,
+    let heads = match heads {
+        HeadKind::Keys { size, has_padding, .. } => fits(size) && !has_padding,
         _ => true,
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
     elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
 }
 
-/// Whether all is done in one chunk, beside which every question asked before it would show.
+/// The most elements that are done in one chunk, beside which every question asked before it would show.
 #[inline]
-pub(crate) fn is_short<Op: ScanOp>(len: usize) -> bool {
-    len <= const { chunk_length::<Op>() }
+pub(crate) fn most_short<Op: ScanOp>() -> usize {
+    const { chunk_length::<Op>() }
 }
 
 /// Scans a short input: bit for bit as [`scan`] does, in less time.
@@ -110,7 +113,7 @@ pub(crate) fn is_short<Op: ScanOp>(len: usize) -> bool {
 ///
 /// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap. There is no more than a
 /// chunk.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn scan_short<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
@@ -143,7 +146,7 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
     }
     // SAFETY: the caller vouches for the buffers.
     let scanned = unsafe {
-        match (kind, len < const { least_vector::<Op>() }) {
+        match (kind, len < LEAST_VECTOR) {
             (ScanKind::Inclusive, true) => run::<Op, false, true>(op, before, input, output, len),
             (ScanKind::Exclusive, true) => run::<Op, true, true>(op, before, input, output, len),
             (ScanKind::Inclusive, false) => run::<Op, false, false>(op, before, input, output, len),
@@ -158,7 +161,7 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
 /// # Safety
 ///
 /// As for [`scan_short`], for as many elements as flags, which the heads are.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
@@ -207,7 +210,7 @@ pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
 }
 
 /// From so many elements on, flags are looked at in groups.
-const LEAST_MASKED: usize = 96;
+const LEAST_MASKED: usize = 64;
 
 /// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
 /// exclusive scan without it begins with the identity, which the caller has checked to exist.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use scan_codegen::{OffsetWidth, Segments};
+use scan_codegen::{ElementType, OffsetWidth, Segments};
 
 use crate::{Error, ScanElement};
 
@@ -39,61 +39,91 @@ mod sealed {
     impl Sealed for usize {}
 }
 
+/// What the bytes of [`Heads`] mean: as [`Segments`], but no larger than a call can pass on without its showing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum HeadKind {
+    None,
+    Flags,
+    Bits,
+    Keys { size: usize, has_padding: bool, layout: fn() -> ElementType },
+    Offsets(OffsetWidth),
+}
+
+impl HeadKind {
+    pub(crate) fn keys<K: ScanElement>() -> Self {
+        let layout = K::layout();
+        HeadKind::Keys { size: layout.size, has_padding: layout.padding() != 0, layout: K::layout }
+    }
+
+    /// In the planner's words.
+    pub(crate) fn segments(self) -> Segments {
+        match self {
+            HeadKind::None => Segments::None,
+            HeadKind::Flags => Segments::HeadFlags,
+            HeadKind::Bits => Segments::HeadBits,
+            HeadKind::Keys { layout, .. } => Segments::Keys(layout()),
+            HeadKind::Offsets(width) => Segments::Offsets(width),
+        }
+    }
+}
+
 /// What tells where segments begin: the bytes of a slice, and what they mean.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads<'h> {
-    pub(crate) segments: Segments,
+    pub(crate) kind: HeadKind,
     pub(crate) bytes: &'h [u8],
     /// How many flags, words, keys or offsets there are.
     count: usize,
 }
 
 impl<'h> Heads<'h> {
-    pub(crate) const NONE: Heads<'static> = Heads { segments: Segments::None, bytes: &[], count: 0 };
+    pub(crate) const NONE: Heads<'static> = Heads { kind: HeadKind::None, bytes: &[], count: 0 };
 
+    #[inline(always)]
     pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
         // SAFETY: flags are primitives.
-        unsafe { Heads::new(Segments::HeadFlags, flags) }
+        unsafe { Heads::new(HeadKind::Flags, flags) }
     }
 
     pub(crate) fn bits(bits: &'h [u32]) -> Self {
         // SAFETY: words are primitives.
-        unsafe { Heads::new(Segments::HeadBits, bits) }
+        unsafe { Heads::new(HeadKind::Bits, bits) }
     }
 
     pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
-        let layout = K::layout();
-        if layout.padding() == 0 {
+        let kind = HeadKind::keys::<K>();
+        match kind {
+            // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
+            HeadKind::Keys { has_padding: true, .. } => Heads { kind, bytes: &[], count: keys.len() },
             // SAFETY: without padding, all bytes are initialised.
-            return unsafe { Heads::new(Segments::Keys(layout), keys) };
+            _ => unsafe { Heads::new(kind, keys) },
         }
-        // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
-        Heads { segments: Segments::Keys(layout), bytes: &[], count: keys.len() }
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
         // SAFETY: offsets are primitives.
-        unsafe { Heads::new(Segments::Offsets(T::WIDTH), offsets) }
+        unsafe { Heads::new(HeadKind::Offsets(T::WIDTH), offsets) }
     }
 
     /// # Safety
     ///
     /// `T` has no padding.
-    unsafe fn new<T>(segments: Segments, slice: &'h [T]) -> Self {
+    #[inline(always)]
+    unsafe fn new<T>(kind: HeadKind, slice: &'h [T]) -> Self {
         // SAFETY: the bytes of a slice of plain data without padding are initialised.
         let bytes = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) };
-        Heads { segments, bytes, count: slice.len() }
+        Heads { kind, bytes, count: slice.len() }
     }
 
     /// How many offsets there are, where it is offsets.
     pub(crate) fn offset_count(&self) -> u64 {
-        if matches!(self.segments, Segments::Offsets(_)) { self.count as u64 } else { 0 }
+        if matches!(self.kind, HeadKind::Offsets(_)) { self.count as u64 } else { 0 }
     }
 
     /// Whether they fit an input of this length.
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
-        check_length(&self.segments, self.count, len)?;
-        if !matches!(self.segments, Segments::Offsets(_)) {
+        check_length(self.kind, self.count, len)?;
+        if !matches!(self.kind, HeadKind::Offsets(_)) {
             return Ok(());
         }
         let mut before = 0;
@@ -112,8 +142,8 @@ impl<'h> Heads<'h> {
 
     /// Offset `index`, of those that there are.
     fn offset(&self, index: usize) -> u64 {
-        match self.segments {
-            Segments::Offsets(OffsetWidth::U32) => u64::from(u32::from_ne_bytes(self.bytes_at(index))),
+        match self.kind {
+            HeadKind::Offsets(OffsetWidth::U32) => u64::from(u32::from_ne_bytes(self.bytes_at(index))),
             _ => u64::from_ne_bytes(self.bytes_at(index)),
         }
     }
@@ -128,7 +158,7 @@ impl<'h> Heads<'h> {
     /// Something to ask about one group after the other, from element `start` on.
     pub(crate) fn cursor(&self, start: usize) -> Cursor<'_> {
         let mut next_offset = 0;
-        if matches!(self.segments, Segments::Offsets(_)) {
+        if matches!(self.kind, HeadKind::Offsets(_)) {
             let mut end = self.count;
             while next_offset < end {
                 let middle = next_offset.midpoint(end);
@@ -154,9 +184,9 @@ impl Cursor<'_> {
     /// multiple of [`GROUP`] and has at most so many elements, and the groups ascend.
     pub(crate) fn mask(&mut self, group: Range<usize>) -> u64 {
         let heads = self.heads;
-        match &heads.segments {
-            Segments::HeadFlags => mask_of_flags(&heads.bytes[group]),
-            Segments::HeadBits => {
+        match heads.kind {
+            HeadKind::Flags => mask_of_flags(&heads.bytes[group]),
+            HeadKind::Bits => {
                 let word = |index: usize| match index < heads.count {
                     true => u64::from(u32::from_ne_bytes(heads.bytes_at(index))),
                     false => 0,
@@ -165,14 +195,14 @@ impl Cursor<'_> {
                 // What stands behind the last element says nothing.
                 if group.len() < GROUP { mask & ((1 << group.len()) - 1) } else { mask }
             }
-            Segments::Keys(key) => {
+            HeadKind::Keys { size, .. } => {
                 let from = group.start.max(1);
-                let before = &heads.bytes[(from - 1) * key.size..(group.end.max(1) - 1) * key.size];
-                let these = &heads.bytes[from * key.size..group.end.max(from) * key.size];
+                let before = &heads.bytes[(from - 1) * size..(group.end.max(1) - 1) * size];
+                let these = &heads.bytes[from * size..group.end.max(from) * size];
                 if before == these {
                     return 0;
                 }
-                let mask = match key.size {
+                let mask = match size {
                     1 => mask_of_keys::<1>(before, these),
                     2 => mask_of_keys::<2>(before, these),
                     4 => mask_of_keys::<4>(before, these),
@@ -181,7 +211,7 @@ impl Cursor<'_> {
                 };
                 mask << (from - group.start)
             }
-            Segments::Offsets(_) => {
+            HeadKind::Offsets(_) => {
                 let mut mask = 0;
                 while self.next_offset < heads.count {
                     let offset = heads.offset(self.next_offset);
@@ -240,12 +270,12 @@ fn mask_of_flags(flags: &[u8]) -> u64 {
 }
 
 /// Whether so many flags, words or keys fit an input of this length. Any number of offsets does.
-pub(crate) fn check_length(segments: &Segments, found: usize, len: usize) -> Result<(), Error> {
-    let (what, expected) = match segments {
-        Segments::HeadFlags => ("head flags", len),
-        Segments::HeadBits => ("words of head bits", len.div_ceil(32)),
-        Segments::Keys(_) => ("keys", len),
-        _ => return Ok(()),
+pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(), Error> {
+    let (what, expected) = match kind {
+        HeadKind::Flags => ("head flags", len),
+        HeadKind::Bits => ("words of head bits", len.div_ceil(32)),
+        HeadKind::Keys { .. } => ("keys", len),
+        HeadKind::None | HeadKind::Offsets(_) => return Ok(()),
     };
     if found == expected { Ok(()) } else { Err(Error::SegmentsLength { what, found, expected, len }) }
 }

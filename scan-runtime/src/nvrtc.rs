@@ -11,6 +11,7 @@ use std::{
     env,
     env::consts::ARCH,
     ffi::{CString, OsStr, c_char, c_int},
+    mem,
     path::{Path, PathBuf},
     ptr,
     sync::{LazyLock, Mutex, PoisonError},
@@ -183,6 +184,19 @@ fn in_python(prefix: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// What is called of the library.
+#[cfg(unix)]
+const FUNCTIONS: [&str; 8] = [
+    "nvrtcVersion",
+    "nvrtcCreateProgram",
+    "nvrtcCompileProgram",
+    "nvrtcGetProgramLogSize",
+    "nvrtcGetProgramLog",
+    "nvrtcGetCUBINSize",
+    "nvrtcGetCUBIN",
+    "nvrtcDestroyProgram",
+];
+
 /// Loads the library at `path` for the rest of the process, so that cudarc, which asks the loader by name, gets this one.
 fn keep_loaded(path: &Path) -> Result<(), Error> {
     #[cfg(unix)]
@@ -190,7 +204,7 @@ fn keep_loaded(path: &Path) -> Result<(), Error> {
         use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
         let open = |path: &Path| {
             // SAFETY: these are NVIDIA's libraries, whose initialisers do nothing but set them up.
-            unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map(std::mem::forget)
+            unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map(mem::ManuallyDrop::new)
         };
         let builtins = path.parent().into_iter().flat_map(|folder| folder.read_dir().into_iter().flatten()).flatten();
         let builtins = builtins
@@ -200,7 +214,14 @@ fn keep_loaded(path: &Path) -> Result<(), Error> {
             // Where NVRTC wants them and cannot have them, it says so itself.
             let _ = open(&library);
         }
-        open(path).map_err(|error| Error::NvrtcUnusable { path: path.to_owned(), reason: error.to_string() })?;
+        let unusable = |reason| Error::NvrtcUnusable { path: path.to_owned(), reason };
+        let library = open(path).map_err(|error| unusable(error.to_string()))?;
+        for function in FUNCTIONS {
+            // cudarc would panic at the call of one that is not there.
+            // SAFETY: nobody calls it by this type.
+            unsafe { library.get::<*const ()>(function.as_bytes()) }
+                .map_err(|error| unusable(format!("it has no `{function}` ({error})")))?;
+        }
     }
     #[cfg(not(unix))]
     let _ = path;

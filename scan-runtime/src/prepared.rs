@@ -8,7 +8,7 @@ use scan_codegen::{PlanError, Segments};
 use crate::{
     Error, HeadFlag, Reduce, Scan, ScanElement, ScanOp, SegmentOffset,
     cuda::{InOut, Prepared, SideBuffers, Task, driver_error},
-    heads::check_length,
+    heads::{HeadKind, check_length},
 };
 
 /// Ways to prepare a scan for many runs on one stream.
@@ -116,7 +116,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         stream: &Arc<CudaStream>,
         max_len: usize,
     ) -> Result<PreparedSegmentedScan<Op, F>, Error> {
-        self.prepare_by(stream, Segments::HeadFlags, max_len)
+        self.prepare_by(stream, HeadKind::Flags, max_len)
     }
 
     /// As [`prepare`](Scan::prepare), for runs that restart at every element whose bit is set; see [`Scan::by_bits`].
@@ -129,7 +129,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         stream: &Arc<CudaStream>,
         max_len: usize,
     ) -> Result<PreparedSegmentedScan<Op, u32>, Error> {
-        self.prepare_by(stream, Segments::HeadBits, max_len)
+        self.prepare_by(stream, HeadKind::Bits, max_len)
     }
 
     /// As [`prepare`](Scan::prepare), for runs that restart wherever the key is another than that of the element before; see
@@ -143,7 +143,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         stream: &Arc<CudaStream>,
         max_len: usize,
     ) -> Result<PreparedSegmentedScan<Op, K>, Error> {
-        self.prepare_by(stream, Segments::Keys(K::layout()), max_len)
+        self.prepare_by(stream, HeadKind::keys::<K>(), max_len)
     }
 
     /// As [`prepare`](Scan::prepare), for runs that restart at given positions; see [`Scan::by_offsets`].
@@ -156,17 +156,17 @@ impl<Op: ScanOp> Scan<'_, Op> {
         stream: &Arc<CudaStream>,
         max_len: usize,
     ) -> Result<PreparedSegmentedScan<Op, T>, Error> {
-        self.prepare_by(stream, Segments::Offsets(T::WIDTH), max_len)
+        self.prepare_by(stream, HeadKind::Offsets(T::WIDTH), max_len)
     }
 
     fn prepare_by<T>(
         &self,
         stream: &Arc<CudaStream>,
-        segments: Segments,
+        kind: HeadKind,
         max_len: usize,
     ) -> Result<PreparedSegmentedScan<Op, T>, Error> {
-        let prepared = self.prepared(stream, &segments, false, max_len)?;
-        Ok(PreparedSegmentedScan { prepared, segments, types: PhantomData })
+        let prepared = self.prepared(stream, &kind.segments(), false, max_len)?;
+        Ok(PreparedSegmentedScan { prepared, kind, types: PhantomData })
     }
 
     fn prepared(
@@ -296,7 +296,7 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
 #[must_use = "a scan does nothing until it is run"]
 pub struct PreparedSegmentedScan<Op: ScanOp, T> {
     prepared: Prepared,
-    segments: Segments,
+    kind: HeadKind,
     types: PhantomData<fn() -> (Op, T)>,
 }
 
@@ -338,7 +338,7 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
         run: impl FnOnce(SideBuffers) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.prepared.check_context("heads", heads.stream())?;
-        check_length(&self.segments, heads.len(), len)?;
+        check_length(self.kind, heads.len(), len)?;
         // The guard records the event by which cudarc orders work on several streams, once the launches are made.
         let (pointer, _reading) = heads.device_ptr(self.prepared.stream());
         run(SideBuffers { heads: pointer, offset_count: heads.len() as u64, total: 0 })

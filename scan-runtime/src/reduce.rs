@@ -3,12 +3,13 @@
 use std::{mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
-use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan, Segments};
+use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     Error, ScanOp, Scanner, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
     generate,
+    heads::HeadKind,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -71,7 +72,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     ///
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        if !cpu::surely_planned(&self.op, &Segments::None, false) {
+        if !cpu::surely_planned(&self.op, HeadKind::None, false) {
             self.plan()?;
         }
         match &self.scanner.engine {

@@ -10,7 +10,7 @@ use crate::{
     cpu::{self, Buffers},
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
     generate,
-    heads::Heads,
+    heads::{HeadKind, Heads},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -35,47 +35,64 @@ pub struct Scan<'s, Op: ScanOp> {
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) initial_value: Option<Op::State>,
-    /// What the caller has to say about the kernels' shape, if anything.
-    pub(crate) overrides: Option<Overrides>,
+    /// What the caller has to say about the kernels' shape, if anything. Far away, so that scans are cheap to copy.
+    overrides: Option<Box<Overrides>>,
+    /// Shorter inputs in host memory, by flags too, are scanned on the CPU with no more questions. It follows from all of the above.
+    short_end: usize,
 }
 
 impl<'s, Op: ScanOp> Scan<'s, Op> {
+    /// An inclusive scan without an initial value.
+    #[inline]
+    pub(crate) fn new(scanner: &'s Scanner, op: Op) -> Self {
+        let scan = Scan { scanner, op, kind: ScanKind::Inclusive, initial_value: None, overrides: None, short_end: 0 };
+        scan.with_short_end()
+    }
+
+    /// To be called whenever anything has changed.
+    #[inline]
+    fn with_short_end(mut self) -> Self {
+        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
+        self.short_end = if on_cpu && self.surely_planned(HeadKind::None) { cpu::most_short::<Op>() + 1 } else { 0 };
+        self
+    }
+
     /// Output `i` includes input `i`. This is the default.
     pub fn inclusive(mut self) -> Self {
         self.kind = ScanKind::Inclusive;
-        self
+        self.with_short_end()
     }
 
     /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
     pub fn exclusive(mut self) -> Self {
         self.kind = ScanKind::Exclusive;
-        self
+        self.with_short_end()
     }
 
     /// Puts a value before the first element (of each segment, in a [segmented](crate::SegmentedScan) scan). It enters every output
     /// once, from the left.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
-        self
+        self.with_short_end()
     }
 
     /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.overrides.get_or_insert_default().strategy = Some(strategy);
-        self
+        self.with_short_end()
     }
 
     /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
     pub fn threads(mut self, threads: u32) -> Self {
         self.overrides.get_or_insert_default().threads = Some(threads);
-        self
+        self.with_short_end()
     }
 
     /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
     /// nothing on the CPU.
     pub fn run_length(mut self, elements: u32) -> Self {
         self.overrides.get_or_insert_default().run = Some(elements);
-        self
+        self.with_short_end()
     }
 
     /// Leaves only algorithms that give the same results in every run, floats that round included. The default is such a one
@@ -91,19 +108,19 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     pub fn deterministic(mut self) -> Self {
         self.overrides.get_or_insert_default().deterministic = true;
-        self
+        self.with_short_end()
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
     /// the CPU.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
-        self.overrides = Some(overrides);
-        self
+        self.overrides = Some(Box::new(overrides));
+        self.with_short_end()
     }
 
     /// What is to be said to the planner about the kernels' shape.
     pub(crate) fn shape(&self) -> Overrides {
-        self.overrides.unwrap_or_default()
+        self.overrides.as_deref().copied().unwrap_or_default()
     }
 
     pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
@@ -321,12 +338,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         heads: &Heads<'_>,
         buffers: &Buffers<'_, Op::Input, Op::Output>,
     ) -> Result<Option<Op::State>, Error> {
-        if !self.surely_planned(&heads.segments) {
-            self.plan_with(&heads.segments)?;
+        if !self.surely_planned(heads.kind) {
+            self.plan_with(&heads.kind.segments())?;
         }
         let _telling = tells_of_calls().then(|| computing::<Op>(buffers.len()));
-        match heads.segments {
-            Segments::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
+        match heads.kind {
+            HeadKind::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
             _ => {
                 heads.check(buffers.len())?;
                 cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers)?;
@@ -337,38 +354,39 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
 
     /// Whether the planner would not refuse it.
     #[inline]
-    fn surely_planned(&self, segments: &Segments) -> bool {
+    fn surely_planned(&self, heads: HeadKind) -> bool {
         let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        cpu::surely_planned(&self.op, segments, needs_identity) && self.overrides.is_none()
+        cpu::surely_planned(&self.op, heads, needs_identity) && self.overrides.is_none()
     }
 
     /// Whether it is a scan of so few elements on the CPU that whatever else was done would show beside the loop, and that needs
     /// nothing else.
-    #[inline]
+    #[inline(always)]
     fn is_short(&self, len: usize) -> bool {
-        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
-        on_cpu && cpu::is_short::<Op>(len) && !tells_of_calls() && self.surely_planned(&Segments::None)
+        len < self.short_end && !tells_of_calls()
     }
 
-    /// Scans, restarting where flags say so, if that is [short](Scan::is_short). `None` if not, and nothing has been done.
+    /// As [`is_short`](Scan::is_short), for a scan that restarts: where a flag for each element says so.
+    #[inline(always)]
+    pub(crate) fn is_short_by(&self, heads: &Heads<'_>, len: usize) -> bool {
+        matches!(heads.kind, HeadKind::Flags) && heads.bytes.len() == len && self.is_short(len)
+    }
+
+    /// Scans, restarting where flags say so.
     ///
     /// # Safety
     ///
-    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
-    #[inline]
+    /// It is [short](Scan::is_short_by). `input` is valid for reads and `output` for writes of as many elements as there are flags. They
+    /// are one, or do not overlap.
+    #[inline(always)]
     pub(crate) unsafe fn run_short_segments(
         &self,
         heads: &Heads<'_>,
         input: *const Op::Input,
         output: *mut Op::Output,
-        len: usize,
-    ) -> Option<Result<(), Error>> {
-        let by_flags = matches!(heads.segments, Segments::HeadFlags) && heads.bytes.len() == len;
-        if !by_flags || !self.is_short(len) {
-            return None;
-        }
+    ) -> Result<(), Error> {
         // SAFETY: the caller vouches for the elements.
-        Some(unsafe { cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, input, output) })
+        unsafe { cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, input, output) }
     }
 
     /// # Safety
@@ -402,7 +420,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         len: usize,
         total: *mut Op::State,
     ) -> Result<(), Error> {
-        let spec = self.spec(&heads.segments);
+        let spec = self.spec(&heads.kind.segments());
         let spec = if total.is_null() { spec } else { spec.with_total() };
         let kernels = device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64)?;
         heads.check(len)?;

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, env, fmt, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
-use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanKind, ScanSpec};
+use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanSpec};
 
 use crate::{
     DiskCache, Error, Reduce, Scan, ScanOp, Staging,
@@ -292,8 +292,9 @@ impl Scanner {
     }
 
     /// A scan with this operator: inclusive, until told otherwise.
+    #[inline]
     pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<'_, Op> {
-        Scan { scanner: self, op, kind: ScanKind::Inclusive, initial_value: None, overrides: None }
+        Scan::new(self, op)
     }
 
     /// A reduction with this operator: one result for the whole input.

@@ -1,14 +1,14 @@
 //! Scans that restart: what tells where, and the ways to run them on host and device memory.
 
 use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
-use scan_codegen::{KernelSource, Plans, Segments};
+use scan_codegen::{KernelSource, Plans};
 
 use crate::{
     DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
     aot::Wanted,
     cuda::{SideBuffers, Task},
     generate,
-    heads::{Heads, check_length},
+    heads::{HeadKind, Heads, check_length},
 };
 
 /// Ways to restart. Each makes a scan of which every segment is a scan of its own.
@@ -93,7 +93,7 @@ pub struct SegmentedScan<'s, 'h, Op: ScanOp> {
 
 impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     pub(crate) fn wanted_kernels(&self) -> Wanted {
-        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.segments), self.scan.shape()))
+        Wanted::new(&self.scan.op, Task::Scan(self.scan.spec(&self.heads.kind.segments()), self.scan.shape()))
     }
 
     /// What would run on the GPU. It depends on what kind of heads there are, not on the heads.
@@ -110,7 +110,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     ///
     /// [`Error::Plan`], as for a scan that does not restart, and if keys have padding.
     pub fn plan(&self) -> Result<Plans, Error> {
-        Ok(self.scan.plan_with(&self.heads.segments)?)
+        Ok(self.scan.plan_with(&self.heads.kind.segments())?)
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too.
@@ -149,13 +149,11 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
-        if len == output.len()
-            // SAFETY: the output is a slice of the right length, exclusively borrowed.
-            && let Some(scanned) = unsafe { self.scan.run_short_segments(&self.heads, from, to, len) }
-        {
-            return scanned;
+        if len != output.len() || !self.scan.is_short_by(&self.heads, len) {
+            return self.scan.run_into_with(&self.heads, input, output);
         }
-        self.scan.run_into_with(&self.heads, input, output)
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { self.scan.run_short_segments(&self.heads, from, to) }
     }
 
     /// Scans a slice in place.
@@ -171,11 +169,11 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
         T: ScanElement,
     {
         let (to, len) = (buffer.as_mut_ptr(), buffer.len());
-        // SAFETY: the buffer is a slice, exclusively borrowed.
-        match unsafe { self.scan.run_short_segments(&self.heads, to.cast_const(), to, len) } {
-            Some(scanned) => scanned,
-            None => self.scan.run_in_place_with(&self.heads, buffer),
+        if !self.scan.is_short_by(&self.heads, len) {
+            return self.scan.run_in_place_with(&self.heads, buffer);
         }
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        unsafe { self.scan.run_short_segments(&self.heads, to.cast_const(), to) }
     }
 }
 
@@ -196,7 +194,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn by_flags<'h, F: HeadFlag, H: DevicePtr<F>>(self, flags: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, F, H> {
-        self.by(Segments::HeadFlags, flags)
+        self.by(HeadKind::Flags, flags)
     }
 
     /// Restarts at every element whose bit is set; see [`Scan::by_bits`].
@@ -211,7 +209,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn by_bits<'h, H: DevicePtr<u32>>(self, bits: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, u32, H> {
-        self.by(Segments::HeadBits, bits)
+        self.by(HeadKind::Bits, bits)
     }
 
     /// Restarts wherever the key is another than that of the element before; see [`Scan::by_keys`].
@@ -229,7 +227,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
         self,
         keys: &'h H,
     ) -> DeviceSegmentedScan<'a, 's, 'h, Op, K, H> {
-        self.by(Segments::Keys(K::layout()), keys)
+        self.by(HeadKind::keys::<K>(), keys)
     }
 
     /// Restarts at these positions; see [`Scan::by_offsets`].
@@ -247,11 +245,11 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
         self,
         offsets: &'h H,
     ) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
-        self.by(Segments::Offsets(T::WIDTH), offsets)
+        self.by(HeadKind::Offsets(T::WIDTH), offsets)
     }
 
-    fn by<'h, T, H: DevicePtr<T>>(self, segments: Segments, heads: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
-        DeviceSegmentedScan { scan: self, segments, heads, item: std::marker::PhantomData }
+    fn by<'h, T, H: DevicePtr<T>>(self, kind: HeadKind, heads: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
+        DeviceSegmentedScan { scan: self, kind, heads, item: std::marker::PhantomData }
     }
 }
 
@@ -262,7 +260,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceSegmentedScan<'a, 's, 'h, Op: ScanOp, T, H: DevicePtr<T>> {
     scan: DeviceScan<'a, 's, Op>,
-    segments: Segments,
+    kind: HeadKind,
     heads: &'h H,
     item: std::marker::PhantomData<T>,
 }
@@ -275,7 +273,7 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     /// As [`DeviceScan::run`], and [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input
     /// requires.
     pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.with_heads(input.len(), |heads| self.scan.run_with(&self.segments, heads, input))
+        self.with_heads(input.len(), |heads| self.scan.run_with(&self.kind.segments(), heads, input))
     }
 
     /// Scans a device slice or view into another of the same length.
@@ -288,7 +286,7 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
         input: &impl DevicePtr<Op::Input>,
         output: &mut impl DevicePtrMut<Op::Output>,
     ) -> Result<(), Error> {
-        self.with_heads(input.len(), |heads| self.scan.run_into_with(&self.segments, heads, input, output))
+        self.with_heads(input.len(), |heads| self.scan.run_into_with(&self.kind.segments(), heads, input, output))
     }
 
     /// Scans a device slice or view in place.
@@ -301,14 +299,14 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
         Op: ScanOp<Input = E, Output = E>,
         E: ScanElement,
     {
-        self.with_heads(buffer.len(), |heads| self.scan.run_in_place_with(&self.segments, heads, buffer))
+        self.with_heads(buffer.len(), |heads| self.scan.run_in_place_with(&self.kind.segments(), heads, buffer))
     }
 
     /// Enqueues work that reads the heads.
     fn with_heads<R>(&self, len: usize, enqueue: impl FnOnce(SideBuffers) -> Result<R, Error>) -> Result<R, Error> {
         let device = self.scan.device()?;
         device.check_context("heads", self.heads.stream())?;
-        check_length(&self.segments, self.heads.len(), len)?;
+        check_length(self.kind, self.heads.len(), len)?;
         // The guard records the event by which cudarc orders work on several streams, once the launches are made.
         let (pointer, _reading) = self.heads.device_ptr(self.scan.stream);
         enqueue(SideBuffers { heads: pointer, offset_count: self.heads.len() as u64, total: 0 })

@@ -67,11 +67,17 @@ fn main() -> ExitCode {
     match run(Arguments::parse(), &mut io::stdout().lock()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
+        // Whoever reads has read enough: `doctor cuda sum | head`.
+        Err(error) if has_no_reader(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn has_no_reader(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Whether all is well.
@@ -161,6 +167,28 @@ mod tests {
         let program = std::env::current_exe().unwrap();
         let error = run(&["bundle", program.to_str().unwrap()]).unwrap_err().to_string();
         assert!(error.starts_with("the precompiled kernels cannot be used: they are something else"), "{error}");
+    }
+
+    /// A reader that has read enough.
+    struct Closed;
+
+    impl Write for Closed {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nobody_is_told_that_nobody_reads() {
+        for arguments in [&["doctor"][..], &["doctor", "plan", "sum"], &["doctor", "cuda", "sum"], &["doctor", "test"]]
+        {
+            let error = super::run(Arguments::try_parse_from(arguments).unwrap(), &mut Closed).unwrap_err();
+            assert!(has_no_reader(&*error), "{arguments:?}: {error}");
+        }
+        assert!(!has_no_reader(&*run(&["bundle", "/no/such/file"]).unwrap_err()));
     }
 
     #[test]

@@ -83,6 +83,7 @@ pub struct Vectorized<Op: ScanOp> {
     inclusive: Scan<Op>,
     exclusive: Scan<Op>,
     fold: Fold<Op>,
+    any_grouping: bool,
     /// Those that restart, where any grouping gives the same bits.
     segments: Option<[Restart<Op>; 2]>,
 }
@@ -101,6 +102,7 @@ impl<Op: ScanOp> Vectorized<Op> {
                 inclusive: avx2::scan::<Op, T, V, false>,
                 exclusive: avx2::scan::<Op, T, V, true>,
                 fold: avx2::fold::<Op, T, V>,
+                any_grouping: avx2::any_grouping::<T, V>(),
                 segments: T::ANY_ORDER
                     .then_some([avx2::restart::<Op, T, V, false> as Restart<Op>, avx2::restart::<Op, T, V, true>]),
             });
@@ -108,7 +110,14 @@ impl<Op: ScanOp> Vectorized<Op> {
         None
     }
 
-    /// Scans a range, after `before.with_before`; `before.alone` is the identity.
+    /// Whether any grouping gives the same bits.
+    #[inline]
+    pub(super) fn any_grouping(&self) -> bool {
+        self.any_grouping
+    }
+
+    /// Scans a range, after `before.with_before`; `before.alone` is the identity. `alone` of the result says something only where
+    /// the grouping shows.
     ///
     /// # Safety
     ///

@@ -30,10 +30,11 @@ const BLOCK: usize = 16;
 /// breaks up costs more, where a state stays in registers.
 const SMALL_BYTES: usize = 16;
 
-/// Below so many elements, setting up registers costs more than the plain loop. Of large ones a register holds few.
-pub(super) const fn least_vector<Op: ScanOp>() -> usize {
-    if size_of::<Op::State>() <= 4 { 64 } else { 192 }
-}
+/// How many turns of a loop the compiler does at a time.
+pub(super) const UNROLLED: usize = 4;
+
+/// Below so many elements, setting up registers costs more than the plain loop.
+pub(super) const LEAST_VECTOR: usize = 32;
 
 /// Elements of a chunk: always the same for an operator, so that the result does not depend on the number of threads.
 pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
@@ -69,7 +70,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline]
     pub(super) fn of_a_chunk(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
         let loops = Loops::by_hand(op, buffers);
-        let long = buffers.len() >= least_vector::<Op>();
+        let long = buffers.len() >= LEAST_VECTOR;
         let vectorized = if long { op.vectorized().zip(loops.identity) } else { None };
         Loops { vectorized, ..loops }
     }
@@ -91,7 +92,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State)> {
         match &self.vectorized {
-            Some((vectorized, identity)) if range.len() >= least_vector::<Op>() => Some((vectorized, *identity)),
+            Some((vectorized, identity)) if range.len() >= LEAST_VECTOR => Some((vectorized, *identity)),
             _ => None,
         }
     }
@@ -235,7 +236,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
                 let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
                 let sums = vectorized.scan::<EXCLUSIVE>(self.op, self.places(&range), &from);
                 return match before {
-                    Some(before) if !first => Some(self.op.combine(before, sums.alone)),
+                    Some(before) if !first && !vectorized.any_grouping() => Some(self.op.combine(before, sums.alone)),
                     _ => Some(sums.with_before),
                 };
             }
@@ -288,7 +289,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
             } else if let Some(before) = before.or(self.identity) {
                 at.write(first, before);
             }
-            for index in range {
+            let mut step = |index| {
                 let next = at.read(index);
                 if EXCLUSIVE {
                     at.write(index, sum);
@@ -297,7 +298,10 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
                     sum = self.op.combine(sum, next);
                     at.write(index, sum);
                 }
-            }
+            };
+            // As many by themselves as make the first four: the compiler does four at a time, and lengths are often multiples of that.
+            range.by_ref().take(UNROLLED - 1).for_each(&mut step);
+            range.for_each(step);
             Some(sum)
         }
     }

@@ -5,7 +5,10 @@
 
 use std::{hint, ops::Range};
 
-use super::{loops::Loops, pipeline::Chunks};
+use super::{
+    loops::{Loops, UNROLLED},
+    pipeline::Chunks,
+};
 use crate::{
     ScanOp,
     heads::{Cursor, GROUP, Heads},
@@ -134,7 +137,11 @@ impl<Op: ScanOp, const EXCLUSIVE: bool> Segmented<'_, '_, Op, EXCLUSIVE> {
         // SAFETY: the caller vouches for the elements.
         unsafe {
             let sum = self.scan_head(0);
-            self.scan_where(1..flags.len(), |index| flags[index] != 0, sum);
+            let is_head = |index: usize| flags[index] != 0;
+            // See `Loops::scan_by_hand`.
+            let first = flags.len().min(UNROLLED);
+            let sum = self.scan_where(1..first, is_head, sum);
+            self.scan_where(first..flags.len(), is_head, sum);
         }
     }
 

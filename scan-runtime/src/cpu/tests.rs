@@ -10,10 +10,11 @@ use std::sync::{
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use scan_codegen::Segments;
-
 use super::loops::chunk_length;
-use crate::{__private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
+use crate::{
+    __private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::HeadKind, ops, scan_element,
+    scan_op,
+};
 
 /// Threads in several numbers, one among them.
 static POOLS: LazyLock<Vec<ThreadPool>> =
@@ -341,7 +342,7 @@ fn short_segments() {
         Op: ScanOp<Input = T, State = T, Output = T> + Clone,
     {
         let scanner = Scanner::cpu();
-        for len in (0..=70).chain([190, 191, 192, 193]) {
+        for len in (0..=70).chain([95, 96, 97, 190, 191, 192, 193]) {
             let x: Vec<T> = (0..len as u64).map(&input).collect();
             for (turn, rare) in [1, 2, 9, 1000].into_iter().enumerate() {
                 let begins: Vec<bool> = (0..len as u64).map(|i| random(i).is_multiple_of(rare)).collect();
@@ -505,13 +506,13 @@ fn the_planner_refuses_no_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, &Segments::None, false));
+            assert!(super::surely_planned(&First::<N>, HeadKind::None, false));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
-            let keys = Segments::Keys(<[u8; N]>::layout());
-            assert!(super::surely_planned(&First::<N>, &keys, false));
+            let keys = HeadKind::keys::<[u8; N]>();
+            assert!(super::surely_planned(&First::<N>, keys, false));
             scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
@@ -524,10 +525,10 @@ fn the_planner_refuses_no_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, &Segments::None, false));
-    assert!(!super::surely_planned(&First::<3>, &Segments::None, true), "without an identity");
-    let padded = Segments::Keys(Padded::layout());
-    assert!(!super::surely_planned(&First::<3>, &padded, false), "keys with padding");
+    assert!(!super::surely_planned(&First::<257>, HeadKind::None, false));
+    assert!(!super::surely_planned(&First::<3>, HeadKind::None, true), "without an identity");
+    let padded = HeadKind::keys::<Padded>();
+    assert!(!super::surely_planned(&First::<3>, padded, false), "keys with padding");
     assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());

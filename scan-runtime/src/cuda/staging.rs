@@ -10,7 +10,7 @@ mod lane;
 mod ring;
 
 use std::{
-    fmt,
+    fmt, mem,
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -38,11 +38,18 @@ pub struct Staging {
     kept_bytes: u64,
     /// `None` for as many as suit the machine.
     copy_threads: Option<usize>,
+    shared_bytes: usize,
 }
 
 impl Default for Staging {
     fn default() -> Self {
-        Staging { mapped_bytes: 64 << 10, piece_bytes: 4 << 20, kept_bytes: 256 << 20, copy_threads: None }
+        Staging {
+            mapped_bytes: 64 << 10,
+            piece_bytes: 4 << 20,
+            kept_bytes: 256 << 20,
+            copy_threads: None,
+            shared_bytes: 512 << 10,
+        }
     }
 }
 
@@ -60,10 +67,17 @@ impl Staging {
     }
 
     /// How many threads copy between slices and page-locked memory, the caller among them. Unless told, half as many as there are
-    /// cores, up to eight. Pieces of less than 1 MiB, and so slices of less than 4 MiB, are copied by the caller alone: to wake others
-    /// takes longer. The first call with longer slices starts the threads, which all scanners share.
+    /// cores, up to eight. The first call with slices that are worth it starts the threads, which all scanners share.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
         self.copy_threads = Some(threads);
+        self
+    }
+
+    /// Pieces of at least this many bytes are copied by several threads, shorter ones by the caller alone: to wake others takes
+    /// longer. A slice has at least four pieces, if they are not shorter than 256 KiB: so slices of 2 MiB are the first whose pieces
+    /// are shared, unless told.
+    pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
+        self.shared_bytes = bytes;
         self
     }
 
@@ -97,24 +111,71 @@ pub(crate) struct Places {
     pub(crate) total: sys::CUdeviceptr,
 }
 
-/// The lanes of a device that no call has at the moment; those used last come first.
+/// The lanes of a device that no call has at the moment.
 #[derive(Default)]
 pub(crate) struct Lanes {
-    idle: Mutex<Vec<Lane>>,
+    idle: Mutex<Idle<Lane>>,
 }
 
 impl fmt::Debug for Lanes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lanes").field("idle", &self.idle().len()).finish()
+        let idle = self.idle();
+        f.debug_struct("Lanes").field("idle", &(idle.with_memory.len() + idle.without.len())).finish()
     }
 }
 
 impl Lanes {
+    fn idle(&self) -> MutexGuard<'_, Idle<Lane>> {
+        lock(&self.idle)
+    }
+
+    /// Puts a lane back, with what it has of memory if few others have some, up to this many bytes on the device.
+    fn put_back(&self, mut lane: Lane, limit: u64) {
+        let keeps = self.idle().has_room();
+        // Calls the driver, for which nobody needs to wait.
+        if keeps {
+            lane.trim(limit)
+        } else {
+            lane.empty()
+        }
+        self.idle().put(lane, keeps);
+    }
+}
+
+/// Lanes at rest, or whatever else has memory.
+struct Idle<L> {
+    /// Those with memory, the one used last at the end.
+    with_memory: Vec<L>,
+    without: Vec<L>,
+    /// How many with memory are about to be put back.
+    returning: usize,
+}
+
+impl<L> Default for Idle<L> {
+    fn default() -> Self {
+        Idle { with_memory: Vec::new(), without: Vec::new(), returning: 0 }
+    }
+}
+
+impl<L> Idle<L> {
     /// More idle lanes than these keep their streams only.
     const WITH_MEMORY: usize = 4;
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Lane>> {
-        lock(&self.idle)
+    /// One with memory before one without: to lock memory takes longer than most calls.
+    fn take(&mut self) -> Option<L> {
+        self.with_memory.pop().or_else(|| self.without.pop())
+    }
+
+    /// Whether the next one put back may have memory. Whoever asks puts one back.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.with_memory.len() + self.returning < Self::WITH_MEMORY;
+        self.returning += usize::from(has_room);
+        has_room
+    }
+
+    fn put(&mut self, lane: L, has_memory: bool) {
+        self.returning -= usize::from(has_memory);
+        if has_memory { self.with_memory.push(lane) } else { self.without.push(lane) }
     }
 }
 
@@ -134,14 +195,7 @@ impl Drop for Taken<'_> {
         if !self.finished && lane.finish().is_err() {
             return;
         }
-        let limit = self.device.staging.kept_bytes;
-        let mut idle = self.device.lanes.idle();
-        if idle.len() < Lanes::WITH_MEMORY {
-            lane.trim(limit);
-        } else {
-            lane.empty();
-        }
-        idle.push(lane);
+        self.device.lanes.put_back(lane, self.device.staging.kept_bytes);
     }
 }
 
@@ -170,7 +224,7 @@ impl CudaDevice {
         host: &HostMemory<'_>,
         enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let lane = self.lanes.idle().pop();
+        let lane = self.lanes.idle().take();
         let lane = match lane {
             Some(lane) => lane,
             None => Lane::new(&self.context)?,
@@ -205,6 +259,46 @@ impl CudaDevice {
 
     /// Frees what earlier calls have left for later ones.
     pub(crate) fn free_idle_memory(&self) {
-        self.lanes.idle().iter_mut().for_each(Lane::empty);
+        let with_memory = mem::take(&mut self.lanes.idle().with_memory);
+        for mut lane in with_memory {
+            lane.empty();
+            self.lanes.idle().put(lane, false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes so many at once, each with memory from then on, and puts them back. Gives how many had none.
+    fn calls_at_once(idle: &mut Idle<bool>, calls: usize) -> usize {
+        let taken: Vec<_> = (0..calls).map(|_| idle.take().unwrap_or(false)).collect();
+        for _ in 0..calls {
+            let keeps = idle.has_room();
+            idle.put(keeps, keeps);
+        }
+        taken.iter().filter(|has_memory| !**has_memory).count()
+    }
+
+    #[test]
+    fn a_call_alone_finds_memory_after_many_at_once() {
+        let mut idle = Idle::default();
+        assert_eq!(calls_at_once(&mut idle, 8), 8);
+        for _ in 0..3 {
+            assert_eq!(calls_at_once(&mut idle, 1), 0);
+            assert_eq!(calls_at_once(&mut idle, Idle::<bool>::WITH_MEMORY), 0);
+        }
+        assert_eq!(calls_at_once(&mut idle, 8), 4);
+        assert_eq!((idle.with_memory.len(), idle.without.len(), idle.returning), (4, 4, 0));
+    }
+
+    #[test]
+    fn no_more_than_told_keep_memory_however_late_they_are_put_back() {
+        let mut idle = Idle::default();
+        let keep: Vec<_> = (0..9).map(|_| idle.has_room()).collect();
+        keep.iter().for_each(|keeps| idle.put(*keeps, *keeps));
+        assert_eq!((idle.with_memory.len(), idle.without.len()), (4, 5));
+        assert!(idle.with_memory.iter().all(|has_memory| *has_memory));
     }
 }

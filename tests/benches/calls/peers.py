@@ -219,7 +219,13 @@ def child(name, later):
 
 def start(name, caches, later, seconds):
     environment = dict(os.environ)
-    for variable in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "CUPY_CACHE_DIR", "CUDA_CACHE_PATH"):
+    for variable in (
+        "TORCHINDUCTOR_CACHE_DIR",
+        "TRITON_CACHE_DIR",
+        "CUPY_CACHE_DIR",
+        "CUDA_CACHE_PATH",
+        "CCCL_PCH_CACHE_DIR",
+    ):
         environment[variable] = os.path.join(caches, variable)
     environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     command = [sys.executable, os.path.abspath(__file__), "--child", name] + (["--later"] if later else [])
@@ -238,6 +244,7 @@ def main():
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--later", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=float, default=100, help="for all peers together")
+    parser.add_argument("--only", default="", help="peers whose name has this in it")
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments.child, arguments.later)
@@ -247,7 +254,7 @@ def main():
     print("| peer | import | first, cold | first, on disk | second | " + " | ".join(columns) + " |")
     print("|---|" + "--:|" * (4 + 2 * len(LATER)))
     skipped = []
-    for name in PEERS:
+    for name in (name for name in PEERS if arguments.only in name):
         with tempfile.TemporaryDirectory() as caches:
             left = end - time.monotonic()
             cold = start(name, caches, True, left) if left > 3 else "no time was left"

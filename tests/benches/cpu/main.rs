@@ -137,8 +137,9 @@ impl Bench {
         let flags: Vec<u8> = (0..MOST as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
         let (mut y, mut expected) = (vec![0; MOST], vec![0; MOST]);
         let scanner = Scanner::cpu();
-        let scan = scanner.scan(ops::sum::<i32>());
-        scan.clone().by_flags(&flags).run_into(&x, &mut y)?;
+        // Made anew at each call, as one writes it where the flags are others each time.
+        let scan = || scanner.scan(ops::sum::<i32>());
+        scan().by_flags(&flags).run_into(&x, &mut y)?;
         plain_segments(&flags, &x, &mut expected);
         if y != expected {
             return Err(format!("{name}: the results differ").into());
@@ -147,7 +148,7 @@ impl Bench {
         // SAFETY: as in `scan`.
         let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
         let mut ours: Contender<'_> = Box::new(|len| {
-            let scan = scan.clone().by_flags(black_box(&flags[..len]));
+            let scan = scan().by_flags(black_box(&flags[..len]));
             scan.run_into(black_box(&x[..len]), black_box(output(len))).unwrap();
         });
         let mut others: Vec<Contender<'_>> = vec![Box::new(|len| {

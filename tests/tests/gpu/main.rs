@@ -19,6 +19,7 @@ mod sharing;
 mod staging;
 mod stress;
 mod tuner;
+mod warm;
 
 use std::{error::Error, process::ExitCode};
 
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
     staging::add(&mut trials);
     stress::add(&mut trials);
     tuner::add(&mut trials);
+    warm::add(&mut trials);
     let shard = match shard() {
         Ok(shard) => shard,
         Err(message) => {

@@ -9,10 +9,10 @@ use std::{
     thread,
 };
 
+use super::Staging;
+
 /// What a thread copies at a time.
 const PIECE: usize = 128 << 10;
-/// One thread alone copies less than this faster than it can wake others.
-const WORTH_SHARING: usize = 1 << 20;
 /// So many threads copy faster than the bus carries.
 const MOST_THREADS: usize = 8;
 
@@ -70,13 +70,14 @@ impl Shared {
     }
 }
 
-/// Copies bytes, initialised or not, by up to so many threads, or as many as suit the machine.
+/// Copies bytes, initialised or not, by as many threads as they are worth.
 ///
 /// # Safety
 ///
 /// As for [`ptr::copy_nonoverlapping`].
-pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, threads: Option<usize>) {
-    let threads = if bytes < WORTH_SHARING { 1 } else { threads.unwrap_or_else(usual_threads) };
+pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, staging: &Staging) {
+    let is_shared = bytes >= staging.shared_bytes.max(PIECE);
+    let threads = if is_shared { staging.copy_threads.unwrap_or_else(usual_threads) } else { 1 };
     let helpers = if threads < 2 { None } else { HELPERS.as_ref() };
     let Some(helpers) = helpers else {
         // SAFETY: the caller vouches for it.
@@ -104,14 +105,16 @@ mod tests {
     #[test]
     fn every_byte_is_copied_by_any_number_of_threads() {
         let mixed = |i: usize| (i * 31 + i / 251) as u8;
-        for bytes in [0, 1, PIECE, WORTH_SHARING - 1, WORTH_SHARING, WORTH_SHARING + 1, 9 * PIECE + 17] {
+        let shared_bytes = 3 * PIECE;
+        for bytes in [0, 1, PIECE, shared_bytes - 1, shared_bytes, shared_bytes + 1, 9 * PIECE + 17] {
             thread::scope(|scope| {
-                for threads in (0..6).map(Some).chain([None]) {
+                for copy_threads in (0..6).map(Some).chain([None]) {
                     scope.spawn(move || {
+                        let staging = Staging { copy_threads, shared_bytes, ..Staging::default() };
                         let from: Vec<u8> = (0..bytes).map(mixed).collect();
                         let mut to = vec![0; bytes + 1];
                         // SAFETY: both have so many bytes.
-                        unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes, threads) };
+                        unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes, &staging) };
                         assert!(to[..bytes] == from[..] && to[bytes] == 0, "{bytes}");
                     });
                 }

@@ -178,8 +178,7 @@ impl Lane {
             // SAFETY: as above; on return or error the caller waits for the stream before the memory goes.
             return unsafe { self.bring_directly(device, way, bytes) };
         }
-        let mut bridge =
-            Bridge { slots: &mut self.slots, stream: &self.stream.0, device, way, threads: staging.copy_threads };
+        let mut bridge = Bridge { slots: &mut self.slots, stream: &self.stream.0, device, way, staging };
         match way {
             Way::ToDevice(_) => ring::send(bytes, length, &mut bridge),
             Way::FromDevice(_) => ring::receive(bytes, length, &mut bridge),
@@ -254,8 +253,7 @@ struct Bridge<'l> {
     stream: &'l Arc<CudaStream>,
     device: sys::CUdeviceptr,
     way: Way,
-    /// How many copy, if that is said.
-    threads: Option<usize>,
+    staging: &'l Staging,
 }
 
 impl Mover for Bridge<'_> {
@@ -264,8 +262,8 @@ impl Mover for Bridge<'_> {
         // SAFETY: the piece lies within the caller's memory, and the slot, which no transfer uses now, is as long.
         unsafe {
             match self.way {
-                Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes, self.threads),
-                Way::FromDevice(to) => copy::copy(pinned.host, to.add(offset), bytes, self.threads),
+                Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes, self.staging),
+                Way::FromDevice(to) => copy::copy(pinned.host, to.add(offset), bytes, self.staging),
             }
         }
     }

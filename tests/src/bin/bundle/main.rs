@@ -1,5 +1,6 @@
 //! `cargo run -p scan-tests --bin bundle`: release builds of the GPU tests, the examples and the benches, with a script
-//! that runs them, in `bundle/`. For a machine that has a GPU and no Rust. With `--peers`, CUB goes with it.
+//! that runs them, in `bundle/`. For a machine that has a GPU and no Rust. With `--peers`, CUB goes with it, with
+//! `--wheels` cuda.compute.
 
 mod peers;
 
@@ -34,6 +35,10 @@ struct Arguments {
     /// Only CUB's scans, for a bench that runs on this machine; no bundle.
     #[arg(long)]
     only_peers: bool,
+    /// Wheels of `cuda.compute`, which the bench `calls` measures ours beside, for the Python of this version on the other machine:
+    /// fetches them from PyPI.
+    #[arg(long, value_name = "VERSION", num_args = 0..=1, default_missing_value = "3.12")]
+    wheels: Option<String>,
     /// What nvcc compiles CUB for.
     #[arg(long, default_value = "sm_90")]
     arch: String,
@@ -64,9 +69,15 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
     if arguments.only_peers {
         return Ok(());
     }
+    let wheels = arguments.wheels.as_deref().map(peers::wheels).transpose()?;
     let folder = workspace.join("bundle");
     let mut programs = build(workspace, &benches(workspace)?)?;
     programs.extend(peers.map(|path| Program { folder: "peers", name: "libcub_peer.so".to_owned(), path }));
+
+    for path in wheels.into_iter().flatten() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        programs.push(Program { folder: "wheels", name, path });
+    }
 
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;

@@ -1,5 +1,5 @@
-//! CUB beside which the bench `peers` measures: `benches/peers/cub.cu`, compiled by NVIDIA's compiler with CUB's newest
-//! headers. Both come from PyPI.
+//! What ours is measured beside: CUB for the bench `peers`, which is `benches/peers/cub.cu`, compiled by NVIDIA's compiler with CUB's
+//! newest headers; and `cuda.compute` for `calls`, as wheels for the Python of the machine with the GPU. All comes from PyPI.
 
 use std::{
     fs,
@@ -68,4 +68,43 @@ pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<PathBuf, Str
     }
     fs::write(&stamp, made_of).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
     Ok(library)
+}
+
+/// What `cuda.compute` is in. What it needs beside the packages that a machine with CUDA and `cupy` has is too large to take
+/// along: operators written in Python are left out.
+const WHEELS: [&str; 1] = ["cuda-cccl"];
+
+/// The systems whose wheels run over there; pip takes no newer for an older one by itself.
+const PLATFORMS: [&str; 5] = [
+    "manylinux_2_28_x86_64",
+    "manylinux_2_27_x86_64",
+    "manylinux_2_26_x86_64",
+    "manylinux_2_17_x86_64",
+    "manylinux2014_x86_64",
+];
+
+/// Fetches wheels for this version of Python, unless they are there already, and gives their paths.
+pub(crate) fn wheels(python: &str) -> Result<Vec<PathBuf>, String> {
+    let folder = target_dir()?.join("peers").join(format!("wheels-{python}"));
+    if !folder.is_dir() {
+        let partial = folder.with_extension(format!("partial-{}", std::process::id()));
+        let platforms = PLATFORMS.iter().flat_map(|platform| ["--platform", platform]);
+        let output = Command::new("python3")
+            .args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
+            .args(["--only-binary=:all:", "--implementation", "cp", "--python-version", python])
+            .args(platforms)
+            .arg("--dest")
+            .arg(&partial)
+            .args(WHEELS)
+            .output()
+            .map_err(|error| format!("python3 does not start: {error}"))?;
+        if !output.status.success() {
+            let _ = fs::remove_dir_all(&partial);
+            let messages = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("pip finds no {} for Python {python}:\n{}", WHEELS.join(", "), messages.trim()));
+        }
+        fs::rename(&partial, &folder).map_err(|error| format!("cannot move the wheels: {error}"))?;
+    }
+    let entries = fs::read_dir(&folder).map_err(|error| format!("cannot read {}: {error}", folder.display()))?;
+    Ok(entries.filter_map(Result::ok).map(|entry| entry.path()).collect())
 }

@@ -14,8 +14,8 @@ usage() {
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
 ./run.sh bench [ARGUMENTS]     the benches
 ./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
-./run.sh calls [ARGUMENTS]     the bench of calls, first and later ones, and the same with what Python has. Packages for Python that
-                               lie as wheels in `wheels` are used as well
+./run.sh calls [ARGUMENTS]     the bench of calls, first and later ones, and the same with what Python has. `bundle -- --wheels` takes
+                               cuda.compute along for that
 ./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
                                Compute's counters: memory and issue slots in percent of the most, why warps wait
 ./run.sh soak [ARGUMENTS]      generated kernels in the emulator, on all cores: `--minutes N`, or `--length N` for every strategy
