@@ -1,12 +1,12 @@
 //! Every rung of the ladder, executed in the emulator: the interval monoid over everything, many other operators over much
-//! of it.
+//! of it. `emulator_long.rs` has the longer inputs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{DeviceLimits, PlanError};
 use scan_runtime::{Carry, ScanKind, ScanSpec, ops};
 use scan_tests::{
-    climb::{FEW_THREADS, climb, every_strategy_at, program},
+    climb::{FEW_THREADS, climb, program},
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{
         AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
@@ -100,13 +100,6 @@ fn interval_in_blocks_of_several_warps() {
         .map(|(index, strategy)| program::<Interval>(strategy, WAYS[index % 4], [64, 128, 256][index % 3]).unwrap())
         .collect();
     climb_all(&programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
-}
-
-/// The lengths at which several levels of totals, and many rounds of the blocks, come into play; `soak --length` takes longer ones.
-#[test]
-fn interval_at_65537() {
-    let failures = every_strategy_at(&[65_537], "", |_, _| {}).unwrap();
-    assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// Every strategy for which the index is a multiple of `step`, each in one of the four ways.

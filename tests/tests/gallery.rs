@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::Overrides;
+use rayon::prelude::*;
+use scan_codegen::{KernelSource, Overrides};
 use scan_runtime::{Architecture, BlockScan, Carry, Network, ScanKind, Scanner, Strategy, nvrtc};
 use scan_tests::{
     emulator::{Emulator, Module, Program},
@@ -146,28 +147,31 @@ fn the_kernels_give_the_expected_results() {
     in_emulator.0.check();
 }
 
-#[derive(Default)]
-struct ThroughNvrtc(Failures);
+struct Sources(Vec<(String, KernelSource)>);
 
-impl Visitor for ThroughNvrtc {
+impl Visitor for Sources {
     fn visit<Op: Example>(&mut self, name: &str) {
-        self.0.visited += 1;
-        let source = Scanner::cpu().scan(Op::new()).cuda_source().unwrap();
-        let result = match nvrtc::compile(&source, name, Architecture { major: 9, minor: 0 }) {
-            Ok(compiled) if compiled.log.is_empty() => Ok(()),
-            Ok(compiled) => Err(compiled.log),
-            Err(error) => Err(error.to_string()),
-        };
-        self.0.add(result, || name.to_owned());
+        self.0.push((name.to_owned(), Scanner::cpu().scan(Op::new()).cuda_source().unwrap()));
     }
 }
 
 #[test]
 fn the_kernels_compile_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let mut through_nvrtc = ThroughNvrtc::default();
-    visit_gallery(&mut through_nvrtc);
-    through_nvrtc.0.check();
+    let mut sources = Sources(Vec::new());
+    visit_gallery(&mut sources);
+    let compile = |(name, source): &(String, KernelSource)| match nvrtc::compile(
+        source,
+        name,
+        Architecture { major: 9, minor: 0 },
+    ) {
+        Ok(compiled) if compiled.log.is_empty() => None,
+        Ok(compiled) => Some(format!("{name}: {}", compiled.log)),
+        Err(error) => Some(format!("{name}: {error}")),
+    };
+    let failures: Vec<_> = sources.0.par_iter().with_max_len(1).filter_map(compile).collect();
+    assert_eq!(sources.0.len(), 20);
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
 /// The comparison of the other tests can fail.
