@@ -77,6 +77,23 @@ pub fn climb<Op: TestOperator>(
     Ok(())
 }
 
+/// What fails of a program as it is, in place, and between places beyond aligned addresses, which go by the seed.
+pub fn failures_in_every_place<Op: TestOperator>(
+    program: &Program<Op>,
+    emulator: &Emulator,
+    input: &[Op::Item],
+    seed: u64,
+) -> Vec<String> {
+    let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
+    let results = [
+        program.verify(emulator, input).err(),
+        program.verify_in_place(emulator, input).err(),
+        program.verify_at_offset(emulator, input, offsets).err(),
+    ];
+    let failure = |error| format!("{} elements, {offsets:?}: {error}\n{}", input.len(), program.plan);
+    results.into_iter().flatten().map(failure).collect()
+}
+
 /// Executes the interval monoid with every strategy whose name contains `name` at lengths that take long, in blocks of several
 /// warps, shared out over the cores. `tell` hears of each strategy when it is through, and what failed, if anything did. Returns all that failed.
 ///

@@ -6,6 +6,7 @@
 use scan_codegen::{Architecture, DeviceLimits, Overrides, PlanError, ScanSpec, Segments, plan};
 use scan_runtime::{BlockScan, Carry, ScanKind, ScanOp, Strategy, ops};
 use scan_tests::{
+    climb::failures_in_every_place,
     emulator::{Emulator, EmulatorError, FaultKind, Module, Program},
     operators::{Brackets, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     planted::each_is_found,
@@ -56,15 +57,8 @@ fn climb<Op: TestOperator>(step: usize, prepare: impl Fn(Emulator) -> Emulator) 
             let seed = mixed(index * 64 + run);
             let emulator = Emulator::new(seed).resident_blocks(1 + seed as usize % 9);
             let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
-            let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
-            let results = [
-                program.verify(&emulator, &input).err(),
-                program.verify_in_place(&emulator, &input).err(),
-                program.verify_at_offset(&emulator, &input, offsets).err(),
-            ];
-            if let Some(error) = results.into_iter().flatten().next() {
-                panic!("{length}, {offsets:?}: {error}\n{}", program.plan);
-            }
+            let failures = failures_in_every_place(program, &emulator, &input, seed);
+            assert!(failures.is_empty(), "{}", failures.join("\n\n"));
         }
     }
 }

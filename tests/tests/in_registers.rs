@@ -5,6 +5,7 @@
 use scan_codegen::Overrides;
 use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
+    climb::failures_in_every_place,
     climb_operators,
     emulator::{Emulator, Module, Program},
     operators::{
@@ -61,14 +62,7 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
             let resident = if by_index { usize::MAX } else { [1, 2, 4, 100][(seed / 7 % 4) as usize] };
             let emulator = Emulator::new(seed).resident_blocks(resident);
             let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
-            let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
-            let results = [
-                program.verify(&emulator, &input).err(),
-                program.verify_in_place(&emulator, &input).err(),
-                program.verify_at_offset(&emulator, &input, offsets).err(),
-            ];
-            let failed = results.into_iter().flatten();
-            failures.extend(failed.map(|error| format!("{length}, {offsets:?}: {error}\n{}", program.plan)));
+            failures.extend(failures_in_every_place(program, &emulator, &input, seed));
         }
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));

@@ -5,6 +5,7 @@
 use scan_codegen::{DeviceLimits, Overrides, PlanError};
 use scan_runtime::{ScanKind, ScanOp, ops, scan_element, scan_op};
 use scan_tests::{
+    climb::failures_in_every_place,
     climb_operators,
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, mixed},
@@ -66,13 +67,7 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
             let seed = mixed(index * 64 + run);
             let emulator = Emulator::new(seed);
             let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
-            let offsets = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)][(seed / 3 % 6) as usize];
-            let results = [
-                program.verify(&emulator, &input).err(),
-                program.verify_in_place(&emulator, &input).err(),
-                program.verify_at_offset(&emulator, &input, offsets).err(),
-            ];
-            failures.extend(results.into_iter().flatten().map(|error| format!("{length}: {error}\n{}", program.plan)));
+            failures.extend(failures_in_every_place(program, &emulator, &input, seed));
         }
     }
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
