@@ -71,6 +71,34 @@ pub enum Part {
     Line(u32),
 }
 
+/// How often a loop is taken to go round of which the macro cannot tell.
+pub const SOME_ROUNDS: u64 = 8;
+
+/// How often a loop from `start` to before `end` goes round.
+pub const fn rounds(start: i128, end: i128) -> u64 {
+    let rounds = end.saturating_sub(start);
+    match rounds {
+        ..=0 => 0,
+        1..=0xffff_ffff => rounds as u64,
+        _ => 0xffff_ffff,
+    }
+}
+
+/// The sum of the products of numbers; the largest number where it has no room.
+pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
+    let (mut sum, mut index) = (0_u64, 0);
+    while index < products.len() {
+        let (mut product, mut factor) = (1_u64, 0);
+        while factor < products[index].len() {
+            product = product.saturating_mul(products[index][factor]);
+            factor += 1;
+        }
+        sum = sum.saturating_add(product);
+        index += 1;
+    }
+    sum
+}
+
 /// A function that operators can call. `#[scan_fn]` makes a type of the function's name, which implements it; nothing else
 /// should.
 #[diagnostic::on_unimplemented(
@@ -106,8 +134,10 @@ pub struct Function {
     pub returns: Layout,
     /// The statements between the braces.
     pub body: &'static [Part],
-    /// Parts of the prelude that they need.
-    pub uses: &'static [&'static str],
+    /// Parts of the prelude that they need, and how often a call uses each.
+    pub uses: &'static [(&'static str, u64)],
+    /// The functions that they call, and how often.
+    pub calls: &'static [(&'static Callee, u64)],
     /// The user's file.
     pub file: fn() -> String,
 }
@@ -177,6 +207,7 @@ impl Texts {
             body: self.pieces(function.body),
             file: (function.file)(),
             uses: function.uses.to_vec(),
+            calls: function.calls.iter().map(|&(callee, times)| (self.helper(callee), times)).collect(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
-//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for) and `segments` ask for more. What a
+//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `operators` (those of the gallery, written out or called) and `segments` ask for more. What a
 //! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
 //! of several samples, each between two events on the stream.
 
@@ -9,6 +9,8 @@
 mod back;
 #[path = "engine/floor.rs"]
 mod floor;
+#[path = "engine/operators.rs"]
+mod operators;
 #[path = "engine/segments.rs"]
 mod segments;
 
@@ -28,6 +30,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
+    gallery::visit_gallery,
     operators::{MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
@@ -181,6 +184,10 @@ fn main() -> Outcome {
     }
     if asked_for("floor") {
         floor::sweep(&scanner)?;
+    }
+    if asked_for("operators") {
+        let wanted = |name: &str| names.len() == 1 || asked_for(name);
+        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted });
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
