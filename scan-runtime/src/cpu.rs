@@ -23,7 +23,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
+use scan_codegen::{MAX_ELEMENT_BYTES, OpSource, ScanKind};
 
 use crate::{
     Error, ScanOp,
@@ -204,16 +204,16 @@ type Panic = Box<dyn Any + Send>;
 #[cold]
 #[inline(never)]
 fn panicked<Op: ScanOp>(op: &Op, panic: Panic) -> Error {
-    Error::OperatorPanicked { operator: op.source().name, message: message(&*panic) }
+    told(op.source(), &*panic)
 }
 
-/// What a panic said.
-fn message(payload: &(dyn Any + Send)) -> String {
-    payload
+fn told(operator: OpSource, payload: &(dyn Any + Send)) -> Error {
+    let message = payload
         .downcast_ref::<&str>()
         .map(|message| (*message).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::OperatorPanicked { operator: operator.name, message }
 }
 
 /// What comes of a job.

@@ -485,7 +485,7 @@ impl<Op: ScanOp> Request<'_, Op> {
             unsafe { kernels.enqueue(stream, &constants, side, work) }
         };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
-        unsafe { device.through(&host, enqueue) }
+        unsafe { device.through(&host, &enqueue) }
     }
 }
 

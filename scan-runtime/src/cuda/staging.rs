@@ -210,7 +210,7 @@ impl CudaDevice {
     pub(crate) unsafe fn through(
         &self,
         host: &HostMemory<'_>,
-        enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
+        enqueue: &dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
     ) -> Result<(), Error> {
         // SAFETY: the caller vouches for all of it.
         unsafe { self.through_a_lane(host, enqueue) }.map_err(|error| self.named(error))
@@ -222,7 +222,7 @@ impl CudaDevice {
     unsafe fn through_a_lane(
         &self,
         host: &HostMemory<'_>,
-        enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
+        enqueue: &dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let lane = self.lanes.idle().take();
         let lane = match lane {
