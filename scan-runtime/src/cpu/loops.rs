@@ -462,10 +462,16 @@ pub(super) unsafe fn scan_plainly<Op: ScanOp>(op: &Op, input: *const Op::Input, 
     unsafe {
         let mut sum = at.read(0);
         at.write(0, sum);
-        in_turns(len, |index| {
+        let mut step = |index| {
             sum = op.combine(sum, at.read(index));
             at.write(index, sum);
-        });
+        };
+        // Of what is larger than a primitive the loop must be short, or it is not inlined.
+        if const { size_of::<Op::State>() <= 8 && size_of::<Op::State>() == align_of::<Op::State>() } {
+            in_turns(len, step);
+        } else {
+            (1..len).for_each(&mut step);
+        }
     }
 }
 
@@ -489,11 +495,11 @@ pub(super) unsafe fn scan_plainly_by_flags<Op: ScanOp>(
     unsafe {
         let mut sum = at.read(0);
         at.write(0, sum);
-        in_turns(flags.len(), |index| {
+        for (index, flag) in flags.iter().enumerate().skip(1) {
             let next = at.read(index);
-            sum = if *flags.get_unchecked(index) != 0 { next } else { op.combine(sum, next) };
+            sum = if *flag != 0 { next } else { op.combine(sum, next) };
             at.write(index, sum);
-        });
+        }
     }
 }
 
