@@ -147,10 +147,7 @@ pub fn const_name(value: impl std::fmt::Display) -> String {
 
 /// An operator's source.
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
-    let identity = match &op.identity() {
-        Some(identity) => Some(bytes_of(identity)),
-        None => None,
-    };
+    let identity = op.identity().as_ref().map(bytes_of);
     let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout];
     source(name, layouts, identity, op.parameters(), functions)
 }
