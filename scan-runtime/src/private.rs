@@ -177,15 +177,28 @@ pub fn const_name(value: impl std::fmt::Display) -> String {
 
 /// An operator's source.
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
+    let identity = op.identity().as_ref().map(bytes_of);
+    let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout];
+    source(name, layouts, identity, op.parameters(), functions)
+}
+
+/// As [`operator`]: what would be most of the code that is made for an operator, if it were made for each.
+fn source(
+    name: &str,
+    [input, state, output]: [fn() -> ElementType; 3],
+    identity: Option<Vec<u8>>,
+    parameters: Parameters,
+    functions: &[Function],
+) -> OpSource {
     let mut texts = Texts::default();
     let functions = functions.iter().map(|function| texts.function(function, function.name.to_owned())).collect();
     OpSource {
         name: name.to_owned(),
-        input: Op::Input::layout(),
-        state: Op::State::layout(),
-        output: Op::Output::layout(),
-        identity: op.identity().map(|identity| bytes_of(&identity)),
-        parameters: op.parameters().layout(name),
+        input: input(),
+        state: state(),
+        output: output(),
+        identity,
+        parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
     }
