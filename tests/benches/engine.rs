@@ -1,7 +1,7 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
-//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `operators` (those of the gallery, written out or called) and `segments` ask for more. What a
+//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `operators` (those of the gallery, with `variants` written out or called) and `segments` ask for more. What a
 //! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
 //! of several samples, each between two events on the stream.
 
@@ -186,8 +186,12 @@ fn main() -> Outcome {
         floor::sweep(&scanner)?;
     }
     if asked_for("operators") {
-        let wanted = |name: &str| names.len() == 1 || asked_for(name);
-        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted });
+        let wanted = |name: &str| names.iter().all(|name| name == "operators" || name == "variants") || asked_for(name);
+        let with_variants = asked_for("variants");
+        if !with_variants {
+            operators::print_head();
+        }
+        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, with_variants });
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");

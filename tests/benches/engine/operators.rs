@@ -1,5 +1,6 @@
-//! The operators of the gallery: the planned kernels, with an operator's functions written out at every place or called, and
-//! with shorter runs; each as a ratio to a copy of the bytes that are read and written.
+//! The operators of the gallery: the planned kernels, each as a ratio to a copy of the bytes that are read and written, and what
+//! NVRTC takes for it; with `variants` the same with an operator's functions written out at every place or called, and with
+//! shorter runs.
 
 use std::time::Instant;
 
@@ -28,12 +29,20 @@ const SAMPLES: usize = 5;
 pub(super) struct Operators<'a, W> {
     pub(super) scanner: &'a Scanner,
     pub(super) wanted: W,
+    /// Whether other kernels than those that are planned are measured.
+    pub(super) with_variants: bool,
 }
 
 /// A shape, and what it is called.
 struct Variant {
     name: String,
     overrides: Overrides,
+}
+
+impl Variant {
+    fn planned(plan: &Plan) -> Self {
+        Variant { name: "as planned".to_owned(), overrides: as_planned(plan) }
+    }
 }
 
 /// The same kernel as planned, but for a part.
@@ -67,14 +76,14 @@ fn variants(plan: &Plan) -> Vec<Variant> {
 impl<W: Fn(&str) -> bool> Visitor for Operators<'_, W> {
     fn visit<Op: Example>(&mut self, name: &str) {
         if (self.wanted)(name)
-            && let Err(error) = sweep::<Op>(name, self.scanner)
+            && let Err(error) = sweep::<Op>(name, self.scanner, self.with_variants)
         {
             println!("| {name} | {error} | | |");
         }
     }
 }
 
-fn sweep<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
+fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let op = Op::new();
     let element = size_of::<Op::Input>().max(size_of::<Op::Output>());
@@ -87,11 +96,12 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
     let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
+    let mut row = Vec::new();
     for log in LENGTHS {
         let len = most.min(1 << log);
         let plan = plans.for_len(len as u64);
-        let variants = variants(plan);
-        // All compiled beforehand, at once.
+        let variants = if with_variants { variants(plan) } else { vec![Variant::planned(plan)] };
+        // All compiled beforehand, at once. Of one alone that tells what NVRTC takes.
         let compiled: Vec<f64> = variants
             .par_iter()
             .map(|variant| {
@@ -104,7 +114,9 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
             .map(Option::unwrap_or_default)
             .collect();
         let bytes = len * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
-        println!("| {name} | 2^{log} | {} | {} × {} |", plan.strategy.carry, plan.threads, plan.run);
+        if with_variants {
+            println!("| {name} | 2^{log} | {} | {} × {} |", plan.strategy.carry, plan.threads, plan.run);
+        }
         for (variant, compiled) in variants.iter().zip(compiled) {
             let scan = scanner.scan(op.clone()).overrides(variant.overrides);
             let part = input.slice(..len);
@@ -127,12 +139,23 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
                 })?);
             }
             let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
-            println!(
-                "    {:24} {time:9.2} µs, copy {copy:8.2}, {:.3}, NVRTC {compiled:6.0} ms",
-                variant.name,
-                copy / time
-            );
+            if with_variants {
+                let ratio = copy / time;
+                println!("    {:24} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms", variant.name);
+            } else {
+                row.push(format!(" {:.2}, {compiled:.0} ms |", copy / time));
+            }
         }
     }
+    if !with_variants {
+        let [input, state, output] = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>()];
+        println!("| {name} | {input}, {state}, {output} |{}", row.concat());
+    }
     Ok(())
+}
+
+/// The head of the table, for the kernels that are planned.
+pub(super) fn print_head() {
+    let lengths = LENGTHS.map(|log| format!(" 2^{log} |")).concat();
+    println!("\n| operator | bytes: input, state, output |{lengths}\n|---|---|{}", "---|".repeat(LENGTHS.len()));
 }
