@@ -480,7 +480,7 @@ fn with_body(source: &KernelSource, body: &str) -> Option<KernelSource> {
     Some(source)
 }
 
-fn h200() -> DeviceLimits {
+pub(super) fn h200() -> DeviceLimits {
     let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
     limits.shared_bytes_per_block_optin = 227 * 1024;
     limits
