@@ -44,8 +44,12 @@ pub struct FunctionSource {
     /// The user's file, as a path that is the same on every machine (see [`source_path`]).
     pub file: String,
     /// Parts of the Rust-semantics prelude that the body needs: the names of the numeric methods it calls
-    /// (`max`, `sqrt`) and of the operators it applies (`add`, `shl`, `lt`, `cast`, `index`).
-    pub uses: Vec<&'static str>,
+    /// (`max`, `sqrt`) and of the operators it applies (`add`, `shl`, `lt`, `cast`, `index`). With each, how often a call uses
+    /// it: what stands in a loop counts for each round, as far as these can be told, and every branch counts. A division by a
+    /// constant counts as `by_constant`, an index that only the data tells as `anywhere`.
+    pub uses: Vec<(&'static str, u64)>,
+    /// The helpers that the body calls, by index, and how often a call does so.
+    pub calls: Vec<(usize, u64)>,
 }
 
 /// A piece of a function's body.

@@ -7,6 +7,7 @@ use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
 use crate::operator::{FunctionSource, OpSource, Piece};
 use crate::prelude::{Needs, c_functions, prelude};
 use crate::templates::{KERNEL_NAMES, Templates};
+use crate::weight::{WRITTEN_OUT, Weight, Weights};
 use serde::Serialize;
 use std::sync::LazyLock;
 use tera::Context;
@@ -58,6 +59,8 @@ struct Operator {
 
 #[derive(Serialize)]
 struct FunctionText {
+    /// `__forceinline__`, or `__noinline__` where it is too long to stand at every place.
+    inlined: &'static str,
     name: String,
     returns: String,
     parameters: String,
@@ -105,9 +108,19 @@ const OPERATOR: &str = include_str!("../templates/operator.cu.tera");
 static TEMPLATES: LazyLock<Templates> =
     LazyLock::new(|| Templates::parse(&[("element", ELEMENT), ("operator", OPERATOR)]));
 
-/// Writes an operator as CUDA text.
+/// Writes an operator as CUDA text, for one place each.
 #[doc(hidden)]
 pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
+    operator_text_at(op, target, 1, WRITTEN_OUT)
+}
+
+/// The same for kernels in which each of its functions stands at so many places, and is to have no more instructions there.
+pub(crate) fn operator_text_at(
+    op: &OpSource,
+    target: Target,
+    places: u64,
+    written_out: u32,
+) -> Result<OperatorText, RenderError> {
     if !op.functions.iter().any(|function| function.name == "combine") {
         return Err(RenderError::NoText { operator: op.name.clone() });
     }
@@ -123,12 +136,15 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     }
     writer.helpers = op.helpers.iter().map(|helper| writer.names.fresh(&helper.name)).collect();
     let (input, state, output) = (writer.ty(&op.input), writer.ty(&op.state), writer.ty(&op.output));
+    let weights = Weights::of(op, places, written_out);
     let mut helpers = Vec::new();
-    for (index, helper) in op.helpers.iter().enumerate() {
+    for ((index, helper), weight) in op.helpers.iter().enumerate().zip(weights.helpers) {
         let name = writer.helpers.get(index).cloned().unwrap_or_default();
-        helpers.push(FunctionText { name, ..writer.function(helper)? });
+        helpers.push(FunctionText { name, ..writer.function(helper, weight)? });
     }
-    let functions = op.functions.iter().map(|function| writer.function(function)).collect::<Result<Vec<_>, _>>()?;
+    let functions =
+        op.functions.iter().zip(weights.functions).map(|(function, weight)| writer.function(function, weight));
+    let functions = functions.collect::<Result<Vec<_>, _>>()?;
     let identity = match &op.identity {
         Some(bytes) => Some(writer.constant(&op.state, bytes)?),
         None => None,
@@ -325,14 +341,15 @@ impl Writer {
         }
     }
 
-    fn function(&mut self, function: &FunctionSource) -> Result<FunctionText, RenderError> {
-        self.needs.uses.extend(function.uses.iter().copied());
+    fn function(&mut self, function: &FunctionSource, weight: Weight) -> Result<FunctionText, RenderError> {
+        self.needs.uses.extend(function.uses.iter().map(|(part, _)| *part));
         let parameters: Vec<String> =
             function.parameters.iter().map(|(name, ty)| format!("{} {}", self.ty(ty), variable(name))).collect();
         let returns = self.ty(&function.returns);
         let mut lines = Lines::default();
         self.pieces(&function.body, &mut lines)?;
         Ok(FunctionText {
+            inlined: if weight.called { "__noinline__" } else { "__forceinline__" },
             name: function.name.clone(),
             returns,
             parameters: parameters.join(", "),

@@ -11,6 +11,7 @@ use crate::{
     segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers},
+    weight::WRITTEN_OUT,
 };
 
 /// The most bytes an element can have.
@@ -64,6 +65,9 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
+    /// The most instructions that a function of the operator is to have at all its places in a kernel together
+    /// ([`Plan::written_out`]).
+    pub written_out: Option<u32>,
     /// Whether only algorithms will do that give the same floats in every run ([`Strategy::is_deterministic`]). Where the
     /// default would look back, it is hierarchical then.
     pub deterministic: bool,
@@ -157,6 +161,9 @@ pub struct Plan {
     pub max_len: u64,
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
+    /// The most instructions that a function of the operator is to have at all its places in a kernel together, as far as its
+    /// text tells. What would have more stands once and is called. 4096 where the caller leaves it open.
+    pub written_out: u32,
     /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,
     /// Blocks of a cluster; 1 with another way to carry.
@@ -373,6 +380,7 @@ fn plan_with(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
         pipeline: None,
+        written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         look_run: 1,
         cluster: 1,
         delays: false,

@@ -9,12 +9,16 @@ use crate::{
     error::RenderError,
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::{Target, operator_text},
+    operator_text::{Target, operator_text_at},
     plan::{PlanError, check_operator},
     render::{KernelSource, finish},
     schedule::{Argument, Launch, Reserved, Schedule},
     templates::render_part,
+    weight::WRITTEN_OUT,
 };
+
+/// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
+const PLACES: u64 = 16;
 
 /// How a block reduces its tile. All of them combine neighbours only, the earlier one on the left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -167,7 +171,7 @@ pub fn render_reduction_for(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let words = operator_text(operator, target)?;
+    let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
     let context = Context::from_serialize(&Words {
         op: words.operator,
         value: words.value.clone(),

@@ -8,6 +8,7 @@ use crate::{
     schedule::Launch,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Strategy, TileNumbers},
+    weight::{WRITTEN_OUT, Weights},
 };
 
 /// Threads of a warp.
@@ -190,7 +191,7 @@ fn plan_shape(
         cluster: if strategy.carry == Carry::Cluster { cluster } else { 0 },
     };
     let run = match overrides.run {
-        None => sizes.run(shape.run_bytes),
+        None => sizes.run(shape.run_bytes, Weights::longest_run(operator)),
         Some(run @ 1..=1024) => run,
         Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
     };
@@ -226,6 +227,7 @@ fn plan_shape(
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,
+        written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
         cluster,
         delays: false,
@@ -250,9 +252,9 @@ struct Sizes {
 
 impl Sizes {
     /// Elements that a thread scans on its own: of runs of half of so many bytes up to all of them the one that is read and
-    /// written with the fewest conflicts of memory banks, in the widest units; of those the longest.
-    fn run(self, bytes: u32) -> u32 {
-        let most = (bytes / self.input.max(self.output)).max(1);
+    /// written with the fewest conflicts of memory banks, in the widest units; of those the longest. No more than `longest`.
+    fn run(self, bytes: u32, longest: u32) -> u32 {
+        let most = (bytes / self.input.max(self.output)).min(longest).max(1);
         let costs = |run: u32| {
             let [input, output] = [self.input, self.output].map(|size| cycles(size * run));
             (input.max(output), most - run)

@@ -6,7 +6,7 @@ use tera::Context;
 use crate::{
     error::RenderError,
     operator::OpSource,
-    operator_text::{OperatorText, Target, operator_text},
+    operator_text::{OperatorText, Target, operator_text_at},
     plan::Plan,
     segments::Segments,
     spec::ScanKind,
@@ -44,7 +44,7 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 
 /// As [`render`], for another target than the GPU's compiler.
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
-    let words = operator_text(operator, target)?;
+    let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(&words, plan))?;
     let mut text = render_part("heading", &context)?;
     text.push_str(&words.text);
@@ -59,6 +59,13 @@ pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<Ke
 pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
     let name = format!("{prefix}.cu");
     KernelSource { text: resolve_line_markers(text, &name), name, options: COMPILE_OPTIONS.to_vec(), prefix }
+}
+
+/// The places of a kernel at which `combine` stands: twice for each element of a run, once the loops over runs that stay in
+/// registers have been unrolled, and where the sums of runs, warps and tiles meet.
+fn places(plan: &Plan) -> u64 {
+    let run = if plan.strategy.block.in_registers || plan.pipeline.is_some() { plan.run } else { 4 };
+    2 * u64::from(run) + 16
 }
 
 /// The templates that make up the kernels of a plan, in order.

@@ -110,18 +110,29 @@ pub fn plan_tuned(
 }
 
 impl Tuned {
-    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks -`.
+    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks - written -`.
     /// `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
-        let Overrides { strategy, threads, run, teams, stages, blocks, look_run, deterministic: _, delays: _ } =
-            self.overrides;
+        let Overrides {
+            strategy,
+            threads,
+            run,
+            teams,
+            stages,
+            blocks,
+            look_run,
+            written_out,
+            deterministic: _,
+            delays: _,
+        } = self.overrides;
         let strategy = strategy?;
         let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let [threads, run, teams, stages, blocks, looks] = [threads, run, teams, stages, blocks, look_run].map(number);
+        let [threads, run, teams, stages, blocks, looks, written] =
+            [threads, run, teams, stages, blocks, look_run, written_out].map(number);
         let carry = CARRIES.iter().find(|carry| **carry == strategy.carry)?.name();
         Some(format!(
-            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} looks {looks}",
+            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} looks {looks} written {written}",
             self.from, self.to
         ))
     }
@@ -150,6 +161,7 @@ impl Tuned {
             stages: number("stages")?,
             blocks: number("blocks")?,
             look_run: number("looks")?,
+            written_out: number("written")?,
             deterministic: false,
             delays: false,
         };
@@ -229,9 +241,11 @@ mod tests {
 
     #[test]
     fn what_is_no_line_of_this_form_is_none() {
-        for line in
-            ["", "from 1 to 2", "from 1 to 2: shared hierarchical threads 1 run 1 teams - stages - blocks - looks -"]
-        {
+        for line in [
+            "",
+            "from 1 to 2",
+            "from 1 to 2: shared hierarchical threads 1 run 1 teams - stages - blocks - looks - written -",
+        ] {
             assert_eq!(Tuned::parse(line), None, "{line}");
         }
     }

@@ -182,13 +182,15 @@ pub(crate) fn function_text(
     let private = quote!(#krate::__private);
     let Lowered { parameters, body, uses, .. } = function;
     let body = body.to_tokens(krate);
+    let (uses, calls) = uses.to_tokens(krate);
     quote! {
         #private::Function {
             name: #name,
             parameters: &[#((#parameters, <#takes as #private::ScanElement>::layout)),*],
             returns: <#returns as #private::ScanElement>::layout,
             body: #body,
-            uses: &[#(#uses),*],
+            uses: #uses,
+            calls: #calls,
             file: || #private::source_path(#private::file!(), #private::option_env!("CARGO_MANIFEST_DIR")),
         }
     }

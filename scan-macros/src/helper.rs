@@ -91,6 +91,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
                 returns: <bool as #private::ScanElement>::layout,
                 body: &[],
                 uses: &[],
+                calls: &[],
                 file: #private::String::new,
             }
         },

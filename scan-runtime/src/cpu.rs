@@ -4,6 +4,9 @@
 //! then scanned ([`pipeline`]). What is done with a chunk stands in [`loops`]: the loop that one writes by hand, or a vector
 //! register at a time for the ready operators ([`lanes`]). Only adjacent partial results are ever combined, the earlier one
 //! on the left, and how they are grouped depends on nothing but their positions and the length.
+//!
+//! A user's build pays for what is compiled anew for each operator. So only the loops over elements are compiled for each kind of
+//! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
 mod lanes;
 mod loops;
@@ -14,78 +17,21 @@ mod tests;
 
 use std::{
     any::Any,
-    marker::PhantomData,
+    cell::UnsafeCell,
+    mem::MaybeUninit,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, ScanKind};
+use scan_codegen::{MAX_ELEMENT_BYTES, OpSource, ScanKind};
 
 use crate::{
     Error, ScanOp,
     heads::{HeadKind, Heads},
 };
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
-use loops::{LEAST_VECTOR, Loops, chunk_length};
+use loops::{Loops, chunk_length, least_vector, scan_plainly, scan_plainly_by_flags};
 use pipeline::Chunks;
-use segmented::Segmented;
-
-/// Where a scan reads and writes: two buffers of one length, or one buffer that is both.
-pub(crate) struct Buffers<'a, I, O> {
-    input: *const I,
-    output: *mut O,
-    len: usize,
-    lifetime: PhantomData<(&'a [I], &'a mut [O])>,
-}
-
-// SAFETY: the buffers are only read and written through disjoint ranges of indices, one thread a range; I and O are sent
-// and shared between those threads.
-unsafe impl<I: Sync, O: Send> Sync for Buffers<'_, I, O> {}
-
-impl<'a, I: Copy, O: Copy> Buffers<'a, I, O> {
-    /// Reads `input` and writes `len` outputs to `output`, which need not be initialised.
-    ///
-    /// # Safety
-    ///
-    /// `output` is valid for writes of as many elements as the input has, for `'a`, and does not overlap the input.
-    pub(crate) unsafe fn apart(input: &'a [I], output: *mut O) -> Self {
-        Buffers { input: input.as_ptr(), output, len: input.len(), lifetime: PhantomData }
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Where input `index` is.
-    ///
-    /// # Safety
-    ///
-    /// `index` is in bounds.
-    #[inline(always)]
-    unsafe fn input_at(&self, index: usize) -> *const I {
-        // SAFETY: the caller keeps the index in bounds.
-        unsafe { self.input.add(index) }
-    }
-
-    /// Where output `index` goes.
-    ///
-    /// # Safety
-    ///
-    /// `index` is in bounds.
-    #[inline(always)]
-    unsafe fn output_at(&self, index: usize) -> *mut O {
-        // SAFETY: the caller keeps the index in bounds.
-        unsafe { self.output.add(index) }
-    }
-}
-
-impl<'a, T: Copy> Buffers<'a, T, T> {
-    /// Reads and writes the same buffer.
-    pub(crate) fn in_place(buffer: &'a mut [T]) -> Self {
-        let output = buffer.as_mut_ptr();
-        Buffers { input: output, output, len: buffer.len(), lifetime: PhantomData }
-    }
-}
 
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
@@ -101,18 +47,59 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: HeadKind, needs_identit
     elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
 }
 
-/// The most elements that are done in one chunk, beside which every question asked before it would show.
+/// From so many elements on there is something faster than the loop that one writes by hand, or may be.
 #[inline]
-pub(crate) fn most_short<Op: ScanOp>() -> usize {
-    const { chunk_length::<Op>() }
+pub(crate) const fn plain_end<Op: ScanOp>() -> usize {
+    least_vector::<Op>()
 }
 
-/// Scans a short input: bit for bit as [`scan`] does, in less time.
+/// From so many elements on flags are looked at in groups.
+pub(crate) const PLAIN_FLAGS_END: usize = 128;
+
+/// The most elements that are done in one chunk, beside which every question asked before it would show.
+#[inline]
+pub(crate) const fn most_short<Op: ScanOp>() -> usize {
+    chunk_length::<Op>()
+}
+
+/// The inclusive scan that one writes by hand, without an initial value: bit for bit as [`scan`] does it for less than
+/// [`plain_end`] elements. Inlined into the user's code, where it is all that a call costs.
 ///
 /// # Safety
 ///
-/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap. There is no more than a
-/// chunk.
+/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
+#[inline(always)]
+pub(crate) unsafe fn scan_inlined<Op: ScanOp>(
+    op: &Op,
+    input: *const Op::Input,
+    output: *mut Op::Output,
+    len: usize,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for the elements.
+    caught(op, || unsafe { scan_plainly(op, input, output, len) })
+}
+
+/// As [`scan_inlined`], restarting wherever a flag is set: as [`scan`] does it for less than [`PLAIN_FLAGS_END`] elements.
+///
+/// # Safety
+///
+/// As for [`scan_inlined`], for as many elements as flags.
+#[inline(always)]
+pub(crate) unsafe fn scan_inlined_by_flags<Op: ScanOp>(
+    op: &Op,
+    flags: &[u8],
+    input: *const Op::Input,
+    output: *mut Op::Output,
+) -> Result<(), Error> {
+    // SAFETY: the caller vouches for the elements.
+    caught(op, || unsafe { scan_plainly_by_flags(op, flags, input, output) })
+}
+
+/// Scans a short input that restarts nowhere: bit for bit as [`scan`] does, in less time.
+///
+/// # Safety
+///
+/// As for [`scan`], and there is no more than a chunk.
 #[inline(always)]
 pub(crate) unsafe fn scan_short<Op: ScanOp>(
     op: &Op,
@@ -122,247 +109,246 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
     output: *mut Op::Output,
     len: usize,
 ) -> Result<(), Error> {
-    // Not inlined, and given what registers hold: the caller's code stays small, and a call is all that it costs.
+    // Not inlined, and given and giving what registers hold: the caller's code stays small, and a call is all that it costs.
     #[inline(never)]
-    unsafe fn run<Op: ScanOp, const EXCLUSIVE: bool, const BY_HAND: bool>(
+    unsafe fn run<Op: ScanOp>(
         op: &Op,
+        kind: ScanKind,
         before: Option<Op::State>,
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
     ) -> Result<(), Panic> {
-        let buffers = Buffers { input, output, len, lifetime: PhantomData };
-        let loops = match BY_HAND {
-            true => Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers),
-            false => Loops::of_a_chunk(op, &buffers),
-        };
-        // SAFETY: the caller vouches for the buffers.
-        catch_unwind(AssertUnwindSafe(|| unsafe {
-            match BY_HAND {
-                true => _ = loops.scan_by_hand(0..len, before),
-                false => _ = loops.step(0..len, before),
-            }
-        }))
+        let loops = Loops::of_a_chunk(op, input, output, len);
+        // SAFETY: the caller vouches for the elements.
+        catch_unwind(AssertUnwindSafe(|| unsafe { _ = loops.scan_first(kind, 0..len, before) }))
     }
-    // SAFETY: the caller vouches for the buffers.
-    let scanned = unsafe {
-        match (kind, len < LEAST_VECTOR) {
-            (ScanKind::Inclusive, true) => run::<Op, false, true>(op, before, input, output, len),
-            (ScanKind::Exclusive, true) => run::<Op, true, true>(op, before, input, output, len),
-            (ScanKind::Inclusive, false) => run::<Op, false, false>(op, before, input, output, len),
-            (ScanKind::Exclusive, false) => run::<Op, true, false>(op, before, input, output, len),
-        }
-    };
-    scanned.map_err(|panic| panicked(op, &*panic))
+    // SAFETY: the caller vouches for the elements.
+    unsafe { run(op, kind, before, input, output, len) }.map_err(|panic| panicked(op, panic))
 }
 
-/// Scans a short input with a flag for each element: as [`scan_segments`] does, in less time.
+/// As [`scan_short`], restarting wherever a flag is set.
 ///
 /// # Safety
 ///
-/// As for [`scan_short`], for as many elements as flags, which the heads are.
+/// As for [`scan_short`], for as many elements as flags.
 #[inline(always)]
-pub(crate) unsafe fn scan_short_segments<Op: ScanOp>(
+pub(crate) unsafe fn scan_short_by<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    flags: &[u8],
+    input: *const Op::Input,
+    output: *mut Op::Output,
+) -> Result<(), Error> {
+    #[inline(never)]
+    unsafe fn run<Op: ScanOp>(
+        op: &Op,
+        kind: ScanKind,
+        initial_value: Option<Op::State>,
+        flags: &[u8],
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Panic> {
+        let heads = Heads::flags(flags);
+        let job = Job { initial_value, ..Job::new(Loops::of_a_chunk(op, input, output, flags.len())) };
+        // SAFETY: the caller vouches for the elements.
+        catch_unwind(AssertUnwindSafe(|| unsafe {
+            _ = job.scan_segments(kind, &heads, 0..flags.len(), initial_value);
+        }))
+    }
+    // SAFETY: the caller vouches for the elements.
+    unsafe { run(op, kind, initial_value, flags, input, output) }.map_err(|panic| panicked(op, panic))
+}
+
+/// Scans, and gives the sum of everything, or of the last segment. `initial_value` is what stands before the first element, and
+/// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity, which the
+/// caller has checked to exist. The caller has checked the heads against the length, too.
+///
+/// # Safety
+///
+/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
+pub(crate) unsafe fn scan<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     initial_value: Option<Op::State>,
     heads: &Heads<'_>,
     input: *const Op::Input,
     output: *mut Op::Output,
-) -> Result<(), Error> {
-    #[inline(never)]
-    unsafe fn by_hand<Op: ScanOp, const EXCLUSIVE: bool>(
-        op: &Op,
-        initial_value: Option<Op::State>,
-        flags: &[u8],
-        input: *const Op::Input,
-        output: *mut Op::Output,
-    ) -> Result<(), Panic> {
-        let buffers = Buffers { input, output, len: flags.len(), lifetime: PhantomData };
-        let loops = Loops::<Op, EXCLUSIVE>::by_hand(op, &buffers);
-        let segmented = Segmented { loops, initial_value, heads: &Heads::NONE };
-        // SAFETY: the caller vouches for the buffers.
-        catch_unwind(AssertUnwindSafe(|| unsafe { segmented.scan_by_flags(flags) }))
-    }
-    #[inline(never)]
-    unsafe fn a_chunk<Op: ScanOp, const EXCLUSIVE: bool>(
-        op: &Op,
-        initial_value: Option<Op::State>,
-        heads: &Heads<'_>,
-        input: *const Op::Input,
-        output: *mut Op::Output,
-    ) -> Result<(), Panic> {
-        let len = heads.bytes.len();
-        let buffers = Buffers { input, output, len, lifetime: PhantomData };
-        let segmented = Segmented { loops: Loops::<Op, EXCLUSIVE>::of_a_chunk(op, &buffers), initial_value, heads };
-        catch_unwind(AssertUnwindSafe(|| segmented.step(0..len, initial_value))).map(|_| ())
-    }
-    // SAFETY: the caller vouches for the buffers.
-    let scanned = unsafe {
-        match (kind, heads.bytes.len() < LEAST_MASKED) {
-            (ScanKind::Inclusive, true) => by_hand::<Op, false>(op, initial_value, heads.bytes, input, output),
-            (ScanKind::Exclusive, true) => by_hand::<Op, true>(op, initial_value, heads.bytes, input, output),
-            (ScanKind::Inclusive, false) => a_chunk::<Op, false>(op, initial_value, heads, input, output),
-            (ScanKind::Exclusive, false) => a_chunk::<Op, true>(op, initial_value, heads, input, output),
-        }
-    };
-    scanned.map_err(|panic| panicked(op, &*panic))
-}
-
-/// From so many elements on, flags are looked at in groups.
-const LEAST_MASKED: usize = 64;
-
-/// Scans the buffers, and gives the sum of everything. `before` is what stands before the first element, if anything does. An
-/// exclusive scan without it begins with the identity, which the caller has checked to exist.
-#[inline]
-pub(crate) fn scan<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    before: Option<Op::State>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
+    len: usize,
 ) -> Result<Option<Op::State>, Error> {
-    caught(op, || match kind {
-        ScanKind::Inclusive => Whole::<Op, false>::scan(op, before, buffers),
-        ScanKind::Exclusive => Whole::<Op, true>::scan(op, before, buffers),
-    })
-}
-
-/// Scans the buffers and restarts at each head, with `initial_value` before the first element of each segment. An exclusive
-/// scan without it begins each segment with the identity, which the caller has checked to exist. The caller has checked the
-/// heads against the length, too.
-#[inline]
-pub(crate) fn scan_segments<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    initial_value: Option<Op::State>,
-    heads: &Heads<'_>,
-    buffers: &Buffers<'_, Op::Input, Op::Output>,
-) -> Result<(), Error> {
-    fn run<Op: ScanOp, const EXCLUSIVE: bool>(
-        op: &Op,
-        initial_value: Option<Op::State>,
-        heads: &Heads<'_>,
-        buffers: &Buffers<'_, Op::Input, Op::Output>,
-    ) {
-        let chunks = Segmented { loops: Loops::<Op, EXCLUSIVE>::new(op, buffers), initial_value, heads };
-        pipeline::run(&chunks, buffers.len, chunk_length::<Op>(), initial_value);
-    }
-    caught(op, || match kind {
-        ScanKind::Inclusive => run::<Op, false>(op, initial_value, heads, buffers),
-        ScanKind::Exclusive => run::<Op, true>(op, initial_value, heads, buffers),
-    })
+    let loops = Loops::new(op, input, output, len);
+    let heads = if matches!(heads.kind, HeadKind::None) { None } else { Some(heads) };
+    Job { loops, goal: Goal::Scan(kind), heads, initial_value, ..Job::new(loops) }.run(len)
 }
 
 /// Folds the input, with what stands before it: bit for bit what a scan gives of it. Nothing comes of nothing.
-#[inline]
 pub(crate) fn reduce<Op: ScanOp>(
     op: &Op,
     before: Option<Op::State>,
     input: &[Op::Input],
 ) -> Result<Option<Op::State>, Error> {
-    // SAFETY: a reduction writes nothing.
-    let buffers = unsafe { Buffers::apart(input, std::ptr::dangling_mut()) };
-    caught(op, || {
-        let chunks = Reduction { loops: Loops::<Op, false>::new(op, &buffers) };
-        pipeline::run(&chunks, buffers.len, chunk_length::<Op>(), before)
-    })
+    let loops = Loops::new(op, input.as_ptr(), std::ptr::dangling_mut(), input.len());
+    Job { initial_value: before, ..Job::new(loops) }.run(input.len())
 }
 
 /// Makes a panic of the operator an error.
-#[inline]
+#[inline(always)]
 fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| panicked(op, &*payload))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panicked(op, panic))
 }
 
 /// What an operator panicked with.
 type Panic = Box<dyn Any + Send>;
 
 #[cold]
-fn panicked<Op: ScanOp>(op: &Op, payload: &(dyn Any + Send)) -> Error {
+#[inline(never)]
+fn panicked<Op: ScanOp>(op: &Op, panic: Panic) -> Error {
+    told(op.source(), &*panic)
+}
+
+fn told(operator: OpSource, payload: &(dyn Any + Send)) -> Error {
     let message = payload
         .downcast_ref::<&str>()
         .map(|message| (*message).to_owned())
         .or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
-    Error::OperatorPanicked { operator: op.source().name, message }
+    Error::OperatorPanicked { operator: operator.name, message }
 }
 
-/// A scan that restarts nowhere.
-struct Whole<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
-    loops: Loops<'a, 'b, Op, EXCLUSIVE>,
+/// What comes of a job.
+#[derive(Clone, Copy)]
+enum Goal {
+    /// Nothing is written.
+    Fold,
+    Scan(ScanKind),
 }
 
-impl<Op: ScanOp, const EXCLUSIVE: bool> Whole<'_, '_, Op, EXCLUSIVE> {
-    #[inline]
-    fn scan(op: &Op, before: Option<Op::State>, buffers: &Buffers<'_, Op::Input, Op::Output>) -> Option<Op::State> {
-        let chunks = Whole { loops: Loops::<Op, EXCLUSIVE>::new(op, buffers) };
-        pipeline::run(&chunks, buffers.len, chunk_length::<Op>(), before)
-    }
+/// A scan or a reduction under way.
+struct Job<'a, Op: ScanOp> {
+    loops: Loops<'a, Op>,
+    goal: Goal,
+    /// What tells where it restarts, if it does.
+    heads: Option<&'a Heads<'a>>,
+    initial_value: Option<Op::State>,
+    carry: UnsafeCell<Option<Op::State>>,
+    slots: Vec<UnsafeCell<MaybeUninit<Known<Op::State>>>>,
 }
 
-// SAFETY of the blocks below: the pipeline's chunks are in bounds, and each is one thread's own.
-impl<Op: ScanOp, const EXCLUSIVE: bool> Chunks for Whole<'_, '_, Op, EXCLUSIVE> {
-    type Carry = Option<Op::State>;
-    type Fold = Option<Op::State>;
-
-    fn at_once(&self, threads: usize) -> bool {
-        self.loops.at_once(threads)
-    }
-
-    fn fold(&self, range: Range<usize>) -> Option<Op::State> {
-        // SAFETY: see above.
-        unsafe { self.loops.fold(range) }
-    }
-
-    fn join(&self, before: Option<Op::State>, fold: Option<Op::State>) -> Option<Op::State> {
-        fold.map(|fold| self.loops.extend(before, fold)).or(before)
-    }
-
-    #[inline]
-    fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
-        // SAFETY: see above.
-        unsafe { self.loops.step(range, before) }
-    }
-
-    fn finish(&self, range: Range<usize>, before: Option<Op::State>) {
-        // SAFETY: see above.
-        unsafe { self.loops.finish(range, before) }
-    }
+/// What is known of a chunk.
+#[derive(Clone, Copy)]
+enum Known<S> {
+    /// What the chunk adds.
+    Fold(Fold<S>),
+    /// What stands after the chunk, which has been scanned.
+    After(Option<S>),
+    /// What stands before it.
+    Before(Option<S>),
 }
 
-/// A reduction: a scan that writes nothing.
-struct Reduction<'a, 'b, Op: ScanOp> {
-    loops: Loops<'a, 'b, Op, false>,
+/// What a chunk adds to what stands before it.
+#[derive(Clone, Copy)]
+struct Fold<S> {
+    /// Whether a segment begins in it; then nothing from before it reaches beyond it.
+    any_head: bool,
+    /// The sum of what follows the last head, or else of everything.
+    sum: Option<S>,
 }
 
-// SAFETY of the blocks below: the pipeline's chunks are in bounds, and nobody writes.
-impl<Op: ScanOp> Chunks for Reduction<'_, '_, Op> {
-    type Carry = Option<Op::State>;
-    type Fold = Option<Op::State>;
+// SAFETY: a cell, and a range of the elements, is one thread's at a time, as the pipeline vouches; operators and states are sent
+// and shared between threads.
+unsafe impl<Op: ScanOp> Sync for Job<'_, Op> {}
 
-    fn at_once(&self, _threads: usize) -> bool {
-        false
+impl<'a, Op: ScanOp> Job<'a, Op> {
+    /// A reduction.
+    fn new(loops: Loops<'a, Op>) -> Self {
+        let carry = UnsafeCell::new(None);
+        Job { loops, goal: Goal::Fold, heads: None, initial_value: None, carry, slots: Vec::new() }
     }
 
-    fn fold(&self, range: Range<usize>) -> Option<Op::State> {
-        // SAFETY: see above.
-        unsafe { self.loops.fold(range) }
+    fn run(mut self, len: usize) -> Result<Option<Op::State>, Error> {
+        let op = self.loops.op;
+        self.carry = UnsafeCell::new(self.initial_value);
+        caught(op, || {
+            pipeline::run(&mut self, len, chunk_length::<Op>());
+            self.carry.into_inner()
+        })
     }
 
-    fn join(&self, before: Option<Op::State>, fold: Option<Op::State>) -> Option<Op::State> {
-        fold.map(|fold| self.loops.extend(before, fold)).or(before)
-    }
-
-    #[inline]
-    fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
-        // SAFETY: see above.
+    /// Does a range and gives what stands after it.
+    ///
+    /// # Safety
+    ///
+    /// The range is in bounds, and no other thread touches it.
+    unsafe fn after(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        // SAFETY: the caller vouches for the range.
         unsafe {
-            match range.start {
-                0 => self.loops.fold_first(range, before),
-                _ => self.join(before, self.fold(range)),
+            match (self.heads, self.goal) {
+                (Some(heads), Goal::Scan(kind)) => self.scan_segments(kind, heads, range, before),
+                (None, Goal::Scan(kind)) => self.loops.step(kind, range, before),
+                (_, Goal::Fold) if range.start == 0 => self.loops.fold_first(range, before),
+                (_, Goal::Fold) => self.loops.fold(range).map(|sum| self.loops.extend(before, sum)).or(before),
             }
         }
     }
+}
 
-    fn finish(&self, _range: Range<usize>, _before: Option<Op::State>) {}
+// SAFETY of the blocks below: the caller of each function vouches for what it touches.
+impl<Op: ScanOp> Chunks for Job<'_, Op> {
+    fn at_once(&self, threads: usize) -> bool {
+        matches!(self.goal, Goal::Scan(_)) && self.loops.at_once(threads)
+    }
+
+    fn make_slots(&mut self, count: usize) {
+        self.slots.reserve_exact(count);
+        // SAFETY: there is room for so many, and nothing need be in them.
+        unsafe { self.slots.set_len(count) };
+    }
+
+    unsafe fn step(&self, range: Range<usize>) {
+        // SAFETY: see above.
+        unsafe { *self.carry.get() = self.after(range, *self.carry.get()) }
+    }
+
+    unsafe fn step_into_slot(&self, index: usize, range: Range<usize>) {
+        // SAFETY: see above.
+        unsafe { *self.slots[index].get() = MaybeUninit::new(Known::After(self.after(range, *self.carry.get()))) }
+    }
+
+    unsafe fn fold(&self, index: usize, range: Range<usize>) {
+        // SAFETY: see above.
+        unsafe {
+            let fold = match self.heads {
+                Some(heads) => self.fold_segments(heads, range),
+                None => Fold { any_head: false, sum: self.loops.fold(range) },
+            };
+            *self.slots[index].get() = MaybeUninit::new(Known::Fold(fold));
+        }
+    }
+
+    unsafe fn join(&self, index: usize) {
+        // SAFETY: see above; whatever is in the slot has been written there.
+        unsafe {
+            let (carry, slot) = (&mut *self.carry.get(), &mut *self.slots[index].get());
+            let before = *carry;
+            match slot.assume_init_read() {
+                Known::Fold(Fold { any_head: true, sum }) | Known::After(sum) => *carry = sum,
+                Known::Fold(Fold { any_head: false, sum: Some(sum) }) => *carry = Some(self.loops.extend(before, sum)),
+                Known::Fold(Fold { any_head: false, sum: None }) | Known::Before(_) => {}
+            }
+            slot.write(Known::Before(before));
+        }
+    }
+
+    unsafe fn finish(&self, index: usize, range: Range<usize>) {
+        // SAFETY: see above; it has been joined.
+        unsafe {
+            let Known::Before(before) = (*self.slots[index].get()).assume_init_read() else { return };
+            match (self.heads, self.goal) {
+                (None, Goal::Scan(kind)) => self.loops.finish(kind, range, before),
+                (Some(heads), Goal::Scan(kind)) => _ = self.scan_segments(kind, heads, range, before),
+                (_, Goal::Fold) => {}
+            }
+        }
+    }
 }

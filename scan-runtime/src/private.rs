@@ -71,6 +71,34 @@ pub enum Part {
     Line(u32),
 }
 
+/// How often a loop is taken to go round of which the macro cannot tell.
+pub const SOME_ROUNDS: u64 = 8;
+
+/// How often a loop from `start` to before `end` goes round.
+pub const fn rounds(start: i128, end: i128) -> u64 {
+    let rounds = end.saturating_sub(start);
+    match rounds {
+        ..=0 => 0,
+        1..=0xffff_ffff => rounds as u64,
+        _ => 0xffff_ffff,
+    }
+}
+
+/// The sum of the products of numbers; the largest number where it has no room.
+pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
+    let (mut sum, mut index) = (0_u64, 0);
+    while index < products.len() {
+        let (mut product, mut factor) = (1_u64, 0);
+        while factor < products[index].len() {
+            product = product.saturating_mul(products[index][factor]);
+            factor += 1;
+        }
+        sum = sum.saturating_add(product);
+        index += 1;
+    }
+    sum
+}
+
 /// A function that operators can call. `#[scan_fn]` makes a type of the function's name, which implements it; nothing else
 /// should.
 #[diagnostic::on_unimplemented(
@@ -106,8 +134,10 @@ pub struct Function {
     pub returns: Layout,
     /// The statements between the braces.
     pub body: &'static [Part],
-    /// Parts of the prelude that they need.
-    pub uses: &'static [&'static str],
+    /// Parts of the prelude that they need, and how often a call uses each.
+    pub uses: &'static [(&'static str, u64)],
+    /// The functions that they call, and how often.
+    pub calls: &'static [(&'static Callee, u64)],
     /// The user's file.
     pub file: fn() -> String,
 }
@@ -147,15 +177,28 @@ pub fn const_name(value: impl std::fmt::Display) -> String {
 
 /// An operator's source.
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
+    let identity = op.identity().as_ref().map(bytes_of);
+    let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout];
+    source(name, layouts, identity, op.parameters(), functions)
+}
+
+/// As [`operator`]: what would be most of the code that is made for an operator, if it were made for each.
+fn source(
+    name: &str,
+    [input, state, output]: [fn() -> ElementType; 3],
+    identity: Option<Vec<u8>>,
+    parameters: Parameters,
+    functions: &[Function],
+) -> OpSource {
     let mut texts = Texts::default();
     let functions = functions.iter().map(|function| texts.function(function, function.name.to_owned())).collect();
     OpSource {
         name: name.to_owned(),
-        input: Op::Input::layout(),
-        state: Op::State::layout(),
-        output: Op::Output::layout(),
-        identity: op.identity().map(|identity| bytes_of(&identity)),
-        parameters: op.parameters().layout(name),
+        input: input(),
+        state: state(),
+        output: output(),
+        identity,
+        parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
     }
@@ -177,6 +220,7 @@ impl Texts {
             body: self.pieces(function.body),
             file: (function.file)(),
             uses: function.uses.to_vec(),
+            calls: function.calls.iter().map(|&(callee, times)| (self.helper(callee), times)).collect(),
         }
     }
 

@@ -128,7 +128,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
             unsafe { kernels.enqueue(stream, &constants, SideBuffers::default(), work) }
         };
         // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
-        unsafe { device.through(&host, enqueue)? };
+        unsafe { device.through(&host, &enqueue)? };
         // SAFETY: the last kernel has written the output.
         Ok(unsafe { output.assume_init() })
     }

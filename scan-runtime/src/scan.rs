@@ -6,8 +6,7 @@ use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Segments, Strategy};
 
 use crate::{
-    Error, ScanOp, Scanner,
-    cpu::{self, Buffers},
+    Error, ScanOp, Scanner, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
     generate,
     heads::{HeadKind, Heads},
@@ -37,7 +36,10 @@ pub struct Scan<'s, Op: ScanOp> {
     pub(crate) initial_value: Option<Op::State>,
     /// What the caller has to say about the kernels' shape, if anything. Far away, so that scans are cheap to copy.
     overrides: Option<Box<Overrides>>,
-    /// Shorter inputs in host memory, by flags too, are scanned on the CPU with no more questions. It follows from all of the above.
+    /// Shorter inputs in host memory are scanned on the CPU with no more questions, by the loop that one writes by hand. It follows
+    /// from all of the above, and saves looking at each of it.
+    plain_end: usize,
+    /// Shorter ones go to the CPU with no more questions, too, in whatever way they are to be scanned, and by flags as well.
     short_end: usize,
 }
 
@@ -45,54 +47,56 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// An inclusive scan without an initial value.
     #[inline]
     pub(crate) fn new(scanner: &'s Scanner, op: Op) -> Self {
-        let scan = Scan { scanner, op, kind: ScanKind::Inclusive, initial_value: None, overrides: None, short_end: 0 };
-        scan.with_short_end()
+        let (kind, initial_value, overrides) = (ScanKind::Inclusive, None, None);
+        Scan { scanner, op, kind, initial_value, overrides, plain_end: 0, short_end: 0 }.with_ends()
     }
 
     /// To be called whenever anything has changed.
     #[inline]
-    fn with_short_end(mut self) -> Self {
-        let on_cpu = matches!(self.scanner.engine, Engine::Cpu { .. });
-        self.short_end = if on_cpu && self.surely_planned(HeadKind::None) { cpu::most_short::<Op>() + 1 } else { 0 };
+    fn with_ends(mut self) -> Self {
+        let is_sure = self.request(Heads::NONE).is_sure();
+        let is_plain = is_sure && self.kind == ScanKind::Inclusive && self.initial_value.is_none();
+        self.plain_end = if is_plain { cpu::plain_end::<Op>() } else { 0 };
+        self.short_end = if is_sure { cpu::most_short::<Op>() + 1 } else { 0 };
         self
     }
 
     /// Output `i` includes input `i`. This is the default.
     pub fn inclusive(mut self) -> Self {
         self.kind = ScanKind::Inclusive;
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
     pub fn exclusive(mut self) -> Self {
         self.kind = ScanKind::Exclusive;
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Puts a value before the first element (of each segment, in a [segmented](crate::SegmentedScan) scan). It enters every output
     /// once, from the left.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.overrides.get_or_insert_default().strategy = Some(strategy);
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
     pub fn threads(mut self, threads: u32) -> Self {
         self.overrides.get_or_insert_default().threads = Some(threads);
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
     /// nothing on the CPU.
     pub fn run_length(mut self, elements: u32) -> Self {
         self.overrides.get_or_insert_default().run = Some(elements);
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Leaves only algorithms that give the same results in every run, floats that round included. The default is such a one
@@ -108,28 +112,47 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     pub fn deterministic(mut self) -> Self {
         self.overrides.get_or_insert_default().deterministic = true;
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
     /// the CPU.
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = Some(Box::new(overrides));
-        self.with_short_end()
+        self.with_ends()
     }
 
     /// What is to be said to the planner about the kernels' shape.
     pub(crate) fn shape(&self) -> Overrides {
-        self.overrides.as_deref().copied().unwrap_or_default()
+        self.request(Heads::NONE).shape()
     }
 
     pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
-        let spec = match self.kind {
-            ScanKind::Inclusive => ScanSpec::inclusive(),
-            ScanKind::Exclusive => ScanSpec::exclusive(),
-        };
-        let spec = spec.with_segments(segments.clone());
-        if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
+        spec(self.kind, self.initial_value.is_some(), segments)
+    }
+
+    /// The operator. Where it is nothing but a type, the scan need not lie in memory for it.
+    #[inline(always)]
+    pub(crate) fn operator(&self) -> &Op {
+        if const { size_of::<Op>() == 0 } {
+            // SAFETY: nothing is read through it, it is aligned, and there is an operator of the type.
+            unsafe { ptr::NonNull::dangling().as_ref() }
+        } else {
+            &self.op
+        }
+    }
+
+    /// A scan of host memory by this.
+    #[inline(always)]
+    pub(crate) fn request<'a>(&'a self, heads: Heads<'a>) -> Request<'a, Op> {
+        Request {
+            scanner: self.scanner,
+            op: self.operator(),
+            kind: self.kind,
+            initial_value: self.initial_value,
+            overrides: self.overrides.as_deref(),
+            heads,
+        }
     }
 
     /// What a device is asked for where there are no heads.
@@ -150,11 +173,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn plan(&self) -> Result<Plans, Error> {
-        Ok(self.plan_with(&Segments::None)?)
-    }
-
-    pub(crate) fn plan_with(&self, segments: &Segments) -> Result<Plans, PlanError> {
-        self.scanner.plans(&self.op.source(), &self.spec(segments), &self.shape())
+        Ok(self.request(Heads::NONE).plans()?)
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
@@ -191,7 +210,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// Whatever can go wrong is in [`Error`]; the input is never touched.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         if !self.is_short(input.len()) {
-            return self.run_with(&Heads::NONE, input);
+            return self.request(Heads::NONE).run_to_vector(input);
         }
         let mut output = room_for(input.len())?;
         let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
@@ -219,40 +238,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// As [`run`](Scan::run).
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
-        match &self.scanner.engine {
-            Engine::Cuda(device) if !input.is_empty() => {
-                let mut output = room_for(input.len())?;
-                let mut total = MaybeUninit::uninit();
-                let place = total.as_mut_ptr();
-                // SAFETY: the vector has room for as many outputs as there are inputs.
-                unsafe {
-                    self.run_through(device, &Heads::NONE, input.as_ptr(), output.as_mut_ptr(), input.len(), place)?;
-                }
-                // SAFETY: every output and the total have been written.
-                unsafe { output.set_len(input.len()) };
-                // SAFETY: as above.
-                Ok((output, Some(unsafe { total.assume_init() })))
-            }
-            Engine::Cuda(_) => Ok((self.run(input)?, self.initial_value)),
-            Engine::Cpu { .. } => {
-                let mut output = room_for(input.len())?;
-                // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-                let buffers = unsafe { Buffers::apart(input, output.as_mut_ptr()) };
-                let total = self.run_on_cpu(&Heads::NONE, &buffers)?;
-                // SAFETY: every output has been written.
-                unsafe { output.set_len(input.len()) };
-                Ok((output, total))
-            }
-        }
-    }
-
-    pub(crate) fn run_with(&self, heads: &Heads<'_>, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let mut output = room_for(input.len())?;
-        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { self.run_to(heads, input, output.as_mut_ptr())? };
-        // SAFETY: every output has been written.
-        unsafe { output.set_len(input.len()) };
-        Ok(output)
+        self.request(Heads::NONE).run_with_total(input)
     }
 
     /// Scans a slice into another one of the same length.
@@ -263,27 +249,17 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// is unspecified.
     #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        let len = input.len();
-        if len != output.len() || !self.is_short(len) {
-            return self.run_into_with(&Heads::NONE, input, output);
-        }
-        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
+        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len) }
-    }
-
-    #[inline(never)]
-    pub(crate) fn run_into_with(
-        &self,
-        heads: &Heads<'_>,
-        input: &[Op::Input],
-        output: &mut [Op::Output],
-    ) -> Result<(), Error> {
-        if input.len() != output.len() {
-            return Err(Error::OutputLength { input: input.len(), output: output.len() });
+        unsafe {
+            if len == output.len() && self.is_plain(len) {
+                return cpu::scan_inlined(self.operator(), from, to, len);
+            }
+            if len == output.len() && self.is_short(len) {
+                return cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len);
+            }
         }
-        // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run_to(heads, input, output.as_mut_ptr()) }
+        self.request(Heads::NONE).run_into(input, output)
     }
 
     /// Scans a slice in place.
@@ -299,27 +275,42 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         T: crate::ScanElement,
     {
         let (to, len) = (buffer.as_mut_ptr(), buffer.len());
-        if !self.is_short(len) {
-            return self.run_in_place_with(&Heads::NONE, buffer);
-        }
         // SAFETY: the buffer is a slice, exclusively borrowed.
-        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, to.cast_const(), to, len) }
-    }
-
-    #[inline(never)]
-    pub(crate) fn run_in_place_with<T>(&self, heads: &Heads<'_>, buffer: &mut [T]) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: crate::ScanElement,
-    {
-        match &self.scanner.engine {
-            Engine::Cpu { .. } => self.run_on_cpu(heads, &Buffers::in_place(buffer)).map(drop),
-            Engine::Cuda(device) => {
-                let pointer = buffer.as_mut_ptr();
-                // SAFETY: nothing is written to the buffer before all of it has been read, and all is done on return.
-                unsafe { self.run_through(device, heads, pointer.cast_const(), pointer, buffer.len(), ptr::null_mut()) }
+        unsafe {
+            if self.is_plain(len) {
+                cpu::scan_inlined(self.operator(), to.cast_const(), to, len)
+            } else if self.is_short(len) {
+                cpu::scan_short(&self.op, self.kind, self.initial_value, to.cast_const(), to, len)
+            } else {
+                self.request(Heads::NONE).run(to.cast_const(), to, len)
             }
         }
+    }
+
+    /// Whether it is an inclusive scan on the CPU, without an initial value, of so few elements that whatever is done beside the loop
+    /// shows; and nobody wants to know of it.
+    #[inline(always)]
+    fn is_plain(&self, len: usize) -> bool {
+        len < self.plain_end && !tells_of_calls()
+    }
+
+    /// Whether it is a scan on the CPU of so few elements that the questions asked before a long one would show.
+    #[inline(always)]
+    fn is_short(&self, len: usize) -> bool {
+        len < self.short_end && !tells_of_calls()
+    }
+
+    /// As [`is_plain`](Scan::is_plain), for a scan that restarts: where a flag for each element says so.
+    #[inline(always)]
+    pub(crate) fn is_plain_by(&self, heads: &Heads<'_>, len: usize) -> bool {
+        let by_flags = matches!(heads.kind, HeadKind::Flags) && heads.bytes.len() == len;
+        by_flags && len < cpu::PLAIN_FLAGS_END && self.plain_end != 0 && !tells_of_calls()
+    }
+
+    /// As [`is_short`](Scan::is_short), for a scan that restarts: where a flag for each element says so.
+    #[inline(always)]
+    pub(crate) fn is_short_by(&self, heads: &Heads<'_>, len: usize) -> bool {
+        matches!(heads.kind, HeadKind::Flags) && heads.bytes.len() == len && self.is_short(len)
     }
 
     /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
@@ -331,99 +322,146 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
         DeviceScan { scan: self, stream }
     }
+}
 
-    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
-    fn run_on_cpu(
-        &self,
-        heads: &Heads<'_>,
-        buffers: &Buffers<'_, Op::Input, Op::Output>,
-    ) -> Result<Option<Op::State>, Error> {
-        if !self.surely_planned(heads.kind) {
-            self.plan_with(&heads.kind.segments())?;
-        }
-        let _telling = tells_of_calls().then(|| computing::<Op>(buffers.len()));
-        match heads.kind {
-            HeadKind::None => cpu::scan(&self.op, self.kind, self.initial_value, buffers),
-            _ => {
-                heads.check(buffers.len())?;
-                cpu::scan_segments(&self.op, self.kind, self.initial_value, heads, buffers)?;
-                Ok(None)
-            }
-        }
+pub(crate) fn spec(kind: ScanKind, has_initial_value: bool, segments: &Segments) -> ScanSpec {
+    let spec = match kind {
+        ScanKind::Inclusive => ScanSpec::inclusive(),
+        ScanKind::Exclusive => ScanSpec::exclusive(),
+    };
+    let spec = spec.with_segments(segments.clone());
+    if has_initial_value { spec.with_initial_value() } else { spec }
+}
+
+/// A scan of host memory: whatever is to be known of it, by value. So a scan that is made for one call need not lie in memory.
+pub(crate) struct Request<'a, Op: ScanOp> {
+    scanner: &'a Scanner,
+    op: &'a Op,
+    kind: ScanKind,
+    initial_value: Option<Op::State>,
+    overrides: Option<&'a Overrides>,
+    heads: Heads<'a>,
+}
+
+impl<Op: ScanOp> Request<'_, Op> {
+    fn shape(&self) -> Overrides {
+        self.overrides.copied().unwrap_or_default()
+    }
+
+    fn spec(&self) -> ScanSpec {
+        spec(self.kind, self.initial_value.is_some(), &self.heads.kind.segments())
+    }
+
+    pub(crate) fn plans(&self) -> Result<Plans, PlanError> {
+        self.scanner.plans(&self.op.source(), &self.spec(), &self.shape())
+    }
+
+    /// Whether it is for the CPU, and the planner would not refuse it.
+    #[inline(always)]
+    fn is_sure(&self) -> bool {
+        matches!(self.scanner.engine, Engine::Cpu { .. }) && self.surely_planned()
     }
 
     /// Whether the planner would not refuse it.
-    #[inline]
-    fn surely_planned(&self, heads: HeadKind) -> bool {
+    #[inline(always)]
+    fn surely_planned(&self) -> bool {
         let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        cpu::surely_planned(&self.op, heads, needs_identity) && self.overrides.is_none()
+        cpu::surely_planned(self.op, self.heads.kind, needs_identity) && self.overrides.is_none()
     }
 
-    /// Whether it is a scan of so few elements on the CPU that whatever else was done would show beside the loop, and that needs
-    /// nothing else.
-    #[inline(always)]
-    fn is_short(&self, len: usize) -> bool {
-        len < self.short_end && !tells_of_calls()
+    #[inline(never)]
+    pub(crate) fn run_into(self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        if input.len() != output.len() {
+            return Err(Error::OutputLength { input: input.len(), output: output.len() });
+        }
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { self.run(input.as_ptr(), output.as_mut_ptr(), input.len()) }
     }
 
-    /// As [`is_short`](Scan::is_short), for a scan that restarts: where a flag for each element says so.
-    #[inline(always)]
-    pub(crate) fn is_short_by(&self, heads: &Heads<'_>, len: usize) -> bool {
-        matches!(heads.kind, HeadKind::Flags) && heads.bytes.len() == len && self.is_short(len)
+    pub(crate) fn run_to_vector(self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
+        let mut output = room_for(input.len())?;
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        unsafe { self.run(input.as_ptr(), output.as_mut_ptr(), input.len())? };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(input.len()) };
+        Ok(output)
     }
 
-    /// Scans, restarting where flags say so.
+    #[allow(clippy::type_complexity, reason = "as where it is called")]
+    fn run_with_total(self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+        let mut output = room_for(input.len())?;
+        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        let total = unsafe {
+            match &self.scanner.engine {
+                Engine::Cpu { .. } => self.run_on_cpu(from, to, len)?,
+                Engine::Cuda(device) if input.is_empty() => {
+                    self.run_on_device(device, from, to, 0, ptr::null_mut())?;
+                    self.initial_value
+                }
+                Engine::Cuda(device) => {
+                    let mut total = MaybeUninit::uninit();
+                    self.run_on_device(device, from, to, len, total.as_mut_ptr())?;
+                    Some(total.assume_init())
+                }
+            }
+        };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(len) };
+        Ok((output, total))
+    }
+
+    /// # Safety
+    ///
+    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
+    #[inline(never)]
+    pub(crate) unsafe fn run(&self, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Result<(), Error> {
+        // SAFETY: the caller vouches for the elements.
+        unsafe {
+            match &self.scanner.engine {
+                Engine::Cpu { .. } => self.run_on_cpu(input, output, len).map(drop),
+                Engine::Cuda(device) => self.run_on_device(device, input, output, len, ptr::null_mut()),
+            }
+        }
+    }
+
+    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
     ///
     /// # Safety
     ///
-    /// It is [short](Scan::is_short_by). `input` is valid for reads and `output` for writes of as many elements as there are flags. They
-    /// are one, or do not overlap.
-    #[inline(always)]
-    pub(crate) unsafe fn run_short_segments(
+    /// As for [`run`](Request::run).
+    unsafe fn run_on_cpu(
         &self,
-        heads: &Heads<'_>,
         input: *const Op::Input,
         output: *mut Op::Output,
-    ) -> Result<(), Error> {
-        // SAFETY: the caller vouches for the elements.
-        unsafe { cpu::scan_short_segments(&self.op, self.kind, self.initial_value, heads, input, output) }
-    }
-
-    /// # Safety
-    ///
-    /// `output` is valid for writes of as many elements as the input has, and does not overlap the input.
-    unsafe fn run_to(&self, heads: &Heads<'_>, input: &[Op::Input], output: *mut Op::Output) -> Result<(), Error> {
-        match &self.scanner.engine {
-            Engine::Cpu { .. } => {
-                // SAFETY: the caller vouches for the output.
-                let buffers = unsafe { Buffers::apart(input, output) };
-                self.run_on_cpu(heads, &buffers).map(drop)
-            }
-            // SAFETY: the caller vouches for the output.
-            Engine::Cuda(device) => unsafe {
-                self.run_through(device, heads, input.as_ptr(), output, input.len(), ptr::null_mut())
-            },
+        len: usize,
+    ) -> Result<Option<Op::State>, Error> {
+        if !self.surely_planned() {
+            self.plans()?;
         }
+        let _telling = tells_of_calls().then(|| computing::<Op>(len));
+        self.heads.check(len)?;
+        // SAFETY: the caller vouches for the elements.
+        unsafe { cpu::scan(self.op, self.kind, self.initial_value, &self.heads, input, output, len) }
     }
 
     /// Copies to the device, scans there, copies back, and waits for it.
     ///
     /// # Safety
     ///
-    /// `input` is valid for reads and `output` for writes of `len` elements. `total` is null, or valid for a write.
-    unsafe fn run_through(
+    /// As for [`run`](Request::run). `total` is null, or valid for a write.
+    unsafe fn run_on_device(
         &self,
         device: &CudaDevice,
-        heads: &Heads<'_>,
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
         total: *mut Op::State,
     ) -> Result<(), Error> {
-        let spec = self.spec(&heads.kind.segments());
+        let spec = self.spec();
         let spec = if total.is_null() { spec } else { spec.with_total() };
-        let kernels = device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64)?;
-        heads.check(len)?;
+        let kernels = device.kernels(self.op, Task::Scan(spec, self.shape()), len as u64)?;
+        self.heads.check(len)?;
         if len == 0 {
             return Ok(());
         }
@@ -434,20 +472,20 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
             output_bytes: len * size_of::<Op::Output>(),
             // Every strategy works in place where the types are the same.
             in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
-            heads: heads.bytes,
+            heads: self.heads.bytes,
             total: total.cast(),
             total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-            let side = SideBuffers { heads: at.heads, offset_count: heads.offset_count(), total: at.total };
+            let constants = Constants::new(stream, self.op, self.initial_value.as_ref())?;
+            let side = SideBuffers { heads: at.heads, offset_count: self.heads.offset_count(), total: at.total };
             let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.
             unsafe { kernels.enqueue(stream, &constants, side, work) }
         };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
-        unsafe { device.through(&host, enqueue) }
+        unsafe { device.through(&host, &enqueue) }
     }
 }
 

@@ -6,6 +6,7 @@ use scan_codegen::{KernelSource, Plans};
 use crate::{
     DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
     aot::Wanted,
+    cpu,
     cuda::{SideBuffers, Task},
     generate,
     heads::{HeadKind, Heads, check_length},
@@ -110,7 +111,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     ///
     /// [`Error::Plan`], as for a scan that does not restart, and if keys have padding.
     pub fn plan(&self) -> Result<Plans, Error> {
-        Ok(self.scan.plan_with(&self.heads.kind.segments())?)
+        Ok(self.scan.request(self.heads).plans()?)
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too.
@@ -138,7 +139,7 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     /// [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input requires,
     /// [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if the offsets are none, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        self.scan.run_with(&self.heads, input)
+        self.scan.request(self.heads).run_to_vector(input)
     }
 
     /// Scans a slice into another one of the same length.
@@ -149,11 +150,17 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
-        if len != output.len() || !self.scan.is_short_by(&self.heads, len) {
-            return self.scan.run_into_with(&self.heads, input, output);
-        }
+        let (scan, flags) = (&self.scan, self.heads.bytes);
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.scan.run_short_segments(&self.heads, from, to) }
+        unsafe {
+            if len == output.len() && scan.is_plain_by(&self.heads, len) {
+                return cpu::scan_inlined_by_flags(scan.operator(), flags, from, to);
+            }
+            if len == output.len() && scan.is_short_by(&self.heads, len) {
+                return cpu::scan_short_by(scan.operator(), scan.kind, scan.initial_value, flags, from, to);
+            }
+        }
+        scan.request(self.heads).run_into(input, output)
     }
 
     /// Scans a slice in place.
@@ -169,11 +176,17 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
         T: ScanElement,
     {
         let (to, len) = (buffer.as_mut_ptr(), buffer.len());
-        if !self.scan.is_short_by(&self.heads, len) {
-            return self.scan.run_in_place_with(&self.heads, buffer);
-        }
+        let (scan, flags) = (&self.scan, self.heads.bytes);
         // SAFETY: the buffer is a slice, exclusively borrowed.
-        unsafe { self.scan.run_short_segments(&self.heads, to.cast_const(), to) }
+        unsafe {
+            if scan.is_plain_by(&self.heads, len) {
+                cpu::scan_inlined_by_flags(scan.operator(), flags, to.cast_const(), to)
+            } else if scan.is_short_by(&self.heads, len) {
+                cpu::scan_short_by(scan.operator(), scan.kind, scan.initial_value, flags, to.cast_const(), to)
+            } else {
+                scan.request(self.heads).run(to.cast_const(), to, len)
+            }
+        }
     }
 }
 

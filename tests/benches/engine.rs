@@ -2,14 +2,16 @@
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
 //! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `parts` (what
-//! look-ahead takes, part by part), `launches`, `profile-…` and `segments` ask for more; `compile` needs no device. What a shape
-//! gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median of several
-//! samples, each between two events on the stream.
+//! look-ahead takes, part by part), `launches`, `profile-…`, `operators` (those of the gallery, written out or called) and
+//! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before anything is
+//! timed, and that with the CPU. A time is the median of several samples, each between two events on the stream.
 
 #[path = "engine/back.rs"]
 mod back;
 #[path = "engine/floor.rs"]
 mod floor;
+#[path = "engine/operators.rs"]
+mod operators;
 #[path = "engine/parts.rs"]
 mod parts;
 #[path = "engine/segments.rs"]
@@ -31,6 +33,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
+    gallery::visit_gallery,
     operators::{MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
@@ -198,6 +201,10 @@ fn main() -> Outcome {
     }
     if asked_for("floor") {
         floor::sweep(&scanner)?;
+    }
+    if asked_for("operators") {
+        let wanted = |name: &str| names.len() == 1 || asked_for(name);
+        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted });
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");

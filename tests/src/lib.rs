@@ -40,10 +40,9 @@ pub mod reference;
 pub mod segments;
 pub mod spans;
 pub mod strategies;
-mod target;
 
 pub use nvrtc::nvrtc;
-pub use target::target_dir;
+pub use scan_emulator::target_dir;
 
 use operators::TestOperator;
 use scan_runtime::{Scan, ScanKind, Scanner};

@@ -20,7 +20,7 @@ const fn sm(major: u32, minor: u32) -> Architecture {
 
 const ARCHITECTURES: [Architecture; 7] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9), sm(9, 0), sm(10, 0), sm(12, 0)];
 
-/// Compiles each operator's kernels: all four ways for one architecture, the ways in turn for the others.
+/// Compiles each operator's kernels for all architectures, the ways in turn, which another operator begins with another one.
 struct Compile {
     failures: Vec<String>,
     compiled: usize,
@@ -30,14 +30,10 @@ impl Visitor for Compile {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
         let scanner = Scanner::cpu();
         let operator = Op::new().source().name;
-        let cases: Vec<_> = ARCHITECTURES
-            .into_iter()
-            .enumerate()
-            .flat_map(|(index, architecture)| WAYS.into_iter().enumerate().map(move |way| (index, architecture, way)))
-            .filter(|(index, architecture, (way, _))| *architecture == sm(9, 0) || *way == index % WAYS.len())
-            .collect();
-        self.compiled += cases.len();
-        self.failures.par_extend(cases.into_par_iter().filter_map(|(_, architecture, (_, way))| {
+        let first = self.compiled / ARCHITECTURES.len();
+        self.compiled += ARCHITECTURES.len();
+        self.failures.par_extend(ARCHITECTURES.into_par_iter().enumerate().filter_map(|(index, architecture)| {
+            let way = WAYS[(first + index) % WAYS.len()];
             let source = configure::<Op>(&scanner, way).cuda_source().unwrap();
             match nvrtc::compile(&source, &operator, architecture) {
                 Ok(compiled) if compiled.log.is_empty() => None,
@@ -54,7 +50,7 @@ fn every_kernel_compiles_without_a_word() {
     let mut compile = Compile { failures: Vec::new(), compiled: 0 };
     visit_all(&mut compile);
     assert!(compile.failures.is_empty(), "{} failures:\n{}", compile.failures.len(), compile.failures.join("\n\n"));
-    assert!(compile.compiled >= 300, "{} compiled", compile.compiled);
+    assert!(compile.compiled >= 7 * 30, "{} compiled", compile.compiled);
 }
 
 /// The architectures in turn, as far as they can do it.
@@ -65,8 +61,23 @@ fn architecture_for(strategy: Strategy, index: usize) -> Architecture {
     }
 }
 
-/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest, and one
-/// whose elements leave a block the fewest threads.
+/// Of 64 bytes, which leave a block few threads, and combined by so little that NVRTC has done soon.
+struct Wide;
+
+#[scan_op]
+impl ScanOp for Wide {
+    type Element = [u32; 16];
+    const IDENTITY: [u32; 16] = [0; 16];
+    fn combine(a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        let mut c = a;
+        c[0] ^= b[15];
+        c[15] |= b[0];
+        c
+    }
+}
+
+/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest; and for one
+/// whose elements leave a block few threads.
 #[test]
 fn every_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
@@ -74,7 +85,7 @@ fn every_strategy_compiles_without_a_word() {
     let compile = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
-        let large = configure::<MatrixProduct<4>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
+        let large = scanner.scan(Wide).strategy(strategy).cuda_source().unwrap();
         let failure = |source| match nvrtc::compile(source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,
             Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
@@ -172,7 +183,7 @@ fn every_segmented_strategy_compiles_without_a_word() {
         let heads = Heads::new(index, &[]);
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
         let small = restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
-        let large = configure::<MatrixProduct<4>>(&scanner, WAYS[index % WAYS.len()]).strategy(strategy);
+        let large = scanner.scan(Wide).strategy(strategy);
         let large = restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
         let failure = |source| match nvrtc::compile(source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "every function here is a part of a test")]
 
-use scan_codegen::{Target, operator_text};
-use scan_runtime::{ScanOp, scan_element, scan_op};
+use scan_codegen::{FunctionSource, Overrides, Target, operator_text};
+use scan_runtime::{ScanOp, Scanner, scan_element, scan_fn, scan_op};
 
 fn text(op: &impl ScanOp) -> String {
     operator_text(&op.source(), Target::Cuda).unwrap().text
@@ -197,4 +197,72 @@ const MIDDLE: i32 = 42;
 #[test]
 fn control_flow() {
     insta::assert_snapshot!(text(&Control));
+}
+
+#[scan_fn]
+fn powers<const N: usize>(x: u32) -> u32 {
+    let mut product = 1_u32;
+    for i in 1..=N {
+        product *= x + i as u32;
+    }
+    product
+}
+
+/// Loops in loops, a loop of which nobody knows how often it goes round, a function that is called, and divisions.
+#[derive(Clone, Copy)]
+struct Rounds<const N: usize>;
+
+const BASE: u32 = 10;
+
+#[scan_op]
+impl<const N: usize> ScanOp for Rounds<N> {
+    type Element = u32;
+    const IDENTITY: u32 = 0;
+    fn combine(a: u32, b: u32) -> u32 {
+        let mut c = a;
+        for i in 0..N {
+            for _j in i..N {
+                c ^= b;
+            }
+            for _j in (2..BASE - 3).rev() {
+                c |= b;
+            }
+            c += powers::<4>(b);
+        }
+        while c > 100 {
+            c -= 1;
+        }
+        c / BASE % b
+    }
+}
+
+#[test]
+fn what_stands_in_loops_counts_for_each_round() {
+    let source = Rounds::<6>.source();
+    let combine = &source.functions[0];
+    let times = |function: &FunctionSource, part| {
+        function.uses.iter().find(|(known, _)| *known == part).map(|(_, times)| *times)
+    };
+    // From `i`: nobody knows how often, so eight times.
+    assert_eq!(times(combine, "bitxor"), Some(6 * 8));
+    assert_eq!(times(combine, "bitor"), Some(6 * 5));
+    assert_eq!(times(combine, "add"), Some(6));
+    assert_eq!(times(combine, "sub"), Some(8 + 6)); // and `BASE - 3` in each round
+    assert_eq!(
+        [times(combine, "div"), times(combine, "by_constant"), times(combine, "rem")],
+        [Some(0), Some(1), Some(1)]
+    );
+    assert_eq!(combine.calls, [(0, 6)]);
+    assert_eq!(times(&source.helpers[0], "mul"), Some(4));
+}
+
+#[test]
+fn heavy_functions_are_called_in_kernels() {
+    let kernel =
+        |overrides: Overrides| Scanner::cpu().scan(Rounds::<6>).overrides(overrides).cuda_source().unwrap().text;
+    let mut overrides = Overrides::default();
+    overrides.written_out = Some(u32::MAX);
+    assert!(!kernel(overrides).contains("__noinline__"));
+    overrides.written_out = Some(0);
+    assert!(kernel(overrides).contains("__noinline__ u32 combine("));
 }

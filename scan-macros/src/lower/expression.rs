@@ -1,6 +1,9 @@
 //! Expressions.
 
-use super::{Callee, Lowerer, Rank, Sink, Typing, Value, purity};
+use super::{
+    Callee, Lowerer, Rank, Sink, Typing, Value, purity,
+    uses::{is_constant, is_counted},
+};
 use crate::parse::{is_of_type, method_of_type};
 use crate::text::{Piece, Text};
 use quote::ToTokens;
@@ -43,10 +46,13 @@ impl Lowerer<'_> {
                 };
                 Value::typed(base.add(Text::name(field_name(&field.member))), Rank::Postfix)
             }
-            Expr::Index(index) => {
-                let mut operands = self.operands(&[&index.expr, &index.index]).into_iter();
+            Expr::Index(at) => {
+                let mut operands = self.operands(&[&at.expr, &at.index]).into_iter();
                 let (Some(array), Some(index)) = (operands.next(), operands.next()) else { return Value::error() };
                 self.uses.insert("index");
+                if !is_counted(&at.index) {
+                    self.uses.insert("anywhere");
+                }
                 Value::typed(array.at_least(Rank::Postfix).add("[").add(index.text).add("]"), Rank::Postfix)
             }
             Expr::Array(array) => self.array(array, expected),
@@ -191,7 +197,10 @@ impl Lowerer<'_> {
                 return Value::error();
             }
         };
-        self.uses.insert(used);
+        match used {
+            "div" | "rem" if is_constant(&binary.right, &self.scopes) => self.uses.insert_by_constant(used),
+            used => self.uses.insert(used),
+        }
         let bitwise = matches!(rank, Rank::BitAnd | Rank::BitOr | Rank::BitXor)
             && left.is_typed()
             && right.is_typed()
@@ -356,7 +365,9 @@ impl Lowerer<'_> {
         if !self.callees.iter().any(|callee| callee.alias == alias) {
             self.callees.push(Callee { path: found, alias: alias.clone() });
         }
-        let mut text = Text::of(Piece::Call(quote::quote!(#alias #generics))).add("(");
+        let callee = quote::quote!(#alias #generics);
+        self.uses.call(&callee);
+        let mut text = Text::of(Piece::Call(callee)).add("(");
         if let Some(first) = values.next() {
             text.push(first.text);
         }

@@ -12,6 +12,7 @@ mod scope;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
@@ -21,6 +22,7 @@ use quote::ToTokens;
 use scope::Scopes;
 use std::collections::{BTreeMap, BTreeSet};
 use syn::{Expr, ExprRange, FnArg, Ident, Path, ReturnType, Type};
+use uses::Uses;
 
 /// A function whose body has become CUDA text.
 pub(crate) struct Lowered {
@@ -28,8 +30,8 @@ pub(crate) struct Lowered {
     /// The names of the parameters after `self`.
     pub(crate) parameters: Vec<String>,
     pub(crate) body: Text,
-    /// Parts of the prelude that the body needs.
-    pub(crate) uses: BTreeSet<&'static str>,
+    /// Parts of the prelude that the body needs, and the functions that it calls, and how often.
+    pub(crate) uses: Uses,
     /// Names in patterns that were taken for new ones. To Rust they are constants where constants of that name exist.
     pub(crate) bindings: Vec<Ident>,
     /// The functions that it calls.
@@ -138,7 +140,7 @@ struct Loop {
 
 struct Lowerer<'a> {
     errors: &'a mut Errors,
-    uses: BTreeSet<&'static str>,
+    uses: Uses,
     bindings: Vec<Ident>,
     callees: Vec<Callee>,
     scopes: Scopes,
@@ -158,7 +160,7 @@ impl<'a> Lowerer<'a> {
     fn new(errors: &'a mut Errors) -> Self {
         Lowerer {
             errors,
-            uses: BTreeSet::new(),
+            uses: Uses::default(),
             bindings: Vec::new(),
             callees: Vec::new(),
             scopes: Scopes::default(),

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{Loop, Lowerer, Range, Rank, Sink, Typing, Value, purity, range_of, scope};
+use super::{Loop, Lowerer, Range, Rank, Sink, Typing, Value, purity, range_of, scope, uses::is_constant};
 use crate::text::Text;
 use syn::spanned::Spanned;
 use syn::{
@@ -230,6 +230,7 @@ impl Lowerer<'_> {
     }
 
     fn while_loop(&mut self, looping: &ExprWhile) {
+        self.uses.enter_loop();
         if purity::is_simple(&looping.cond) {
             let condition = self.expr(&looping.cond, None);
             self.open(Text::new("while (").add(condition.text).add(") {"));
@@ -239,15 +240,19 @@ impl Lowerer<'_> {
             self.line(Text::new("if (!").add(condition).add(") break;"));
         }
         self.loop_body(&looping.body, looping.label.as_ref(), Sink::Discard, None);
+        self.uses.leave();
     }
 
     fn endless_loop(&mut self, looping: &ExprLoop, sink: &Sink, expected: Option<&Type>) {
         self.open("while (true) {");
+        self.uses.enter_loop();
         self.loop_body(&looping.body, looping.label.as_ref(), sink.clone(), expected);
+        self.uses.leave();
     }
 
     fn for_loop(&mut self, looping: &ExprForLoop) {
-        let Some(Range { start: Some(start), end: Some(end), inclusive, reversed, .. }) = range_of(&looping.expr)
+        let Some(over @ Range { start: Some(start), end: Some(end), inclusive, reversed, .. }) =
+            range_of(&looping.expr)
         else {
             self.errors.at(&looping.expr, "a `for` in an operator runs over a range: `for i in 0..n`");
             return;
@@ -282,12 +287,14 @@ impl Lowerer<'_> {
         };
         let unused = if name.starts_with('_') { "[[maybe_unused]] " } else { "" };
         self.open(Text::new(format!("for ({unused}auto ")).add(Text::name(&name)).add(" : ").add(range).add(") {"));
+        self.uses.enter(&over, &self.scopes);
         self.scopes.open();
         if let Some(ident) = pattern {
             self.scopes.bind(&ident.ident, Text::name(name), true);
         }
         self.loop_body(&looping.body, looping.label.as_ref(), Sink::Discard, None);
         self.scopes.close();
+        self.uses.leave();
     }
 
     fn loop_body(&mut self, body: &Block, label: Option<&Label>, sink: Sink, expected: Option<&Type>) {
@@ -390,7 +397,10 @@ impl Lowerer<'_> {
             return;
         }
         self.uses.insert(used);
-        self.uses.insert(plain);
+        match plain {
+            "div" | "rem" if is_constant(&binary.right, &self.scopes) => self.uses.insert_by_constant(plain),
+            plain => self.uses.insert(plain),
+        }
         let value = self.expr(&binary.right, None);
         let place = self.expr(&binary.left, None);
         self.line(place.text.add(format!(" {operator} ")).add(value.text).add(";"));

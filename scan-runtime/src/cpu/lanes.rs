@@ -7,7 +7,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
-use crate::ScanOp;
+use crate::{ScanKind, ScanOp};
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::{Apply, Lane};
@@ -79,7 +79,17 @@ pub(super) struct Restarts<S> {
 }
 
 /// An operator's loops over vector registers, for this machine.
-pub struct Vectorized<Op: ScanOp> {
+pub struct Vectorized<Op: ScanOp>(&'static Functions<Op>);
+
+impl<Op: ScanOp> Clone for Vectorized<Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp> Copy for Vectorized<Op> {}
+
+struct Functions<Op: ScanOp> {
     inclusive: Scan<Op>,
     exclusive: Scan<Op>,
     fold: Fold<Op>,
@@ -98,14 +108,21 @@ impl<Op: ScanOp> Vectorized<Op> {
     {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if is_x86_feature_detected!("avx2") {
-            return Some(Vectorized {
-                inclusive: avx2::scan::<Op, T, V, false>,
-                exclusive: avx2::scan::<Op, T, V, true>,
-                fold: avx2::fold::<Op, T, V>,
-                any_grouping: avx2::any_grouping::<T, V>(),
-                segments: T::ANY_ORDER
-                    .then_some([avx2::restart::<Op, T, V, false> as Restart<Op>, avx2::restart::<Op, T, V, true>]),
-            });
+            return Some(Vectorized(
+                const {
+                    &Functions {
+                        inclusive: avx2::scan::<Op, T, V, false>,
+                        exclusive: avx2::scan::<Op, T, V, true>,
+                        fold: avx2::fold::<Op, T, V>,
+                        any_grouping: avx2::any_grouping::<T, V>(),
+                        segments: if T::ANY_ORDER {
+                            Some([avx2::restart::<Op, T, V, false>, avx2::restart::<Op, T, V, true>])
+                        } else {
+                            None
+                        },
+                    }
+                },
+            ));
         }
         None
     }
@@ -113,7 +130,7 @@ impl<Op: ScanOp> Vectorized<Op> {
     /// Whether any grouping gives the same bits.
     #[inline]
     pub(super) fn any_grouping(&self) -> bool {
-        self.any_grouping
+        self.0.any_grouping
     }
 
     /// Scans a range, after `before.with_before`; `before.alone` is the identity. `alone` of the result says something only where
@@ -122,13 +139,18 @@ impl<Op: ScanOp> Vectorized<Op> {
     /// # Safety
     ///
     /// The places are valid for reads and writes, and nobody else touches them.
-    pub(super) unsafe fn scan<const EXCLUSIVE: bool>(
+    #[inline]
+    pub(super) unsafe fn scan(
         &self,
+        kind: ScanKind,
         op: &Op,
         places: Places<Op>,
         before: &Sums<Op::State>,
     ) -> Sums<Op::State> {
-        let scan = if EXCLUSIVE { self.exclusive } else { self.inclusive };
+        let scan = match kind {
+            ScanKind::Inclusive => self.0.inclusive,
+            ScanKind::Exclusive => self.0.exclusive,
+        };
         // SAFETY: the machine has the registers, or there would be no `self`; the caller vouches for the places.
         unsafe { scan(op, places, before) }
     }
@@ -141,7 +163,7 @@ impl<Op: ScanOp> Vectorized<Op> {
     /// The places are valid for reads, and nobody writes there.
     pub(super) unsafe fn fold(&self, op: &Op, places: Places<Op>, before: &Sums<Op::State>) -> Op::State {
         // SAFETY: as above.
-        unsafe { (self.fold)(op, places, before) }
+        unsafe { (self.0.fold)(op, places, before) }
     }
 
     /// Scans a range of up to 64 elements, bit `i` of `heads` telling whether element `i` begins a segment, and gives what stands
@@ -151,14 +173,19 @@ impl<Op: ScanOp> Vectorized<Op> {
     ///
     /// The places are valid for reads and writes, and nobody else touches them.
     #[inline]
-    pub(super) unsafe fn restart<const EXCLUSIVE: bool>(
+    pub(super) unsafe fn restart(
         &self,
+        kind: ScanKind,
         op: &Op,
         places: Places<Op>,
         heads: u64,
         restarts: &Restarts<Op::State>,
     ) -> Option<Op::State> {
-        let restart = self.segments?[usize::from(EXCLUSIVE)];
+        let [inclusive, exclusive] = self.0.segments?;
+        let restart = match kind {
+            ScanKind::Inclusive => inclusive,
+            ScanKind::Exclusive => exclusive,
+        };
         // SAFETY: as above.
         Some(unsafe { restart(op, places, heads, restarts) })
     }

@@ -14,11 +14,8 @@ use std::ops::Range;
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
-use super::{
-    Buffers,
-    lanes::{Places, Restarts, Sums, Vectorized},
-};
-use crate::{ScanElement, ScanOp};
+use super::lanes::{Places, Restarts, Sums, Vectorized};
+use crate::{ScanElement, ScanKind, ScanOp};
 
 /// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning.
 pub(super) const CHUNK_BYTES: usize = 1 << 16;
@@ -30,11 +27,16 @@ const BLOCK: usize = 16;
 /// breaks up costs more, where a state stays in registers.
 const SMALL_BYTES: usize = 16;
 
-/// How many turns of a loop the compiler does at a time.
-pub(super) const UNROLLED: usize = 4;
-
-/// Below so many elements, setting up registers costs more than the plain loop.
-pub(super) const LEAST_VECTOR: usize = 32;
+/// Below so many elements, setting up registers costs more than the plain loop; registers hold fewer of eight bytes. What is no
+/// primitive never goes by registers.
+pub(super) const fn least_vector<Op: ScanOp>() -> usize {
+    let size = size_of::<Op::State>();
+    match size {
+        ..8 if size == align_of::<Op::State>() => 32,
+        8 if size == align_of::<Op::State>() => 64,
+        _ => chunk_length::<Op>() + 1,
+    }
+}
 
 /// Elements of a chunk: always the same for an operator, so that the result does not depend on the number of threads.
 pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
@@ -46,10 +48,11 @@ pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
     max(CHUNK_BYTES / bytes, 64).next_multiple_of(64)
 }
 
-/// What ranges are scanned with.
-pub(super) struct Loops<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
+/// What ranges are scanned with: an operator, where its inputs and outputs are, and how it goes about them.
+pub(super) struct Loops<'a, Op: ScanOp> {
     pub(super) op: &'a Op,
-    pub(super) buffers: &'a Buffers<'b, Op::Input, Op::Output>,
+    input: *const Op::Input,
+    output: *mut Op::Output,
     pub(super) identity: Option<Op::State>,
     /// Whether any grouping gives the same bits.
     exact: bool,
@@ -57,28 +60,21 @@ pub(super) struct Loops<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> {
     vectorized: Option<(Vectorized<Op>, Op::State)>,
 }
 
-impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
-    #[inline]
-    pub(super) fn new(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
-        let loops = Loops::of_a_chunk(op, buffers);
+impl<'a, Op: ScanOp> Loops<'a, Op> {
+    /// Those for `len` elements.
+    pub(super) fn new(op: &'a Op, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Self {
+        let loops = Loops::of_a_chunk(op, input, output, len);
         // Of a single chunk nothing else is asked. To look would allocate.
-        let exact = buffers.len() <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
+        let exact = len <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
         Loops { exact, ..loops }
     }
 
-    /// Those for a single chunk.
+    /// Those for so many elements in a single chunk.
     #[inline]
-    pub(super) fn of_a_chunk(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
-        let loops = Loops::by_hand(op, buffers);
-        let long = buffers.len() >= LEAST_VECTOR;
-        let vectorized = if long { op.vectorized().zip(loops.identity) } else { None };
-        Loops { vectorized, ..loops }
-    }
-
-    /// Those that one writes by hand.
-    #[inline]
-    pub(super) fn by_hand(op: &'a Op, buffers: &'a Buffers<'b, Op::Input, Op::Output>) -> Self {
-        Loops { op, buffers, identity: op.identity(), exact: true, vectorized: None }
+    pub(super) fn of_a_chunk(op: &'a Op, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Self {
+        let identity = op.identity();
+        let vectorized = if len >= least_vector::<Op>() { op.vectorized().zip(identity) } else { None };
+        Loops { op, input, output, identity, exact: true, vectorized }
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
@@ -92,7 +88,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline(always)]
     fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State)> {
         match &self.vectorized {
-            Some((vectorized, identity)) if range.len() >= LEAST_VECTOR => Some((vectorized, *identity)),
+            Some((vectorized, identity)) if range.len() >= least_vector::<Op>() => Some((vectorized, *identity)),
             _ => None,
         }
     }
@@ -112,6 +108,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     #[inline]
     pub(super) unsafe fn restart(
         &self,
+        kind: ScanKind,
         range: &Range<usize>,
         heads: u64,
         before: Op::State,
@@ -120,7 +117,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
         let (vectorized, identity) = self.vectorized.as_ref()?;
         let restarts = Restarts { before, begin: begin.unwrap_or(*identity), identity: *identity };
         // SAFETY: the caller vouches for the range.
-        unsafe { vectorized.restart::<EXCLUSIVE>(self.op, self.places(range), heads, &restarts) }
+        unsafe { vectorized.restart(kind, self.op, self.places(range), heads, &restarts) }
     }
 
     /// # Safety
@@ -128,13 +125,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// The range is in bounds.
     unsafe fn places(&self, range: &Range<usize>) -> Places<Op> {
         // SAFETY: the caller vouches for the range.
-        unsafe {
-            Places {
-                input: self.buffers.input_at(range.start),
-                output: self.buffers.output_at(range.start),
-                len: range.len(),
-            }
-        }
+        unsafe { Places { input: self.input.add(range.start), output: self.output.add(range.start), len: range.len() } }
     }
 
     /// Folds a range that does not begin at 0; `None` of nothing.
@@ -211,12 +202,12 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    pub(super) unsafe fn step_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn step_on(&self, kind: ScanKind, range: Range<usize>, before: Op::State) -> Op::State {
         // SAFETY: the caller vouches for the range.
         let after = unsafe {
             match self.vectorized {
-                Some(_) => self.step(range, Some(before)),
-                None => self.scan_by_hand(range, Some(before)),
+                Some(_) => self.step(kind, range, Some(before)),
+                None => self.scan_by_hand(kind, range, Some(before)),
             }
         };
         after.unwrap_or(before)
@@ -227,29 +218,62 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// # Safety
     ///
     /// The range is in bounds, and no other thread touches it.
-    #[inline]
-    pub(super) unsafe fn step(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
-        let first = range.start == 0;
+    pub(super) unsafe fn step(
+        &self,
+        kind: ScanKind,
+        range: Range<usize>,
+        before: Option<Op::State>,
+    ) -> Option<Op::State> {
         // SAFETY: the caller vouches for the range, here and below.
         unsafe {
-            if let Some((vectorized, identity)) = self.vectorized_for(&range) {
-                let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
-                let sums = vectorized.scan::<EXCLUSIVE>(self.op, self.places(&range), &from);
-                return match before {
-                    Some(before) if !first && !vectorized.any_grouping() => Some(self.op.combine(before, sums.alone)),
-                    _ => Some(sums.with_before),
-                };
-            }
             match before {
-                Some(before) if !first && !self.exact => {
-                    let alone = if size_of::<Op::State>() <= SMALL_BYTES {
-                        self.scan_by_blocks(range, before)
-                    } else {
-                        self.scan_with_sum(range, before)
+                Some(before) if range.start != 0 => {
+                    let alone = match self.vectorized_for(&range) {
+                        Some((vectorized, identity)) => {
+                            let from = Sums { with_before: before, alone: identity };
+                            let sums = vectorized.scan(kind, self.op, self.places(&range), &from);
+                            if vectorized.any_grouping() {
+                                return Some(sums.with_before);
+                            }
+                            Some(sums.alone)
+                        }
+                        None if self.exact => return self.scan_by_hand(kind, range, Some(before)),
+                        None if const { size_of::<Op::State>() <= SMALL_BYTES } => match kind {
+                            ScanKind::Inclusive => self.scan_by_blocks::<false>(range, before),
+                            ScanKind::Exclusive => self.scan_by_blocks::<true>(range, before),
+                        },
+                        None => match kind {
+                            ScanKind::Inclusive => self.scan_with_sum::<false>(range, before),
+                            ScanKind::Exclusive => self.scan_with_sum::<true>(range, before),
+                        },
                     };
                     Some(alone.map_or(before, |alone| self.op.combine(before, alone)))
                 }
-                _ => self.scan_by_hand(range, before),
+                _ => self.scan_first(kind, range, before),
+            }
+        }
+    }
+
+    /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
+    #[inline]
+    pub(super) unsafe fn scan_first(
+        &self,
+        kind: ScanKind,
+        range: Range<usize>,
+        before: Option<Op::State>,
+    ) -> Option<Op::State> {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match self.vectorized_for(&range) {
+                Some((vectorized, identity)) => {
+                    let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
+                    Some(vectorized.scan(kind, self.op, self.places(&range), &from).with_before)
+                }
+                None => self.scan_by_hand(kind, range, before),
             }
         }
     }
@@ -259,13 +283,13 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    pub(super) unsafe fn finish(&self, range: Range<usize>, before: Option<Op::State>) {
+    pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::State>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
             if size_of::<Op::State>() <= SMALL_BYTES || self.exact || self.vectorized.is_some() {
-                self.step(range, before);
+                self.step(kind, range, before);
             } else {
-                self.scan_by_hand(range, before);
+                self.scan_by_hand(kind, range, before);
             }
         }
     }
@@ -275,40 +299,57 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    #[inline(always)]
-    pub(super) unsafe fn scan_by_hand(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
-        let Some(first) = range.next() else { return before };
-        let at = self.at_hand();
-        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
-        unsafe {
-            let next = at.read(first);
-            // The first element comes by itself, so that there is no question in the loop.
-            let mut sum = self.extend(before, next);
-            if !EXCLUSIVE {
-                at.write(first, sum);
-            } else if let Some(before) = before.or(self.identity) {
-                at.write(first, before);
-            }
-            let mut step = |index| {
-                let next = at.read(index);
-                if EXCLUSIVE {
-                    at.write(index, sum);
-                    sum = self.op.combine(sum, next);
-                } else {
-                    sum = self.op.combine(sum, next);
-                    at.write(index, sum);
+    #[inline]
+    unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+        #[inline(never)]
+        unsafe fn scan<Op: ScanOp, const EXCLUSIVE: bool>(
+            at: AtHand<'_, Op>,
+            mut range: Range<usize>,
+            before: Option<Op::State>,
+            begin: Option<Op::State>,
+        ) -> Option<Op::State> {
+            let Some(first) = range.next() else { return before };
+            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+            unsafe {
+                let next = at.read(first);
+                // The first element comes by itself, so that there is no question in the loop.
+                let mut sum = match before {
+                    Some(before) => at.op.combine(before, next),
+                    None => next,
+                };
+                if !EXCLUSIVE {
+                    at.write(first, sum);
+                } else if let Some(before) = before.or(begin) {
+                    at.write(first, before);
                 }
-            };
-            // As many by themselves as make the first four: the compiler does four at a time, and lengths are often multiples of that.
-            range.by_ref().take(UNROLLED - 1).for_each(&mut step);
-            range.for_each(step);
-            Some(sum)
+                for index in range {
+                    let next = at.read(index);
+                    if EXCLUSIVE {
+                        at.write(index, sum);
+                        sum = at.op.combine(sum, next);
+                    } else {
+                        sum = at.op.combine(sum, next);
+                        at.write(index, sum);
+                    }
+                }
+                Some(sum)
+            }
+        }
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match kind {
+                ScanKind::Inclusive => scan::<Op, false>(self.at_hand(), range, before, None),
+                ScanKind::Exclusive => scan::<Op, true>(self.at_hand(), range, before, self.identity),
+            }
         }
     }
 
     /// Scans by blocks, each by itself and then put after what stands before it; gives the range's own sum.
-    #[inline(always)]
-    unsafe fn scan_by_blocks(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+    unsafe fn scan_by_blocks<const EXCLUSIVE: bool>(
+        &self,
+        range: Range<usize>,
+        before: Op::State,
+    ) -> Option<Op::State> {
         let at = self.at_hand();
         let (mut with_before, mut alone) = (before, None);
         for start in range.clone().step_by(BLOCK) {
@@ -334,8 +375,7 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     }
 
     /// The loop that one writes by hand, with the range's own sum beside it.
-    #[inline(always)]
-    unsafe fn scan_with_sum(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
         let at = self.at_hand();
         let (mut with_before, mut alone) = (before, None);
         for start in range.clone().step_by(BLOCK) {
@@ -367,11 +407,18 @@ impl<'a, 'b, Op: ScanOp, const EXCLUSIVE: bool> Loops<'a, 'b, Op, EXCLUSIVE> {
     /// What the loops read and write by. A copy, since the compiler must take anything behind a reference for changed by what
     /// the loop writes.
     #[inline(always)]
-    pub(super) fn at_hand(&self) -> AtHand<'_, Op> {
-        // SAFETY: index 0 is in bounds or one past the end.
-        unsafe { AtHand { op: self.op, input: self.buffers.input_at(0), output: self.buffers.output_at(0) } }
+    pub(super) fn at_hand(&self) -> AtHand<'a, Op> {
+        AtHand { op: self.op, input: self.input, output: self.output }
     }
 }
+
+impl<Op: ScanOp> Clone for Loops<'_, Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp> Copy for Loops<'_, Op> {}
 
 /// An operator and where its inputs and outputs are.
 pub(super) struct AtHand<'a, Op: ScanOp> {
@@ -398,6 +445,79 @@ impl<Op: ScanOp> AtHand<'_, Op> {
         // SAFETY: the caller vouches for the index.
         unsafe { self.output.add(index).write(self.op.project(state)) }
     }
+}
+
+/// The inclusive scan of everything that one writes by hand, inlined.
+///
+/// # Safety
+///
+/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
+#[inline(always)]
+pub(super) unsafe fn scan_plainly<Op: ScanOp>(op: &Op, input: *const Op::Input, output: *mut Op::Output, len: usize) {
+    if len == 0 {
+        return;
+    }
+    let at = AtHand { op, input, output };
+    // SAFETY: the caller vouches for the elements. Where the buffers are one, an element is read before it is written.
+    unsafe {
+        let mut sum = at.read(0);
+        at.write(0, sum);
+        let mut step = |index| {
+            sum = op.combine(sum, at.read(index));
+            at.write(index, sum);
+        };
+        // Of what is larger than a primitive the loop must be short, or it is not inlined.
+        if const { size_of::<Op::State>() <= 8 && size_of::<Op::State>() == align_of::<Op::State>() } {
+            in_turns(len, step);
+        } else {
+            (1..len).for_each(&mut step);
+        }
+    }
+}
+
+/// As [`scan_plainly`], with a flag for each element, which restarts where its flag is set.
+///
+/// # Safety
+///
+/// As for [`scan_plainly`], for as many elements as flags.
+#[inline(always)]
+pub(super) unsafe fn scan_plainly_by_flags<Op: ScanOp>(
+    op: &Op,
+    flags: &[u8],
+    input: *const Op::Input,
+    output: *mut Op::Output,
+) {
+    if flags.is_empty() {
+        return;
+    }
+    let at = AtHand { op, input, output };
+    // SAFETY: as for `scan_plainly`.
+    unsafe {
+        let mut sum = at.read(0);
+        at.write(0, sum);
+        for (index, flag) in flags.iter().enumerate().skip(1) {
+            let next = at.read(index);
+            sum = if *flag != 0 { next } else { op.combine(sum, next) };
+            at.write(index, sum);
+        }
+    }
+}
+
+/// Does a step for each index below `len` but 0, several in a turn: as a compiler does it where element 0 is one like all others,
+/// so that no turn is left over at the usual lengths.
+#[inline(always)]
+fn in_turns(len: usize, mut step: impl FnMut(usize)) {
+    const UNROLLED: usize = 4;
+    let mut index = 1;
+    if len >= UNROLLED {
+        (1..UNROLLED).for_each(&mut step);
+        index = UNROLLED;
+        while len - index >= UNROLLED {
+            (0..UNROLLED).for_each(|offset| step(index + offset));
+            index += UNROLLED;
+        }
+    }
+    (index..len).for_each(step);
 }
 
 /// Whether there is a float in it: then the grouping shows in the bits.

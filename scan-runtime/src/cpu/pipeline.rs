@@ -14,7 +14,6 @@
 mod help;
 
 use std::{
-    cell::UnsafeCell,
     collections::VecDeque,
     hint, mem,
     ops::Range,
@@ -26,28 +25,37 @@ use std::{
 use help::Work;
 
 /// Work on a row of chunks, each of which needs to know what stands before it.
+///
+/// The values stay with whoever implements this: the carry, which is what stands before the chunk whose turn it is, and a slot for
+/// each chunk. So all of this module is compiled once, and not for every operator anew.
+///
+/// # Safety
+///
+/// Every function wants ranges that are in bounds, and wants to be the only one at work on its range, its slot and, but for `fold`
+/// and `finish`, the carry.
 pub(super) trait Chunks: Sync {
-    /// What stands before a chunk.
-    type Carry: Copy + Send;
-    /// What a chunk adds to that.
-    type Fold: Copy + Send;
-
     /// Whether a chunk whose turn has come is scanned at once, rather than folded first. It saves the fold, and makes the
     /// next chunk wait for a scan in place of a fold.
     fn at_once(&self, threads: usize) -> bool;
 
-    /// Folds a chunk, which is never the first.
-    fn fold(&self, range: Range<usize>) -> Self::Fold;
+    /// Makes slots for so many chunks.
+    fn make_slots(&mut self, count: usize);
 
-    /// What stands after a chunk, by what stands before it and its fold.
-    fn join(&self, before: Self::Carry, fold: Self::Fold) -> Self::Carry;
+    /// Does a chunk whose turn has come, and makes the carry what stands after it. But for the first chunk, that must be the
+    /// same, bit for bit, as folding and joining gives.
+    unsafe fn step(&self, range: Range<usize>);
 
-    /// Does a chunk and gives what stands after it. But for the first chunk, that must be the same, bit for bit, as `join`
-    /// gives of its `fold`.
-    fn step(&self, range: Range<usize>, before: Self::Carry) -> Self::Carry;
+    /// As [`step`](Chunks::step), but what stands after the chunk goes to its slot, and the carry stays.
+    unsafe fn step_into_slot(&self, index: usize, range: Range<usize>);
 
-    /// Does a chunk after which it is already known what stands there.
-    fn finish(&self, range: Range<usize>, before: Self::Carry);
+    /// Folds a chunk, which is never the first, into its slot.
+    unsafe fn fold(&self, index: usize, range: Range<usize>);
+
+    /// Makes the carry what stands after a chunk, by what is in its slot, and leaves there what stands before it.
+    unsafe fn join(&self, index: usize);
+
+    /// Does a chunk in whose slot is what stands before it.
+    unsafe fn finish(&self, index: usize, range: Range<usize>);
 }
 
 /// How long the rest must take on one thread for others to be woken. That takes some 10 µs, and a thread that the system puts
@@ -66,23 +74,22 @@ const WORTH_KEEPING: f64 = 1.15;
 /// How often a thread looks for what stands before its chunk until it folds another one meanwhile.
 const PATIENCE: u32 = 256;
 
-/// Does `len` elements in chunks of `chunk`, and gives what stands after them.
-#[inline]
-pub(super) fn run<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -> C::Carry {
-    if len <= chunk { chunks.step(0..len, before) } else { run_long(chunks, len, chunk, before) }
-}
-
-#[inline(never)]
-fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -> C::Carry {
+/// Does `len` elements in chunks of `chunk`. Then the carry is what stands after them.
+pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     let count = len.div_ceil(chunk);
     let range = |index: usize| index * chunk..len.min((index + 1) * chunk);
+    // SAFETY: this thread is the only one, takes the chunks in order, and the ranges are in bounds; so below, too.
+    let step = |chunks: &dyn Chunks, index| unsafe { chunks.step(range(index)) };
+    if count <= 1 {
+        return step(chunks, 0);
+    }
 
     // Alone, until it is known how fast that goes.
     let begin = Instant::now();
-    let mut carry = chunks.step(range(0), before);
+    step(chunks, 0);
     let mut first = 1;
     while first < count && first < MOST_ALONE && begin.elapsed() < TO_MEASURE {
-        carry = chunks.step(range(first), carry);
+        step(chunks, first);
         first += 1;
     }
     let a_chunk_alone = begin.elapsed().as_secs_f64() / first as f64;
@@ -90,16 +97,17 @@ fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -
     let threads = if rest < WORTH_HELP.as_secs_f64() { 1 } else { rayon::current_num_threads().min(count - first) };
     if threads <= 1 {
         for index in first..count {
-            carry = chunks.step(range(index), carry);
+            step(chunks, index);
         }
-        return carry;
+        return;
     }
 
+    chunks.make_slots(count);
     let line = Line {
+        at_once: chunks.at_once(threads),
         chunks,
         len,
         chunk,
-        at_once: chunks.at_once(threads),
         caller: thread::current().id(),
         first,
         a_chunk_alone,
@@ -108,13 +116,9 @@ fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -
         turn: Apart(AtomicUsize::new(first)),
         joining: AtomicBool::new(false),
         broken: AtomicBool::new(false),
-        carry: UnsafeCell::new(carry),
-        slots: (0..count)
-            .map(|_| Slot { state: AtomicU8::new(OPEN), value: UnsafeCell::new(Value::Nothing) })
-            .collect(),
+        states: (0..count).map(|_| AtomicU8::new(OPEN)).collect(),
     };
     help::work_together(&line, threads - 1);
-    line.carry.into_inner()
 }
 
 /// On a cache line that nothing else is on.
@@ -122,8 +126,12 @@ fn run_long<C: Chunks>(chunks: &C, len: usize, chunk: usize, before: C::Carry) -
 struct Apart<T>(T);
 
 /// The row of chunks at which several threads work.
-struct Line<'c, C: Chunks> {
-    chunks: &'c C,
+///
+/// A slot of the chunks is handed on by its state, which is stored after the slot has been touched and loaded before it is. The
+/// carry belongs to the thread that has set `joining`; while the slot of `turn` is open, that thread leaves it alone, and the one
+/// that has taken this chunk reads it.
+struct Line<'c> {
+    chunks: &'c dyn Chunks,
     len: usize,
     chunk: usize,
     at_once: bool,
@@ -137,46 +145,24 @@ struct Line<'c, C: Chunks> {
     alone: AtomicBool,
     /// The next chunk that nobody has taken.
     next: Apart<AtomicUsize>,
-    /// The chunk before which everything is in `carry`.
+    /// The chunk before which everything is in the carry.
     turn: Apart<AtomicUsize>,
     /// Whether a thread is joining.
     joining: AtomicBool,
     /// Whether a thread has panicked.
     broken: AtomicBool,
-    /// What stands before the chunk whose turn it is.
-    carry: UnsafeCell<C::Carry>,
-    slots: Vec<Slot<C>>,
+    /// What is known of each chunk.
+    states: Vec<AtomicU8>,
 }
 
-/// What is known of a chunk.
-struct Slot<C: Chunks> {
-    state: AtomicU8,
-    value: UnsafeCell<Value<C>>,
-}
-
-/// The value is that of the thread that has taken the chunk.
+/// The slot is that of the thread that has taken the chunk.
 const OPEN: u8 = 0;
-/// The value is that of the thread that joins.
+/// The slot is that of the thread that joins.
 const DONE: u8 = 1;
-/// The value stays as it is.
+/// The slot holds what stands before the chunk, and stays as it is.
 const KNOWN: u8 = 2;
 
-enum Value<C: Chunks> {
-    Nothing,
-    /// What the chunk adds.
-    Fold(C::Fold),
-    /// What stands after the chunk, which has been scanned.
-    After(C::Carry),
-    /// What stands before it.
-    Before(C::Carry),
-}
-
-// SAFETY: what the cells hold belongs to one thread at a time. A slot's value is handed on by its `state`, each of which is
-// stored after the value has been touched and loaded before it is. `carry` belongs to the thread that has set `joining`; while
-// the slot of `turn` is open, that thread leaves it alone, and the one that has taken this chunk reads it.
-unsafe impl<C: Chunks> Sync for Line<'_, C> {}
-
-impl<C: Chunks> Work for Line<'_, C> {
+impl Work for Line<'_> {
     fn work(&self) {
         let breaks = BreakOnPanic(&self.broken);
         self.take_chunks();
@@ -184,10 +170,10 @@ impl<C: Chunks> Work for Line<'_, C> {
     }
 }
 
-impl<C: Chunks> Line<'_, C> {
+impl Line<'_> {
     /// Takes chunks while there are some. Stops early only where another thread has panicked.
     fn take_chunks(&self) -> Option<()> {
-        let count = self.slots.len();
+        let count = self.states.len();
         // Those that this thread has folded and not scanned.
         let mut pending = VecDeque::new();
         let mut watch = (thread::current().id() == self.caller).then(|| (Instant::now(), self.first));
@@ -208,11 +194,12 @@ impl<C: Chunks> Line<'_, C> {
             }
             if (self.at_once || index + 1 == count) && self.turn.0.load(Ordering::Acquire) == index {
                 // SAFETY: it is the turn of this thread's chunk, whose slot is open.
-                let before = unsafe { *self.carry.get() };
-                let after = self.chunks.step(self.range(index), before);
-                self.publish(index, Value::After(after));
+                unsafe { self.chunks.step_into_slot(index, self.range(index)) };
+                self.publish(index);
             } else {
-                self.publish(index, Value::Fold(self.chunks.fold(self.range(index))));
+                // SAFETY: the chunk is this thread's, and its slot is open.
+                unsafe { self.chunks.fold(index, self.range(index)) };
+                self.publish(index);
                 pending.push_back(index);
                 self.finish(&mut pending, PATIENCE);
             }
@@ -243,13 +230,10 @@ impl<C: Chunks> Line<'_, C> {
     /// Scans the chunks before which it is known what stands; `None` where patience ends before the chunks do.
     fn finish(&self, pending: &mut VecDeque<usize>, patience: u32) -> Option<()> {
         while let Some(&index) = pending.front() {
-            let slot = &self.slots[index];
-            self.wait(patience, || slot.state.load(Ordering::Acquire) == KNOWN)?;
+            self.wait(patience, || self.states[index].load(Ordering::Acquire) == KNOWN)?;
             pending.pop_front();
-            // SAFETY: the value stays as it is.
-            if let Value::Before(before) = unsafe { &*slot.value.get() } {
-                self.chunks.finish(self.range(index), *before);
-            }
+            // SAFETY: this thread has folded the chunk, and its slot stays as it is.
+            unsafe { self.chunks.finish(index, self.range(index)) };
         }
         Some(())
     }
@@ -271,12 +255,9 @@ impl<C: Chunks> Line<'_, C> {
         Some(())
     }
 
-    /// Says what is known of a chunk that this thread has taken.
-    fn publish(&self, index: usize, value: Value<C>) {
-        let slot = &self.slots[index];
-        // SAFETY: the slot is open, and its chunk this thread's.
-        unsafe { *slot.value.get() = value };
-        slot.state.store(DONE, Ordering::SeqCst);
+    /// Says that something is known of a chunk that this thread has taken.
+    fn publish(&self, index: usize) {
+        self.states[index].store(DONE, Ordering::SeqCst);
         self.join();
     }
 
@@ -288,25 +269,18 @@ impl<C: Chunks> Line<'_, C> {
                 return;
             }
             let mut turn = self.turn.0.load(Ordering::Relaxed);
-            while let Some(slot) = self.slots.get(turn)
-                && slot.state.load(Ordering::Acquire) == DONE
+            while let Some(state) = self.states.get(turn)
+                && state.load(Ordering::Acquire) == DONE
             {
                 // SAFETY: this thread joins, the slot is done, and its chunk's turn has come.
-                let (value, carry) = unsafe { (&mut *slot.value.get(), &mut *self.carry.get()) };
-                let before = *carry;
-                match *value {
-                    Value::Fold(fold) => *carry = self.chunks.join(before, fold),
-                    Value::After(after) => *carry = after,
-                    Value::Nothing | Value::Before(_) => {}
-                }
-                *value = Value::Before(before);
-                slot.state.store(KNOWN, Ordering::Release);
+                unsafe { self.chunks.join(turn) };
+                state.store(KNOWN, Ordering::Release);
                 turn += 1;
                 self.turn.0.store(turn, Ordering::Release);
             }
             self.joining.swap(false, Ordering::SeqCst);
             // A thread that came by meanwhile has gone on, in the belief that this one sees to its chunk.
-            if self.slots.get(turn).is_none_or(|slot| slot.state.load(Ordering::SeqCst) != DONE) {
+            if self.states.get(turn).is_none_or(|state| state.load(Ordering::SeqCst) != DONE) {
                 return;
             }
         }

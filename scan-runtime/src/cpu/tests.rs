@@ -20,6 +20,16 @@ use crate::{
 static POOLS: LazyLock<Vec<ThreadPool>> =
     LazyLock::new(|| [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()).into());
 
+/// Works on a pool. What rayon does for that is compiled once, and not for every operator.
+fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
+    fn erased(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
+        pool.install(work);
+    }
+    let (mut work, mut result) = (Some(work), None);
+    erased(pool, &mut || result = work.take().map(|work| work()));
+    result.unwrap()
+}
+
 fn random(index: u64) -> u64 {
     let z = index.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -89,7 +99,7 @@ fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: 
             let pool = &POOLS[turn % POOLS.len()];
             let what = format!("{} {kind:?}, {len} elements, {turn}", op.source().name);
             let x = &x[..len];
-            let (result, total) = pool.install(|| scan.run_with_total(x)).unwrap();
+            let (result, total) = within(pool, || scan.run_with_total(x)).unwrap();
             assert!(bits(&result) == bits(&expected[..len]), "{what}");
             let sums = x.iter().map(|&x| op.lift(x));
             let sum = initial.into_iter().chain(sums).reduce(|a, b| op.combine(a, b));
@@ -97,7 +107,7 @@ fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: 
             let mut reduce = scanner.reduce(op.clone());
             reduce.initial_value = initial;
             if let Some(sum) = sum.or_else(|| op.identity()) {
-                let reduced = pool.install(|| reduce.run(x)).unwrap();
+                let reduced = within(pool, || reduce.run(x)).unwrap();
                 assert_eq!(bytes_of(&reduced), bytes_of(&op.project(sum)), "{what}");
             }
         }
@@ -141,7 +151,7 @@ where
                 let initial = (turn.is_multiple_of(3) || op.identity().is_none()).then_some(initial);
                 let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
                 let scan = || scan_of(&scanner, op.clone(), kind, initial);
-                let result = POOLS[turn as usize % POOLS.len()].install(|| {
+                let result = within(&POOLS[turn as usize % POOLS.len()], || {
                     let mut buffer = x.clone();
                     match turn % 6 {
                         0 => scan().by_flags(&flags).run_in_place(&mut buffer),
@@ -392,7 +402,7 @@ where
             let scan = scan_of(&scanner, op.clone(), ScanKind::Inclusive, initial);
             let mut expected = None;
             for turn in 0..3 * POOLS.len() {
-                let found = POOLS[turn % POOLS.len()].install(|| {
+                let found = within(&POOLS[turn % POOLS.len()], || {
                     let (output, total) = scan.run_with_total(&x).unwrap();
                     let mut reduce = scanner.reduce(op.clone());
                     reduce.initial_value = initial;
@@ -453,7 +463,7 @@ fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
     for turn in 0..120 {
         let place = 1 + random(turn) as usize % (x.len() - 1);
         x[place] = u32::MAX;
-        let error = POOLS[turn as usize % POOLS.len()].install(|| match turn % 3 {
+        let error = within(&POOLS[turn as usize % POOLS.len()], || match turn % 3 {
             0 => scanner.scan(Fails).run(&x).map(drop),
             1 => scanner.reduce(Fails).run(&x).map(drop),
             _ => scanner.scan(Fails).by_flags(&vec![false; x.len()]).run(&x).map(drop),

@@ -52,15 +52,23 @@ impl Constants {
         op: &Op,
         initial_value: Option<&Op::State>,
     ) -> Result<Self, Error> {
-        let parameters = op.parameters();
+        let initial_value = initial_value.map(bytes_of).unwrap_or_default();
+        Constants::of(stream, type_name::<Op>(), op.parameters(), initial_value)
+    }
+
+    fn of(
+        stream: &CudaStream,
+        name: &'static str,
+        parameters: Parameters,
+        initial_value: Vec<u8>,
+    ) -> Result<Self, Error> {
         let mut operator = parameters.bytes().to_vec();
         for TableAt { offset, table } in parameters.tables() {
             let pointer = table.copies().pointer(stream, table.bytes())?.to_le_bytes();
             operator[*offset..offset + pointer.len()].copy_from_slice(&pointer);
         }
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
-        let initial_value = initial_value.map(bytes_of).unwrap_or_default();
-        Ok(Constants { name: type_name::<Op>(), operator, initial_value, _parameters: parameters })
+        Ok(Constants { name, operator, initial_value, _parameters: parameters })
     }
 }
 

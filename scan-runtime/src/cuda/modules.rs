@@ -409,11 +409,19 @@ impl Drop for Kernels {
     }
 }
 
+/// What gives an operator's source, where it is needed at all.
+type Source<'a> = &'a (dyn Fn() -> OpSource + Sync);
+
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        self.ranges_of(op, &task)
-            .and_then(|ranges| self.kernels_of(op, ranges.for_len(len)))
+        self.kernels_for(KernelsKey::new(op, &task), &|| op.source(), &task, len)
+    }
+
+    /// Not compiled anew for every operator; as what follows.
+    fn kernels_for(&self, key: KernelsKey, source: Source<'_>, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
+        self.ranges_of(key, source, task)
+            .and_then(|ranges| self.kernels_of(source, ranges.for_len(len)))
             .map_err(|error| self.named(error))
     }
 
@@ -424,34 +432,41 @@ impl CudaDevice {
         task: &Task,
         max_len: u64,
     ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
-        let ranges = self.ranges_of(op, task)?;
+        self.kernels_for_up_to(KernelsKey::new(op, task), &|| op.source(), task, max_len)
+    }
+
+    fn kernels_for_up_to(
+        &self,
+        key: KernelsKey,
+        source: Source<'_>,
+        task: &Task,
+        max_len: u64,
+    ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
+        let ranges = self.ranges_of(key, source, task)?;
         let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
         let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
-        let kernels = |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(op, range)?));
+        let kernels =
+            |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(source, range)?));
         let missing = wanted.iter().filter(|(range, _)| lock(&range.kernels).is_none()).count();
         if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }
 
-    fn ranges_of<Op: ScanOp>(&self, op: &Op, task: &Task) -> Result<Arc<Ranges>, Error> {
-        let slot = lock(&self.kernels).entry(KernelsKey::new(op, task)).or_default().clone();
+    fn ranges_of(&self, key: KernelsKey, source: Source<'_>, task: &Task) -> Result<Arc<Ranges>, Error> {
+        let slot = lock(&self.kernels).entry(key).or_default().clone();
         let mut slot = lock(&slot);
         Ok(match &*slot {
             Some(ranges) => ranges.clone(),
-            None => slot.insert(Arc::new(self.ranges(&op.source(), task)?)).clone(),
+            None => slot.insert(Arc::new(self.ranges(&source(), task)?)).clone(),
         })
     }
 
-    fn kernels_of<Op: ScanOp>(
-        &self,
-        op: &Op,
-        Range { plan, kernels: slot, .. }: &Range,
-    ) -> Result<Arc<Kernels>, Error> {
+    fn kernels_of(&self, source: Source<'_>, Range { plan, kernels: slot, .. }: &Range) -> Result<Arc<Kernels>, Error> {
         let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;
             return Ok(kernels.clone());
         }
-        let operator = op.source();
+        let operator = source();
         let source = plan.render(&operator)?;
         let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
         let telling = timed(tracing::debug_span!(

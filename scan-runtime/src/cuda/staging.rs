@@ -199,6 +199,9 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// What is done with the places on a stream. Not known when this is compiled, or it would be compiled for every operator.
+type Enqueue<'a> = &'a dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>;
+
 impl CudaDevice {
     /// Brings host memory to the device, lets `enqueue` use it on a stream, and brings the results back. All is done on return.
     /// `enqueue` is asked twice where memory is short.
@@ -207,11 +210,7 @@ impl CudaDevice {
     ///
     /// The input is valid for reads, output and total for writes, of their bytes. `enqueue` writes every byte of the output
     /// and the total that is ever read, and stays within what it is given.
-    pub(crate) unsafe fn through(
-        &self,
-        host: &HostMemory<'_>,
-        enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    pub(crate) unsafe fn through(&self, host: &HostMemory<'_>, enqueue: Enqueue<'_>) -> Result<(), Error> {
         // SAFETY: the caller vouches for all of it.
         unsafe { self.through_a_lane(host, enqueue) }.map_err(|error| self.named(error))
     }
@@ -219,11 +218,7 @@ impl CudaDevice {
     /// # Safety
     ///
     /// As for [`through`](CudaDevice::through).
-    unsafe fn through_a_lane(
-        &self,
-        host: &HostMemory<'_>,
-        enqueue: impl Fn(&Arc<CudaStream>, Places) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    unsafe fn through_a_lane(&self, host: &HostMemory<'_>, enqueue: Enqueue<'_>) -> Result<(), Error> {
         let lane = self.lanes.idle().take();
         let lane = match lane {
             Some(lane) => lane,

@@ -1,5 +1,5 @@
-//! What NVRTC takes for the kernels that are planned where the caller leaves everything open: operators, ways to tell segments,
-//! and ranges of lengths. It needs no GPU.
+//! What NVRTC takes for the kernels that are planned where the caller leaves everything open: operators, those of the gallery
+//! among them, ways to tell segments, and ranges of lengths. It needs no GPU.
 //!
 //! ```console
 //! $ cargo run -p scan-tests --bin kernel_time
@@ -11,9 +11,12 @@
 use std::{fs, process::ExitCode, time::Duration};
 
 use clap::Parser;
-use scan_codegen::{Architecture, DeviceLimits, OffsetWidth, Overrides, ScanSpec, Segments, plan, render};
+use scan_codegen::{Architecture, DeviceLimits, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan, render};
 use scan_runtime::{ScanElement, nvrtc, ops};
-use scan_tests::operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose};
+use scan_tests::{
+    gallery::{self, Example, visit_gallery},
+    operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
+};
 
 /// Times the compilation of default kernels.
 #[derive(Parser)]
@@ -49,7 +52,7 @@ impl Visitor for Time {
             (" by keys", Segments::Keys(u32::layout())),
             (" by offsets", Segments::Offsets(OffsetWidth::U32)),
         ] {
-            if let Err(error) = self.time::<Op>(&format!("{name}{telling}"), segments) {
+            if let Err(error) = self.time(&Op::new().source(), &format!("{name}{telling}"), segments) {
                 println!("| {name}{telling} | {error} | | |");
                 self.failed = true;
             }
@@ -57,13 +60,23 @@ impl Visitor for Time {
     }
 }
 
+impl gallery::Visitor for Time {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        if name.contains(&self.arguments.operator)
+            && let Err(error) = self.time(&Op::new().source(), name, Segments::None)
+        {
+            println!("| {name} | {error} | | |");
+            self.failed = true;
+        }
+    }
+}
+
 impl Time {
-    fn time<Op: TestOperator>(&self, name: &str, segments: Segments) -> Result<(), Box<dyn std::error::Error>> {
-        let operator = Op::new().source();
+    fn time(&self, operator: &OpSource, name: &str, segments: Segments) -> Result<(), Box<dyn std::error::Error>> {
         let spec = ScanSpec::inclusive().with_segments(segments);
-        let plans = plan(&operator, &spec, &DeviceLimits::of(self.arguments.arch), &Overrides::default())?;
+        let plans = plan(operator, &spec, &DeviceLimits::of(self.arguments.arch), &Overrides::default())?;
         for plan in plans.iter() {
-            let source = render(&operator, plan)?;
+            let source = render(operator, plan)?;
             let mut least = f64::INFINITY;
             for _ in 0..self.arguments.runs {
                 let start = processor_time()?;
@@ -102,5 +115,6 @@ fn main() -> ExitCode {
     time.visit::<Brackets>("brackets");
     time.visit::<MatrixProduct<3>>("3 × 3 matrix of u32");
     time.visit::<MatrixProduct<4>>("4 × 4 matrix of u32");
+    visit_gallery(&mut time);
     if time.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

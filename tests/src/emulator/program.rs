@@ -429,20 +429,3 @@ unsafe fn elements<T: Copy>(bytes: &[u8]) -> Vec<T> {
     // SAFETY: each chunk has the bytes of one element.
     bytes.chunks_exact(size_of::<T>()).map(|chunk| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() }).collect()
 }
-
-impl Emulator {
-    /// Has the operands of every application checked before the operator is applied, as values of the operator's state
-    /// type `T`.
-    ///
-    /// ```ignore
-    /// emulator.check(|a: &Span, b: &Span| a.last + 1 == b.first)
-    /// ```
-    pub fn check<T: Copy + Debug + 'static>(self, fits: impl Fn(&T, &T) -> bool + 'static) -> Self {
-        self.check_operands(move |left, right| {
-            // SAFETY: the bytes are those of two values of the operator's state type.
-            let (left, right) =
-                unsafe { (left.as_ptr().cast::<T>().read_unaligned(), right.as_ptr().cast::<T>().read_unaligned()) };
-            (!fits(&left, &right)).then(|| (format!("{left:?}"), format!("{right:?}")))
-        })
-    }
-}

@@ -125,7 +125,7 @@ impl Built {
         let reports = Mutex::new(Vec::new());
         let work = || {
             while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let report = self.run_file(file, &|text| text);
+                let report = self.run_file(file, &self.folder, &|text| text);
                 match reports.lock() {
                     Ok(mut reports) => reports.push(report),
                     Err(_) => return,
@@ -149,6 +149,9 @@ impl Built {
     /// The same with something in the text replaced, until a program tells: how many programs that took, `None` where
     /// none of `most` did.
     pub fn first_to_tell(&self, (from, to): (&str, &str), most: usize) -> Result<Option<usize>, String> {
+        // Of its own, so that several mistakes can be looked for at once.
+        let folder =
+            self.folder.join(format!("mistake_{}", &blake3::hash(format!("{from}\n{to}").as_bytes()).to_hex()[..8]));
         let mut programs = 0;
         let mut replaced = false;
         for file in self.files().iter().filter(|file| file.end - file.first > 1) {
@@ -158,7 +161,7 @@ impl Built {
             let has = self.libraries[file.part].text(file.first, file.end, false)?.contains(from);
             replaced |= has;
             if has {
-                let report = self.run_file(file, &|text| text.replace(from, to))?;
+                let report = self.run_file(file, &folder, &|text| text.replace(from, to))?;
                 if let Some(failure) = report.failures.first() {
                     return Ok(Some(programs + failure.place + 1 - file.place));
                 }
@@ -190,7 +193,8 @@ impl Built {
         }
         files
     }
-    fn run_file(&self, file: &File, change: &dyn Fn(String) -> String) -> Result<Report, String> {
+
+    fn run_file(&self, file: &File, folder: &Path, change: &dyn Fn(String) -> String) -> Result<Report, String> {
         let (part, rust) = (&self.batch.parts[file.part], &self.libraries[file.part]);
         let text = change(rust.text(file.first, file.end, false)?);
         let source = format!(
@@ -198,7 +202,7 @@ impl Built {
              return table[index](a, b, out); }}\n"
         );
         let mut report = Report::default();
-        let library = match compile(&self.folder, file, &source) {
+        let library = match compile(folder, file, &source) {
             Ok(library) => library,
             Err(errors) if file.end - file.first == 1 => {
                 report.failures.push(self.failure(file, 0, format!("the text does not compile:\n{errors}"), rust)?);
@@ -451,20 +455,20 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 /// Compiles a text, unless it has been.
 fn compile(folder: &Path, file: &File, source: &str) -> Result<Library, String> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let flags = ["-std=c++20", "-O0", "-ffp-contract=off", "-fPIC", "-shared", "-w"];
+    let flags = ["-std=c++20", "-O0", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-pipe"];
     let key = blake3::hash(format!("{compiler} {flags:?}\n{source}").as_bytes()).to_hex();
     let stem = folder.join(format!("text_{}_{}", file.part, file.first));
     let (text, library) = (stem.with_extension("cpp"), stem.with_extension(format!("{}.so", &key[..24])));
     if !library.is_file() {
         // Those of earlier texts of this file.
         let name = stem.file_name().map(|name| format!("{}.", name.to_string_lossy())).unwrap_or_default();
+        write(&text, source)?;
         for old in fs::read_dir(folder).map_err(|error| error.to_string())?.flatten() {
             let old_name = old.file_name().to_string_lossy().into_owned();
             if old_name.starts_with(&name) && old_name.ends_with(".so") {
                 fs::remove_file(old.path()).ok();
             }
         }
-        write(&text, source)?;
         let output = Command::new(&compiler).args(flags).arg(&text).arg("-o").arg(&library).output();
         let output = output.map_err(|error| format!("this needs a C++20 compiler, `{compiler}`: {error}"))?;
         if !output.status.success() {

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::fmt::Write;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 thread_local! {
     /// Whether a panic is a result like any other.
@@ -19,7 +20,19 @@ struct Program {
     run: unsafe fn(*const u8, *const u8, *mut u8),
 }
 
-unsafe fn run<Op: ScanOp>(op: &Op, a: *const u8, b: *const u8, out: *mut u8) {
+/// A program, which is nothing but a type.
+fn program<Op: ScanOp>() -> &'static Op {
+    const { assert!(size_of::<Op>() == 0) };
+    // SAFETY: nothing is read through it, and it is aligned.
+    unsafe { NonNull::dangling().as_ref() }
+}
+
+fn source<Op: ScanOp>() -> OpSource {
+    program::<Op>().source()
+}
+
+unsafe fn run<Op: ScanOp>(a: *const u8, b: *const u8, out: *mut u8) {
+    let op = program::<Op>();
     // SAFETY: the caller hands over two values of the type, and room for one.
     unsafe {
         let (a, b) = (a.cast::<Op::State>().read_unaligned(), b.cast::<Op::State>().read_unaligned());
@@ -160,11 +173,8 @@ fn kernels(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
 macro_rules! programs {
     ($($name:ident)*) => {
         static PROGRAMS: &[Program] = &[$(Program {
-            source: || $name.source(),
-            run: |a, b, out| {
-                // SAFETY: as that of `run`.
-                unsafe { run(&$name, a, b, out) }
-            },
+            source: source::<$name>,
+            run: run::<$name>,
         }),*];
     };
 }

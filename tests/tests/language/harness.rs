@@ -1,5 +1,6 @@
 //! Compiles the text of many operators into one library and runs it beside their Rust.
 
+use rayon::prelude::*;
 use scan_codegen::{
     DeviceLimits, ElementKind, ElementType, KernelSource, OpSource, Overrides, Primitive, ScanSpec, Target,
     operator_text, plan, render,
@@ -158,26 +159,14 @@ impl Suite {
         self.cases.iter_mut().for_each(|case| case.body = case.body.replace(words, mistake));
     }
 
-    /// Compiles all, in files of this name, runs all, compares all.
+    /// Compiles all, in files of this name, as many at a time as there are cores, runs all, compares all.
     pub(crate) fn run(self, name: &str) -> Report {
-        let source = self.source();
-        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let file = directory.join(format!("{name}.cpp"));
-        let library = directory.join(format!("{name}.so"));
-        std::fs::write(&file, source).unwrap();
-        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-        let flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w"];
-        let output = Command::new(&compiler).args(flags).arg(&file).arg("-o").arg(&library).output();
-        let output = output.unwrap_or_else(|error| panic!("this test needs a C++20 compiler, `{compiler}`: {error}"));
-        let messages = String::from_utf8_lossy(&output.stderr);
-        let shown: String = messages.lines().take(40).fold(String::new(), |shown, line| shown + line + "\n");
-        assert!(output.status.success(), "the text does not compile:\n{shown}");
-
-        // SAFETY: the library was made just now, and has no initialisers.
-        let library = unsafe { libloading::Library::new(&library) }.unwrap();
+        let sources = self.sources(2 * std::thread::available_parallelism().map_or(1, |cores| cores.get()));
+        let compiled = |(part, source): (usize, &String)| compile(&format!("{name}_{part}"), source);
+        let libraries: Vec<_> = sources.par_iter().enumerate().map(|(part, source)| compiled((part, source))).collect();
         let mut report = Report::default();
         for (index, case) in self.cases.iter().enumerate() {
-            case.compare(&library, index, &mut report);
+            case.compare(&libraries[index % libraries.len()], index, &mut report);
         }
         report
     }
@@ -233,9 +222,11 @@ impl Suite {
         self.cases[index].check(out, |i| done[i] == 0, report);
     }
 
-    fn source(&self) -> String {
-        let mut source = String::new();
+    /// The texts for the host, dealt out to so many sources.
+    fn sources(&self, count: usize) -> Vec<String> {
+        let mut sources = vec![String::new(); count];
         for (index, case) in self.cases.iter().enumerate() {
+            let source = &mut sources[index % count];
             let Case { body, op, state, input, .. } = case;
             let (arguments, call) = if case.lifts { (input, "lift(a)") } else { (state, "combine(a, b)") };
             let right = if case.lifts {
@@ -258,8 +249,25 @@ impl Suite {
             )
             .unwrap();
         }
-        source
+        sources
     }
+}
+
+/// Compiles a source with the host's compiler, in a file of this name.
+fn compile(name: &str, source: &str) -> libloading::Library {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = directory.join(format!("{name}.cpp"));
+    let library = directory.join(format!("{name}.so"));
+    std::fs::write(&file, source).unwrap();
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    let flags = ["-std=c++20", "-O1", "-ffp-contract=off", "-fPIC", "-shared", "-w", "-pipe"];
+    let output = Command::new(&compiler).args(flags).arg(&file).arg("-o").arg(&library).output();
+    let output = output.unwrap_or_else(|error| panic!("this test needs a C++20 compiler, `{compiler}`: {error}"));
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let shown: String = messages.lines().take(40).fold(String::new(), |shown, line| shown + line + "\n");
+    assert!(output.status.success(), "the text does not compile:\n{shown}");
+    // SAFETY: the library was made just now, and has no initialisers.
+    unsafe { libloading::Library::new(&library) }.unwrap()
 }
 
 /// A text for NVRTC, and the cases whose kernels stand in it.

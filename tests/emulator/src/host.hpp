@@ -13,6 +13,7 @@
 
 #define __device__
 #define __forceinline__ inline
+#define __noinline__
 #define __syncthreads() ::emulator::host->barrier(__LINE__)
 #define __trap() ::emulator::host->trap(__LINE__)
 

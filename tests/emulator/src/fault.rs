@@ -170,7 +170,7 @@ pub enum FaultKind {
 
 impl Fault {
     /// A fault that shows only when all is done, so that no line can be named.
-    pub(super) fn at_end(kind: FaultKind, source_name: &str, kernel: &str) -> Self {
+    pub fn at_end(kind: FaultKind, source_name: &str, kernel: &str) -> Self {
         let place = Place { line: 0, block: 0, thread: 0 };
         Fault { kind, place, source_name: source_name.to_owned(), kernel: kernel.to_owned() }
     }

@@ -1,0 +1,250 @@
+//! How much work an operator's functions are, as far as their text tells: about as many instructions as the GPU executes for
+//! a call. Planning and rendering go by it: what is heavy is called and not written out at every place, and has shorter runs.
+
+use crate::{
+    element::{ElementKind, ElementType, Primitive},
+    operator::{FunctionSource, OpSource, Piece},
+};
+
+/// What a call of a function takes beyond the function itself.
+pub(crate) const CALL: u64 = 24;
+
+/// The most instructions that a function is to have at all its places together in a kernel; beyond it, it is called.
+///
+/// Products of 16 × 16 bit matrices over runs of 72 elements took NVRTC 13.0 81 s written out, and 4 s when only `combine` was
+/// called. What calls cost, on an H200, 2²⁷ elements, ratio to a copy with at most 512, 2048, 4096 and 16384 instructions (bench `engine`,
+/// `operators`): log-sum-exp 0.30, 0.30, 0.33, 0.41; online softmax 0.42, 0.42, 0.62, 0.62; products of complex numbers 0.37, 0.37,
+/// 0.37, 0.41; tropical matrices 0.26, 0.34, 0.34, 0.34; but quaternions 0.34, 0.35, 0.35, 0.25.
+pub(crate) const WRITTEN_OUT: u32 = 4096;
+
+/// The most instructions that the unrolled loops over a run are to have.
+///
+/// Of elements of one byte there are 144 in the longest runs. For a lexer's table that took NVRTC ten times as long as runs of 36,
+/// and the kernel was no faster (2²⁴ elements, looking at all, ratio to a copy: runs of 144 0.05, of 72 0.07, of 36 0.06); a saturating
+/// counter had 0.14, 0.18 and 0.12.
+const UNROLLED: u64 = 4096;
+
+/// What each function of an operator weighs, and whether it is called or written out.
+pub(crate) struct Weights {
+    /// Of `functions`, in order.
+    pub(crate) functions: Vec<Weight>,
+    /// Of `helpers`, in order.
+    pub(crate) helpers: Vec<Weight>,
+}
+
+/// What a function weighs, and how it gets to its callers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Weight {
+    /// Instructions of a call.
+    pub(crate) instructions: u64,
+    /// Whether it stands once and is called.
+    pub(crate) called: bool,
+}
+
+impl Weights {
+    /// Of an operator whose functions stand at so many places of a kernel each, and are to have no more instructions there.
+    pub(crate) fn of(op: &OpSource, places: u64, written_out: u32) -> Self {
+        let most = u64::from(written_out) / places.max(1);
+        let all = || op.functions.iter().chain(&op.helpers);
+        let mut helpers: Vec<Weight> = Vec::new();
+        for (index, helper) in op.helpers.iter().enumerate() {
+            let times = |function: &FunctionSource| {
+                function.calls.iter().filter(|(callee, _)| *callee == index).map(|(_, times)| *times).sum::<u64>()
+            };
+            let calls = all().map(times).fold(0, u64::saturating_add).max(1);
+            helpers.push(Weight::of(helper, &helpers, most / calls));
+        }
+        let functions = op.functions.iter().map(|function| Weight::of(function, &helpers, most)).collect();
+        Weights { functions, helpers }
+    }
+
+    /// The most elements of which a run is to be, whose functions are written out or called as here: each element is lifted and
+    /// combined twice, once for the sum of the run and once for the results, and projected once.
+    pub(crate) fn longest_run(op: &OpSource) -> u32 {
+        let weights = Weights::of(op, 1, u32::MAX);
+        let element = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
+            let times = if function.name == "project" { 1 } else { 2 };
+            times * weight.instructions.min(2 * CALL)
+        });
+        let element = element.fold(0, u64::saturating_add).max(1);
+        u32::try_from(UNROLLED / element).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+impl Weight {
+    /// Of a function whose callees have been weighed, and which is called where it has more instructions than `most`.
+    fn of(function: &FunctionSource, helpers: &[Weight], most: u64) -> Self {
+        let widest = widest(function);
+        let words = function.returns.size.div_ceil(4).max(1) as u64;
+        let own = function.uses.iter().map(|(part, times)| {
+            // What is compared chooses between results.
+            let chosen = if matches!(*part, "eq" | "lt" | "le" | "gt" | "ge") { words } else { 0 };
+            (instructions(part, widest) + chosen).saturating_mul(*times)
+        });
+        let called = function.calls.iter().map(|(callee, times)| {
+            let weight =
+                helpers.get(*callee).map_or(CALL, |helper| if helper.called { CALL } else { helper.instructions });
+            weight.saturating_mul(*times)
+        });
+        let instructions = own.chain(called).fold(words, u64::saturating_add);
+        Weight { instructions, called: instructions > most.max(CALL) }
+    }
+}
+
+/// The widest number among the types that a function's text names.
+fn widest(function: &FunctionSource) -> Width {
+    let parameters = function.parameters.iter().map(|(_, ty)| ty);
+    let mut widest = Width::default();
+    parameters.chain([&function.returns]).for_each(|ty| widest.widen(ty));
+    widest.widen_all(&function.body);
+    widest
+}
+
+/// Bytes of the widest integer and of the widest float.
+#[derive(Clone, Copy, Default)]
+struct Width {
+    integer: usize,
+    float: usize,
+}
+
+impl Width {
+    fn widen(&mut self, ty: &ElementType) {
+        match &ty.kind {
+            ElementKind::Primitive(Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64) => {
+                self.float = self.float.max(ty.size);
+            }
+            // Places in an array are `usize`, and rarely divided by.
+            ElementKind::Primitive(Primitive::Usize | Primitive::Isize) => self.integer = self.integer.max(4),
+            ElementKind::Primitive(_) | ElementKind::Enum { .. } => self.integer = self.integer.max(ty.size),
+            ElementKind::Struct(fields) => fields.iter().for_each(|field| self.widen(&field.ty)),
+            ElementKind::Array { item, .. } | ElementKind::Table { item } => self.widen(item),
+        }
+    }
+
+    fn widen_all(&mut self, pieces: &[Piece]) {
+        for piece in pieces {
+            match piece {
+                Piece::Type(ty) | Piece::Constant { ty, .. } => self.widen(ty),
+                Piece::Struct { ty, fields, base } => {
+                    ty.iter().for_each(|ty| self.widen(ty));
+                    fields.iter().for_each(|(_, value)| self.widen_all(value));
+                    base.iter().for_each(|base| self.widen_all(base));
+                }
+                Piece::Text(_) | Piece::Name(_) | Piece::Helper(_) | Piece::Line(_) => {}
+            }
+        }
+    }
+}
+
+/// What a part of the prelude takes with numbers of such widths: rough figures, from the machine code of sm_90.
+fn instructions(part: &str, width: Width) -> u64 {
+    let words = width.integer.div_ceil(4).max(1) as u64;
+    match part {
+        "div" | "rem" | "div_euclid" | "rem_euclid" if width.float > 0 && width.integer == 0 => {
+            if width.float > 4 {
+                80
+            } else {
+                20
+            }
+        }
+        "div" | "rem" | "div_euclid" | "rem_euclid" => match words {
+            1 => 20,
+            2 => 90,
+            _ => 500,
+        },
+        "by_constant" if words > 2 => 500,
+        "by_constant" => 5 * words * words,
+        "clamp" => 4 * words,
+        // The array goes to memory, or one of its items is chosen by comparing.
+        "anywhere" => 8,
+        "mul" if width.float == 0 => words * words,
+        "pow" | "powi" => 40 * words,
+        "sqrt" | "recip" => {
+            if width.float > 4 {
+                60
+            } else {
+                20
+            }
+        }
+        "exp" | "exp2" | "exp_m1" | "ln" | "ln_1p" | "log2" | "log10" | "tanh" | "cbrt" | "hypot" => {
+            if width.float > 4 { 100 } else { 40 }
+        }
+        "sin" | "cos" | "tan" | "asin" | "acos" | "atan" | "atan2" | "sinh" | "cosh" | "powf" => {
+            if width.float > 4 {
+                200
+            } else {
+                120
+            }
+        }
+        // They come with the operation itself, or are none.
+        part if part.ends_with("_assign") || part.starts_with("literal") => 0,
+        "float_literal" | "value_of" | "index" | "repeat" | "len" | "range" | "range_inclusive" | "rev" | "panic"
+        | "from_bits" | "to_bits" => 0,
+        _ => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operator::operator_of;
+
+    fn function(ty: Primitive, uses: &[(&'static str, u64)], calls: &[(usize, u64)]) -> FunctionSource {
+        FunctionSource {
+            name: "combine".to_owned(),
+            parameters: Vec::new(),
+            returns: ElementType::primitive(ty),
+            body: Vec::new(),
+            file: String::new(),
+            uses: uses.to_vec(),
+            calls: calls.to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_is_light_or_stands_at_few_places_is_written_out() {
+        let weigh = |uses: &[_], places| {
+            let op = OpSource { functions: vec![function(Primitive::U32, uses, &[])], ..operator_of(4) };
+            Weights::of(&op, places, WRITTEN_OUT).functions[0]
+        };
+        assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false });
+        assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false });
+        assert_eq!(weigh(&[("add", 100)], 40), Weight { instructions: 101, called: false });
+        assert_eq!(weigh(&[("add", 100)], 41), Weight { instructions: 101, called: true });
+        assert_eq!(weigh(&[("add", u64::MAX), ("mul", 2)], 1).instructions, u64::MAX);
+    }
+
+    #[test]
+    fn helpers_weigh_in_their_callers_unless_they_are_called() {
+        let weights = |uses: u64, calls: u64| {
+            let helpers = vec![function(Primitive::U32, &[("add", uses)], &[])];
+            let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, calls)])];
+            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, 1, WRITTEN_OUT)
+        };
+        assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false });
+        assert_eq!(weights(2047, 1).helpers[0], Weight { instructions: 2048, called: false });
+        assert_eq!(weights(2047, 3).helpers[0], Weight { instructions: 2048, called: true });
+        assert_eq!(weights(2047, 3).functions[0], Weight { instructions: 2 + 3 * CALL, called: false });
+    }
+
+    #[test]
+    fn runs_of_heavy_operators_are_shorter() {
+        let run = |uses: &[_]| {
+            Weights::longest_run(&OpSource { functions: vec![function(Primitive::U8, uses, &[])], ..operator_of(1) })
+        };
+        assert_eq!([run(&[("add", 1)]), run(&[("add", 15)]), run(&[("add", 47)])], [1024, 128, 42]);
+        // From there on it is called.
+        assert_eq!(run(&[("add", 1000)]), run(&[("add", 47)]));
+    }
+
+    #[test]
+    fn wide_numbers_weigh_more() {
+        let of = |ty, part| Weight::of(&function(ty, &[(part, 1)], &[]), &[], 1).instructions;
+        for part in ["add", "mul", "rem"] {
+            let [narrow, wide, widest] = [Primitive::U32, Primitive::U64, Primitive::U128].map(|ty| of(ty, part));
+            assert!(narrow < wide && wide < widest, "{part}: {narrow}, {wide}, {widest}");
+        }
+        assert!(of(Primitive::F32, "exp") < of(Primitive::F64, "exp"));
+        assert!(of(Primitive::U64, "by_constant") < of(Primitive::U64, "rem"));
+    }
+}

@@ -1,0 +1,138 @@
+//! The operators of the gallery: the planned kernels, with an operator's functions written out at every place or called, and
+//! with shorter runs; each as a ratio to a copy of the bytes that are read and written.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+use scan_codegen::{Overrides, Plan};
+use scan_runtime::Scanner;
+use scan_tests::gallery::{Example, Visitor, compare};
+
+use super::{Outcome, filled, median, sample};
+
+/// Lengths, by their logarithms.
+const LENGTHS: [u32; 4] = [16, 20, 24, 27];
+/// The most bytes of input or output.
+const MOST_BYTES: usize = 2 << 30;
+/// The most instructions of a function at all its places.
+const WRITTEN_OUT: [u32; 5] = [16384, 4096, 2048, 1024, 512];
+/// What a run is divided by, with functions as they are planned.
+const SHORTER: [u32; 3] = [2, 4, 8];
+/// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
+const REPEATED: usize = 1 << 20;
+const CHECKED: usize = 1 << 16;
+const CALLS: usize = 10;
+const SAMPLES: usize = 5;
+
+/// Measures those that are wanted.
+pub(super) struct Operators<'a, W> {
+    pub(super) scanner: &'a Scanner,
+    pub(super) wanted: W,
+}
+
+/// A shape, and what it is called.
+struct Variant {
+    name: String,
+    overrides: Overrides,
+}
+
+/// The same kernel as planned, but for a part.
+fn as_planned(plan: &Plan) -> Overrides {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(plan.strategy);
+    overrides.threads = Some(plan.threads);
+    overrides.run = Some(plan.run);
+    overrides.teams = plan.pipeline.map(|pipeline| pipeline.teams);
+    overrides
+}
+
+fn variants(plan: &Plan) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for written_out in WRITTEN_OUT {
+        let mut overrides = as_planned(plan);
+        overrides.written_out = Some(written_out);
+        variants.push(Variant { name: format!("run {}, {written_out}", plan.run), overrides });
+    }
+    for shorter in SHORTER {
+        let run = plan.run / shorter;
+        if run > 0 {
+            let mut overrides = as_planned(plan);
+            overrides.run = Some(run);
+            variants.push(Variant { name: format!("run {run}"), overrides });
+        }
+    }
+    variants
+}
+
+impl<W: Fn(&str) -> bool> Visitor for Operators<'_, W> {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        if (self.wanted)(name)
+            && let Err(error) = sweep::<Op>(name, self.scanner)
+        {
+            println!("| {name} | {error} | | |");
+        }
+    }
+}
+
+fn sweep<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let op = Op::new();
+    let element = size_of::<Op::Input>().max(size_of::<Op::Output>());
+    let most = (MOST_BYTES / element).min(1 << LENGTHS[LENGTHS.len() - 1]);
+    let block = Op::input(REPEATED);
+    let checked = Scanner::cpu().scan(op.clone()).run(&block[..CHECKED])?;
+    let input = filled(&stream, &block, most)?;
+    // SAFETY: it is written before it is read.
+    let mut output = unsafe { stream.alloc::<Op::Output>(most)? };
+    let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
+    let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
+    let plans = scanner.scan(op.clone()).plan()?;
+    for log in LENGTHS {
+        let len = most.min(1 << log);
+        let plan = plans.for_len(len as u64);
+        let variants = variants(plan);
+        // All compiled beforehand, at once.
+        let compiled: Vec<f64> = variants
+            .par_iter()
+            .map(|variant| {
+                let start = Instant::now();
+                let scan = scanner.scan(op.clone()).overrides(variant.overrides);
+                let few = scanner.context()?.new_stream().ok()?.clone_htod(&block[..8]).ok()?;
+                scan.on(few.stream()).run(&few.slice(..)).ok()?;
+                Some(start.elapsed().as_secs_f64() * 1e3)
+            })
+            .map(Option::unwrap_or_default)
+            .collect();
+        let bytes = len * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
+        println!("| {name} | 2^{log} | {} | {} × {} |", plan.strategy.carry, plan.threads, plan.run);
+        for (variant, compiled) in variants.iter().zip(compiled) {
+            let scan = scanner.scan(op.clone()).overrides(variant.overrides);
+            let part = input.slice(..len);
+            let mut results = output.slice_mut(..len);
+            if let Err(error) = scan.on(&stream).run_into(&part, &mut results) {
+                println!("    {:24} {error}", variant.name);
+                continue;
+            }
+            let found = stream.clone_dtoh(&results.slice(..CHECKED.min(len)))?;
+            compare(&found, &checked[..found.len()], Op::tolerance().max(1e-3))?;
+            let (mut copies, mut scans) = (Vec::new(), Vec::new());
+            for _ in 0..SAMPLES {
+                let part_of_copy = from.slice(..bytes);
+                let mut copied = to.slice_mut(..bytes);
+                copies.push(sample(&stream, || {
+                    (0..CALLS).try_for_each(|_| Ok(stream.memcpy_dtod(&part_of_copy, &mut copied)?))
+                })?);
+                scans.push(sample(&stream, || {
+                    (0..CALLS).try_for_each(|_| Ok(scan.on(&stream).run_into(&part, &mut results)?))
+                })?);
+            }
+            let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
+            println!(
+                "    {:24} {time:9.2} µs, copy {copy:8.2}, {:.3}, NVRTC {compiled:6.0} ms",
+                variant.name,
+                copy / time
+            );
+        }
+    }
+    Ok(())
+}
