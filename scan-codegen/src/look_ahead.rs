@@ -27,6 +27,9 @@ pub struct Pipeline {
     pub look_run: u32,
     /// Bytes of a stage for what tells where segments begin.
     pub(crate) head_bytes: u32,
+    /// Room for the offsets of a tile, so many times, and its bytes.
+    pub(crate) slots: u32,
+    pub(crate) slot_bytes: u32,
     /// Threads of the warps that serve the teams.
     pub(crate) serving: u32,
     /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
@@ -94,7 +97,8 @@ const MIDDLE_RUNS: u32 = 128;
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
 
 /// Threads of a team and teams, in the order of preference; the later ones need less shared memory. The first is for elements
-/// of 5 to 12 bytes; small ones begin with the second, large ones further on, because their teams need more registers.
+/// of one byte by flags, the second for elements of 5 to 12 bytes; small ones begin with the third, large ones further on, because
+/// their teams need more registers.
 ///
 /// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy, the host's work for each scan included. `f32`:
 /// 192 × 4 × 23 words 0.922, 256 × 3 × 31 0.920, 192 × 3 × 31 0.917, 128 × 5 × 31 0.915; `u8`: 192 × 3 × 31 0.912, 256 × 3 × 31
@@ -108,13 +112,17 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// product modulo a prime 192 × 3 × 31 0.796, 256 × 3 × 31 0.740; 3 × 3 matrices of `u32` 192 × 2 × 45 0.903, 128 × 2 × 63 0.882, 96 × 4 ×
 /// 63 0.749, 256 × 3 × 27 0.473 before; 64 bytes 128 × 2 × 80 0.474, 256 × 3 × 16 0.130 before.
 ///
-/// Segmented scans start with the second. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
+/// Other segmented scans start with the third. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
 /// that are moved: `f32` by flags 192 × 3 × 31 elements 0.935, 256 × 3 × 17 0.942, 192 × 3 × 23 0.909; by bits 192 × 3 × 31 0.937; by
 /// keys of 4 bytes 192 × 3 × 19 0.925, 192 × 3 × 15 0.885, 256 × 3 × 11 0.875; `u64` by flags 192 × 3 × 17 0.937, 192 × 3 × 13
 /// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739. Kernels alone,
 /// `f32` by offsets: 192 × 3 × 23 0.830, 192 × 3 × 25 0.827, 256 × 3 × 15 0.788, 192 × 3 × 19 0.784, 192 × 3 × 15 0.739.
-const TEAMS: [(u32, u32); 10] =
-    [(256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+///
+/// `u8` by flags, 256 MiB, segments of mean length 64: 320 × 3 × 44 0.884 to 0.892, 288 × 3 × 44 0.848, 192 × 3 × 60 0.813 to 0.820, 256 × 3 × 60
+/// 0.799 to 0.816, 320 × 3 × 36 0.760; of 192 × 3 × 60 in and out alone 0.894. `f32` by offsets: 192 × 3 × 25 0.903, 192 × 3 × 23 0.898, 256 × 3 × 19 0.897,
+/// 192 × 3 × 27, which leaves room for fewer stages, 0.813.
+const TEAMS: [(u32, u32); 11] =
+    [(320, 3), (256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
 /// Registers of a multiprocessor, and the most of a thread.
 const REGISTERS: u32 = 65536;
@@ -169,15 +177,32 @@ fn head_bytes(segments: &Segments, tile: u32) -> u32 {
         Segments::HeadBits => copied(4 * (tile / 32 + 1)),
         // One more, with which the tile's first is compared.
         Segments::Keys(key) => copied((tile + 1) * key.size as u64),
-        // A bit for each element, and the offsets themselves.
-        Segments::Offsets(_) => (tile / 8).next_multiple_of(COPY) + copied(tile * u64::from(OFFSET_EIGHTHS) / 8),
+        // A bit for each element.
+        Segments::Offsets(_) => (tile / 8).next_multiple_of(COPY),
     };
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Room of a stage for offsets, in eighths of a byte for each element of its tile. Where a tile has more offsets, they are read
-/// where they are, which takes longer.
-const OFFSET_EIGHTHS: u32 = 18;
+/// Room for the offsets of a tile, in bytes for each of its elements. Where a tile has more offsets, they are read where they are,
+/// which takes longer: empty segments, and wide offsets of short ones.
+const OFFSET_BYTES: u32 = 4;
+
+/// Bytes of a slot for the offsets of a tile. They are of use only until the heads of the tile are marked, so that there are fewer
+/// slots than stages: one for each team, and two at least, of which one is filled while the other is read.
+fn slot_bytes(segments: &Segments, tile: u32) -> u32 {
+    match segments {
+        Segments::Offsets(_) => tile
+            .saturating_mul(OFFSET_BYTES)
+            .checked_next_multiple_of(COPY as u32)
+            .unwrap_or(u32::MAX)
+            .saturating_add(COPY as u32),
+        _ => 0,
+    }
+}
+
+fn slots(teams: u32) -> u32 {
+    teams.max(2)
+}
 
 /// Look-ahead for middle and long inputs, where it can be had.
 pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits) -> Vec<Plan> {
@@ -285,6 +310,8 @@ pub(crate) fn plan_look_ahead(
         dynamic_shared_bytes: shape.dynamic_bytes(stages),
         look_run,
         head_bytes: head_bytes(&spec.segments, tile),
+        slots: slots(teams),
+        slot_bytes: slot_bytes(&spec.segments, tile),
         serving: serving(&spec.segments),
         streams: sizes.input == sizes.output && sizes.input >= STREAMED_BYTES && sizes.input.is_multiple_of(4),
     };
@@ -320,6 +347,8 @@ struct Sizes {
     output: u32,
     heads: u32,
     segmented: bool,
+    /// Whether elements are bytes, and flags tell their segments.
+    bytes_by_flags: bool,
     /// Words that a thread has of elements, and of what tells their segments.
     words: u32,
 }
@@ -335,16 +364,18 @@ impl Sizes {
                 Segments::None | Segments::HeadBits => 0,
                 Segments::HeadFlags => 1,
                 Segments::Keys(key) => key.size as u32,
-                Segments::Offsets(_) => OFFSET_EIGHTHS / 8,
+                Segments::Offsets(_) => OFFSET_BYTES / 2, // there are fewer slots than stages
             },
             segmented: !segments.is_none(),
+            bytes_by_flags: matches!(segments, Segments::HeadFlags) && input.max(output) == 1,
             words: match segments {
                 Segments::None if input.max(output) > 36 => 80,
                 Segments::None if input.max(output) > 24 => 45,
                 Segments::None if input.max(output) > 12 => 36,
                 Segments::None if input.max(output) > 4 => 28,
                 Segments::HeadFlags | Segments::Keys(_) if input.max(output) >= 4 => 39,
-                Segments::Offsets(_) if (4..8).contains(&input.max(output)) => 36,
+                Segments::HeadFlags if input.max(output) == 1 => 23,
+                Segments::Offsets(_) if (4..8).contains(&input.max(output)) => 38,
                 _ => 31,
             },
         }
@@ -353,12 +384,13 @@ impl Sizes {
     /// Threads of a team and teams, in the order of preference.
     fn teams(self) -> &'static [(u32, u32)] {
         let first = match self.input.max(self.output).max(self.state) {
-            ..=4 => 1,
-            _ if self.segmented => 1,
-            5..=12 => 0,
-            13..=24 => 1,
-            25..=36 => 2,
-            _ => 4,
+            1 if self.bytes_by_flags => 0,
+            ..=4 => 2,
+            _ if self.segmented => 2,
+            5..=12 => 1,
+            13..=24 => 2,
+            25..=36 => 3,
+            _ => 5,
         };
         &TEAMS[first..]
     }
@@ -432,7 +464,8 @@ impl Shape<'_> {
     }
 
     fn dynamic_bytes(self, stages: u32) -> u32 {
-        stages.saturating_mul(self.stage_bytes())
+        let slot = slot_bytes(self.segments, self.threads.saturating_mul(self.run));
+        stages.saturating_mul(self.stage_bytes()).saturating_add(slots(self.teams).saturating_mul(slot))
     }
 
     /// The barriers of a stage, the sums of its warps and of what stands before it, whether the warps have heads, and which
@@ -512,7 +545,8 @@ mod tests {
                     assert!(pipeline.stages > 2 * pipeline.teams && pipeline.teams >= 1, "{bytes}: {plan}");
                     let heads = pipeline.head_bytes * pipeline.stages;
                     let elements = plan.tile * bytes as u32 * pipeline.stages;
-                    assert_eq!(pipeline.dynamic_shared_bytes, heads + elements, "{bytes}: {plan}");
+                    let offsets = pipeline.slot_bytes * pipeline.slots;
+                    assert_eq!(pipeline.dynamic_shared_bytes, heads + elements + offsets, "{bytes}: {plan}");
                 }
             }
         }
@@ -527,10 +561,10 @@ mod tests {
             plans.longest().run
         };
         let by_flags = [1, 4, 8, 12].map(|bytes| run(bytes, Segments::HeadFlags));
-        assert_eq!(by_flags, [60, 31, 17, 11]);
+        assert_eq!(by_flags, [44, 31, 17, 11]);
         assert_eq!(run(4, Segments::HeadBits), 31);
         assert_eq!(run(4, Segments::Keys(operator_of(4).state)), 19);
-        assert_eq!(run(4, Segments::Offsets(OffsetWidth::U32)), 23);
+        assert_eq!(run(4, Segments::Offsets(OffsetWidth::U32)), 25);
     }
 
     #[test]

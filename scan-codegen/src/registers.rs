@@ -485,7 +485,11 @@ impl Plan {
             _ => (blocks - 1, blocks),
         };
         // Where tiles are numbered as blocks begin, all wait for the number.
-        cost.barriers += u64::from(self.strategy.carry != Carry::Chained(TileNumbers::BlockIndex));
+        let by_index = match self.strategy.carry {
+            Carry::LookAtAll => self.spec.segments.is_none(),
+            carry => carry == Carry::Chained(TileNumbers::BlockIndex),
+        };
+        cost.barriers += u64::from(!by_index);
         cost.global_read += read * message + TURN * blocks;
         cost.global_written += sent * message + TURN * (blocks + 1);
         cost

@@ -129,6 +129,8 @@ struct Words<'a> {
     /// one; the bytes of a stage for it.
     copies_heads: bool,
     head_bytes: u32,
+    slots: u32,
+    slot_bytes: u32,
     copy_alignment: u32,
     /// Whether it is asked of one element, and of several at once, whether a segment begins there.
     asks_of_one: bool,
@@ -240,6 +242,8 @@ impl<'a> Words<'a> {
             begins_with_value,
             copies_heads: !matches!(plan.spec.segments, Segments::None | Segments::Offsets(_)),
             head_bytes: pipeline.head_bytes,
+            slots: pipeline.slots,
+            slot_bytes: pipeline.slot_bytes,
             copy_alignment: 16,
             asks_of_one: !in_registers
                 && (exclusive

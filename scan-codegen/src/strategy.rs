@@ -110,8 +110,9 @@ pub enum Carry {
     /// ([`Strategy::is_deterministic`]).
     LookBack,
     /// One kernel, each block folds the sums of all tiles before its own: for some thousands of tiles, because all of them together
-    /// read half as many sums as the square of their number. Floats come out the same in every run. It goes with runs in
-    /// registers.
+    /// read half as many sums as the square of their number. Where results do not take the place of elements, tiles are numbered by
+    /// block, and a block that has waited for long for one that has not begun sums up the tile of that one itself. Floats come out the
+    /// same in every run. It goes with runs in registers.
     LookAtAll,
     /// One cluster of up to eight blocks, which run at once and reach each other's shared memory: each scans a tile and tells all
     /// of them its sum there, without a message in global memory. It goes through longer inputs as one block does. Floats come

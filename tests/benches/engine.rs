@@ -1,9 +1,10 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
-//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `operators` (those of the gallery, with `variants` written out or called) and `segments` ask for more. What a
-//! shape gives is compared with what look-back gives before anything is timed, and that with the CPU. A time is the median
-//! of several samples, each between two events on the stream.
+//! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `parts` (what
+//! look-ahead takes, part by part), `launches`, `profile-…`, `operators` (those of the gallery, `variants` of them) and
+//! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before anything is
+//! timed, and that with the CPU. A time is the median of several samples, each between two events on the stream.
 
 #[path = "engine/back.rs"]
 mod back;
@@ -11,6 +12,8 @@ mod back;
 mod floor;
 #[path = "engine/operators.rs"]
 mod operators;
+#[path = "engine/parts.rs"]
+mod parts;
 #[path = "engine/segments.rs"]
 mod segments;
 
@@ -155,8 +158,22 @@ fn main() -> Outcome {
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let asked_for = |name: &str| names.iter().any(|wanted| wanted == name);
     let wanted = |name: &str| names.is_empty() || asked_for(name);
+    if asked_for("compile") {
+        // Whether the parts still stand in the kernels can be seen without a device.
+        floor::compile_all(&parts::h200())?;
+        return parts::compile_all(&names);
+    }
     let scanner = Scanner::cuda(0)?;
+    if names.iter().any(|name| name.starts_with("profile-")) {
+        return parts::profile(&scanner, &names);
+    }
     println!("{}\n", scanner.backend());
+    if asked_for("parts") {
+        return parts::sweep_all(&scanner, |name| names.len() == 1 || asked_for(name));
+    }
+    if asked_for("launches") {
+        return parts::launch_times(&scanner);
+    }
     println!("| operator | threads × teams | elements a thread | stages | copy, µs | scan, µs | ratio to copy |");
     println!("|---|---|---:|---:|---:|---:|---:|");
     visit_operators(&mut Sweep { scanner: &scanner, wanted });
@@ -166,9 +183,9 @@ fn main() -> Outcome {
             TICKS.map(|(what, _)| format!(" {what}")).join(" |")
         );
         println!("|---|---|---:|{}", TICKS.map(|_| "---:|").join(""));
-        for (threads, teams, words) in [(256, 3, 23), (256, 3, 31), (192, 3, 39), (128, 6, 23)] {
+        for (threads, teams, words) in [(192, 3, 31), (384, 2, 19)] {
             let outcome = trace::<ops::Sum<f32>>("f32", &scanner, (threads, teams, words))
-                .and_then(|()| trace::<ops::Sum<u8>>("u8", &scanner, (threads, teams, 4 * words)));
+                .and_then(|()| trace::<ModularProduct>("modular", &scanner, (threads, teams, words)));
             if let Err(error) = outcome {
                 println!("| {error} |");
             }

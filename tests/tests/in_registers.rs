@@ -157,13 +157,31 @@ fn planted_faults_of_narrow_elements_are_found() {
     faults_are_found(&program, &changes, |emulator| emulator);
 }
 
+/// A block that looks at all may sum up the tile of another only where no results take the place of elements.
+#[test]
+fn in_place_nobody_sums_up_the_tiles_of_others() {
+    let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Inclusive, false));
+    let input: Vec<_> = (0..9 * u64::from(program.plan.tile) - 5).map(Interval::input).collect();
+    let is_found = |program: &Program<Interval>| {
+        (0..8).any(|seed| program.verify_in_place(&Emulator::new(seed).resident_blocks(2), &input).is_err())
+    };
+    each_is_found(&program, &[("const bool in_place = ", "const bool in_place = false && ")], is_found).unwrap();
+}
+
 #[test]
 fn planted_faults_of_looking_at_all_are_found() {
     let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
     let changes = [
-        ("    __syncthreads(); // the sums of the warps have been read\n", ""),
+        ("    __syncthreads(); // the sums of the warps have been read, and who misses a message has said so\n", ""),
         ("  __syncthreads(); // the sums of the warps have been written\n", ""),
         ("combine(sum, window)", "combine(window, sum)"),
+        // What is done for blocks that have not begun.
+        ("must_come || !has_waited_long(looks)", "true"),
+        ("    __syncthreads(); // all have read whether anything is missing\n", ""),
+        ("    __syncthreads(); // it has been written\n", ""),
+        ("(size_t)(first + k) * TILE", "(size_t)k * TILE"),
+        ("for (unsigned i = 1; i < RUN; i++)", "for (unsigned i = 1; i < RUN - 1; i++)"),
+        ("      if (threadIdx.x == k) {\n        told = sum;", "      if (status == NOTHING) {\n        told = sum;"),
         ("receive(&messages[first + threadIdx.x], &told", "receive(&messages[threadIdx.x], &told"),
         ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
     ];

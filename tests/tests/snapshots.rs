@@ -103,6 +103,13 @@ fn look_at_all() {
 }
 
 #[test]
+fn look_at_all_in_one_segment() {
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };
+    let scanner = Scanner::cpu();
+    insta::assert_snapshot!(scanner.scan(ops::sum::<f32>()).strategy(strategy).cuda_source().unwrap().text);
+}
+
+#[test]
 fn one_cluster() {
     let scanner = Scanner::cpu();
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };

@@ -95,6 +95,17 @@ pub(super) struct Entrant {
     place: CUdeviceptr,
 }
 
+impl Entrant {
+    /// What it is, and its shape.
+    pub(super) fn shape(&self) -> String {
+        let teams = self
+            .plan
+            .pipeline
+            .map_or_else(String::new, |pipeline| format!(" × {}, {} stages", pipeline.teams, pipeline.stages));
+        format!("{} ({} × {}{teams})", self.name, self.plan.threads, self.plan.run)
+    }
+}
+
 pub(super) fn limits(scanner: &Scanner) -> DeviceLimits {
     let mut limits = DeviceLimits::new(scanner.limits().architecture, scanner.limits().multiprocessors);
     limits.shared_bytes_per_block_optin = scanner.limits().shared_bytes_per_block_optin;

@@ -5,47 +5,60 @@
 
 use std::sync::Arc;
 
-use scan_codegen::{KernelSource, Overrides, Plan, ScanSpec, Segments, plan, render};
+use rayon::prelude::*;
+use scan_codegen::{DeviceLimits, KernelSource, Overrides, Plan, ScanSpec, Segments, plan, render};
 use scan_runtime::{
-    BlockScan, Carry, ScanOp, Scanner, Strategy,
+    BlockScan, Carry, Scanner, Strategy,
     cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut},
-    ops,
+    nvrtc, ops,
 };
-use scan_tests::operators::inputs;
+use scan_tests::{
+    configure,
+    operators::{TestOperator, bits, inputs},
+};
 
 use super::{
-    Outcome,
+    Outcome, WAY,
     back::{Entrant, Work, limits, load},
-    filled,
+    filled, with_warp_shuffles,
 };
 
 const CALLS: usize = 40;
 
-/// Elements; threads of a block, bytes of a run, blocks of a cluster.
-type Case = (usize, Carry, u32, u32, Option<u32>);
+/// Elements, their bytes; threads of a block, bytes of a run, blocks of a cluster.
+type Case = (usize, usize, Carry, u32, u32, Option<u32>);
 
-const CASES: [Case; 10] = [
-    (1 << 10, Carry::OneBlock, 256, 16, None),
-    (1 << 12, Carry::OneBlock, 512, 48, None),
-    (1 << 13, Carry::Cluster, 256, 16, Some(8)),
-    (1 << 14, Carry::Cluster, 512, 16, Some(8)),
-    (1 << 16, Carry::Cluster, 1024, 32, Some(8)),
-    (1 << 13, Carry::LookAtAll, 128, 16, None),
-    (1 << 16, Carry::LookAtAll, 128, 16, None),
-    (1 << 16, Carry::LookAtAll, 128, 48, None),
-    (1 << 18, Carry::LookAtAll, 256, 48, None),
-    (1 << 20, Carry::LookAtAll, 256, 80, None),
+const CASES: [Case; 21] = [
+    (1 << 10, 4, Carry::OneBlock, 256, 16, None),
+    (1 << 12, 4, Carry::OneBlock, 512, 48, None),
+    (1 << 13, 4, Carry::Cluster, 256, 16, Some(8)),
+    (1 << 14, 4, Carry::Cluster, 512, 16, Some(8)),
+    (1 << 16, 4, Carry::Cluster, 1024, 32, Some(8)),
+    (1 << 13, 4, Carry::LookAtAll, 128, 16, None),
+    (1 << 15, 4, Carry::LookAtAll, 128, 16, None),
+    (1 << 15, 4, Carry::LookAtAll, 128, 48, None),
+    (1 << 16, 4, Carry::LookAtAll, 128, 16, None),
+    (1 << 16, 4, Carry::LookAtAll, 128, 48, None),
+    (1 << 17, 4, Carry::LookAtAll, 128, 48, None),
+    (1 << 18, 4, Carry::LookAtAll, 256, 48, None),
+    (1 << 20, 4, Carry::LookAtAll, 256, 80, None),
+    (1 << 22, 4, Carry::LookAtAll, 256, 144, None),
+    (1 << 16, 8, Carry::LookAtAll, 128, 48, None),
+    (1 << 18, 8, Carry::LookAtAll, 256, 48, None),
+    (1 << 19, 8, Carry::LookAtAll, 256, 80, None),
+    (1 << 20, 8, Carry::LookAtAll, 256, 144, None),
+    (1 << 20, 8, Carry::LookAtAll, 256, 168, None),
+    (1 << 20, 8, Carry::LookAtAll, 512, 72, None),
+    (1 << 21, 8, Carry::LookAtAll, 256, 144, None),
 ];
 
 /// What stands in the kernels, and what takes its place where a part is left out.
-const TURN: (&str, &str) = (
-    "  if (threadIdx.x == 0) {\n    turn_taken = take_turn(turns, messages, gridDim.x, room);\n  }\n  __syncthreads();\n  \
-     const Turn turn = turn_taken;\n",
-    "  const Turn turn = {blockIdx.x, 0};\n",
-);
+const NUMBER: (&str, &str) = ("    taken = take_number(turns);\n", "");
+const TURN: (&str, &str) =
+    ("    epoch_taken = turn_of(taken, turns, messages, gridDim.x, room).epoch;\n", "    epoch_taken = 0;\n");
 const EXCHANGE_OF_ALL: (&str, &str) =
-    ("before = look_at_all(sum_op, messages, number, turn.epoch);", "before = total;");
-const SENDING: (&str, &str) = ("    send(&messages[number], total, AGGREGATE, turn.epoch);\n", "");
+    ("before = look_at_all(sum_op, messages, number, epoch, input, in_place, &missing);", "before = total;");
+const SENDING: (&str, &str) = ("    send(&messages[number], total, AGGREGATE, epoch);\n", "");
 const FOLDING: (&str, &str) =
     ("fold(sum_op, before, any, told[place], 0, blockIdx.x);", "before = total; any = blockIdx.x > 0;");
 const WAITING: (&str, &str) = ("    wait(&all_told[place], time / 2 % 2);\n", "");
@@ -59,22 +72,60 @@ const CLUSTER: (&str, &str) = ("__cluster_dims__(CLUSTER) ", "");
 const SCANNING: (&str, &str) =
     ("total = in_registers(sum_op, run, earlier, elements);", "total = element_of(sum_op, run, 0); earlier = total;");
 
-/// Tiles are numbered by block, and the turn is asked for its epoch only, while the tile is loaded.
-const BY_INDEX: &str = "all, tiles by block index";
-const BY_INDEX_PARTS: [(&str, &str); 4] = [
-    (TURN.0, "  unsigned long long taken = 0;\n  if (threadIdx.x == 0) {\n    taken = take_number(turns);\n  }\n"),
-    ("number = turn.number;", "number = blockIdx.x;"),
-    (
-        "  load_tile(sum_op, input + start, run, stage, elements);\n",
-        "  load_tile(sum_op, input + start, run, stage, elements);\n  if (threadIdx.x == 0) {\n    \
-         turn_taken = {(unsigned)taken, (unsigned)(taken >> 32)};\n    if (turn_taken.number == gridDim.x - 1) {\n      \
-         store_relaxed(turns, (unsigned long long)(turn_taken.epoch + 1) << 32);\n    }\n  }\n",
-    ),
-    (
-        "total = in_registers(sum_op, run, earlier, elements);\n",
-        "total = in_registers(sum_op, run, earlier, elements);\n  const Turn turn = turn_taken;\n",
-    ),
-];
+/// Tiles are numbered in the order in which blocks begin, as where results take the place of elements.
+const AS_IN_PLACE: (&str, &str) = ("const bool in_place = ", "const bool in_place = true || ");
+
+/// Each warp has its part of the tile copied in bulk, and waits for that alone.
+const BULK_IN: (&str, &str) = (
+    "  load_tile(sum_op, input + start, run, stage, elements);\n",
+    "  __shared__ Barrier arrived[WARPS];
+  if (elements == TILE && (size_t)(input + start) % 16 == 0) {
+    constexpr unsigned WARP_BYTES = INPUT_BYTES / WARPS;
+    const unsigned warp = threadIdx.x / WARP;
+    if (threadIdx.x % WARP == 0) {
+      begin_barrier(&arrived[warp], 1);
+      show_barriers();
+      arrive_and_expect(&arrived[warp], WARP_BYTES);
+      begin_copy_in((unsigned char*)stage + warp * WARP_BYTES, (const unsigned char*)(input + start) + warp * WARP_BYTES, WARP_BYTES, &arrived[warp]);
+    }
+    __syncwarp();
+    wait(&arrived[warp], 0);
+    const InputUnit* from = (const InputUnit*)stage + threadIdx.x * INPUT_UNITS;
+#pragma unroll
+    for (unsigned k = 0; k < INPUT_UNITS; k++) {
+      const InputUnit unit = from[k];
+      for (unsigned j = 0; j < sizeof(InputUnit) / 4; j++) {
+        run.word[k * sizeof(InputUnit) / 4 + j] = unit.word[j];
+      }
+    }
+  } else {
+    load_tile(sum_op, input + start, run, stage, elements);
+  }
+",
+);
+/// And copied out.
+const STORING: &str = "  __syncthreads(); // the results have been written\n  store_bytes(";
+const BULK_OUT: &str = "  if (elements == TILE && (size_t)output % 16 == 0) {
+    constexpr unsigned WARP_BYTES = RESULT_BYTES / WARPS;
+    show_to_copies();
+    __syncwarp();
+    if (threadIdx.x % WARP == 0) {
+      const unsigned warp = threadIdx.x / WARP;
+      begin_copy_out((unsigned char*)output + warp * WARP_BYTES, (const unsigned char*)stage + warp * WARP_BYTES, WARP_BYTES);
+      wait_for_copies_out();
+    }
+    return;
+  }
+  __syncthreads(); // the results have been written
+  store_bytes(";
+
+/// The text with what copies in bulk, as look-ahead has it.
+fn with_bulk_copies(text: &str, ahead: &str) -> Option<String> {
+    let first = ahead.find("// A barrier in shared memory (mbarrier)")?;
+    let end = ahead.find("// Hides from the compiler where a word comes from")?;
+    let kernel = text.find("// ---- The tile")?;
+    Some(format!("{}{}\n{}", &text[..kernel], ahead.get(first..end)?, &text[kernel..]))
+}
 
 /// The body of a kernel that does something else: what stands between its first brace and its last.
 fn with_body(text: &str, body: &str) -> Option<String> {
@@ -105,8 +156,8 @@ const COPYING: &str = "  const size_t start = (size_t)blockIdx.x * TILE;
 ";
 
 /// The kernels for a case: what each does, and its text.
-fn variants(carry: Carry, text: &str) -> Outcome<Vec<(&'static str, String)>> {
-    let without = |parts: &[(&str, &str)]| {
+fn variants(carry: Carry, element: &str, text: &str, ahead: &str) -> Outcome<Vec<(&'static str, String)>> {
+    let without_of = |text: &str, parts: &[(&str, &str)]| {
         parts.iter().try_fold(text.to_owned(), |text, (part, other)| {
             let kernel = text.rfind("extern \"C\"").unwrap_or(0);
             match text[kernel..].matches(part).count() {
@@ -115,8 +166,12 @@ fn variants(carry: Carry, text: &str) -> Outcome<Vec<(&'static str, String)>> {
             }
         })
     };
+    let without = |parts: &[(&str, &str)]| without_of(text, parts);
     let body = |body: &str| with_body(text, body).ok_or("the kernel has changed");
-    let mut variants = vec![("empty", body(EMPTY)?), ("loads and stores alone", body(COPYING)?)];
+    let mut variants = vec![
+        ("empty", body(EMPTY)?),
+        ("loads and stores alone", body(&COPYING.replace("sizeof(f32)", &format!("sizeof({element})")))?),
+    ];
     match carry {
         Carry::Cluster => {
             let bare = |text: String| text.replace(CLUSTER.0, CLUSTER.1);
@@ -131,7 +186,7 @@ fn variants(carry: Carry, text: &str) -> Outcome<Vec<(&'static str, String)>> {
             variants.push(("by way of shared memory", without(&[SCANNING])?));
         }
         _ => {
-            let alone = [EXCHANGE_OF_ALL, SENDING, TURN];
+            let alone = [EXCHANGE_OF_ALL, SENDING, NUMBER, TURN];
             variants.push(("by way of shared memory", without(&[&alone[..], &[SCANNING]].concat())?));
             variants.push(("scan of the block", without(&alone)?));
             variants.push(("turn", without(&[EXCHANGE_OF_ALL, SENDING])?));
@@ -140,54 +195,107 @@ fn variants(carry: Carry, text: &str) -> Outcome<Vec<(&'static str, String)>> {
     }
     variants.push(("all", text.to_owned()));
     if carry == Carry::LookAtAll {
-        variants.push((BY_INDEX, without(&BY_INDEX_PARTS)?));
+        variants.push(("all, as in place", without(&[AS_IN_PLACE])?));
+        if text.contains(STORING) {
+            let bulk = with_bulk_copies(text, ahead).ok_or("the kernel has changed")?;
+            let out = bulk.replace(STORING, BULK_OUT);
+            let alone = [EXCHANGE_OF_ALL, SENDING, NUMBER, TURN];
+            let both = without_of(&out, &[&alone[..], &[SCANNING, BULK_IN]].concat())?;
+            variants.push(("to runs and back in bulk", both));
+            variants.push(("all, in bulk in", without_of(&bulk, &[BULK_IN])?));
+            variants.push(("all, in bulk in and out", without_of(&out, &[BULK_IN])?));
+        }
     }
     Ok(variants)
 }
 
-fn planned((_, carry, threads, bytes, blocks): Case, scanner: &Scanner) -> Outcome<(Plan, KernelSource)> {
-    let operator = ops::sum::<f32>().source();
+/// The plan, its kernels, and those of look-ahead.
+fn planned<Op: TestOperator>(
+    (_, _, carry, threads, bytes, blocks): Case,
+    limits: &DeviceLimits,
+) -> Outcome<(Plan, KernelSource, KernelSource)> {
+    let operator = Op::new().source();
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
-    (overrides.threads, overrides.run, overrides.blocks) = (Some(threads), Some(bytes / 4), blocks);
+    let run = bytes / size_of::<Op::Item>() as u32;
+    (overrides.threads, overrides.run, overrides.blocks) = (Some(threads), Some(run), blocks);
     let spec = ScanSpec::inclusive().with_segments(Segments::None);
-    let plan = plan(&operator, &spec, &limits(scanner), &overrides)?.longest().clone();
-    let source = render(&operator, &plan)?;
-    Ok((plan, source))
+    let shape = plan(&operator, &spec, limits, &overrides)?.longest().clone();
+    let source = render(&operator, &shape)?;
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+    let ahead = render(&operator, plan(&operator, &spec, limits, &overrides)?.longest())?;
+    Ok((shape, source, ahead))
+}
+
+/// Compiles all of them, without a device.
+pub(super) fn compile_all(limits: &DeviceLimits) -> Outcome {
+    fn compile<Op: TestOperator>(element: &str, case: Case, limits: &DeviceLimits) -> Outcome {
+        let (_, source, ahead) = planned::<Op>(case, limits)?;
+        for (what, text) in variants(case.2, element, &source.text, &ahead.text)? {
+            let mut source = source.clone();
+            source.text = text;
+            nvrtc::compile(&source, what, limits.architecture)?;
+        }
+        println!("{case:?}: compiled");
+        Ok(())
+    }
+    for case in CASES {
+        match case.1 {
+            4 => compile::<ops::Sum<f32>>("f32", case, limits)?,
+            _ => compile::<ops::Sum<u64>>("u64", case, limits)?,
+        }
+    }
+    Ok(())
 }
 
 /// The kernels of each case, by what they do.
 pub(super) fn sweep(scanner: &Scanner) -> Outcome {
-    let stream: Arc<CudaStream> = scanner.context().ok_or("no CUDA context")?.new_stream()?;
-    let longest = 1 << 20;
-    let block = inputs::<ops::Sum<f32>>(longest);
-    let input = filled(&stream, &block, longest)?;
-    let mut output = filled(&stream, &block, longest)?;
     println!("\n| elements | kernel | what it does | microseconds in a graph |\n|--:|---|---|--:|");
     for case in CASES {
-        let (len, carry, threads, bytes, _) = case;
-        let work = Work {
-            stream: &stream,
-            input: input.device_ptr(&stream).0,
-            output: output.device_ptr_mut(&stream).0,
-            heads: (0, 0),
-        };
-        let copy = work.time(CALLS, |calls| work.copies(len * 4, calls))?;
-        let (plan, source) = planned(case, scanner)?;
-        let name = format!("{carry}, {threads} × {bytes} bytes");
-        println!("| {len} | {name} | copy by the driver | {copy:.2} |");
-        for (what, text) in variants(carry, &source.text)? {
+        match case.1 {
+            4 => sweep_case::<ops::Sum<f32>>("f32", case, scanner)?,
+            _ => sweep_case::<ops::Sum<u64>>("u64", case, scanner)?,
+        }
+    }
+    Ok(())
+}
+
+fn sweep_case<Op: TestOperator>(element: &str, case: Case, scanner: &Scanner) -> Outcome {
+    let stream: Arc<CudaStream> = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let (len, size, carry, threads, bytes, _) = case;
+    let block = inputs::<Op>(len);
+    let expected = bits(&configure::<Op>(&Scanner::cpu(), WAY).run(&block)?);
+    let input = filled(&stream, &block, len)?;
+    let mut output = filled(&stream, &block, len)?;
+    let work = Work {
+        stream: &stream,
+        input: input.device_ptr(&stream).0,
+        output: output.device_ptr_mut(&stream).0,
+        heads: (0, 0),
+    };
+    let copy = work.time(CALLS, |calls| work.copies(len * size, calls))?;
+    let (plan, source, ahead) = planned::<Op>(case, &limits(scanner))?;
+    let name = format!("{element}, {carry}, {threads} × {bytes} bytes");
+    println!("| {len} | {name} | copy by the driver | {copy:.2} |");
+    let entrants: Vec<(&str, Option<Entrant>)> = variants(carry, element, &source.text, &ahead.text)?
+        .into_par_iter()
+        .map(|(what, text)| {
             let mut source = source.clone();
             source.text = text;
-            let entrant: Option<Entrant> = load(scanner, what.to_owned(), plan.clone(), &source, longest);
-            let mut entrant = entrant.ok_or_else(|| format!("`{what}` of {name} does not compile"))?;
-            let together: &[bool] = if [BY_INDEX, "empty"].contains(&what) { &[false, true] } else { &[false] };
-            for &cooperative in together {
-                entrant.cooperative = cooperative;
-                let time = work.time(CALLS, |calls| work.calls(&entrant, len as u64, calls))?;
-                let how = if cooperative { ", launched cooperatively" } else { "" };
-                println!("| {len} | {name} | {what}{how} | {time:.2} |");
-            }
+            (what, load(scanner, what.to_owned(), plan.clone(), &source, len))
+        })
+        .collect();
+    for (what, entrant) in entrants {
+        let mut entrant = entrant.ok_or_else(|| format!("`{what}` of {name} does not compile"))?;
+        let together: &[bool] = if what == "empty" { &[false, true] } else { &[false] };
+        for &cooperative in together {
+            entrant.cooperative = cooperative;
+            let time = work.time(CALLS, |calls| work.calls(&entrant, len as u64, calls))?;
+            let how = if cooperative { ", launched cooperatively" } else { "" };
+            let right = !what.starts_with("all") || bits(&stream.clone_dtoh(&output)?) == expected;
+            let how = if right { how } else { " WRONG" };
+            println!("| {len} | {name} | {what}{how} | {time:.2} |");
         }
     }
     Ok(())

@@ -118,7 +118,7 @@ impl Heads {
         })
     }
 
-    fn bytes(&self, telling: Telling) -> usize {
+    pub(crate) fn bytes(&self, telling: Telling) -> usize {
         match telling {
             Telling::Flags => self.flags.num_bytes(),
             Telling::Bits => self.bits.num_bytes(),

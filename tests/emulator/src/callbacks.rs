@@ -57,6 +57,7 @@ pub(super) struct Host {
     atomic: unsafe extern "C" fn(u32, u32, i64, u32, u32, *mut c_void),
     fence: extern "C" fn(u32),
     pause: extern "C" fn(u32),
+    has_waited_long: extern "C" fn() -> bool,
     barrier: extern "C" fn(u32),
     exchange: unsafe extern "C" fn(u32, u32, u32, u32, *mut c_void),
     apply: unsafe extern "C" fn(u32, u32, *const c_void, *const c_void, *const Origin, *const Origin, *mut Origin),
@@ -86,6 +87,7 @@ pub(super) static HOST: Host = Host {
     atomic,
     fence,
     pause,
+    has_waited_long,
     barrier,
     exchange,
     apply,
@@ -282,6 +284,10 @@ unsafe extern "C" fn atomic(what: u32, buffer: u32, offset: i64, size: u32, line
 
 extern "C" fn fence(_line: u32) {
     machine(Machine::fence);
+}
+
+extern "C" fn has_waited_long() -> bool {
+    machine(|machine| machine.has_waited_long())
 }
 
 extern "C" fn pause(line: u32) {

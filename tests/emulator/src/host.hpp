@@ -50,6 +50,7 @@ struct Host {
                  void* value);
   void (*fence)(std::uint32_t line);
   void (*pause)(std::uint32_t line);
+  bool (*has_waited_long)();
   void (*barrier)(std::uint32_t line);
   void (*exchange)(std::uint32_t what, std::uint32_t argument, std::uint32_t size, std::uint32_t line, void* value);
   void (*apply)(std::uint32_t line, std::uint32_t size, const void* left, const void* right, const Origin* left_origin,
@@ -471,6 +472,9 @@ inline void fence(std::uint32_t line = __builtin_LINE()) {
 }
 inline void pause(std::uint32_t line = __builtin_LINE()) {
   host->pause(line);
+}
+inline bool has_waited_long(unsigned) {
+  return host->has_waited_long();
 }
 
 inline Pointer<unsigned char> launched_shared_memory() {

@@ -26,6 +26,9 @@ const NEVER_SET: u32 = u32::MAX;
 /// executed by every thread that waits.
 pub(super) const PATIENCE: u32 = 64;
 
+/// Pauses, with nothing changing meanwhile, after which a thread that need not wait for ever gives up.
+const LONG: u32 = 6;
+
 /// Threads of a warp.
 pub(super) const WARP: usize = 32;
 
@@ -547,6 +550,13 @@ impl Machine {
         thread.pauses += 1;
         thread.state = State::Paused;
         thread.line = line;
+    }
+
+    /// Whether the executing thread has looked for something for long, and nothing has changed meanwhile: earlier than that is
+    /// taken to be for ever.
+    pub(super) fn has_waited_long(&mut self) -> bool {
+        let progress = self.progress;
+        self.current().waited(progress) >= LONG
     }
 
     /// The executing thread comes to a barrier. The last one to come wakes all.

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 32] = [
+const MACHINE: [&str; 33] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -41,6 +41,7 @@ const MACHINE: [&str; 32] = [
     "add_bits",
     "fence",
     "pause",
+    "has_waited_long",
     "launched_shared_memory",
     "shared_address",
     "begin_barrier",
