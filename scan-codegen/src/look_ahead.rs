@@ -89,10 +89,6 @@ const fn middle_bytes(element: usize, segments: &Segments) -> Option<u64> {
 /// with 92.
 const MIDDLE: (u32, u32, u32) = (256, 3, 60);
 
-/// Operators whose runs would be shorter ([`Weights::longest_run`]) look at all tiles instead at middle lengths: a product modulo a
-/// prime of 2²⁴ elements took 55 µs so, and 63 µs by that shape.
-const MIDDLE_RUNS: u32 = 128;
-
 /// Shared memory below which a pipeline has too few stages to be worth while.
 const LONG_SHARED_BYTES: u32 = 160 * 1024;
 
@@ -224,7 +220,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         run: Some((run_bytes / element.max(1) as u32).min(longest_run).max(1)),
         ..Overrides::default()
     };
-    let from = middle_bytes(element, &spec.segments).filter(|_| longest_run >= MIDDLE_RUNS);
+    let from = middle_bytes(element, &spec.segments);
     let middle = from.and_then(|from| plan(from, &shape));
     // Where there is no room for that shape, the other one takes its place.
     let long = match (from, &middle) {

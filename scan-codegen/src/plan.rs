@@ -162,7 +162,7 @@ pub struct Plan {
     /// The line along which look-ahead works; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
     /// The most instructions that a function of the operator is to have at all its places in a kernel together, as far as its
-    /// text tells. What would have more stands once and is called. 4096 where the caller leaves it open.
+    /// text tells. What would have more stands once and is called. 8192 where the caller leaves it open.
     pub written_out: u32,
     /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,

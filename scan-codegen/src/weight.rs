@@ -15,7 +15,7 @@ pub(crate) const CALL: u64 = 24;
 /// called. What calls cost, on an H200, 2²⁷ elements, ratio to a copy with at most 512, 2048, 4096 and 16384 instructions (bench `engine`,
 /// `operators`): log-sum-exp 0.30, 0.30, 0.33, 0.41; online softmax 0.42, 0.42, 0.62, 0.62; products of complex numbers 0.37, 0.37,
 /// 0.37, 0.41; tropical matrices 0.26, 0.34, 0.34, 0.34; but quaternions 0.34, 0.35, 0.35, 0.25.
-pub(crate) const WRITTEN_OUT: u32 = 4096;
+pub(crate) const WRITTEN_OUT: u32 = 8192;
 
 /// The most instructions that the unrolled loops over a run are to have.
 ///
@@ -76,11 +76,7 @@ impl Weight {
     fn of(function: &FunctionSource, helpers: &[Weight], most: u64) -> Self {
         let widest = widest(function);
         let words = function.returns.size.div_ceil(4).max(1) as u64;
-        let own = function.uses.iter().map(|(part, times)| {
-            // What is compared chooses between results.
-            let chosen = if matches!(*part, "eq" | "lt" | "le" | "gt" | "ge") { words } else { 0 };
-            (instructions(part, widest) + chosen).saturating_mul(*times)
-        });
+        let own = function.uses.iter().map(|(part, times)| instructions(part, widest).saturating_mul(*times));
         let called = function.calls.iter().map(|(callee, times)| {
             let weight =
                 helpers.get(*callee).map_or(CALL, |helper| if helper.called { CALL } else { helper.instructions });
@@ -154,6 +150,8 @@ fn instructions(part: &str, width: Width) -> u64 {
         },
         "by_constant" if words > 2 => 500,
         "by_constant" => 5 * words * words,
+        // What is compared chooses between values.
+        "eq" | "lt" | "le" | "gt" | "ge" => 2 * words,
         "clamp" => 4 * words,
         // The array goes to memory, or one of its items is chosen by comparing.
         "anywhere" => 8,
@@ -209,8 +207,8 @@ mod tests {
         };
         assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false });
         assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false });
-        assert_eq!(weigh(&[("add", 100)], 40), Weight { instructions: 101, called: false });
-        assert_eq!(weigh(&[("add", 100)], 41), Weight { instructions: 101, called: true });
+        assert_eq!(weigh(&[("add", 100)], 81), Weight { instructions: 101, called: false });
+        assert_eq!(weigh(&[("add", 100)], 82), Weight { instructions: 101, called: true });
         assert_eq!(weigh(&[("add", u64::MAX), ("mul", 2)], 1).instructions, u64::MAX);
     }
 
@@ -222,9 +220,9 @@ mod tests {
             Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, 1, WRITTEN_OUT)
         };
         assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false });
-        assert_eq!(weights(2047, 1).helpers[0], Weight { instructions: 2048, called: false });
-        assert_eq!(weights(2047, 3).helpers[0], Weight { instructions: 2048, called: true });
-        assert_eq!(weights(2047, 3).functions[0], Weight { instructions: 2 + 3 * CALL, called: false });
+        assert_eq!(weights(4095, 1).helpers[0], Weight { instructions: 4096, called: false });
+        assert_eq!(weights(4095, 3).helpers[0], Weight { instructions: 4096, called: true });
+        assert_eq!(weights(4095, 3).functions[0], Weight { instructions: 2 + 3 * CALL, called: false });
     }
 
     #[test]
