@@ -114,6 +114,8 @@ pub(crate) fn measure(processes: usize) -> Outcome {
 fn start(folder: &Path, load: bool) -> Outcome<(Vec<f64>, String)> {
     let mut command = Command::new(env::current_exe()?);
     command.arg("--first").arg(folder);
+    // NVRTC has a cache of its own, since 12.9: what it has compiled in another process would be no first call.
+    command.env("CUDA_CACHE_DISABLE", "1");
     if load {
         command.arg("--load");
     }
