@@ -3,13 +3,13 @@
 //! Each is made of the text of the kernel as it is generated, compiled and launched alone, in turns with a copy of the bytes that
 //! it must move. Those that leave nothing out must give what the kernel itself gives, and that what the CPU gives.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, sync::Arc};
 
 use rayon::prelude::*;
 use scan_codegen::{Architecture, DeviceLimits, KernelSource, Overrides, Plan, ScanSpec, Segments, plan, render};
 use scan_runtime::{
     Carry, Scanner,
-    cudarc::driver::{DevicePtr, DevicePtrMut},
+    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut},
     nvrtc, ops,
 };
 use scan_tests::{
@@ -639,14 +639,9 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, variants: &[Variant]) 
                 write!(row, " {error} |")?;
                 continue;
             }
-            stream.synchronize()?;
-            if variant.means {
-                let found = fetch::<Op>(&stream, &output, len)?;
-                let begins = bits(&stream.clone_dtoh(&output.slice(..block.len()))?) == bits(&expected);
-                if !begins || *reference.get_or_insert_with(|| found.clone()) != found {
-                    row.push_str(" WRONG |");
-                    continue;
-                }
+            if variant.means && !is_right::<Op>(&stream, &output, len, &expected, &mut reference)? {
+                row.push_str(" WRONG |");
+                continue;
             }
             let (ratio, time) = ratio(&work, entrant, len, (len * size, len * size))?;
             write!(row, " {time:.1} | {ratio:.3} |")?;
@@ -657,6 +652,20 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, variants: &[Variant]) 
         println!("| {} |{row}", entrant.shape());
     }
     Ok(())
+}
+
+/// Whether results begin as expected, and are those of the first kernel that was asked.
+fn is_right<Op: TestOperator>(
+    stream: &Arc<CudaStream>,
+    output: &CudaSlice<Op::Item>,
+    len: usize,
+    expected: &[Op::Item],
+    reference: &mut Option<Vec<u8>>,
+) -> Outcome<bool> {
+    stream.synchronize()?;
+    let found = fetch::<Op>(stream, output, len)?;
+    let begins = bits(&stream.clone_dtoh(&output.slice(..expected.len()))?) == bits(expected);
+    Ok(begins && *reference.get_or_insert_with(|| found.clone()) == found)
 }
 
 /// The kernels over segments of these mean lengths.
@@ -690,14 +699,9 @@ fn segmented<Op: TestOperator>(
                 write!(row, " {error} |")?;
                 continue;
             }
-            stream.synchronize()?;
-            if variant.means {
-                let found = fetch::<Op>(&stream, &output, len)?;
-                let begins = bits(&stream.clone_dtoh(&output.slice(..block.len()))?) == bits(&expected);
-                if !begins || *reference.get_or_insert_with(|| found.clone()) != found {
-                    row.push_str(" WRONG |");
-                    continue;
-                }
+            if variant.means && !is_right::<Op>(&stream, &output, len, &expected, &mut reference)? {
+                row.push_str(" WRONG |");
+                continue;
             }
             let moved = 2 * len * size + heads.bytes(telling);
             let (ratio, _) = ratio(&work, entrant, len, (len * size, moved / 2))?;
