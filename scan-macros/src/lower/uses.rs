@@ -137,31 +137,29 @@ fn constant(expr: &Expr, scopes: &Scopes) -> Option<TokenStream> {
 
 /// Whether rustc knows the value: a literal, or a constant by its name.
 pub(super) fn is_constant(expr: &Expr, scopes: &Scopes) -> bool {
-    match expr {
-        Expr::Paren(inner) => is_constant(&inner.expr, scopes),
-        Expr::Group(inner) => is_constant(&inner.expr, scopes),
-        Expr::Cast(cast) => is_constant(&cast.expr, scopes),
-        Expr::Lit(_) => true,
-        Expr::Path(path) => path.path.get_ident().is_none_or(|ident| scopes.find(ident).is_none()),
-        Expr::Call(call) => {
-            // `u64::from(P)`.
-            matches!(&*call.func, Expr::Path(path) if crate::parse::is_of_type(&path.path))
-                && call.args.iter().all(|argument| is_constant(argument, scopes))
-        }
-        Expr::Unary(unary) => is_constant(&unary.expr, scopes),
-        Expr::Binary(binary) => is_constant(&binary.left, scopes) && is_constant(&binary.right, scopes),
-        _ => false,
-    }
+    is_made_of(expr, &|path| path.get_ident().is_none_or(|ident| scopes.find(ident).is_none()))
 }
 
 /// Whether an index is made of names and numbers alone, so that the compiler knows it once loops are unrolled.
 pub(super) fn is_counted(expr: &Expr) -> bool {
+    is_made_of(expr, &|_| true)
+}
+
+/// Whether there is nothing in an expression but literals, such names, and what is computed of them.
+fn is_made_of(expr: &Expr, is_name: &impl Fn(&Path) -> bool) -> bool {
     match expr {
-        Expr::Paren(inner) => is_counted(&inner.expr),
-        Expr::Group(inner) => is_counted(&inner.expr),
-        Expr::Cast(cast) => is_counted(&cast.expr),
-        Expr::Lit(_) | Expr::Path(_) => true,
-        Expr::Binary(binary) => is_counted(&binary.left) && is_counted(&binary.right),
+        Expr::Paren(inner) => is_made_of(&inner.expr, is_name),
+        Expr::Group(inner) => is_made_of(&inner.expr, is_name),
+        Expr::Cast(cast) => is_made_of(&cast.expr, is_name),
+        Expr::Unary(unary) => is_made_of(&unary.expr, is_name),
+        Expr::Binary(binary) => is_made_of(&binary.left, is_name) && is_made_of(&binary.right, is_name),
+        Expr::Lit(_) => true,
+        Expr::Path(path) => is_name(&path.path),
+        Expr::Call(call) => {
+            // `u64::from(P)`.
+            matches!(&*call.func, Expr::Path(path) if crate::parse::is_of_type(&path.path))
+                && call.args.iter().all(|argument| is_made_of(argument, is_name))
+        }
         _ => false,
     }
 }
