@@ -19,7 +19,7 @@ pub(crate) const WRITTEN_OUT: u32 = 8192;
 
 /// The most instructions that the unrolled loops over a run are to have.
 ///
-/// Of elements of one byte there are 144 in the longest runs. For a lexer's table that took NVRTC ten times as long as runs of 36,
+/// Of elements of one byte there are 144 in the longest runs. For a lexer's table that took NVRTC six times as long as runs of 36,
 /// and the kernel was no faster (2²⁴ elements, looking at all, ratio to a copy: runs of 144 0.05, of 72 0.07, of 36 0.06); a saturating
 /// counter had 0.14, 0.18 and 0.12.
 const UNROLLED: u64 = 4096;
