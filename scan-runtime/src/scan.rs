@@ -39,7 +39,7 @@ pub struct Scan<'s, Op: ScanOp> {
     /// Shorter inputs in host memory are scanned on the CPU with no more questions, by the loop that one writes by hand. It follows
     /// from all of the above, and saves looking at each of it.
     plain_end: usize,
-    /// Shorter ones go to the CPU with no more questions, too, in whatever way they are to be scanned, and by flags as well.
+    /// Shorter ones go to the CPU with no more questions, too, in whatever way they are to be scanned.
     short_end: usize,
 }
 
@@ -307,12 +307,6 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         by_flags && len < cpu::PLAIN_FLAGS_END && self.plain_end != 0 && !tells_of_calls()
     }
 
-    /// As [`is_short`](Scan::is_short), for a scan that restarts: where a flag for each element says so.
-    #[inline(always)]
-    pub(crate) fn is_short_by(&self, heads: &Heads<'_>, len: usize) -> bool {
-        matches!(heads.kind, HeadKind::Flags) && heads.bytes.len() == len && self.is_short(len)
-    }
-
     /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
     /// each call does otherwise.
     ///
@@ -369,6 +363,12 @@ impl<Op: ScanOp> Request<'_, Op> {
         cpu::surely_planned(self.op, self.heads.kind, needs_identity) && self.overrides.is_none()
     }
 
+    /// Whether there is a flag for each element, and so few of them that the questions asked before a long scan would show.
+    fn is_short_by_flags(&self, len: usize) -> bool {
+        let by_flags = matches!(self.heads.kind, HeadKind::Flags) && self.heads.bytes.len() == len;
+        by_flags && len <= cpu::most_short::<Op>() && self.surely_planned() && !tells_of_calls()
+    }
+
     #[inline(never)]
     pub(crate) fn run_into(self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         if input.len() != output.len() {
@@ -419,6 +419,9 @@ impl<Op: ScanOp> Request<'_, Op> {
         // SAFETY: the caller vouches for the elements.
         unsafe {
             match &self.scanner.engine {
+                Engine::Cpu { .. } if self.is_short_by_flags(len) => {
+                    cpu::scan_short_by(self.op, self.kind, self.initial_value, self.heads.bytes, input, output)
+                }
                 Engine::Cpu { .. } => self.run_on_cpu(input, output, len).map(drop),
                 Engine::Cuda(device) => self.run_on_device(device, input, output, len, ptr::null_mut()),
             }

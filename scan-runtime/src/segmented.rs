@@ -150,15 +150,10 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
     #[inline(always)]
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
         let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
-        let (scan, flags) = (&self.scan, self.heads.bytes);
-        // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe {
-            if len == output.len() && scan.is_plain_by(&self.heads, len) {
-                return cpu::scan_inlined_by_flags(scan.operator(), flags, from, to);
-            }
-            if len == output.len() && scan.is_short_by(&self.heads, len) {
-                return cpu::scan_short_by(scan.operator(), scan.kind, scan.initial_value, flags, from, to);
-            }
+        let scan = &self.scan;
+        if len == output.len() && scan.is_plain_by(&self.heads, len) {
+            // SAFETY: the output is a slice of the right length, exclusively borrowed.
+            return unsafe { cpu::scan_inlined_by_flags(scan.operator(), self.heads.bytes, from, to) };
         }
         scan.request(self.heads).run_into(input, output)
     }
@@ -176,13 +171,11 @@ impl<Op: ScanOp> SegmentedScan<'_, '_, Op> {
         T: ScanElement,
     {
         let (to, len) = (buffer.as_mut_ptr(), buffer.len());
-        let (scan, flags) = (&self.scan, self.heads.bytes);
+        let scan = &self.scan;
         // SAFETY: the buffer is a slice, exclusively borrowed.
         unsafe {
             if scan.is_plain_by(&self.heads, len) {
-                cpu::scan_inlined_by_flags(scan.operator(), flags, to.cast_const(), to)
-            } else if scan.is_short_by(&self.heads, len) {
-                cpu::scan_short_by(scan.operator(), scan.kind, scan.initial_value, flags, to.cast_const(), to)
+                cpu::scan_inlined_by_flags(scan.operator(), self.heads.bytes, to.cast_const(), to)
             } else {
                 scan.request(self.heads).run(to.cast_const(), to, len)
             }
