@@ -642,6 +642,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_combined_may_be_larger_than_elements() {
+        let longest = |element, state| {
+            let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
+            plan(&op, &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap().longest().clone()
+        };
+        let shape = |plan: Plan| (plan.threads, plan.run, plan.pipeline.map(|pipeline| pipeline.readers));
+        // Tiles are longer than where both are as large as elements.
+        assert_eq!(shape(longest(8, 8)), (256, 13, Some(0)));
+        assert_eq!(shape(longest(8, 32)), (192, 25, Some(0)));
+        assert_eq!(shape(longest(8, 72)), (128, 37, Some(0)));
+        assert_eq!(longest(8, 100).strategy.carry, Carry::LookBack);
+        // Sums of large elements are read by warps of their own.
+        assert_eq!([36, 64].map(|bytes| shape(longest(bytes, bytes)).2), [Some(0), Some(5)]);
+    }
+
+    #[test]
     fn the_default_looks_ahead_over_long_inputs_where_it_can() {
         let default = |limits: DeviceLimits| {
             plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &Overrides::default()).unwrap()
