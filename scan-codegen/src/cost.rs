@@ -435,20 +435,37 @@ impl Plan {
                 applications += threads.iter().sum::<u64>();
                 steps = threads.into_iter().max().unwrap_or(0).max(steps);
             }
-            // The warp that folds the sums of the tiles before each of the block's own.
-            let (mut lanes, mut folded, mut any) = ([0; WARP as usize], 0, initial);
+            // The warps that read the sums of the tiles before each of the block's own, and the one that folds what they have;
+            // one warp may do both.
+            let (look_run, readers) = (u64::from(pipeline.look_run), u64::from(pipeline.readers));
+            let mut reading = vec![[0; WARP as usize]; readers.max(1) as usize];
+            let (mut folding, mut folded, mut any) = (0, 0, initial);
             for round in 0..rounds {
                 let number = block + round * blocks;
                 while folded < number {
-                    let count = (number - folded).min(WARP * u64::from(pipeline.look_run));
-                    let runs = count.div_ceil(pipeline.look_run.into());
-                    for (lane, applied) in (0..).zip(&mut lanes) {
-                        let own = count.saturating_sub(lane * u64::from(pipeline.look_run));
-                        *applied += own.min(pipeline.look_run.into()).saturating_sub(1);
-                        *applied += warp_scan_steps(lane, runs) + u64::from(any);
+                    let count = (number - folded).min(WARP * look_run * readers.max(1));
+                    for (reader, lanes) in (0..).zip(&mut reading) {
+                        let count = count.saturating_sub(reader * WARP * look_run).min(WARP * look_run);
+                        let runs = count.div_ceil(look_run);
+                        for (lane, applied) in (0..).zip(lanes.iter_mut()) {
+                            let own = count.saturating_sub(lane * look_run);
+                            *applied += own.min(look_run).saturating_sub(1) + warp_scan_steps(lane, runs);
+                        }
+                        if count > 0 {
+                            folding += u64::from(any);
+                            any = true;
+                        }
                     }
-                    any = true;
                     folded += count;
+                }
+            }
+            let mut lanes = vec![folding; WARP as usize];
+            match reading.as_mut_slice() {
+                [own] if readers == 0 => lanes.iter_mut().zip(own).for_each(|(sum, own)| *sum += *own),
+                _ => {
+                    let read = reading.iter().flatten();
+                    applications += read.clone().sum::<u64>();
+                    steps = read.copied().max().unwrap_or(0).max(steps);
                 }
             }
             if self.spec.total && (tiles - 1) % blocks == block {

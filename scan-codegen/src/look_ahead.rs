@@ -25,6 +25,8 @@ pub struct Pipeline {
     pub dynamic_shared_bytes: u32,
     /// Sums of tiles that a lane folds on its own.
     pub look_run: u32,
+    /// Warps that read the sums of tiles, a part each, for the one that folds them; 0 where that one reads them itself.
+    pub readers: u32,
     /// Bytes of a stage for what tells where segments begin.
     pub(crate) head_bytes: u32,
     /// Room for the offsets of a tile, so many times, and its bytes.
@@ -137,6 +139,33 @@ const MORE_STAGES: u32 = 3;
 /// Bytes of an element from which on a thread reads its elements one by one when it scans them.
 const STREAMED_BYTES: u32 = 16;
 
+/// The most bytes of what is combined: a thread keeps three in registers.
+const MOST_STATE_BYTES: usize = 96;
+
+/// Bytes of an element above which several warps read the sums of a round.
+///
+/// Measured on an H200, 2 GiB, ratio to a copy, one warp that reads and folds all sums, and five that read a lane's each: matrices of
+/// 64 bytes 0.497 and 0.660, of 36 bytes 0.904 and 0.767. Of sums larger than elements, by the bench `engine`, `operators variants`, with
+/// none, three and five that read: 72 bytes 0.384, 0.358, 0.373, 36 bytes 0.440, 0.413, 0.410, 32 bytes 0.545, 0.534, 0.529, 24
+/// bytes 0.778, 0.695, 0.737; but Welford's moments, of divisions, 0.256, 0.264, 0.280.
+const READ_APART_FROM: u32 = 36;
+
+/// Whether sums are so large, and elements so much smaller, that tiles are longer: the sums of a round take as long as they do,
+/// whatever a tile has.
+///
+/// As above, with one warp that reads sums: 12 bytes whose sums have 36 in runs of 11 by 192 × 2 0.385, of 15 0.440; 8 bytes whose sums
+/// have 32 in runs of 17 0.508, of 25 0.545; 8 bytes whose sums have 72 in runs of 17 by 128 × 2 0.220, of 25 0.312, of 37 0.384; 4
+/// bytes whose sums have 24 in runs of 33 0.778, of 49 0.759, and of 31 by 192 × 3 0.70.
+const fn has_large_sums(state: u32, element: u32) -> bool {
+    state > 16 && state > element && element <= 16
+}
+
+/// The most such warps.
+const MOST_READERS: u32 = 8;
+
+/// Words of a sum in a packet of a message, beside the tag.
+const PAYLOAD: u32 = 3;
+
 /// Threads of the two warps that serve the teams.
 ///
 /// One of them folds the sums of all tiles. Two or three that take the rounds in turn are slower the more there are, because
@@ -151,12 +180,10 @@ impl Pipeline {
     }
 }
 
-/// Threads of the warps that serve the teams: another one looks for offsets.
-fn serving(segments: &Segments) -> u32 {
-    match segments {
-        Segments::Offsets(_) => SERVING + WARP,
-        _ => SERVING,
-    }
+/// Threads of the warps that serve the teams: another one looks for offsets, and others may read sums.
+fn serving(segments: &Segments, readers: u32) -> u32 {
+    let finder = if matches!(segments, Segments::Offsets(_)) { WARP } else { 0 };
+    SERVING + finder + readers.saturating_mul(WARP)
 }
 
 /// Bytes that a bulk copy has at least, and with both of its ends.
@@ -247,10 +274,16 @@ pub(crate) fn plan_look_ahead(
     if limits.architecture.major < 9 {
         return refuse("bulk copies need compute capability 9.0 or later; choose look-back");
     }
-    let largest = operator.largest_element();
+    let largest = operator.input.size.max(operator.output.size);
     if largest > MOST_REGISTER_BYTES {
         return refuse(&format!(
             "its elements have {largest} bytes, and it takes {MOST_REGISTER_BYTES} at most; choose look-back"
+        ));
+    }
+    let state = operator.state.size;
+    if state > MOST_STATE_BYTES {
+        return refuse(&format!(
+            "what it combines has {state} bytes, and it takes {MOST_STATE_BYTES} at most; choose look-back"
         ));
     }
     let sizes = Sizes::of(operator, &spec.segments);
@@ -269,9 +302,11 @@ pub(crate) fn plan_look_ahead(
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
         |(run, (threads, teams))| {
             let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
-            let block_threads = threads.saturating_mul(teams).saturating_add(serving(&spec.segments));
-            let look_run = overrides.look_run.unwrap_or_else(|| sizes.look_run(most_blocks, block_threads)).clamp(1, 8);
-            let shape = Shape { sizes, segments: &spec.segments, run, threads, teams, look_run };
+            let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks)).min(MOST_READERS);
+            let block_threads = threads.saturating_mul(teams).saturating_add(serving(&spec.segments, readers));
+            let look_run =
+                overrides.look_run.unwrap_or_else(|| sizes.look_run(most_blocks, block_threads, readers)).clamp(1, 8);
+            let shape = Shape { sizes, segments: &spec.segments, run, threads, teams, look_run, readers };
             let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
             let fits = stages >= shape.least_stages()
                 && shape.is_possible(limits)
@@ -281,23 +316,23 @@ pub(crate) fn plan_look_ahead(
         },
     );
     let Some((shape, stages)) = shapes.next() else {
+        let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks)).min(MOST_READERS);
+        let serving = serving(&spec.segments, readers);
         if let Some(threads) = overrides.threads
-            && (!threads.is_multiple_of(WARP)
-                || threads == 0
-                || threads > limits.threads_per_block - serving(&spec.segments))
+            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - serving)
         {
-            let most = limits.threads_per_block - serving(&spec.segments);
+            let most = limits.threads_per_block - serving;
             return Err(PlanError::Threads { threads, least: WARP, most });
         }
         let why = format!(
             "it needs two stages for each team and one more at least, and these must fit {room} bytes of shared memory, \
              the teams and {} warps more {} threads",
-            serving(&spec.segments) / WARP,
+            serving / WARP,
             limits.threads_per_block
         );
         return Err(PlanError::Run { run, why });
     };
-    let Shape { threads, teams, run, look_run, .. } = shape;
+    let Shape { threads, teams, run, look_run, readers, .. } = shape;
     let tile = threads * run;
     let pipeline = Pipeline {
         teams,
@@ -305,10 +340,11 @@ pub(crate) fn plan_look_ahead(
         blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors.max(1)),
         dynamic_shared_bytes: shape.dynamic_bytes(stages),
         look_run,
+        readers,
         head_bytes: head_bytes(&spec.segments, tile),
         slots: slots(teams),
         slot_bytes: slot_bytes(&spec.segments, tile),
-        serving: serving(&spec.segments),
+        serving: serving(&spec.segments, readers),
         streams: sizes.input == sizes.output && sizes.input >= STREAMED_BYTES && sizes.input.is_multiple_of(4),
     };
     Ok(Plan {
@@ -352,9 +388,10 @@ struct Sizes {
 impl Sizes {
     fn of(operator: &OpSource, segments: &Segments) -> Self {
         let (input, output) = (operator.input.size as u32, operator.output.size as u32);
+        let state = operator.state.size as u32;
         Sizes {
             input,
-            state: operator.state.size as u32,
+            state,
             output,
             heads: match segments {
                 Segments::None | Segments::HeadBits => 0,
@@ -365,6 +402,11 @@ impl Sizes {
             segmented: !segments.is_none(),
             bytes_by_flags: matches!(segments, Segments::HeadFlags) && input.max(output) == 1,
             words: match segments {
+                Segments::None if has_large_sums(state, input.max(output)) => match (input.max(output), state) {
+                    (..=4, _) => 34,
+                    (_, ..=36) => 50,
+                    _ => 75, // by smaller teams
+                },
                 Segments::None if input.max(output) > 36 => 80,
                 Segments::None if input.max(output) > 24 => 45,
                 Segments::None if input.max(output) > 12 => 36,
@@ -383,6 +425,7 @@ impl Sizes {
             1 if self.bytes_by_flags => 0,
             ..=4 => 2,
             _ if self.segmented => 2,
+            ..=36 if has_large_sums(self.state, self.input.max(self.output)) => 3,
             5..=12 => 1,
             13..=24 => 2,
             25..=36 => 3,
@@ -407,12 +450,31 @@ impl Sizes {
     }
 
     /// Sums that a lane folds on its own: all those of a round at once, as far as registers go.
-    fn look_run(self, multiprocessors: u32, block_threads: u32) -> u32 {
+    fn look_run(self, multiprocessors: u32, block_threads: u32, readers: u32) -> u32 {
+        if readers > 0 {
+            return multiprocessors.div_ceil(WARP * readers).clamp(1, 8);
+        }
         let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
         let message = 4 * self.state.div_ceil(4).div_ceil(3); // words
         let held = registers.saturating_sub(OTHER_REGISTERS) / message;
         let exchanged = EXCHANGED_BYTES / (WARP * self.state);
         multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, 8)
+    }
+
+    /// Warps that read sums: where elements are large, as many as there are sums in a round, one for each lane.
+    fn readers(self, multiprocessors: u32) -> u32 {
+        if self.input.max(self.output) > READ_APART_FROM { multiprocessors.div_ceil(WARP) } else { 0 }
+    }
+
+    /// Bytes of shared memory for a sum that a lane has read for another: whole packets, in an odd number of words. A sum of one
+    /// packet stays as it is, and where each lane reads its own it keeps it.
+    fn seen_bytes(self, look_run: u32) -> u32 {
+        let packets = self.state.div_ceil(4).div_ceil(PAYLOAD);
+        match packets {
+            2.. => 4 * ((packets * PAYLOAD) | 1),
+            _ if look_run > 1 => self.state,
+            _ => 0,
+        }
     }
 }
 
@@ -439,11 +501,13 @@ struct Shape<'a> {
     threads: u32,
     teams: u32,
     look_run: u32,
+    readers: u32,
 }
 
 impl Shape<'_> {
     fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let threads = self.threads.saturating_mul(self.teams).saturating_add(serving(self.segments));
+        let serving = serving(self.segments, self.readers);
+        let threads = self.threads.saturating_mul(self.teams).saturating_add(serving);
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
     }
@@ -478,10 +542,11 @@ impl Shape<'_> {
     fn static_bytes(self, stages: u32) -> u32 {
         let segmented = !self.segments.is_none();
         let initial = if segmented { self.sizes.state } else { 0 };
-        // A lane that reads one sum keeps it.
-        let exchanged = if self.look_run > 1 { WARP * self.look_run } else { 0 };
-        let window = exchanged * (self.sizes.state + u32::from(segmented));
-        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128 + initial + window)
+        let seen = self.sizes.seen_bytes(self.look_run);
+        let head = u32::from(segmented);
+        let window = if seen > 0 { WARP * self.look_run * self.readers.max(1) * (seen + head) } else { 0 };
+        let parts = if self.readers > 0 { 4 * 8 + 2 * self.readers * (self.sizes.state + head) } else { 0 };
+        stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128 + initial + window + parts)
     }
 
     fn bytes(self, stages: u32) -> u32 {
@@ -574,6 +639,22 @@ mod tests {
                 assert!(pipeline.stages > 2 * pipeline.teams && pipeline.teams >= 1, "{bytes}: {plan}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_combined_may_be_larger_than_elements() {
+        let longest = |element, state| {
+            let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
+            plan(&op, &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap().longest().clone()
+        };
+        let shape = |plan: Plan| (plan.threads, plan.run, plan.pipeline.map(|pipeline| pipeline.readers));
+        // Tiles are longer than where both are as large as elements.
+        assert_eq!(shape(longest(8, 8)), (256, 13, Some(0)));
+        assert_eq!(shape(longest(8, 32)), (192, 25, Some(0)));
+        assert_eq!(shape(longest(8, 72)), (128, 37, Some(0)));
+        assert_eq!(longest(8, 100).strategy.carry, Carry::LookBack);
+        // Sums of large elements are read by warps of their own.
+        assert_eq!([36, 64].map(|bytes| shape(longest(bytes, bytes)).2), [Some(0), Some(5)]);
     }
 
     #[test]

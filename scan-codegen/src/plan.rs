@@ -25,8 +25,8 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 /// from (`as_it_is`) mends that: on an H200 look-ahead with it was right in 45 of 45 runs for matrices of 100, 144 and 256 bytes, in all
 /// four ways to scan, by flags, bits and offsets too.
 ///
-/// But it would not pay. Every block of look-ahead folds the sums of all tiles, and large elements leave room for small tiles only:
-/// in the best of a few shapes it had 0.27 of a copy for 100 bytes, 0.14 for 144, and 0.03 for 256, whose elements do not fit registers.
+/// But it would not pay, unless only what is combined is large: look-ahead takes up to 96 bytes of that. Every block of it folds the
+/// sums of all tiles, and large elements leave room for small tiles only: in the best of a few shapes it had 0.27 of a copy for 100 bytes, 0.14 for 144, and 0.03 for 256, whose elements do not fit registers.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
@@ -65,6 +65,8 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
+    /// Warps of a block of look-ahead that read sums of tiles ([`Pipeline::readers`]): 0 to 8.
+    pub readers: Option<u32>,
     /// The most instructions that a function of the operator is to have at all its places in a kernel together
     /// ([`Plan::written_out`]).
     pub written_out: Option<u32>,

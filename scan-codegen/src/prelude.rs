@@ -267,6 +267,7 @@ const FOLLOW: &[(&str, &[&str])] = &[
     ("rem", &["panic"]),
     ("clamp", &["panic"]),
     ("index", &["panic"]),
+    ("anywhere", &["index", "panic"]),
     ("div_euclid", &["panic"]),
     ("rem_euclid", &["panic"]),
     ("wrapping_div", &["div", "panic"]),

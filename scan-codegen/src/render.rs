@@ -177,6 +177,9 @@ struct Words<'a> {
     team_run: u32,
     team_tile: u32,
     look_run: u32,
+    /// Warps that read sums of tiles for the looker, and whether the lanes share the packets of messages.
+    readers: u32,
+    by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
     block_threads: u32,
@@ -308,6 +311,8 @@ impl<'a> Words<'a> {
             team_run: plan.run,
             team_tile: plan.tile,
             look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
+            readers: pipeline.readers,
+            by_packets: looks_ahead && plan.state_bytes.div_ceil(4) > plan.packet_payload(),
             streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,

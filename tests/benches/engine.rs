@@ -121,6 +121,9 @@ impl TestOperator for ModularProduct {
     }
 }
 
+/// Warps that read sums, and what a lane of them reads.
+const READERS: [(u32, Option<u32>); 3] = [(0, None), (3, Some(2)), (5, Some(1))];
+
 /// Threads of a team, teams, words a thread; stages as many as there is room for, unless told.
 const SHAPES: [(u32, u32, u32, Option<u32>); 14] = [
     (128, 4, 31, None),
@@ -152,7 +155,7 @@ const LONGER_RUNS: [(u32, u32, u32, Option<u32>); 8] = [
 ];
 
 /// Shapes that are printed for an operator, the best ones.
-const PRINTED: usize = 6;
+const PRINTED: usize = 12;
 
 fn main() -> Outcome {
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
@@ -346,6 +349,20 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
         let scan = configure::<Op>(scanner, WAY).overrides(overrides);
         if let Some(row) = row::<Op>(name, &stream, &scan, (&input, &mut output), &expected)? {
             rows.push(row);
+        }
+    }
+    // Sums of large elements are read by one warp or by several.
+    for (threads, teams) in [(128, 2), (192, 2), (128, 3)].into_iter().filter(|_| size > 12) {
+        for (readers, looks) in READERS {
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+            (overrides.threads, overrides.teams) = (Some(threads), Some(teams));
+            (overrides.readers, overrides.look_run) = (Some(readers), looks);
+            let scan = configure::<Op>(scanner, WAY).overrides(overrides);
+            let name = format!("{name}, {readers} readers");
+            if let Some(row) = row::<Op>(&name, &stream, &scan, (&input, &mut output), &expected)? {
+                rows.push(row);
+            }
         }
     }
     rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));

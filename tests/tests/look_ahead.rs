@@ -33,6 +33,10 @@ fn planned<Op: ScanOp>(
     (threads, teams, stages, run, blocks): Shape,
     (kind, initial_value): (ScanKind, Option<Op::State>),
 ) -> Program<Op> {
+    Program::planned(op, kind, initial_value, &limits(), &overrides_of((threads, teams, stages, run, blocks))).unwrap()
+}
+
+fn overrides_of((threads, teams, stages, run, blocks): Shape) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(LOOK_AHEAD);
     overrides.threads = Some(threads);
@@ -40,7 +44,7 @@ fn planned<Op: ScanOp>(
     overrides.stages = Some(stages);
     overrides.run = Some(run);
     overrides.blocks = Some(blocks);
-    Program::planned(op, kind, initial_value, &limits(), &overrides).unwrap()
+    overrides
 }
 
 /// A device with the shared memory of an H200.
@@ -210,7 +214,10 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
 /// Changes of the text, one at a time: some run shows each.
 #[test]
 fn planted_faults_are_found() {
-    let program = program::<Interval>((96, 2, 5, 4, 4), (ScanKind::Exclusive, true));
+    let mut overrides = overrides_of((96, 2, 5, 4, 4));
+    overrides.readers = Some(0);
+    let first = Some(Interval::initial_value());
+    let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
         ("wait(&loaded[stage], use % 2);", ""),
         ("wait(&brought[stage], use % 2);", ""),
@@ -232,10 +239,10 @@ fn planted_faults_are_found() {
         ("  __syncthreads();\n  const unsigned epoch", "  const unsigned epoch"),
         ("if (team_warp > part.first_warp && part.lanes > 0)", "if (team_warp > part.first_warp)"),
         ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
-        ("arrived = status != NOTHING && arrived;", "arrived = status != NOTHING;"),
+        ("status < STATUSES && arrived;", "status < STATUSES;"),
         ("if (k < mine) {", "if (k < mine && k < 2) {"),
         ("  __syncwarp(); // all have written what they have read\n", ""),
-        ("seen_sums[lane * LOOK_RUN + k]", "seen_sums[k * WARP + lane]"),
+        ("seen_words[(lane * LOOK_RUN + k)", "seen_words[(k * WARP + lane)"),
         ("              element = next_element;\n", ""),
         ("combine(sum, sums[k])", "combine(sums[k], sum)"),
         ("interval.combine(sum, window_sum)", "interval.combine(window_sum, sum)"),
@@ -267,8 +274,8 @@ fn planted_faults_of_several_windows_are_found() {
     overrides.strategy = Some(LOOK_AHEAD);
     (overrides.threads, overrides.teams, overrides.run) = (Some(32), Some(1), Some(2));
     (overrides.stages, overrides.blocks, overrides.look_run) = (Some(3), Some(37), Some(1));
+    overrides.readers = Some(0);
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    assert!(!program.source.text.contains("seen_sums"), "a lane that reads one sum keeps it");
     let changes = [("min(number - folded, WINDOW)", "number - folded"), ("folded += count;", "folded += count + 1;")];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -278,4 +285,33 @@ fn planted_faults_of_several_windows_are_found() {
         })
     };
     each_is_found(&program, &changes, is_found).unwrap();
+}
+
+/// Large sums: several warps read those of a round, or one other than the looker those of several windows.
+#[test]
+fn planted_faults_of_readers_are_found() {
+    let program = |readers: u32, blocks: u32| {
+        let mut overrides = overrides_of((32, 1, 3, 2, blocks));
+        (overrides.readers, overrides.look_run) = (Some(readers), Some(1));
+        Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap()
+    };
+    // Whoever waits looks again and again, which takes the emulator long: no more blocks and rounds than the faults need.
+    let is_found = |program: &Program<Interval>| {
+        let tile = u64::from(program.plan.tile);
+        (0..2).any(|seed| {
+            let input: Vec<Span> = (0..104 * tile - 5).map(Interval::input).collect();
+            program.verify(&Emulator::new(seed).check(adjacent), &input).is_err()
+        })
+    };
+    let two = [
+        ("wait(&parts_told[slot], windows / PARTS % 2);", ""),
+        ("wait(&parts_taken[slot], (windows / PARTS - 1) % 2);", ""),
+        ("begin_barrier(&parts_told[part], READERS);", "begin_barrier(&parts_told[part], 1);"),
+        ("interval.combine(sum, part_sum)", "interval.combine(part_sum, sum)"),
+        ("for (unsigned part = 0; part * SLICE < count; part++)", "for (unsigned part = 0; part < 1; part++)"),
+        ("mine = min(max(count, first) - first, SLICE)", "mine = min(count, SLICE)"),
+        ("first = reader * SLICE;", "first = (READERS - 1 - reader) * SLICE;"),
+    ];
+    each_is_found(&program(2, 34), &two, is_found).unwrap();
+    each_is_found(&program(1, 34), &two[..2], is_found).unwrap();
 }

@@ -50,10 +50,18 @@ impl Lowerer<'_> {
                 let mut operands = self.operands(&[&at.expr, &at.index]).into_iter();
                 let (Some(array), Some(index)) = (operands.next(), operands.next()) else { return Value::error() };
                 self.uses.insert("index");
-                if !is_counted(&at.index) {
+                let array = array.at_least(Rank::Postfix);
+                let text = if is_counted(&at.index, &self.scopes) {
+                    array.add("[").add(index.text).add("]")
+                } else {
                     self.uses.insert("anywhere");
-                }
-                Value::typed(array.at_least(Rank::Postfix).add("[").add(index.text).add("]"), Rank::Postfix)
+                    // A constant and a parameter stay in their memory; what is computed is to stay in registers.
+                    match self.is_of_local(&at.expr) {
+                        true => array.add(".at(").add(index.text).add(")"),
+                        false => array.add("[").add(index.text).add("]"),
+                    }
+                };
+                Value::typed(text, Rank::Postfix)
             }
             Expr::Array(array) => self.array(array, expected),
             Expr::Repeat(repeat) => self.repeat(repeat, expected),
@@ -78,6 +86,45 @@ impl Lowerer<'_> {
                     .at(other, "this has no value that an operator can use here: make it a statement of its own");
                 Value::error()
             }
+        }
+    }
+
+    /// The place that an expression names, to be written to. It is `replaced` as a whole, or changed by what stands there.
+    pub(super) fn place(&mut self, expr: &Expr, replaced: bool) -> Value {
+        match expr {
+            Expr::Paren(inner) => self.place(&inner.expr, replaced),
+            Expr::Group(inner) => self.place(&inner.expr, replaced),
+            Expr::Field(field) if self.is_of_local(expr) => {
+                let base = self.place(&field.base, false).at_least(Rank::Postfix).add(".");
+                Value::typed(base.add(Text::name(field_name(&field.member))), Rank::Postfix)
+            }
+            Expr::Index(at) if self.is_of_local(expr) => {
+                let index = self.expr(&at.index, None);
+                let array = self.place(&at.expr, false).at_least(Rank::Postfix);
+                self.uses.insert("index");
+                let counted = is_counted(&at.index, &self.scopes);
+                if !counted {
+                    self.uses.insert("anywhere");
+                }
+                let text = match counted || !replaced {
+                    true => array.add("[").add(index.text).add("]"),
+                    false => array.add(".place(").add(index.text).add(")"),
+                };
+                Value::typed(text, Rank::Postfix)
+            }
+            expr => self.expr(expr, None),
+        }
+    }
+
+    /// Whether this is a local, or what one has in it.
+    fn is_of_local(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Paren(inner) => self.is_of_local(&inner.expr),
+            Expr::Group(inner) => self.is_of_local(&inner.expr),
+            Expr::Field(field) => self.is_of_local(&field.base),
+            Expr::Index(at) => self.is_of_local(&at.expr),
+            Expr::Path(path) => path.path.get_ident().is_some_and(|ident| self.scopes.find(ident).is_some()),
+            _ => false,
         }
     }
 
@@ -474,18 +521,34 @@ impl Lowerer<'_> {
         Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value).add(")"), Rank::Postfix)
     }
 
+    /// Whether this becomes a choice between values all of which are computed. C++ must be able to tell their type.
+    pub(super) fn is_chosen(&self, expr: &Expr, expected: Option<&Type>) -> bool {
+        purity::is_cheap_choice(expr) && !matches!(expected, Some(Type::Infer(_)))
+    }
+
+    /// One of two values, both of which are computed.
+    pub(super) fn chosen(&mut self, condition: Value, then: Value, other: Value) -> Value {
+        if !then.is_typed() || !other.is_typed() {
+            return ternary(condition, then, other);
+        }
+        self.uses.insert("chosen");
+        let text = Text::new("chosen(").add(condition.text).add(", ").add(then.text).add(", ").add(other.text).add(")");
+        Value::typed(text, Rank::Postfix)
+    }
+
     fn conditional(&mut self, branch: &ExprIf, whole: &Expr, expected: Option<&Type>) -> Value {
         let Some((_, other)) = &branch.else_branch else {
             self.errors.at(branch.if_token, "an `if` without `else` has no value");
             return Value::error();
         };
         if purity::is_simple(whole) {
-            let condition = self.expr(&branch.cond, None).at_least(Rank::LogicalOr);
+            let chosen = self.is_chosen(whole, expected);
+            let condition = self.expr(&branch.cond, None);
             self.scopes.open();
             let then = self.block_value(&branch.then_branch, expected);
             self.scopes.close();
             let other = self.expr(other, expected);
-            return ternary(condition, then, other);
+            return if chosen { self.chosen(condition, then, other) } else { ternary(condition, then, other) };
         }
         // Where one arm leaves, the other is what the value is.
         if purity::block_diverges(&branch.then_branch) {
@@ -592,14 +655,15 @@ fn infix(left: Value, operator: &str, right: Value, rank: Rank) -> Text {
     left.at_least(left_rank).add(format!(" {operator} ")).add(right.at_least(right_rank))
 }
 
-pub(super) fn ternary(condition: Text, then: Value, other: Value) -> Value {
+pub(super) fn ternary(condition: Value, then: Value, other: Value) -> Value {
     let typing = match (then.typing, other.typing) {
         (Typing::Integer(_), Typing::Integer(_)) => Typing::Integer(None),
         (Typing::Float, Typing::Float) => Typing::Float,
         (Typing::Bitwise, _) | (_, Typing::Bitwise) => Typing::Bitwise,
         _ => Typing::Typed,
     };
-    let text = condition.add(" ? ").add(then.at_least(Rank::LogicalOr)).add(" : ").add(other.text);
+    let text =
+        condition.at_least(Rank::LogicalOr).add(" ? ").add(then.at_least(Rank::LogicalOr)).add(" : ").add(other.text);
     Value { text, rank: Rank::Conditional, typing }
 }
 

@@ -16,10 +16,11 @@ impl Lowerer<'_> {
     /// A `match` of plain expressions, as a chain of `?:`.
     pub(super) fn match_value(&mut self, matching: &ExprMatch, expected: Option<&Type>) -> Value {
         let subject = vec![self.expr(&matching.expr, None).at_least(Rank::Postfix)];
-        self.arms_value(&matching.arms, &subject, expected)
+        let chosen = self.is_chosen(&Expr::Match(matching.clone()), expected);
+        self.arms_value(&matching.arms, &subject, expected, chosen)
     }
 
-    fn arms_value(&mut self, arms: &[Arm], subject: &[Text], expected: Option<&Type>) -> Value {
+    fn arms_value(&mut self, arms: &[Arm], subject: &[Text], expected: Option<&Type>, chosen: bool) -> Value {
         let Some((arm, rest)) = arms.split_first() else { return Value::never() };
         self.scopes.open();
         let condition = self.arm_condition(arm, subject);
@@ -27,8 +28,8 @@ impl Lowerer<'_> {
         self.scopes.close();
         match condition {
             Some(condition) if !rest.is_empty() => {
-                let other = self.arms_value(rest, subject, expected);
-                ternary(condition.at_least(Rank::LogicalOr), value, other)
+                let other = self.arms_value(rest, subject, expected, chosen);
+                if chosen { self.chosen(condition, value, other) } else { ternary(condition, value, other) }
             }
             _ => value,
         }

@@ -44,6 +44,103 @@ pub(super) fn is_simple(expr: &Expr) -> bool {
     }
 }
 
+/// The most operations in a value that is computed although another one may be chosen.
+const CHEAP_OPERATIONS: u32 = 8;
+
+/// Whether the expression is a choice between structs or arrays, all of which may as well be computed: this is little work,
+/// and cannot panic. Choosing between their words is faster than a branch, at which the threads of a warp part.
+pub(super) fn is_cheap_choice(expr: &Expr) -> bool {
+    is_simple(expr)
+        && builds(expr)
+        && match expr {
+            Expr::If(branch) => {
+                cheap_block(&branch.then_branch)
+                    && branch.else_branch.as_ref().is_some_and(|(_, other)| is_cheap(other))
+            }
+            Expr::Match(matching) => matching.arms.iter().all(|arm| {
+                let guard = match &arm.pat {
+                    Pat::Guard(guarded) => is_cheap(&guarded.guard),
+                    _ => true,
+                };
+                guard && is_cheap(&arm.body)
+            }),
+            _ => false,
+        }
+}
+
+/// Whether there is a struct or an array among the values of which one is chosen.
+fn builds(expr: &Expr) -> bool {
+    let block = |block: &Block| matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if builds(value));
+    match expr {
+        Expr::Struct(_) | Expr::Array(_) => true,
+        Expr::Call(call) => matches!(&*call.func, Expr::Path(path) if is_capital(path)),
+        Expr::Paren(inner) => builds(&inner.expr),
+        Expr::Group(inner) => builds(&inner.expr),
+        Expr::Block(inner) => block(&inner.block),
+        Expr::If(branch) => {
+            block(&branch.then_branch) || branch.else_branch.as_ref().is_some_and(|(_, other)| builds(other))
+        }
+        Expr::Match(matching) => matching.arms.iter().any(|arm| builds(&arm.body)),
+        _ => false,
+    }
+}
+
+fn cheap_block(block: &Block) -> bool {
+    matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if is_cheap(value))
+}
+
+/// Whether the expression is computed by a few instructions, and does not panic.
+fn is_cheap(expr: &Expr) -> bool {
+    fn operations(expr: &Expr) -> Option<u32> {
+        let all = |exprs: &mut dyn Iterator<Item = &Expr>| {
+            exprs.map(operations).try_fold(0_u32, |sum, count| Some(sum.saturating_add(count?)))
+        };
+        let block = |block: &Block| match block.stmts.as_slice() {
+            [Stmt::Expr(value, None)] => operations(value),
+            _ => None,
+        };
+        match expr {
+            Expr::Lit(_) | Expr::Path(_) => Some(0),
+            Expr::Paren(inner) => operations(&inner.expr),
+            Expr::Group(inner) => operations(&inner.expr),
+            Expr::Field(inner) => operations(&inner.base),
+            Expr::Unary(inner) => Some(operations(&inner.expr)? + 1),
+            Expr::Cast(inner) => Some(operations(&inner.expr)? + 1),
+            Expr::Binary(binary) => match binary.op {
+                BinOp::Add(_) | BinOp::Sub(_) | BinOp::BitAnd(_) | BinOp::BitOr(_) | BinOp::BitXor(_) => {
+                    Some(all(&mut [&*binary.left, &*binary.right].into_iter())? + 1)
+                }
+                BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_) => {
+                    Some(all(&mut [&*binary.left, &*binary.right].into_iter())? + 1)
+                }
+                BinOp::And(_) | BinOp::Or(_) => Some(all(&mut [&*binary.left, &*binary.right].into_iter())? + 1),
+                _ => None,
+            },
+            Expr::MethodCall(call) => {
+                let cheap = ["min", "max", "wrapping_add", "wrapping_sub"];
+                let known = cheap.iter().any(|name| call.method == name);
+                known.then(|| all(&mut std::iter::once(&*call.receiver).chain(&call.args)))?.map(|count| count + 1)
+            }
+            Expr::Call(call) => match &*call.func {
+                Expr::Path(path) if is_capital(path) => all(&mut call.args.iter()),
+                _ => None,
+            },
+            Expr::Struct(literal) => {
+                let fields = literal.fields.iter().map(|field| &field.expr);
+                all(&mut fields.chain(literal.rest.as_deref()))
+            }
+            Expr::Array(array) => all(&mut array.elems.iter()),
+            Expr::Block(inner) if inner.label.is_none() => block(&inner.block),
+            Expr::If(branch) => {
+                let (_, other) = branch.else_branch.as_ref()?;
+                Some(operations(&branch.cond)? + block(&branch.then_branch)? + operations(other)? + 1)
+            }
+            _ => None,
+        }
+    }
+    operations(expr).is_some_and(|count| count <= CHEAP_OPERATIONS)
+}
+
 fn simple_block(block: &Block) -> bool {
     matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if is_simple(value))
 }
@@ -64,13 +161,6 @@ pub(super) fn chooses_braces(expr: &Expr) -> bool {
     fn last_in_braces(block: &Block) -> bool {
         matches!(block.stmts.as_slice(), [Stmt::Expr(value, None)] if in_braces(value))
     }
-    /// Something of the user's own: not a local, not `f32::MAX`.
-    fn is_capital(path: &syn::ExprPath) -> bool {
-        let capital = |ident: &syn::Ident| ident.to_string().starts_with(|first: char| first.is_uppercase());
-        let of_primitive =
-            path.path.segments.first().is_some_and(|first| PRIMITIVES.iter().any(|name| first.ident == name));
-        path.path.segments.last().is_some_and(|last| capital(&last.ident)) && !of_primitive
-    }
     match expr {
         Expr::Paren(inner) => chooses_braces(&inner.expr),
         Expr::Group(inner) => chooses_braces(&inner.expr),
@@ -84,6 +174,14 @@ pub(super) fn chooses_braces(expr: &Expr) -> bool {
         Expr::Match(matching) => matching.arms.iter().any(|arm| in_braces(&arm.body)),
         _ => false,
     }
+}
+
+/// Something of the user's own: not a local, not `f32::MAX`.
+fn is_capital(path: &syn::ExprPath) -> bool {
+    let capital = |ident: &syn::Ident| ident.to_string().starts_with(|first: char| first.is_uppercase());
+    let of_primitive =
+        path.path.segments.first().is_some_and(|first| PRIMITIVES.iter().any(|name| first.ident == name));
+    path.path.segments.last().is_some_and(|last| capital(&last.ident)) && !of_primitive
 }
 
 /// Whether the expression shows that it is a number and no truth value.

@@ -11,6 +11,9 @@ pub(super) struct Binding {
     pub(super) place: Text,
     /// Whether it may change.
     pub(super) mutable: bool,
+    /// Whether it counts the rounds of a loop or is computed of such numbers, so that the compiler knows it once loops are
+    /// unrolled.
+    pub(super) counted: bool,
 }
 
 #[derive(Default)]
@@ -30,7 +33,15 @@ impl Scopes {
 
     pub(super) fn bind(&mut self, ident: &Ident, place: Text, mutable: bool) {
         if let Some(scope) = self.open.last_mut() {
-            scope.insert(ident.to_string(), Binding { place, mutable });
+            scope.insert(ident.to_string(), Binding { place, mutable, counted: false });
+        }
+    }
+
+    /// The local that was bound last by this name is a number that the compiler knows once loops are unrolled.
+    pub(super) fn count(&mut self, ident: &Ident) {
+        let name = ident.to_string();
+        if let Some(binding) = self.open.iter_mut().rev().find_map(|scope| scope.get_mut(&name)) {
+            binding.counted = true;
         }
     }
 

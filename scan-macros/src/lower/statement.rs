@@ -1,6 +1,9 @@
 //! Statements.
 
-use super::{Loop, Lowerer, Range, Rank, Sink, Typing, Value, purity, range_of, scope, uses::is_constant};
+use super::{
+    Loop, Lowerer, Range, Rank, Sink, Typing, Value, purity, range_of, scope,
+    uses::{is_constant, is_counted},
+};
 use crate::text::Text;
 use syn::spanned::Spanned;
 use syn::{
@@ -63,7 +66,13 @@ impl Lowerer<'_> {
             Pat::Ident(ident) if ident.subpat.is_none() => {
                 let name = self.scopes.fresh(&scope::plain(&ident.ident));
                 self.declare(&name, ty, local);
+                // Before the name stands for this local: it may stand for another one in what that begins with.
+                let counted = ident.mutability.is_none()
+                    && local.init.as_ref().is_some_and(|init| is_counted(&init.expr, &self.scopes));
                 self.scopes.bind(&ident.ident, Text::name(name), true);
+                if counted {
+                    self.scopes.count(&ident.ident);
+                }
             }
             Pat::Wild(_) => {
                 if let Some(init) = &local.init {
@@ -152,6 +161,10 @@ impl Lowerer<'_> {
             Expr::Block(block) if block.label.is_none() => self.block(&block.block, sink, expected),
             Expr::Block(block) => {
                 self.errors.at(&block.label, "labelled blocks are outside the operator language: use `if`")
+            }
+            Expr::If(_) | Expr::Match(_) if !matches!(sink, Sink::Discard) && self.is_chosen(expr, expected) => {
+                let value = self.expr(expr, expected);
+                self.put(value, sink);
             }
             Expr::If(branch) if !self.as_ternary(branch, expr, sink) => self.branch(branch, sink, expected),
             Expr::Match(matching) => self.match_statement(matching, sink, expected),
@@ -291,6 +304,7 @@ impl Lowerer<'_> {
         self.scopes.open();
         if let Some(ident) = pattern {
             self.scopes.bind(&ident.ident, Text::name(name), true);
+            self.scopes.count(&ident.ident);
         }
         self.loop_body(&looping.body, looping.label.as_ref(), Sink::Discard, None);
         self.scopes.close();
@@ -371,7 +385,7 @@ impl Lowerer<'_> {
             self.errors.at(&assign.left, "bind the parts of this place by `let` first");
             return;
         }
-        let place = self.expr(&assign.left, None);
+        let place = self.place(&assign.left, true);
         self.lower_to(&assign.right, &Sink::Assign(place.text), None);
     }
 
@@ -402,7 +416,7 @@ impl Lowerer<'_> {
             plain => self.uses.insert(plain),
         }
         let value = self.expr(&binary.right, None);
-        let place = self.expr(&binary.left, None);
+        let place = self.place(&binary.left, false);
         self.line(place.text.add(format!(" {operator} ")).add(value.text).add(";"));
     }
 

@@ -227,7 +227,7 @@ fn braces_in_a_choice_stay_out_of_braces() {
         }))
         .contains("low: value_of(a == 0 ? b : ‹LIMIT›)")
     );
-    assert!(text(quote!([#inner, ITEM][0].n)).contains("Array{value_of(a > b ? "));
+    assert!(text(quote!([#inner, ITEM][0].n)).contains("Array{value_of(chosen(a > b, "));
     // Numbers are not in braces.
     assert!(chosen(quote!(if a > b { a } else { i32::MAX })).contains("low: a > b ? a : ‹i32::MAX›"));
 }
@@ -254,4 +254,46 @@ fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
         pair.high
     ));
     assert!(waits.contains("const auto operand = ‹Item›{n: x};"), "{waits}");
+}
+
+/// Threads would part at a branch.
+#[test]
+fn structs_that_are_little_work_are_all_computed_and_one_is_chosen() {
+    let chosen = text(quote!(match a {
+        0 => Item { n: b },
+        1 if a < b => Item { n: a + b },
+        _ => ITEM,
+    }));
+    assert!(chosen.contains("return chosen(a == 0, ‹i32›{n: b}, chosen(a == 1 && a < b, "), "{chosen}");
+    // What may panic, or is more work, is computed only where it is wanted; so are numbers, which are chosen as well by `?:`.
+    for apart in [
+        quote!(if a > b { Item { n: a / b } } else { ITEM }),
+        quote!(if a > b { Item { n: [a, b][a] } } else { ITEM }),
+        quote!(if a > b { a } else { LIMIT }),
+    ] {
+        assert!(!text(apart.clone()).contains("chosen"), "{apart}");
+    }
+}
+
+#[test]
+fn only_places_that_the_data_tells_are_looked_up() {
+    let body = text(quote!({
+        let mut items = [a, b];
+        for i in 0..2_usize {
+            let next = 1 - i;
+            items[i] = items[next];
+        }
+        let place = items[0] as usize;
+        items[place] = items[items[LAST] as usize];
+        items[place] += TABLE[place];
+        items[1]
+    }));
+    for part in [
+        "items[i] = items[next];",
+        "items.place(place) = items.at(as<‹usize›>(items[‹LAST›]));",
+        "items[place] += ‹TABLE›[place];",
+        "return items[1];",
+    ] {
+        assert!(body.contains(part), "{part} in {body}");
+    }
 }

@@ -140,9 +140,10 @@ pub(super) fn is_constant(expr: &Expr, scopes: &Scopes) -> bool {
     is_made_of(expr, &|path| path.get_ident().is_none_or(|ident| scopes.find(ident).is_none()))
 }
 
-/// Whether an index is made of names and numbers alone, so that the compiler knows it once loops are unrolled.
-pub(super) fn is_counted(expr: &Expr) -> bool {
-    is_made_of(expr, &|_| true)
+/// Whether an index is made of numbers, constants, and counters of loops alone, so that the compiler knows it once loops are
+/// unrolled.
+pub(super) fn is_counted(expr: &Expr, scopes: &Scopes) -> bool {
+    is_made_of(expr, &|path| path.get_ident().and_then(|ident| scopes.find(ident)).is_none_or(|found| found.counted))
 }
 
 /// Whether there is nothing in an expression but literals, such names, and what is computed of them.

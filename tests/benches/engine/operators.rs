@@ -17,6 +17,9 @@ const LENGTHS: [u32; 4] = [16, 20, 24, 27];
 const MOST_BYTES: usize = 2 << 30;
 /// The most instructions of a function at all its places.
 const WRITTEN_OUT: [u32; 5] = [16384, 4096, 2048, 1024, 512];
+/// Threads of a team and teams of look-ahead, and KiB of a tile.
+const SHAPES: [(u32, u32); 6] = [(128, 3), (128, 4), (192, 2), (192, 3), (256, 2), (256, 3)];
+const TILES: [u32; 3] = [20, 28, 38];
 /// What a run is divided by, with functions as they are planned.
 const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
@@ -55,12 +58,23 @@ fn as_planned(plan: &Plan) -> Overrides {
     overrides
 }
 
-fn variants(plan: &Plan) -> Vec<Variant> {
+fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     let mut variants = Vec::new();
     for written_out in WRITTEN_OUT {
         let mut overrides = as_planned(plan);
         overrides.written_out = Some(written_out);
         variants.push(Variant { name: format!("run {}, {written_out}", plan.run), overrides });
+    }
+    if plan.pipeline.is_some() {
+        for (threads, teams) in SHAPES {
+            for kib in TILES {
+                let mut overrides = as_planned(plan);
+                let run = (kib << 10) / (threads * element as u32).max(1);
+                (overrides.threads, overrides.teams, overrides.run) =
+                    (Some(threads), Some(teams), Some(run - 1 + run % 2));
+                variants.push(Variant { name: format!("{threads} × {teams} × {}", run - 1 + run % 2), overrides });
+            }
+        }
     }
     for shorter in SHORTER {
         let run = plan.run / shorter;
@@ -97,10 +111,12 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool) -> Out
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
     let mut row = Vec::new();
-    for log in LENGTHS {
+    // Other shapes are for long inputs.
+    let lengths = if with_variants { &LENGTHS[LENGTHS.len() - 1..] } else { &LENGTHS };
+    for &log in lengths {
         let len = most.min(1 << log);
         let plan = plans.for_len(len as u64);
-        let variants = if with_variants { variants(plan) } else { vec![Variant::planned(plan)] };
+        let variants = if with_variants { variants(plan, element) } else { vec![Variant::planned(plan)] };
         // All compiled beforehand, at once. Of one alone that tells what NVRTC takes.
         let compiled: Vec<f64> = variants
             .par_iter()
