@@ -45,7 +45,7 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 /// As [`render`], for another target than the GPU's compiler.
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
-    let context = Context::from_serialize(&Words::new(&words, plan))?;
+    let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut text = render_part("heading", &context)?;
     text.push_str(&words.text);
     for part in parts(plan) {
@@ -140,8 +140,6 @@ struct Words<'a> {
     network: &'a str,
     coarsened: bool,
     in_registers: bool,
-    /// Whether one block scans alone, so that hardly any tile is whole.
-    alone: bool,
     /// What its functions are given: to load the tile, to scan it, to store it; and what they are given at the end.
     tile_loaded: &'static str,
     tile_scanned: &'static str,
@@ -151,9 +149,8 @@ struct Words<'a> {
     store_ending: &'static str,
     /// What tells where the tile's first head is.
     heads_found: &'static str,
-    /// The initial value as a parameter of the functions that meet the heads of a run, and what a run's scan begins from.
+    /// The initial value as a parameter of the functions that meet the heads of a run.
     initial_parameter: String,
-    scanned_from: &'static str,
     padded: bool,
     contiguous: bool,
     /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
@@ -188,8 +185,14 @@ struct Words<'a> {
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself, and where it then writes.
     runs_are_units: bool,
     results_place: &'static str,
-    /// Whether results are as large as elements, so that each takes the place of one.
+    /// Whether results are as large as elements, so that each takes the place of one; whether they are larger, and where
+    /// elements then lie in shared memory.
     in_place: bool,
+    grows: bool,
+    elements_place: &'static str,
+    /// Whether elements, and results, can only begin at words.
+    input_in_words: bool,
+    output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
@@ -206,7 +209,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn new(text: &'a OperatorText, plan: &Plan) -> Self {
+    fn new(operator: &OpSource, text: &'a OperatorText, plan: &Plan) -> Self {
         let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
@@ -261,7 +264,6 @@ impl<'a> Words<'a> {
             network: network.name(),
             coarsened,
             in_registers,
-            alone: carry == Carry::OneBlock,
             tile_loaded: match (in_registers, segmented) {
                 (true, false) => "run, stage",
                 (true, true) => "run, stage, heads",
@@ -269,8 +271,8 @@ impl<'a> Words<'a> {
                 (false, true) => "tile, heads",
             },
             tile_scanned: match (in_registers, segmented) {
-                (true, false) => "run, earlier",
-                (true, true) => "run, heads, earlier, restarts",
+                (true, false) => "run, stage, earlier",
+                (true, true) => "run, stage, heads, earlier, restarts",
                 (false, _) => "tile",
             },
             tile_stored: match (in_registers, segmented) {
@@ -288,7 +290,6 @@ impl<'a> Words<'a> {
                 true => format!(", const {}& initial_value", text.state),
                 false => String::new(),
             },
-            scanned_from: if segmented { "own_heads" } else { "any" },
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
@@ -318,6 +319,10 @@ impl<'a> Words<'a> {
             runs_are_units: plan.runs_are_units(),
             results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
+            grows: plan.input_bytes < plan.output_bytes,
+            elements_place: if plan.input_bytes < plan.output_bytes { "stage + INPUT_PLACE" } else { "stage" },
+            input_in_words: operator.input.align.is_multiple_of(4),
+            output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
             network_exclusive,
             tile_exclusive,
