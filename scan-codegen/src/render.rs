@@ -12,6 +12,7 @@ use crate::{
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
+    weight::rolls_steps,
 };
 
 /// A CUDA source, ready for the compiler.
@@ -151,6 +152,8 @@ struct Words<'a> {
     heads_found: &'static str,
     /// The initial value as a parameter of the functions that meet the heads of a run.
     initial_parameter: String,
+    /// Whether the steps of a network over a warp are a loop in the machine code as well.
+    rolled_steps: bool,
     padded: bool,
     contiguous: bool,
     /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
@@ -290,6 +293,7 @@ impl<'a> Words<'a> {
                 true => format!(", const {}& initial_value", text.state),
                 false => String::new(),
             },
+            rolled_steps: rolls_steps(operator),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,

@@ -71,6 +71,15 @@ impl Weights {
     }
 }
 
+/// Whether the steps of a network over a warp are a loop in the machine code as well, because `combine` has more instructions
+/// than a call and would stand there ten times. In sums of `f32` a loop saves the compiler nothing; its time for 3 × 3
+/// matrices fell by 0.29, for the moments of Welford by 0.4.
+pub(crate) fn rolls_steps(op: &OpSource) -> bool {
+    let weights = Weights::of(op, 1, u32::MAX);
+    let mut functions = op.functions.iter().zip(&weights.functions);
+    functions.any(|(function, weight)| function.name == "combine" && weight.instructions > CALL)
+}
+
 impl Weight {
     /// Of a function whose callees have been weighed, and which is called where it has more instructions than `most`.
     fn of(function: &FunctionSource, helpers: &[Weight], most: u64) -> Self {
@@ -233,6 +242,13 @@ mod tests {
         assert_eq!([run(&[("add", 1)]), run(&[("add", 15)]), run(&[("add", 47)])], [1024, 128, 42]);
         // From there on it is called.
         assert_eq!(run(&[("add", 1000)]), run(&[("add", 47)]));
+    }
+
+    #[test]
+    fn steps_of_heavy_operators_are_a_loop() {
+        let rolls =
+            |adds| rolls_steps(&OpSource { functions: vec![function(Primitive::U32, &[("add", adds)], &[])], ..operator_of(4) });
+        assert_eq!([rolls(1), rolls(CALL - 1), rolls(CALL), rolls(u64::MAX)], [false, false, true, true]);
     }
 
     #[test]
