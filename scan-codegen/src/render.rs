@@ -12,7 +12,7 @@ use crate::{
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
-    weight::rolls_steps,
+    weight::is_heavy,
 };
 
 /// A CUDA source, ready for the compiler.
@@ -141,6 +141,10 @@ struct Words<'a> {
     network: &'a str,
     coarsened: bool,
     in_registers: bool,
+    /// Whether one block scans alone, so that hardly any tile is whole; whether a part of a run is scanned where it lies in
+    /// shared memory, by a loop.
+    alone: bool,
+    parts_in_memory: bool,
     /// What its functions are given: to load the tile, to scan it, to store it; and what they are given at the end.
     tile_loaded: &'static str,
     tile_scanned: &'static str,
@@ -150,8 +154,9 @@ struct Words<'a> {
     store_ending: &'static str,
     /// What tells where the tile's first head is.
     heads_found: &'static str,
-    /// The initial value as a parameter of the functions that meet the heads of a run.
+    /// The initial value as a parameter of the functions that meet the heads of a run, and what a run's scan begins from.
     initial_parameter: String,
+    scanned_from: &'static str,
     /// Whether the steps of a network over a warp are a loop in the machine code as well.
     rolled_steps: bool,
     padded: bool,
@@ -222,6 +227,7 @@ impl<'a> Words<'a> {
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let segmented = !plan.spec.segments.is_none();
+        let heavy = is_heavy(operator);
         let begins_with_value = plan.spec.initial_value && segmented;
         // An argument more.
         let value_if = |wanted: bool| if wanted && begins_with_value { ", initial_value" } else { "" };
@@ -267,6 +273,8 @@ impl<'a> Words<'a> {
             network: network.name(),
             coarsened,
             in_registers,
+            alone: carry == Carry::OneBlock,
+            parts_in_memory: heavy,
             tile_loaded: match (in_registers, segmented) {
                 (true, false) => "run, stage",
                 (true, true) => "run, stage, heads",
@@ -285,6 +293,7 @@ impl<'a> Words<'a> {
                 (false, true) if exclusive => "tile, heads, head",
                 (false, true) => "tile, head",
             },
+            scanned_from: if segmented { "own_heads" } else { "any" },
             load_ending: value_if(!in_registers),
             scan_ending: if segmented && !in_registers { ", heads" } else { value_if(in_registers) },
             store_ending: value_if(in_registers || exclusive),
@@ -293,7 +302,7 @@ impl<'a> Words<'a> {
                 true => format!(", const {}& initial_value", text.state),
                 false => String::new(),
             },
-            rolled_steps: rolls_steps(operator),
+            rolled_steps: heavy,
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
@@ -324,7 +333,7 @@ impl<'a> Words<'a> {
             results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
             grows: plan.input_bytes < plan.output_bytes,
-            elements_place: if plan.input_bytes < plan.output_bytes { "stage + INPUT_PLACE" } else { "stage" },
+            elements_place: if heavy && plan.input_bytes < plan.output_bytes { "stage + INPUT_PLACE" } else { "stage" },
             input_in_words: operator.input.align.is_multiple_of(4),
             output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),

@@ -20,7 +20,8 @@ const OPERATORS: [&str; 2] = ["sum f32", "linear recurrence"];
 const LOGARITHMS: [u32; 4] = [10, 20, 24, 27];
 
 /// What one process tells, in milliseconds.
-const PARTS: [&str; 7] = ["context", "loading NVRTC", "first call", "planning", "compiling", "loading the kernel", "second call"];
+const PARTS: [&str; 7] =
+    ["context", "loading NVRTC", "first call", "planning", "compiling", "loading the kernel", "second call"];
 
 /// How many results are compared with those that are expected.
 const COMPARED: usize = 1 << 16;
@@ -104,14 +105,18 @@ fn milliseconds(time: Duration) -> f64 {
 }
 
 pub(crate) fn measure(processes: usize) -> Outcome {
-    println!("\nFirst calls with kernels that nobody has compiled, milliseconds, the median of {processes} processes\n");
+    println!(
+        "\nFirst calls with kernels that nobody has compiled, milliseconds, the median of {processes} processes\n"
+    );
     println!("| operator | elements | {} |", PARTS.join(" | "));
     println!("|---|{}", "--:|".repeat(PARTS.len() + 1));
     for operator in OPERATORS {
         for log in LOGARITHMS {
             let rows = (0..processes).map(|_| start(operator, log)).collect::<Outcome<Vec<_>>>()?;
             let columns: Vec<String> = (0..PARTS.len())
-                .map(|column| format!("{:.2}", median(rows.iter().filter_map(|row| row.get(column).copied()).collect())))
+                .map(|column| {
+                    format!("{:.2}", median(rows.iter().filter_map(|row| row.get(column).copied()).collect()))
+                })
                 .collect();
             println!("| {operator} | 2^{log} | {} |", columns.join(" | "));
         }
