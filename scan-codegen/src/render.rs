@@ -281,10 +281,12 @@ impl<'a> Words<'a> {
                 (false, false) => "tile",
                 (false, true) => "tile, heads",
             },
-            tile_scanned: match (in_registers, segmented) {
-                (true, false) => "run, stage, earlier",
-                (true, true) => "run, stage, heads, earlier, restarts",
-                (false, _) => "tile",
+            tile_scanned: match (in_registers, heavy, segmented) {
+                (true, false, false) => "run, earlier",
+                (true, false, true) => "run, heads, earlier, restarts",
+                (true, true, false) => "run, stage, earlier",
+                (true, true, true) => "run, stage, heads, earlier, restarts",
+                (false, ..) => "tile",
             },
             tile_stored: match (in_registers, segmented) {
                 (true, false) => "run, stage, earlier",
@@ -333,7 +335,11 @@ impl<'a> Words<'a> {
             results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
             grows: plan.input_bytes < plan.output_bytes,
-            elements_place: if heavy && plan.input_bytes < plan.output_bytes { "stage + INPUT_PLACE" } else { "stage" },
+            elements_place: if heavy && plan.input_bytes < plan.output_bytes {
+                "(stage + INPUT_PLACE)"
+            } else {
+                "stage"
+            },
             input_in_words: operator.input.align.is_multiple_of(4),
             output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
