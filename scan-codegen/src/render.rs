@@ -12,7 +12,7 @@ use crate::{
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
-    weight::is_heavy,
+    weight::calls_combine,
 };
 
 /// A CUDA source, ready for the compiler.
@@ -141,10 +141,8 @@ struct Words<'a> {
     network: &'a str,
     coarsened: bool,
     in_registers: bool,
-    /// Whether one block scans alone, so that hardly any tile is whole; whether a part of a run is scanned where it lies in
-    /// shared memory, by a loop.
+    /// Whether one block scans alone, so that hardly any tile is whole.
     alone: bool,
-    parts_in_memory: bool,
     /// What its functions are given: to load the tile, to scan it, to store it; and what they are given at the end.
     tile_loaded: &'static str,
     tile_scanned: &'static str,
@@ -193,11 +191,8 @@ struct Words<'a> {
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself, and where it then writes.
     runs_are_units: bool,
     results_place: &'static str,
-    /// Whether results are as large as elements, so that each takes the place of one; whether they are larger, and where
-    /// elements then lie in shared memory.
+    /// Whether results are as large as elements, so that each takes the place of one.
     in_place: bool,
-    grows: bool,
-    elements_place: &'static str,
     /// Whether elements, and results, can only begin at words.
     input_in_words: bool,
     output_in_words: bool,
@@ -227,7 +222,6 @@ impl<'a> Words<'a> {
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let segmented = !plan.spec.segments.is_none();
-        let heavy = is_heavy(operator);
         let begins_with_value = plan.spec.initial_value && segmented;
         // An argument more.
         let value_if = |wanted: bool| if wanted && begins_with_value { ", initial_value" } else { "" };
@@ -274,19 +268,16 @@ impl<'a> Words<'a> {
             coarsened,
             in_registers,
             alone: carry == Carry::OneBlock,
-            parts_in_memory: heavy,
             tile_loaded: match (in_registers, segmented) {
                 (true, false) => "run, stage",
                 (true, true) => "run, stage, heads",
                 (false, false) => "tile",
                 (false, true) => "tile, heads",
             },
-            tile_scanned: match (in_registers, heavy, segmented) {
-                (true, false, false) => "run, earlier",
-                (true, false, true) => "run, heads, earlier, restarts",
-                (true, true, false) => "run, stage, earlier",
-                (true, true, true) => "run, stage, heads, earlier, restarts",
-                (false, ..) => "tile",
+            tile_scanned: match (in_registers, segmented) {
+                (true, false) => "run, earlier",
+                (true, true) => "run, heads, earlier, restarts",
+                (false, _) => "tile",
             },
             tile_stored: match (in_registers, segmented) {
                 (true, false) => "run, stage, earlier",
@@ -295,7 +286,6 @@ impl<'a> Words<'a> {
                 (false, true) if exclusive => "tile, heads, head",
                 (false, true) => "tile, head",
             },
-            scanned_from: if segmented { "own_heads" } else { "any" },
             load_ending: value_if(!in_registers),
             scan_ending: if segmented && !in_registers { ", heads" } else { value_if(in_registers) },
             store_ending: value_if(in_registers || exclusive),
@@ -304,7 +294,8 @@ impl<'a> Words<'a> {
                 true => format!(", const {}& initial_value", text.state),
                 false => String::new(),
             },
-            rolled_steps: heavy,
+            scanned_from: if segmented { "own_heads" } else { "any" },
+            rolled_steps: calls_combine(operator, places(plan), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
@@ -334,12 +325,6 @@ impl<'a> Words<'a> {
             runs_are_units: plan.runs_are_units(),
             results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
-            grows: plan.input_bytes < plan.output_bytes,
-            elements_place: if heavy && plan.input_bytes < plan.output_bytes {
-                "(stage + INPUT_PLACE)"
-            } else {
-                "stage"
-            },
             input_in_words: operator.input.align.is_multiple_of(4),
             output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),

@@ -19,7 +19,7 @@ use std::{
 };
 
 use cudarc::nvrtc::sys;
-use scan_codegen::{Architecture, COMPILE_OPTIONS, KernelSource};
+use scan_codegen::{Architecture, KernelSource};
 use tracing::field::Empty;
 
 use crate::{DiskCache, DiskStats, Error, disk_cache::Key, telemetry::timed};
@@ -383,36 +383,10 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
         cubin_bytes = Empty,
         microseconds = Empty
     ));
-    let compiled = compile_text(&source.text, &source.name, &source.options, operator, architecture)?;
-    telling.record("cubin_bytes", compiled.cubin.len());
-    Ok(compiled)
-}
-
-/// Loads NVRTC and has it compile a kernel that does nothing. Its own preparations take it a tenth of a second in the first
-/// compilation of a process. A program that is going to compile can have them made on a thread of its own, while it does something
-/// else. A process that ends meanwhile should wait for that thread.
-///
-/// # Errors
-///
-/// Those of [`compile`].
-pub fn warm_up(architecture: Architecture) -> Result<(), Error> {
-    load()?;
-    let text = "extern \"C\" __global__ void nothing() {}";
-    compile_text(text, "nothing.cu", &COMPILE_OPTIONS, "nothing", architecture).map(drop)
-}
-
-/// With NVRTC loaded.
-fn compile_text(
-    text: &str,
-    name: &str,
-    options: &[&str],
-    operator: &str,
-    architecture: Architecture,
-) -> Result<Compiled, Error> {
-    let text = c_string(text)?;
-    let name = c_string(name)?;
+    let text = c_string(&source.text)?;
+    let name = c_string(&source.name)?;
     let architecture_option = format!("--gpu-architecture={architecture}");
-    let options = options.iter().copied().chain([architecture_option.as_str()]);
+    let options = source.options.iter().copied().chain([architecture_option.as_str()]);
     // Declarations of textures and the run-time library, which no kernel of ours needs, would take some milliseconds to read.
     let options = options.chain((version()? >= SINCE_MINIMAL).then_some("--minimal"));
     let options = options.map(c_string).collect::<Result<Vec<_>, _>>()?;
@@ -430,7 +404,9 @@ fn compile_text(
         return Err(Error::Nvrtc { call: "nvrtcCompileProgram", message: format!("{result:?}\n{log}") });
     }
     check("nvrtcCompileProgram", result)?;
-    Ok(Compiled { cubin: program.cubin()?, log })
+    let cubin = program.cubin()?;
+    telling.record("cubin_bytes", cubin.len());
+    Ok(Compiled { cubin, log })
 }
 
 fn c_string(text: &str) -> Result<CString, Error> {

@@ -53,15 +53,6 @@ fn every_kernel_compiles_without_a_word() {
     assert!(compile.compiled >= 7 * 30, "{} compiled", compile.compiled);
 }
 
-#[test]
-fn warming_up_loads_the_library() {
-    scan_tests::nvrtc().unwrap();
-    nvrtc::warm_up(ARCHITECTURES[4]).unwrap();
-    assert!(nvrtc::is_loaded());
-    let error = nvrtc::warm_up(sm(1, 0)).unwrap_err();
-    assert!(matches!(&error, Error::Nvrtc { message, .. } if message.contains("sm_10")), "{error}");
-}
-
 /// The architectures in turn, as far as they can do it.
 fn architecture_for(strategy: Strategy, index: usize) -> Architecture {
     match strategy.carry {

@@ -20,22 +20,14 @@ const OPERATORS: [&str; 2] = ["sum f32", "linear recurrence"];
 const LOGARITHMS: [u32; 4] = [10, 20, 24, 27];
 
 /// What one process tells, in milliseconds.
-const PARTS: [&str; 8] = [
-    "context",
-    "loading NVRTC",
-    "an empty kernel",
-    "first call",
-    "planning",
-    "compiling",
-    "loading the kernel",
-    "second call",
-];
+const PARTS: [&str; 7] =
+    ["context", "loading NVRTC", "first call", "planning", "compiling", "loading the kernel", "second call"];
 
 /// How many results are compared with those that are expected.
 const COMPARED: usize = 1 << 16;
 
 /// Makes the first call, and tells how long it took.
-pub(crate) fn one(case: &str, warmed_up: bool) -> Outcome {
+pub(crate) fn one(case: &str) -> Outcome {
     let (operator, log) = case.split_once(':').ok_or("a case is an operator, a colon, and a logarithm")?;
     let len = 1 << log.parse::<u32>()?;
     match operator {
@@ -43,18 +35,13 @@ pub(crate) fn one(case: &str, warmed_up: bool) -> Outcome {
             // Sums that floats have without rounding.
             let input: Vec<f32> = (0..len).map(|i| if i % 64 == 0 { 1.0 } else { 0.0 }).collect();
             let expected: Vec<f32> = (0..len).map(|i| (i / 64 + 1) as f32).collect();
-            time(
-                ops::sum(),
-                &input,
-                warmed_up,
-                |output| if output == expected { Ok(()) } else { Err("a sum is wrong".into()) },
-            )
+            time(ops::sum(), &input, |output| if output == expected { Ok(()) } else { Err("a sum is wrong".into()) })
         }
         "linear recurrence" => {
             let input = Smoothing::input(len);
             let beginning = &input[..len.min(COMPARED)];
             let expected = Smoothing::new().expected(beginning);
-            time(Smoothing::new(), &input, warmed_up, |output| {
+            time(Smoothing::new(), &input, |output| {
                 compare(&output[..beginning.len()], &expected, Smoothing::tolerance())
             })
         }
@@ -65,7 +52,6 @@ pub(crate) fn one(case: &str, warmed_up: bool) -> Outcome {
 fn time<Op: ScanOp + Clone>(
     operator: Op,
     input: &[Op::Input],
-    warmed_up: bool,
     check: impl FnOnce(&[Op::Output]) -> Result<(), String>,
 ) -> Outcome {
     let spans = Spans::default();
@@ -77,11 +63,6 @@ fn time<Op: ScanOp + Clone>(
     lap(start);
     let start = Instant::now();
     nvrtc::version()?;
-    lap(start);
-    let start = Instant::now();
-    if warmed_up {
-        nvrtc::warm_up(scanner.limits().architecture)?;
-    }
     lap(start);
 
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
@@ -131,24 +112,22 @@ pub(crate) fn measure(processes: usize) -> Outcome {
     println!("|---|{}", "--:|".repeat(PARTS.len() + 1));
     for operator in OPERATORS {
         for log in LOGARITHMS {
-            for warmed_up in [false, true] {
-                let rows = (0..processes).map(|_| start(operator, log, warmed_up)).collect::<Outcome<Vec<_>>>()?;
-                let of = |column| median(rows.iter().filter_map(|row| row.get(column).copied()).collect());
-                let columns: Vec<String> = (0..PARTS.len()).map(|column| format!("{:.2}", of(column))).collect();
-                println!("| {operator} | 2^{log} | {} |", columns.join(" | "));
-            }
+            let rows = (0..processes).map(|_| start(operator, log)).collect::<Outcome<Vec<_>>>()?;
+            let columns: Vec<String> = (0..PARTS.len())
+                .map(|column| {
+                    format!("{:.2}", median(rows.iter().filter_map(|row| row.get(column).copied()).collect()))
+                })
+                .collect();
+            println!("| {operator} | 2^{log} | {} |", columns.join(" | "));
         }
     }
     Ok(())
 }
 
 /// The times that a process of its own tells.
-fn start(operator: &str, log: u32, warmed_up: bool) -> Outcome<Vec<f64>> {
+fn start(operator: &str, log: u32) -> Outcome<Vec<f64>> {
     let mut command = Command::new(env::current_exe()?);
     command.args(["--first", "unused", "--case", &format!("{operator}:{log}")]);
-    if warmed_up {
-        command.arg("--load");
-    }
     // NVRTC has a cache of its own, since 12.9, and the driver has one.
     command.env("CUDA_CACHE_DISABLE", "1");
     let output = command.output()?;

@@ -36,7 +36,7 @@ struct Arguments {
     /// The call to make where it is not the first of several: an operator, and the logarithm of the length.
     #[arg(long, hide = true)]
     case: Option<String>,
-    /// Load NVRTC before the call, and tell how long that took; where there is a case, have it compile an empty kernel, too.
+    /// Load NVRTC before the call, and tell how long that took.
     #[arg(long, hide = true)]
     load: bool,
     /// What cargo passes to a bench.
@@ -47,7 +47,7 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match (&arguments.first, &arguments.case) {
-        (Some(_), Some(case)) => cold::one(case, arguments.load),
+        (Some(_), Some(case)) => cold::one(case),
         (Some(folder), None) => first::one(folder, arguments.load),
         _ => measure(&arguments),
     };
