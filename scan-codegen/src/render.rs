@@ -12,6 +12,7 @@ use crate::{
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
+    weight::calls_combine,
 };
 
 /// A CUDA source, ready for the compiler.
@@ -45,7 +46,7 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 /// As [`render`], for another target than the GPU's compiler.
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
-    let context = Context::from_serialize(&Words::new(&words, plan))?;
+    let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut text = render_part("heading", &context)?;
     text.push_str(&words.text);
     for part in parts(plan) {
@@ -154,6 +155,8 @@ struct Words<'a> {
     /// The initial value as a parameter of the functions that meet the heads of a run, and what a run's scan begins from.
     initial_parameter: String,
     scanned_from: &'static str,
+    /// Whether the steps of a network over a warp are a loop in the machine code as well.
+    rolled_steps: bool,
     padded: bool,
     contiguous: bool,
     /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
@@ -193,6 +196,9 @@ struct Words<'a> {
     results_place: &'static str,
     /// Whether results are as large as elements, so that each takes the place of one.
     in_place: bool,
+    /// Whether elements, and results, can only begin at words.
+    input_in_words: bool,
+    output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
@@ -209,7 +215,7 @@ struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    fn new(text: &'a OperatorText, plan: &Plan) -> Self {
+    fn new(operator: &OpSource, text: &'a OperatorText, plan: &Plan) -> Self {
         let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
@@ -292,6 +298,7 @@ impl<'a> Words<'a> {
                 false => String::new(),
             },
             scanned_from: if segmented { "own_heads" } else { "any" },
+            rolled_steps: calls_combine(operator, places(plan), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
@@ -323,6 +330,8 @@ impl<'a> Words<'a> {
             runs_are_units: plan.runs_are_units(),
             results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
+            input_in_words: operator.input.align.is_multiple_of(4),
+            output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
             network_exclusive,
             tile_exclusive,

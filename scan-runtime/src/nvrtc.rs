@@ -33,6 +33,9 @@ pub const INSTALL_COMMAND: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13
 /// The library's file names, newest first.
 const LIBRARY_NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 
+/// The versions from which on NVRTC is known to have the option `--minimal`.
+const SINCE_MINIMAL: (u32, u32) = (13, 0);
+
 /// Where NVRTC was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Location {
@@ -384,6 +387,8 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
     let name = c_string(&source.name)?;
     let architecture_option = format!("--gpu-architecture={architecture}");
     let options = source.options.iter().copied().chain([architecture_option.as_str()]);
+    // Declarations of textures and the run-time library, which no kernel of ours needs, would take some milliseconds to read.
+    let options = options.chain((version()? >= SINCE_MINIMAL).then_some("--minimal"));
     let options = options.map(c_string).collect::<Result<Vec<_>, _>>()?;
     let option_pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
 

@@ -8,6 +8,7 @@
 //! there. Results are compared with the CPU's before anything is timed. `peers.py` beside this file does the same with what
 //! Python has.
 
+mod cold;
 mod first;
 mod host;
 mod warm;
@@ -32,6 +33,9 @@ struct Arguments {
     /// Make one first call, with this folder as cache, and tell of it: how this program starts itself.
     #[arg(long, hide = true)]
     first: Option<PathBuf>,
+    /// The call to make where it is not the first of several: an operator, and the logarithm of the length.
+    #[arg(long, hide = true)]
+    case: Option<String>,
     /// Load NVRTC before the call, and tell how long that took.
     #[arg(long, hide = true)]
     load: bool,
@@ -42,9 +46,10 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let outcome = match &arguments.first {
-        Some(folder) => first::one(folder, arguments.load),
-        None => measure(&arguments),
+    let outcome = match (&arguments.first, &arguments.case) {
+        (Some(_), Some(case)) => cold::one(case),
+        (Some(folder), None) => first::one(folder, arguments.load),
+        _ => measure(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,6 +67,7 @@ fn measure(arguments: &Arguments) -> Outcome {
     }
     let wanted = |part: &str| arguments.only.as_deref().is_none_or(|only| only == part);
     if wanted("first") {
+        cold::measure(arguments.processes)?;
         first::measure(arguments.processes)?;
     }
     if wanted("warm") {
