@@ -166,6 +166,19 @@ const MOST_READERS: u32 = 8;
 /// Words of a sum in a packet of a message, beside the tag.
 const PAYLOAD: u32 = 3;
 
+/// Packets of a message about so many bytes.
+const fn packets(state: u32) -> u32 {
+    state.div_ceil(4).div_ceil(PAYLOAD)
+}
+
+/// Whether neighbouring lanes read neighbouring packets, and not messages, which they have to exchange then.
+///
+/// Measured on an H200, 2²⁷ elements, ratio to a copy, by messages and by packets: online softmax, whose sums have 24 bytes, 0.62 and 0.48,
+/// the longest sorted run, 24 bytes, 0.79 and 0.78, Welford's moments, 24 bytes, 0.27 and 0.26.
+pub(crate) const fn reads_packets(state: u32) -> bool {
+    packets(state) > 2
+}
+
 /// Threads of the two warps that serve the teams.
 ///
 /// One of them folds the sums of all tiles. Two or three that take the rounds in turn are slower the more there are, because
@@ -466,13 +479,12 @@ impl Sizes {
         if self.input.max(self.output) > READ_APART_FROM { multiprocessors.div_ceil(WARP) } else { 0 }
     }
 
-    /// Bytes of shared memory for a sum that a lane has read for another: whole packets, in an odd number of words. A sum of one
-    /// packet stays as it is, and where each lane reads its own it keeps it.
+    /// Bytes of shared memory for a sum that a lane has read for another: where packets are read, whole ones, in an odd number of
+    /// words. Otherwise it stays as it is, and where each lane reads its own it keeps it.
     fn seen_bytes(self, look_run: u32) -> u32 {
-        let packets = self.state.div_ceil(4).div_ceil(PAYLOAD);
-        match packets {
-            2.. => 4 * ((packets * PAYLOAD) | 1),
-            _ if look_run > 1 => self.state,
+        match look_run {
+            _ if reads_packets(self.state) => 4 * ((packets(self.state) * PAYLOAD) | 1),
+            2.. => self.state,
             _ => 0,
         }
     }

@@ -5,6 +5,7 @@ use tera::Context;
 
 use crate::{
     error::RenderError,
+    look_ahead::reads_packets,
     operator::OpSource,
     operator_text::{OperatorText, Target, operator_text_at},
     plan::Plan,
@@ -319,7 +320,7 @@ impl<'a> Words<'a> {
             team_tile: plan.tile,
             look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
             readers: pipeline.readers,
-            by_packets: looks_ahead && plan.state_bytes.div_ceil(4) > plan.packet_payload(),
+            by_packets: looks_ahead && reads_packets(plan.state_bytes as u32),
             streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
