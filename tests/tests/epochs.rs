@@ -7,7 +7,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
-    operators::{Interval, TestOperator, mixed},
+    operators::{Interval, MatrixProduct, TestOperator, mixed},
     strategies::LOOK_AHEAD,
 };
 
@@ -207,8 +207,25 @@ fn planted_faults_are_found() {
     assert!(survivors.is_empty(), "not found: {survivors:#?}");
 }
 
+/// Sums of more than two packets are read packet by packet, each with a tag of its own.
+#[test]
+fn a_planted_fault_of_packets_is_found() {
+    let (from, to) = ("window.seen[k].tag - STATUSES * epoch", "window.seen[k].tag % STATUSES");
+    let mut programs = programs::<MatrixProduct<3>>();
+    programs.retain(|program| program.source.text.contains(from));
+    assert!(!programs.is_empty(), "none reads packets");
+    for mut program in programs {
+        assert!(!up_and_down_may_differ(&program, 0), "{}", program.plan);
+        program.source.text = program.source.text.replace(from, to);
+        assert!((0..9).any(|seed| up_and_down_may_differ(&program, seed)), "not found: {}", program.plan);
+    }
+}
+
 /// Whether a run goes wrong, whatever is then in the memory.
-fn up_and_down_may_differ(program: &Program<Interval>, seed: u64) -> bool {
+fn up_and_down_may_differ<Op: TestOperator + Clone>(program: &Program<Op>, seed: u64) -> bool
+where
+    Op::Item: std::fmt::Debug,
+{
     let mut runs = Runs::new(program, seed);
     [9, 2, 9, 5].into_iter().any(|tiles| runs.tiles(tiles).is_err())
 }

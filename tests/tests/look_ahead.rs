@@ -239,10 +239,10 @@ fn planted_faults_are_found() {
         ("  __syncthreads();\n  const unsigned epoch", "  const unsigned epoch"),
         ("if (team_warp > part.first_warp && part.lanes > 0)", "if (team_warp > part.first_warp)"),
         ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
-        ("status < STATUSES && arrived;", "status < STATUSES;"),
+        ("arrived = status != NOTHING && arrived;", "arrived = status != NOTHING;"),
         ("if (k < mine) {", "if (k < mine && k < 2) {"),
         ("  __syncwarp(); // all have written what they have read\n", ""),
-        ("seen_words[(lane * LOOK_RUN + k)", "seen_words[(k * WARP + lane)"),
+        ("seen_sums[lane * LOOK_RUN + k]", "seen_sums[k * WARP + lane]"),
         ("              element = next_element;\n", ""),
         ("combine(sum, sums[k])", "combine(sums[k], sum)"),
         ("interval.combine(sum, window_sum)", "interval.combine(window_sum, sum)"),
@@ -264,6 +264,29 @@ fn planted_faults_are_found() {
             program.verify_at_offset(&emulator, &input, offsets).is_err()
         })
     };
+    each_is_found(&program, &changes, is_found).unwrap();
+}
+
+/// Sums of more than two packets, which lanes read packet by packet and exchange.
+#[test]
+fn planted_faults_of_packets_are_found() {
+    type Op = MatrixProduct<3>;
+    let mut overrides = overrides_of((32, 1, 3, 2, 4));
+    (overrides.readers, overrides.look_run) = (Some(0), Some(2));
+    let program = Program::<Op>::planned(Op::new(), ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Op>| {
+        (0..6).any(|seed| {
+            let input: Vec<_> = (0..23 * tile - 5).map(Op::input).collect();
+            program.verify(&Emulator::new(seed).interrupt_once_in([3, 50][seed as usize % 2]), &input).is_err()
+        })
+    };
+    let changes = [
+        ("status < STATUSES && arrived;", "status < STATUSES;"),
+        ("  __syncwarp(); // all have written what they have read\n", ""),
+        ("seen_words[(lane * LOOK_RUN + k)", "seen_words[(k * WARP + lane)"),
+        ("part * PAYLOAD + j", "j"),
+    ];
     each_is_found(&program, &changes, is_found).unwrap();
 }
 
