@@ -312,10 +312,10 @@ pub(crate) fn plan_look_ahead(
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
+    let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks)).min(MOST_READERS);
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
         |(run, (threads, teams))| {
             let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
-            let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks)).min(MOST_READERS);
             let block_threads = threads.saturating_mul(teams).saturating_add(serving(&spec.segments, readers));
             let look_run =
                 overrides.look_run.unwrap_or_else(|| sizes.look_run(most_blocks, block_threads, readers)).clamp(1, 8);
@@ -329,7 +329,6 @@ pub(crate) fn plan_look_ahead(
         },
     );
     let Some((shape, stages)) = shapes.next() else {
-        let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks)).min(MOST_READERS);
         let serving = serving(&spec.segments, readers);
         if let Some(threads) = overrides.threads
             && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - serving)
@@ -468,7 +467,7 @@ impl Sizes {
             return multiprocessors.div_ceil(WARP * readers).clamp(1, 8);
         }
         let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
-        let message = 4 * self.state.div_ceil(4).div_ceil(3); // words
+        let message = 4 * packets(self.state); // words
         let held = registers.saturating_sub(OTHER_REGISTERS) / message;
         let exchanged = EXCHANGED_BYTES / (WARP * self.state);
         multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, 8)

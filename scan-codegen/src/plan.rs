@@ -26,7 +26,8 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 /// four ways to scan, by flags, bits and offsets too.
 ///
 /// But it would not pay, unless only what is combined is large: look-ahead takes up to 96 bytes of that. Every block of it folds the
-/// sums of all tiles, and large elements leave room for small tiles only: in the best of a few shapes it had 0.27 of a copy for 100 bytes, 0.14 for 144, and 0.03 for 256, whose elements do not fit registers.
+/// sums of all tiles, and large elements leave room for small tiles only: in the best of a few shapes it had 0.27 of a copy for 100
+/// bytes, 0.14 for 144, and 0.03 for 256, whose elements do not fit registers.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
