@@ -3,7 +3,7 @@
 use crate::{
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError},
+    plan::{Overrides, Plan, PlanError},
     segments::Segments,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Network, Strategy},
@@ -133,14 +133,14 @@ const OTHER_REGISTERS: u32 = 32;
 /// faster than 5 (0.474 and 0.420), with 36 bytes 5 faster than 3 (128 × 4 × 5: 0.723 and 0.547).
 const EXCHANGED_BYTES: u32 = 6 * 1024;
 
+/// The part of all shared memory in which the lanes of warps that read sums exchange them.
+const PART_OF_READERS: u32 = 7;
+
 /// Stages beyond those that the teams need: more do not load faster.
 const MORE_STAGES: u32 = 3;
 
 /// Bytes of an element from which on a thread reads its elements one by one when it scans them.
 const STREAMED_BYTES: u32 = 16;
-
-/// The most bytes of what is combined: a thread keeps three in registers.
-const MOST_STATE_BYTES: usize = 96;
 
 /// Bytes of an element above which several warps read the sums of a round.
 ///
@@ -149,6 +149,23 @@ const MOST_STATE_BYTES: usize = 96;
 /// none, three and five that read: 72 bytes 0.384, 0.358, 0.373, 36 bytes 0.440, 0.413, 0.410, 32 bytes 0.545, 0.534, 0.529, 24
 /// bytes 0.778, 0.695, 0.737; but Welford's moments, of divisions, 0.256, 0.264, 0.280.
 const READ_APART_FROM: u32 = 36;
+
+/// Bytes of a sum above which there are such warps whatever elements have.
+const MOST_READ_BY_ONE: u32 = 96;
+
+/// Bytes above which what is combined is large: whether its words stay in registers is what counts. Its functions are written out
+/// more often than others', since what they are called with goes by way of memory, and runs are short.
+///
+/// Measured on an H200, 2 GiB, ratio to a copy, beside look-back, which has 0.180 for 5 × 5 matrices of `u32` (100 bytes), 0.064 for 6 × 6
+/// (144 bytes), 0.015 for 8 × 8 and 0.074 for 64 counters (256 bytes): 5 × 5 by 64 × 2 × 3 with five warps that read 0.338, with three
+/// 0.281, 64 × 2 × 2 0.197, 128 × 2 × 1 0.161, 32 × 3 × 3 0.150; 6 × 6 with three that read by 64 × 2 × 3 0.218, called 0.086, 64 × 2 × 2 0.167,
+/// 32 × 3 × 3 0.159, 128 × 2 × 1 0.085; 8 × 8 by 32 × 3 × 3 0.036, called 0.010, 64 × 2 × 2 0.026, 32 × 2 × 3 0.021; counters by 32 × 3 × 3 0.166,
+/// 32 × 2 × 3 0.089, 64 × 2 × 2 0.008.
+const LARGE: u32 = 64;
+
+/// Elements of a run, and the most instructions of a function at all its places, where what is combined is large.
+const LARGE_RUN: u32 = 3;
+const LARGE_WRITTEN_OUT: u32 = 1 << 16;
 
 /// Whether sums are so large, and elements so much smaller, that tiles are longer: the sums of a round take as long as they do,
 /// whatever a tile has.
@@ -287,20 +304,9 @@ pub(crate) fn plan_look_ahead(
     if limits.architecture.major < 9 {
         return refuse("bulk copies need compute capability 9.0 or later; choose look-back");
     }
-    let largest = operator.input.size.max(operator.output.size);
-    if largest > MOST_REGISTER_BYTES {
-        return refuse(&format!(
-            "its elements have {largest} bytes, and it takes {MOST_REGISTER_BYTES} at most; choose look-back"
-        ));
-    }
-    let state = operator.state.size;
-    if state > MOST_STATE_BYTES {
-        return refuse(&format!(
-            "what it combines has {state} bytes, and it takes {MOST_STATE_BYTES} at most; choose look-back"
-        ));
-    }
     let sizes = Sizes::of(operator, &spec.segments);
     let run = match overrides.run {
+        None if sizes.is_large() => LARGE_RUN,
         None => sizes.run(Weights::longest_run(operator)),
         Some(run @ 1..=1024) => run,
         Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
@@ -312,7 +318,7 @@ pub(crate) fn plan_look_ahead(
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks)).min(MOST_READERS);
+    let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks, room)).min(MOST_READERS);
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
         |(run, (threads, teams))| {
             let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
@@ -370,7 +376,7 @@ pub(crate) fn plan_look_ahead(
         partials_in_output: operator.state == operator.output,
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
-        written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+        written_out: overrides.written_out.unwrap_or(if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT }),
         look_run: 1,
         cluster: 1,
         delays: false,
@@ -431,9 +437,16 @@ impl Sizes {
         }
     }
 
+    /// Whether elements are large, and so what is combined, perhaps.
+    fn is_large(self) -> bool {
+        self.input.max(self.output) > LARGE
+    }
+
     /// Threads of a team and teams, in the order of preference.
     fn teams(self) -> &'static [(u32, u32)] {
         let first = match self.input.max(self.output).max(self.state) {
+            97..=160 => 7,
+            161.. => 8,
             1 if self.bytes_by_flags => 0,
             ..=4 => 2,
             _ if self.segmented => 2,
@@ -463,19 +476,22 @@ impl Sizes {
 
     /// Sums that a lane folds on its own: all those of a round at once, as far as registers go.
     fn look_run(self, multiprocessors: u32, block_threads: u32, readers: u32) -> u32 {
+        let exchanged = EXCHANGED_BYTES / (WARP * self.state);
         if readers > 0 {
-            return multiprocessors.div_ceil(WARP * readers).clamp(1, 8);
+            return multiprocessors.div_ceil(WARP * readers).min(exchanged).clamp(1, 8);
         }
         let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
         let message = 4 * packets(self.state); // words
         let held = registers.saturating_sub(OTHER_REGISTERS) / message;
-        let exchanged = EXCHANGED_BYTES / (WARP * self.state);
         multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, 8)
     }
 
     /// Warps that read sums: where elements are large, as many as there are sums in a round, one for each lane.
-    fn readers(self, multiprocessors: u32) -> u32 {
-        if self.input.max(self.output) > READ_APART_FROM { multiprocessors.div_ceil(WARP) } else { 0 }
+    fn readers(self, multiprocessors: u32, room: u32) -> u32 {
+        if self.input.max(self.output) <= READ_APART_FROM && self.state <= MOST_READ_BY_ONE {
+            return 0;
+        }
+        multiprocessors.div_ceil(WARP).min(room / PART_OF_READERS / (WARP * self.seen_bytes(1))).max(1)
     }
 
     /// Bytes of shared memory for a sum that a lane has read for another: where packets are read, whole ones, in an odd number of
@@ -573,7 +589,7 @@ impl Shape<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Architecture, OffsetWidth, Plans, operator::operator_of, plan};
+    use crate::{Architecture, OffsetWidth, Plans, operator::operator_of, plan, plan::MAX_ELEMENT_BYTES};
 
     fn h200() -> DeviceLimits {
         let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 132);
@@ -642,7 +658,7 @@ mod tests {
     #[test]
     fn every_size_fits_small_and_large_shared_memory() {
         for limits in [DeviceLimits::BASELINE, h200()] {
-            for bytes in 1..=MOST_REGISTER_BYTES {
+            for bytes in 1..=MAX_ELEMENT_BYTES {
                 let plan = plan_of(bytes, &limits);
                 let pipeline = plan.pipeline.unwrap();
                 let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;
@@ -663,7 +679,7 @@ mod tests {
         assert_eq!(shape(longest(8, 8)), (256, 13, Some(0)));
         assert_eq!(shape(longest(8, 32)), (192, 25, Some(0)));
         assert_eq!(shape(longest(8, 72)), (128, 37, Some(0)));
-        assert_eq!(longest(8, 100).strategy.carry, Carry::LookBack);
+        assert_eq!(shape(longest(8, 256)), (32, 37, Some(3)));
         // Sums of large elements are read by warps of their own.
         assert_eq!([36, 64].map(|bytes| shape(longest(bytes, bytes)).2), [Some(0), Some(5)]);
     }

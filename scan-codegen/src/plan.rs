@@ -22,12 +22,7 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 /// NVRTC 13.0 miscompiles larger ones. After `sum = other; if (c) { sum = combine(sum, more); }` its PTX reads `other` again where
 /// `sum` is used, as if the branch had not been: look-at-all with an initial value loads the parameter anew after having combined
 /// it. Of 64 bytes it does not, of 256 it does, with loops that leave the elements in local memory. Hiding where `other` comes
-/// from (`as_it_is`) mends that: on an H200 look-ahead with it was right in 45 of 45 runs for matrices of 100, 144 and 256 bytes, in all
-/// four ways to scan, by flags, bits and offsets too.
-///
-/// But it would not pay, unless only what is combined is large: look-ahead takes up to 96 bytes of that. Every block of it folds the
-/// sums of all tiles, and large elements leave room for small tiles only: in the best of a few shapes it had 0.27 of a copy for 100
-/// bytes, 0.14 for 144, and 0.03 for 256, whose elements do not fit registers.
+/// from (`as_it_is`) mends that: look-ahead, which does so, takes larger ones.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.

@@ -58,7 +58,9 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
         shapes.extend(threads.iter().flat_map(|&threads| runs().map(move |run| with(carry, threads, run))));
     }
     if bytes >= PIPELINE_BYTES {
-        let teams = [
+        // Teams for what fills the registers of a thread, and for what does not.
+        let large = [(32, 2), (32, 3), (64, 2), (64, 3), (128, 2)];
+        let small = [
             (64, 6),
             (96, 4),
             (128, 2),
@@ -71,6 +73,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
             (384, 2),
             (512, 1),
         ];
+        let teams = if widest > MOST_REGISTER_BYTES as u64 { &large[..] } else { &small };
         // Runs of narrow elements fill words together.
         let narrow = if widest < 4 { 4 / widest } else { 1 };
         let runs = || WORDS.iter().map(move |words| (u64::from(words * 4) / widest / narrow * narrow).max(1) as u32);
@@ -200,11 +203,7 @@ mod tests {
                 assert!(shapes.len() > 1, "{bytes} bytes, {len} elements: {}", shapes.len());
                 let ahead =
                     |shape: &Overrides| shape.strategy.is_some_and(|strategy| strategy.carry == Carry::LookAhead);
-                assert_eq!(
-                    shapes.iter().any(ahead),
-                    bytes <= 64 && len * bytes as u64 >= PIPELINE_BYTES,
-                    "{bytes} {len}"
-                );
+                assert_eq!(shapes.iter().any(ahead), len * bytes as u64 >= PIPELINE_BYTES, "{bytes} {len}");
                 for (index, shape) in shapes.iter().enumerate() {
                     let tuned = Tuned { from: index as u64, to: len, overrides: *shape };
                     assert_eq!(Tuned::parse(&tuned.to_line().unwrap()), Some(tuned));

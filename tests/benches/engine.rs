@@ -95,6 +95,43 @@ impl TestOperator for Product {
     }
 }
 
+/// Sixty-four counters, which count together.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Counters {
+    counts: [u32; 64],
+}
+
+/// Their sum.
+#[derive(Clone, Copy)]
+struct CountersSum;
+
+#[scan_op]
+impl ScanOp for CountersSum {
+    type Element = Counters;
+    const IDENTITY: Counters = Counters { counts: [0; 64] };
+    fn combine(a: Counters, b: Counters) -> Counters {
+        let mut counts = a.counts;
+        for i in 0..64 {
+            counts[i] = counts[i].wrapping_add(b.counts[i]);
+        }
+        Counters { counts }
+    }
+}
+
+impl TestOperator for CountersSum {
+    type Item = Counters;
+    fn new() -> Self {
+        CountersSum
+    }
+    fn input(index: u64) -> Counters {
+        Counters { counts: std::array::from_fn(|i| mixed(64 * index + i as u64) as u32 % 5) }
+    }
+    fn initial_value() -> Counters {
+        CountersSum::input(7)
+    }
+}
+
 /// The product modulo a prime.
 #[derive(Clone, Copy)]
 struct ModularProduct;
@@ -154,8 +191,22 @@ const LONGER_RUNS: [(u32, u32, u32, Option<u32>); 8] = [
     (256, 2, 47, None),
 ];
 
+/// Threads of a team, teams, elements a thread, warps that read sums, for elements of more than 64 bytes.
+const LARGE: [(u32, u32, u32, u32); 10] = [
+    (32, 2, 1, 3),
+    (32, 2, 3, 1),
+    (32, 3, 1, 3),
+    (32, 3, 3, 3),
+    (64, 2, 1, 0),
+    (64, 2, 1, 3),
+    (64, 2, 2, 3),
+    (64, 2, 3, 3),
+    (64, 3, 1, 3),
+    (128, 2, 1, 3),
+];
+
 /// Shapes that are printed for an operator, the best ones.
-const PRINTED: usize = 12;
+const PRINTED: usize = 20;
 
 fn main() -> Outcome {
     let names: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
@@ -243,7 +294,10 @@ fn visit_operators(visitor: &mut impl Visitor) {
     visitor.visit::<Product>("matrix2");
     visitor.visit::<MatrixProduct<3>>("matrix3");
     visitor.visit::<MatrixProduct<4>>("matrix4");
+    visitor.visit::<MatrixProduct<5>>("matrix5");
+    visitor.visit::<MatrixProduct<6>>("matrix6");
     visitor.visit::<MatrixProduct<8>>("matrix8");
+    visitor.visit::<CountersSum>("counters");
     visitor.visit::<ModularProduct>("modular");
 }
 
@@ -336,7 +390,21 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
     }
     let mut rows = Vec::new();
     let longer_runs = LONGER_RUNS.iter().filter(|_| size > 4);
-    for &(threads, teams, words, stages) in SHAPES.iter().chain(longer_runs) {
+    for (threads, teams, run, readers) in LARGE.into_iter().filter(|_| size > 64) {
+        for written_out in [None, Some(1 << 17)] {
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+            (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+            (overrides.readers, overrides.look_run) = (Some(readers), Some(1));
+            overrides.written_out = written_out;
+            let scan = configure::<Op>(scanner, WAY).overrides(overrides);
+            let name = format!("{name}, {readers} readers, {written_out:?}");
+            if let Some(row) = row::<Op>(&name, &stream, &scan, (&input, &mut output), &expected)? {
+                rows.push(row);
+            }
+        }
+    }
+    for &(threads, teams, words, stages) in SHAPES.iter().chain(longer_runs).filter(|_| size <= 64) {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
         overrides.threads = Some(threads);
@@ -352,7 +420,7 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
         }
     }
     // Sums of large elements are read by one warp or by several.
-    for (threads, teams) in [(128, 2), (192, 2), (128, 3)].into_iter().filter(|_| size > 12) {
+    for (threads, teams) in [(128, 2), (192, 2), (128, 3)].into_iter().filter(|_| (13..=64).contains(&size)) {
         for (readers, looks) in READERS {
             let mut overrides = Overrides::default();
             overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));

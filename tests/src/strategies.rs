@@ -47,7 +47,7 @@ pub const IN_REGISTERS: [Strategy; 6] = {
 
 /// Whether states of 256 bytes are too large for it.
 pub fn takes_small_elements_only(strategy: Strategy) -> bool {
-    strategy.carry == Carry::LookAhead || strategy.block.in_registers
+    strategy.block.in_registers
 }
 
 /// Every strategy: each network, over single elements and over runs, with each way to carry that goes with it.

@@ -94,6 +94,17 @@ climb_operators! { climb:
     matrix4: MatrixProduct<4>;
 }
 
+#[test]
+fn the_largest_elements() {
+    let program = program::<MatrixProduct<8>>((32, 2, 5, 2, 3), WAYS[3]);
+    let tile = u64::from(program.plan.tile);
+    for (seed, length) in (0..).zip([1, tile, 7 * tile + 5]) {
+        let input: Vec<_> = (0..length).map(MatrixProduct::<8>::input).collect();
+        let failures = failures_in_every_place(&program, &Emulator::new(seed), &input, seed);
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+    }
+}
+
 /// An affine mapping.
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]

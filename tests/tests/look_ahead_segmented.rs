@@ -25,6 +25,8 @@ fn program<Op: TestOperator>(
     (kind, with_initial_value): (ScanKind, bool),
     telling: usize,
 ) -> Program<Op> {
+    // What has room in shared memory.
+    let run = if size_of::<Op::Item>() > 64 { 1 } else { run };
     let mut overrides = Overrides::default();
     overrides.strategy = Some(LOOK_AHEAD);
     overrides.threads = Some(threads);
@@ -131,6 +133,7 @@ other_operators! {
     bytes3: Bytes3Sum, 5;
     mixed12: MixedSum, 6;
     matrix3: MatrixProduct<3>, 7;
+    matrix5: MatrixProduct<5>, 9;
 }
 
 /// Changes of the text, one at a time: some run shows each. Nothing is found without a change.

@@ -292,6 +292,8 @@ fn main() -> ExitCode {
     count.visit::<MixedSum>("sum of 12 bytes");
     count.visit::<MatrixProduct<3>>("3 × 3 matrix of u32");
     count.visit::<MatrixProduct<4>>("4 × 4 matrix of u32");
+    count.visit::<MatrixProduct<6>>("6 × 6 matrix of u32");
+    count.visit::<MatrixProduct<8>>("8 × 8 matrix of u32");
     visit_gallery(&mut count);
     if count.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
