@@ -1,8 +1,9 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
-//! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, and
+//! `cargo bench -p scan-tests --bench engine` prints Markdown tables; names of operators after `--` choose among them, `default` the
+//! planner's shapes only, and
 //! `trace`, `lengths`, `views`, `back` (the shapes of short and middle lengths), `floor` (what short scans wait for), `parts` (what
-//! look-ahead takes, part by part), `launches`, `profile-…`, `operators` (those of the gallery, `variants` of them) and
+//! look-ahead takes, part by part), `launches`, `profile-…`, `operators` (those of the gallery, `variants` of them, only the `longest` inputs) and
 //! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before anything is
 //! timed, and that with the CPU. A time is the median of several samples, each between two events on the stream.
 
@@ -230,7 +231,7 @@ fn main() -> Outcome {
     }
     println!("| operator | threads × teams | elements a thread | stages | copy, µs | scan, µs | ratio to copy |");
     println!("|---|---|---:|---:|---:|---:|---:|");
-    visit_operators(&mut Sweep { scanner: &scanner, wanted });
+    visit_operators(&mut Sweep { scanner: &scanner, wanted, only_default: asked_for("default") });
     if asked_for("trace") {
         println!(
             "\n| operator | threads × teams | elements a thread |{} |",
@@ -257,12 +258,13 @@ fn main() -> Outcome {
         floor::sweep(&scanner)?;
     }
     if asked_for("operators") {
-        let wanted = |name: &str| names.iter().all(|name| name == "operators" || name == "variants") || asked_for(name);
-        let with_variants = asked_for("variants");
+        let no_operator = |name: &String| ["operators", "variants", "longest"].contains(&name.as_str());
+        let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
+        let (with_variants, only_longest) = (asked_for("variants"), asked_for("longest"));
         if !with_variants {
             operators::print_head();
         }
-        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, with_variants });
+        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, with_variants, only_longest });
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
@@ -305,12 +307,14 @@ fn visit_operators(visitor: &mut impl Visitor) {
 struct Sweep<'a, W> {
     scanner: &'a Scanner,
     wanted: W,
+    /// Whether other shapes than the planner's are left out.
+    only_default: bool,
 }
 
 impl<W: Fn(&str) -> bool> Visitor for Sweep<'_, W> {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
         if (self.wanted)(name)
-            && let Err(error) = sweep::<Op>(name, self.scanner)
+            && let Err(error) = sweep::<Op>(name, self.scanner, self.only_default)
         {
             println!("| {name} | {error} | | | | | |");
         }
@@ -364,7 +368,7 @@ fn fetch<Op: TestOperator>(stream: &Arc<CudaStream>, output: &CudaSlice<Op::Item
     Ok(bytes)
 }
 
-fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
+fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, only_default: bool) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
     let len = BYTES / size;
@@ -387,6 +391,9 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
         row::<Op>(&format!("{name}, by default"), &stream, &default, (&input, &mut output), &expected)?
     {
         println!("{row}");
+    }
+    if only_default {
+        return Ok(());
     }
     let mut rows = Vec::new();
     let longer_runs = LONGER_RUNS.iter().filter(|_| size > 4);

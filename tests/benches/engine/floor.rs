@@ -28,7 +28,7 @@ const CALLS: usize = 40;
 /// Elements, their bytes; threads of a block, bytes of a run, blocks of a cluster.
 type Case = (usize, usize, Carry, u32, u32, Option<u32>);
 
-const CASES: [Case; 21] = [
+const CASES: [Case; 27] = [
     (1 << 10, 4, Carry::OneBlock, 256, 16, None),
     (1 << 12, 4, Carry::OneBlock, 512, 48, None),
     (1 << 13, 4, Carry::Cluster, 256, 16, Some(8)),
@@ -43,6 +43,12 @@ const CASES: [Case; 21] = [
     (1 << 18, 4, Carry::LookAtAll, 256, 48, None),
     (1 << 20, 4, Carry::LookAtAll, 256, 80, None),
     (1 << 22, 4, Carry::LookAtAll, 256, 144, None),
+    (1 << 20, 1, Carry::LookAtAll, 256, 48, None),
+    (1 << 22, 1, Carry::LookAtAll, 256, 80, None),
+    (1 << 24, 1, Carry::LookAtAll, 256, 144, None),
+    (1 << 20, 2, Carry::LookAtAll, 256, 80, None),
+    (1 << 22, 2, Carry::LookAtAll, 256, 144, None),
+    (1 << 24, 2, Carry::LookAtAll, 256, 144, None),
     (1 << 16, 8, Carry::LookAtAll, 128, 48, None),
     (1 << 18, 8, Carry::LookAtAll, 256, 48, None),
     (1 << 19, 8, Carry::LookAtAll, 256, 80, None),
@@ -242,6 +248,8 @@ pub(super) fn compile_all(limits: &DeviceLimits) -> Outcome {
     }
     for case in CASES {
         match case.1 {
+            1 => compile::<ops::Sum<u8>>("u8", case, limits)?,
+            2 => compile::<ops::Sum<i16>>("i16", case, limits)?,
             4 => compile::<ops::Sum<f32>>("f32", case, limits)?,
             _ => compile::<ops::Sum<u64>>("u64", case, limits)?,
         }
@@ -254,6 +262,8 @@ pub(super) fn sweep(scanner: &Scanner) -> Outcome {
     println!("\n| elements | kernel | what it does | microseconds in a graph |\n|--:|---|---|--:|");
     for case in CASES {
         match case.1 {
+            1 => sweep_case::<ops::Sum<u8>>("u8", case, scanner)?,
+            2 => sweep_case::<ops::Sum<i16>>("i16", case, scanner)?,
             4 => sweep_case::<ops::Sum<f32>>("f32", case, scanner)?,
             _ => sweep_case::<ops::Sum<u64>>("u64", case, scanner)?,
         }

@@ -34,6 +34,8 @@ pub(super) struct Operators<'a, W> {
     pub(super) wanted: W,
     /// Whether other kernels than those that are planned are measured.
     pub(super) with_variants: bool,
+    /// Whether only the longest inputs are measured.
+    pub(super) only_longest: bool,
 }
 
 /// A shape, and what it is called.
@@ -90,14 +92,14 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
 impl<W: Fn(&str) -> bool> Visitor for Operators<'_, W> {
     fn visit<Op: Example>(&mut self, name: &str) {
         if (self.wanted)(name)
-            && let Err(error) = sweep::<Op>(name, self.scanner, self.with_variants)
+            && let Err(error) = sweep::<Op>(name, self.scanner, self.with_variants, self.only_longest)
         {
             println!("| {name} | {error} | | |");
         }
     }
 }
 
-fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool) -> Outcome {
+fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool, only_longest: bool) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let op = Op::new();
     let element = size_of::<Op::Input>().max(size_of::<Op::Output>());
@@ -112,7 +114,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool) -> Out
     let plans = scanner.scan(op.clone()).plan()?;
     let mut row = Vec::new();
     // Other shapes are for long inputs.
-    let lengths = if with_variants { &LENGTHS[LENGTHS.len() - 1..] } else { &LENGTHS };
+    let lengths = if with_variants || only_longest { &LENGTHS[LENGTHS.len() - 1..] } else { &LENGTHS };
     for &log in lengths {
         let len = most.min(1 << log);
         let plan = plans.for_len(len as u64);

@@ -6,14 +6,17 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Architecture, DeviceLimits, KernelSource, Overrides, Plan, ScanSpec, Segments, plan, render};
+use scan_codegen::{
+    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, ScanSpec, Segments, plan, render,
+};
 use scan_runtime::{
-    Carry, Scanner,
+    Carry, ScanOp as _, Scanner,
     cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut},
     nvrtc, ops,
 };
 use scan_tests::{
     configure,
+    gallery::{self, Example, visit_gallery},
     operators::{Interval, MatrixProduct, TestOperator, bits, inputs},
 };
 
@@ -72,6 +75,7 @@ const NO_LOOKER: [Part; 2] = [
     ("  if (warp == LOOKER) {\n", "  if (warp == LOOKER) {\n    return;\n"),
     ("        wait(&known[stage], use % 2);\n", ""),
 ];
+const NO_READERS: [Part; 1] = [("  } else if (warp >= READER) {\n", "  } else if (warp >= READER) {\n    return;\n")];
 const NO_MESSAGES: [Part; 1] = [("            send(&messages[number], warp_sum, AGGREGATE, epoch);\n", "")];
 const NO_MESSAGES_OF_SEGMENTS: [Part; 1] =
     [("            send(&messages[number], warp_sum, warps_with_heads == 0 ? AGGREGATE : PREFIX, epoch);\n", "")];
@@ -86,6 +90,11 @@ const NO_REDUCTION: [Part; 1] = [(
 const NO_SCAN: [Part; 1] = [(
     "        __syncwarp();\n        if (tile.whole) {\n",
     "        __syncwarp();\n        if (true) {\n        } else if (tile.whole) {\n",
+)];
+/// The same where results do not take the place of elements.
+const NO_SCAN_APART: [Part; 1] = [(
+    "others' elements have been\n        if (tile.whole) {\n",
+    "others' elements have been\n        if (true) {\n        } else if (tile.whole) {\n",
 )];
 /// A tile is handed over in the turn in which it has come.
 const AT_ONCE: [Part; 3] = [
@@ -440,12 +449,12 @@ fn with_parts(source: &KernelSource, parts: &[Part]) -> Outcome<KernelSource> {
 }
 
 /// The plan and the text of a kernel; none where there is no such shape.
-fn planned<Op: TestOperator>(
+fn planned(
+    operator: &OpSource,
     variant: &Variant,
     segments: &Segments,
     limits: &DeviceLimits,
 ) -> Outcome<Option<(Plan, KernelSource)>> {
-    let operator = Op::new().source();
     let spec = ScanSpec::inclusive().with_segments(segments.clone());
     let mut overrides = Overrides::default();
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
@@ -453,9 +462,9 @@ fn planned<Op: TestOperator>(
         (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
         overrides.stages = stages;
     }
-    let shape = |overrides: &Overrides| Some(plan(&operator, &spec, limits, overrides).ok()?.longest().clone());
+    let shape = |overrides: &Overrides| Some(plan(operator, &spec, limits, overrides).ok()?.longest().clone());
     let Some(mut plan) = shape(&overrides) else { return Ok(None) };
-    let source = render(&operator, &plan)?;
+    let source = render(operator, &plan)?;
     if let Some(pipeline) = &mut plan.pipeline {
         pipeline.blocks *= variant.blocks;
     }
@@ -493,7 +502,8 @@ pub(super) fn compile_all(names: &[String]) -> Outcome {
         let failures: Vec<String> = variants
             .into_par_iter()
             .filter_map(|variant| {
-                let compiled = planned::<Op>(&variant, segments, &h200()).map_err(|error| error.to_string());
+                let compiled =
+                    planned(&Op::new().source(), &variant, segments, &h200()).map_err(|error| error.to_string());
                 let compiled = compiled.and_then(|planned| match planned {
                     None => Ok("no such shape".to_owned()),
                     Some((_, source)) => {
@@ -525,7 +535,7 @@ pub(super) fn compile_all(names: &[String]) -> Outcome {
         )?;
     }
     if wanted("copies") {
-        let Some((_, source)) = planned::<ops::Sum<f32>>(&variant("", &[], false), none, &h200())? else {
+        let Some((_, source)) = planned(&ops::sum::<f32>().source(), &variant("", &[], false), none, &h200())? else {
             return Ok(());
         };
         for (what, body) in copies() {
@@ -542,6 +552,9 @@ pub(super) fn compile_all(names: &[String]) -> Outcome {
     }
     if wanted("matrix2") {
         compile::<Product>("matrix2", parts(), none)?;
+    }
+    if wanted("matrix3") {
+        compile::<MatrixProduct<3>>("matrix3", parts(), none)?;
     }
     if wanted("u8") {
         compile::<ops::Sum<u8>>("u8", parts(), none)?;
@@ -575,6 +588,9 @@ pub(super) fn sweep_all(scanner: &Scanner, wanted: impl Fn(&str) -> bool) -> Out
     if wanted("matrix2") {
         sweep::<Product>("matrix2", scanner, &parts())?;
     }
+    if wanted("matrix3") {
+        sweep::<MatrixProduct<3>>("matrix3", scanner, &parts())?;
+    }
     if wanted("u8") {
         sweep::<ops::Sum<u8>>("u8", scanner, &parts())?;
         segmented::<ops::Sum<u8>>("u8", scanner, Telling::Flags, &[64], &by_flags())?;
@@ -582,6 +598,7 @@ pub(super) fn sweep_all(scanner: &Scanner, wanted: impl Fn(&str) -> bool) -> Out
     if wanted("modular") {
         sweep::<ModularProduct>("modular", scanner, &[parts(), costly()].concat())?;
     }
+    visit_gallery(&mut Gallery { scanner, wanted: &wanted });
     if wanted("offsets") {
         segmented::<ops::Sum<f32>>("f32", scanner, Telling::Offsets, &[1, 2, 64, 1000], &by_offsets())?;
     }
@@ -589,8 +606,9 @@ pub(super) fn sweep_all(scanner: &Scanner, wanted: impl Fn(&str) -> bool) -> Out
 }
 
 /// Compiles and loads all kernels at once; those of which there is no such shape are left out.
-fn entrants<'a, Op: TestOperator>(
+fn entrants<'a>(
     scanner: &Scanner,
+    operator: &OpSource,
     variants: &'a [Variant],
     segments: &Segments,
     longest: usize,
@@ -598,7 +616,7 @@ fn entrants<'a, Op: TestOperator>(
     let entrants: Vec<Result<Option<(&Variant, Entrant)>, String>> = variants
         .par_iter()
         .map(|variant| {
-            let planned = planned::<Op>(variant, segments, &limits(scanner)).map_err(|error| error.to_string())?;
+            let planned = planned(operator, variant, segments, &limits(scanner)).map_err(|error| error.to_string())?;
             let entrant = |(plan, source)| load(scanner, variant.what.clone(), plan, &source, longest);
             Ok(planned.and_then(entrant).map(|entrant| (variant, entrant)))
         })
@@ -615,10 +633,12 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, variants: &[Variant]) 
     let block = inputs::<Op>(1 << 21);
     let input = filled(&stream, &block, longest)?;
     let mut output = filled(&stream, &block, longest)?;
-    let mut entrants = entrants::<Op>(scanner, variants, &Segments::None, longest)?;
+    let mut entrants = entrants(scanner, &Op::new().source(), variants, &Segments::None, longest)?;
     let alone = variant("", &[], false);
     for (what, body) in copies() {
-        let Some((plan, source)) = planned::<Op>(&alone, &Segments::None, &limits(scanner))? else { continue };
+        let Some((plan, source)) = planned(&Op::new().source(), &alone, &Segments::None, &limits(scanner))? else {
+            continue;
+        };
         let source = with_body(&source, &body).ok_or("the kernel has changed")?;
         let entrant = load(scanner, what.to_owned(), plan, &source, longest);
         entrants.push((&alone, entrant.ok_or_else(|| format!("{what} does not compile"))?));
@@ -682,7 +702,7 @@ fn segmented<Op: TestOperator>(
     let block = inputs::<Op>(1 << 21);
     let input = filled(&stream, &block, len)?;
     let mut output = filled(&stream, &block, len)?;
-    let entrants = entrants::<Op>(scanner, variants, &telling.segments(), len)?;
+    let entrants = entrants(scanner, &Op::new().source(), variants, &telling.segments(), len)?;
     let mut rows = vec![String::new(); entrants.len()];
     for &mean in means {
         let heads = Heads::new(&stream, Lengths::Mean(mean), len)?;
@@ -727,6 +747,72 @@ fn ratio(work: &Work<'_>, entrant: &Entrant, len: usize, (copied, moved): (usize
     Ok((moved as f64 / copied as f64 * median(copies) / time, time))
 }
 
+/// The parts of operators of the gallery, `gallery-welford` and so on.
+struct Gallery<'a, W> {
+    scanner: &'a Scanner,
+    wanted: W,
+}
+
+impl<W: Fn(&str) -> bool> gallery::Visitor for Gallery<'_, W> {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        if (self.wanted)(&format!("gallery-{name}"))
+            && let Err(error) = sweep_example::<Op>(name, self.scanner)
+        {
+            println!("| {name} | {error} |");
+        }
+    }
+}
+
+/// Elements of an input of the gallery, of which the first are repeated.
+const EXAMPLES: usize = 1 << 26;
+const REPEATED: usize = 1 << 20;
+
+/// The kernel of an operator of the gallery without one part after the other, and without each of two alone.
+fn sweep_example<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
+    if size_of::<Op>() > 0 {
+        return Err("an operator with parameters is launched by the library only".into());
+    }
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let operator = Op::new().source();
+    let all = variant("all", &[], true);
+    let (_, source) = planned(&operator, &all, &Segments::None, &limits(scanner))?.ok_or("there is no plan")?;
+    let readers: &[Part] = if source.text.contains(NO_READERS[0].0) { &NO_READERS } else { &[] };
+    let scan: &[Part] = if source.text.contains(NO_SCAN_APART[0].0) { &NO_SCAN_APART } else { &NO_SCAN };
+    let looker: &[&[Part]] = &[&NO_LOOKER, readers, &NO_MESSAGES];
+    let variants = [
+        all,
+        variant("messages not waited for", &[&NO_WAITING], false),
+        variant("no looker, no messages", looker, false),
+        variant("nor reduction", &[looker, &[&NO_REDUCTION]].concat(), false),
+        variant("in and out only", &[looker, &[&NO_REDUCTION, scan]].concat(), false),
+        variant("without the reduction", &[&NO_REDUCTION], false),
+        variant("without the scan", &[scan], false),
+    ];
+    let input = filled(&stream, &Op::input(REPEATED), EXAMPLES)?;
+    // SAFETY: it is written before it is read, if at all.
+    let mut output = unsafe { stream.alloc::<Op::Output>(EXAMPLES)? };
+    let moved = EXAMPLES * (size_of::<Op::Input>() + size_of::<Op::Output>());
+    let (from, mut to) = (stream.alloc_zeros::<u8>(moved / 2)?, stream.alloc_zeros::<u8>(moved / 2)?);
+    let work = Work {
+        stream: &stream,
+        input: input.device_ptr(&stream).0,
+        output: output.device_ptr_mut(&stream).0,
+        heads: (0, 0),
+    };
+    println!("\n| {name} | 2^26, µs | ratio |\n|---|--:|--:|");
+    for (_, entrant) in entrants(scanner, &operator, &variants, &Segments::None, EXAMPLES)? {
+        let (mut copies, mut scans) = (Vec::new(), Vec::new());
+        work.calls(&entrant, EXAMPLES as u64, 1)?;
+        for _ in 0..SAMPLES {
+            copies.push(sample(&stream, || Ok(stream.memcpy_dtod(&from, &mut to)?))?);
+            scans.push(sample(&stream, || work.calls(&entrant, EXAMPLES as u64, 1))?);
+        }
+        let [copy, time] = [copies, scans].map(median);
+        println!("| {} | {time:.1} | {:.3} |", entrant.shape(), copy / time);
+    }
+    Ok(())
+}
+
 /// Launches of one kernel alone, for a profiler to look at: `profile-f32`, `profile-offsets-64` and so on.
 pub(super) fn profile(scanner: &Scanner, names: &[String]) -> Outcome {
     fn launches<Op: TestOperator>(scanner: &Scanner, heads: Option<(Telling, u64)>) -> Outcome {
@@ -737,7 +823,7 @@ pub(super) fn profile(scanner: &Scanner, names: &[String]) -> Outcome {
         let mut output = filled(&stream, &block, len)?;
         let segments = heads.map_or(Segments::None, |(telling, _)| telling.segments());
         let all = [variant("all", &[], true)];
-        let entrants = entrants::<Op>(scanner, &all, &segments, len)?;
+        let entrants = entrants(scanner, &Op::new().source(), &all, &segments, len)?;
         let place = heads.map(|(_, mean)| Heads::new(&stream, Lengths::Mean(mean), len)).transpose()?;
         let place = place.as_ref().zip(heads).map(|(place, (telling, _))| place.place(telling, &stream));
         let work = Work {
@@ -788,7 +874,7 @@ fn launches<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
         for threads in [Some((64, 2, 4, Some(5))), None] {
             let all = variant("all", &[], true);
             let all = threads.map_or(all.clone(), |shape| all.shaped(shape));
-            let planned = planned::<Op>(&all, &Segments::None, &limits(scanner))?;
+            let planned = planned(&Op::new().source(), &all, &Segments::None, &limits(scanner))?;
             let Some((mut plan, source)) = planned else { continue };
             if let Some(pipeline) = &mut plan.pipeline {
                 pipeline.blocks = blocks;

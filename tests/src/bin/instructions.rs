@@ -49,6 +49,55 @@ struct Arguments {
 /// Instructions of a thread that an H200 executes for each byte that a copy moves, in or out.
 const PER_BYTE: f64 = 6.5;
 
+/// The pipes that execute fewer threads' instructions a cycle than are issued, how many times fewer, and what goes there. By a
+/// multiprocessor of sm_90 in a cycle: of 128 that are issued 64 integers, comparisons and choices, 64 multiplications of integers, 32 of
+/// them to 64 bits, 64 of 64-bit floats, 16 conversions and special functions.
+const PIPES: [(&str, f64, &[&str]); 5] = [
+    (
+        "integers",
+        2.0,
+        &[
+            "BMSK",
+            "FMNMX",
+            "FSEL",
+            "FSETP",
+            "IADD3",
+            "IMNMX",
+            "ISETP",
+            "LEA",
+            "LOP3",
+            "P2R",
+            "PLOP3",
+            "PRMT",
+            "R2P",
+            "SEL",
+            "SGXT",
+            "SHF",
+            "VIADD",
+            "VIMNMX",
+            "VIADDMNMX",
+        ],
+    ),
+    ("multiplications", 2.0, &["IMAD"]),
+    ("multiplications to 64 bits", 4.0, &["IMAD.WIDE", "IMAD.HI"]),
+    ("64-bit floats", 2.0, &["DADD", "DFMA", "DMNMX", "DMUL", "DSETP"]),
+    ("conversions", 8.0, &["BREV", "F2F", "F2I", "FLO", "FRND", "I2F", "MUFU", "POPC"]),
+];
+
+/// What takes longest of an element's instructions, in the time of one that is issued, and its name.
+fn bound(kinds: &[(String, f64)]) -> (f64, &'static str) {
+    let all = ("issue", kinds.iter().map(|(_, count)| count).sum());
+    let pipe = |names: &[&str]| -> f64 {
+        kinds.iter().filter(|(kind, _)| names.contains(&kind.as_str())).map(|(_, count)| count).sum()
+    };
+    let mut bounds: Vec<(&str, f64)> =
+        PIPES.iter().map(|(name, times, instructions)| (*name, times * pipe(instructions))).collect();
+    // Both kinds of multiplications go through one pipe.
+    bounds[1].1 += bounds[2].1;
+    let (name, time) = bounds.into_iter().fold(all, |most, next| if next.1 > most.1 { next } else { most });
+    (time, name)
+}
+
 /// Shared memory and multiprocessors of an H200.
 const SHARED_BYTES: u32 = 227 * 1024;
 const MULTIPROCESSORS: u32 = 132;
@@ -86,7 +135,7 @@ impl Count {
         if name.contains(&self.arguments.operator)
             && let Err(error) = self.count(operator, name)
         {
-            println!("| {name} | {error} | | | | | | |");
+            println!("| {name} | {error} | | | | | | | |");
             self.failed = true;
         }
     }
@@ -114,19 +163,20 @@ impl Count {
             kinds.push((kind.clone(), difference as f64 / elements));
         }
         let all: f64 = kinds.iter().map(|(_, count)| count).sum();
+        let (slots, pipe) = bound(&kinds);
         kinds.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let kinds: Vec<String> =
             kinds.iter().take(self.arguments.kinds).map(|(kind, count)| format!("{count:.1} {kind}")).collect();
         let (input, state, output) = (operator.input.size, operator.state.size, operator.output.size);
         let budget = PER_BYTE * (input + output) as f64;
         println!(
-            "| {name} | {input}, {state}, {output} | {} × {} × {} | {} | {} | {all:.0} | {budget:.0} | {:.2} | {} |",
+            "| {name} | {input}, {state}, {output} | {} × {} × {} | {} | {} | {all:.0} | {slots:.0}, {pipe} | {budget:.0} | {:.2} | {} |",
             planned.threads,
             planned.pipeline.map_or(1, |pipeline| pipeline.teams),
             planned.run,
             kernel.registers,
             kernel.frame,
-            (budget / all).min(1.0),
+            (budget / slots).min(1.0),
             kinds.join(", ")
         );
         Ok(())
@@ -237,7 +287,8 @@ fn code_in(text: &str) -> Code {
         };
         let mut words = instruction.split_whitespace();
         let name = words.find(|word| !word.starts_with('@') && *word != "{").unwrap_or_default();
-        let name = name.split(['.', ';']).next().unwrap_or_default().to_owned();
+        let wide = ["IMAD.WIDE", "IMAD.HI"].into_iter().find(|wide| name.starts_with(wide));
+        let name = wide.unwrap_or_else(|| name.split(['.', ';']).next().unwrap_or_default()).to_owned();
         if name.is_empty() || name == "NOP" || name.starts_with(|first: char| !first.is_ascii_uppercase()) {
             continue;
         }
@@ -282,7 +333,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     println!(
-        "| operator | bytes: input, state, output | kernel | registers | local bytes | instructions an element | a copy's time | ratio at most | most of |\n|---|---|---|--:|--:|--:|--:|--:|---|"
+        "| operator | bytes: input, state, output | kernel | registers | local bytes | instructions an element | of the busiest pipe | a copy's time | ratio at most | most of |\n|---|---|---|--:|--:|--:|---|--:|--:|---|"
     );
     let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, MULTIPROCESSORS);
     limits.shared_bytes_per_block_optin = SHARED_BYTES;
