@@ -264,8 +264,8 @@ unsafe extern "C" fn atomic(what: u32, buffer: u32, offset: i64, size: u32, line
     // SAFETY: the caller vouches for the place.
     let value: &mut [u8] = unsafe { slice::from_raw_parts_mut(value.cast(), size as usize) };
     let loads = matches!(what, LOAD_RELAXED | LOAD_ACQUIRE);
-    if loads && machine(Machine::loads_in_vain) {
-        pause(line);
+    if loads && machine(|machine| machine.waits_at_load((buffer, offset), line)) {
+        suspend();
     } else {
         interrupt(|_| true);
     }
