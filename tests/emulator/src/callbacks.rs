@@ -338,8 +338,8 @@ unsafe extern "C" fn apply(
 /// `name` is a string that ends in zero.
 unsafe extern "C" fn shared(declaration: u32, name: *const c_char, bytes: u64, align: u32, _line: u32) -> u32 {
     // SAFETY: the caller vouches for the string.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    machine(|machine| machine.shared(declaration, &name, bytes, align))
+    let name = unsafe { CStr::from_ptr(name) };
+    machine(|machine| machine.shared(declaration, name, bytes, align))
 }
 
 extern "C" fn address(buffer: u32, offset: i64) -> u64 {

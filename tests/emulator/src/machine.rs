@@ -1,6 +1,6 @@
 //! The machine that executes a launch: its blocks, its threads, and what each of their actions means.
 
-use std::rc::Rc;
+use std::{ffi::CStr, rc::Rc};
 
 use corosensei::Yielder;
 
@@ -11,7 +11,7 @@ use super::{
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
     memory::{Buffer, Request, View},
-    order::{Knowledge, Who, learn},
+    order::{Knowledge, Times, Who, learn},
     random::Random,
     trace::{Event, EventNumber, Trace, What},
 };
@@ -283,8 +283,7 @@ impl Machine {
     }
 
     pub(super) fn number(&self, block: u32, thread: usize) -> Who {
-        let warps = self.shape.threads.div_ceil(WARP as u32);
-        Who { thread: block * self.shape.threads + thread as u32, warp: block * warps + (thread / WARP) as u32, block }
+        Who { thread: block * self.shape.threads + thread as u32, block, place: thread as u32 }
     }
 
     /// Runs `action` on a buffer, with the executing thread's view of it.
@@ -296,10 +295,8 @@ impl Machine {
         };
         let view = View {
             who,
-            now: self.now,
             launch_time: self.launch_time,
-            block_time: block.barrier_time,
-            warp_time: block.warps[self.thread / WARP].time,
+            times: block.times(self.thread, self.now),
             known: block.threads[self.thread].known.as_deref(),
             threads: self.shape.threads,
         };
@@ -432,7 +429,7 @@ impl Machine {
         self.now += 1;
         let Some(block) = &self.blocks[slot] else { unreachable!("a thread executes outside of any block") };
         let known = block.threads[thread].known.as_deref();
-        Rc::new(Knowledge::of(who, now, block.warps[thread / WARP].time, block.barrier_time, known))
+        Rc::new(Knowledge::of(who, block.times(thread, now), self.launch_time, known))
     }
 
     /// An atomic load, which may see an older value than the last.
@@ -742,7 +739,7 @@ impl Machine {
     }
 
     /// The number of the shared array with this declaration, made for the block if it is the first to ask.
-    pub(super) fn shared(&mut self, declaration: u32, name: &str, bytes: u64, align: u32) -> u32 {
+    pub(super) fn shared(&mut self, declaration: u32, name: &CStr, bytes: u64, align: u32) -> u32 {
         let block = self.block();
         let index = declaration as usize;
         if block.shared.len() <= index {
@@ -752,7 +749,7 @@ impl Machine {
         if !fits {
             let address = block.shared_bytes.next_multiple_of(u64::from(align.max(1)));
             block.shared_bytes = address + bytes;
-            let mut buffer = Buffer::uninitialised(format!("shared {name}"), bytes as usize);
+            let mut buffer = Buffer::uninitialised(format!("shared {}", name.to_string_lossy()), bytes as usize);
             buffer.address = address;
             block.shared[index] = Some(buffer);
         }
@@ -785,6 +782,10 @@ impl Thread {
 }
 
 impl Block {
+    fn times(&self, thread: usize, now: u32) -> Times {
+        Times { thread: now, warp: self.warps[thread / WARP].time, block: self.barrier_time }
+    }
+
     pub(super) fn barriers(&self) -> u32 {
         self.barriers
     }
