@@ -105,11 +105,8 @@ impl Knowledge {
     /// All that `who` has done up to `time`, what its warp and its block had done when they last came together, and all
     /// that it knew of others. Whatever happened before `launch_time` is known to all.
     pub(super) fn of(who: Who, times: Times, launch_time: u32, others: Option<&Knowledge>) -> Knowledge {
-        let statements = [
-            (Whose::block(who), times.block),
-            (Whose::warp(who), times.warp),
-            (Whose::thread(who), times.thread),
-        ];
+        let statements =
+            [(Whose::block(who), times.block), (Whose::warp(who), times.warp), (Whose::thread(who), times.thread)];
         let others = others.map_or(&[][..], |others| &others.known);
         Knowledge::merged(statements.into_iter().filter(|(_, time)| *time > launch_time), others.iter().copied())
     }
