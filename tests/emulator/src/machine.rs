@@ -153,7 +153,7 @@ pub(super) struct Machine {
     pub(super) woken: Vec<(usize, usize)>,
     /// Counts changes of memory and ends of threads: while it stands still, waiting is in vain.
     pub(super) progress: u64,
-    /// Counts the changes among these that are told by atomic stores: who waits for them need not look before that.
+    /// Counts those changes that atomic stores make: who looks for messages need not look again before one.
     pub(super) signals: u64,
     pub(super) accesses: u64,
     pub(super) counters: LaunchCounters,

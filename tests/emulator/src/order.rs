@@ -136,17 +136,14 @@ impl Knowledge {
             }
         };
         let (mut left, mut right) = (left.peekable(), right.peekable());
-        loop {
-            let (a, b) = match (left.peek(), right.peek()) {
-                (Some(&a), Some(&b)) => (a, b),
-                _ => break,
-            };
+        while let (Some(&a), Some(&b)) = (left.peek(), right.peek()) {
             match a.0.cmp(&b.0) {
                 std::cmp::Ordering::Less => left.next().into_iter().for_each(&mut add),
                 std::cmp::Ordering::Greater => right.next().into_iter().for_each(&mut add),
                 std::cmp::Ordering::Equal => {
                     add((a.0, a.1.max(b.1)));
-                    (left.next(), right.next());
+                    left.next();
+                    right.next();
                 }
             }
         }
@@ -193,5 +190,67 @@ pub(super) fn learn(known: &mut Option<Rc<Knowledge>>, learnt: &Rc<Knowledge>) {
         None => *known = Some(learnt.clone()),
         Some(known) if Rc::ptr_eq(known, learnt) || learnt.is_part_of(known) => {}
         Some(known) => *known = Rc::new(known.joined(learnt)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    const THREADS: u32 = 70;
+
+    fn random_knowledge(random: &mut Random) -> Vec<(Who, Times)> {
+        (0..random.below(9)).map(|_| (any(random), [(); 3].map(|()| random.below(12) as u32))).map(times).collect()
+    }
+
+    fn any(random: &mut Random) -> Who {
+        Who::new(random.below(3 * THREADS as usize) as u32, THREADS)
+    }
+
+    fn times((who, [thread, warp, block]): (Who, [u32; 3])) -> (Who, Times) {
+        (who, Times { thread, warp, block })
+    }
+
+    /// What statements say of a thread, without any order or thrift.
+    fn say(statements: &[(Who, Times)], who: Who, launch_time: u32, time: u32) -> bool {
+        statements.iter().any(|(other, times)| {
+            let says = |about: bool, until: u32| about && until > launch_time && until >= time;
+            says(other.thread == who.thread, times.thread)
+                || says(who.is_in_warp_of(*other), times.warp)
+                || says(other.block == who.block, times.block)
+        })
+    }
+
+    #[test]
+    fn what_is_left_out_is_known_all_the_same() {
+        let mut random = Random::new(1);
+        let (mut parts, mut others) = (0, 0);
+        for _ in 0..3_000 {
+            let launch_time = random.below(3) as u32;
+            let [left, right] = [(); 2].map(|()| random_knowledge(&mut random));
+            let of = |statements: &[(Who, Times)]| {
+                statements.iter().fold(Knowledge::default(), |known, (who, times)| {
+                    Knowledge::of(*who, *times, launch_time, Some(&known))
+                })
+            };
+            let (known, other) = (of(&left), of(&right));
+            let joined = known.joined(&other);
+            assert!(joined.known.is_sorted_by(|a, b| a.0 < b.0));
+            assert!(known.is_part_of(&joined) && other.is_part_of(&joined));
+            let both = [left.as_slice(), &right].concat();
+            let mut is_part = true;
+            for thread in 0..3 * THREADS {
+                let who = Who::new(thread, THREADS);
+                for time in launch_time + 1..13 {
+                    assert_eq!(joined.covers(who, time), say(&both, who, launch_time, time), "{who:?} at {time}");
+                    is_part &= other.covers(who, time) || !known.covers(who, time);
+                }
+            }
+            // Not the other way round: statements of all threads of a warp are none of the warp itself.
+            assert!(is_part || !known.is_part_of(&other));
+            *if known.is_part_of(&other) { &mut parts } else { &mut others } += 1;
+        }
+        assert!(parts > 300 && others > 300, "{parts} and {others}");
     }
 }
