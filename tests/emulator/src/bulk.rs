@@ -4,14 +4,16 @@
 //! what it does is ordered only after what the thread knew that began it. Whoever waits at the copy's barrier, or for its
 //! source to have been read, knows of it from then on.
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::{
     callbacks::Copy,
     fault::{Access, FaultKind, Place, Spot},
     machine::{Block, Machine, SHARED, State},
     memory::{Buffer, Request, View},
-    order::{Knowledge, Who, learn},
+    order::{Knowledge, Times, Who, learn},
 };
 
 /// What both places of a bulk copy, and its bytes, are multiples of.
@@ -21,7 +23,7 @@ const ALIGNMENT: u32 = 16;
 const LAUNCHED: u32 = 255;
 
 /// The barriers of a block, by where they lie.
-pub(super) type Barriers = HashMap<(u32, i64), Barrier>;
+pub(super) type Barriers = FxHashMap<(u32, i64), Barrier>;
 
 /// A barrier in shared memory.
 pub(super) struct Barrier {
@@ -90,7 +92,7 @@ impl Machine {
     /// The number of the shared array that the launch asks for.
     pub(super) fn launched_shared(&mut self) -> u32 {
         let bytes = u64::from(self.shape.dynamic_shared_bytes);
-        self.shared(LAUNCHED, "launched_shared_memory", bytes, 128)
+        self.shared(LAUNCHED, c"launched_shared_memory", bytes, 128)
     }
 
     pub(super) fn begin_barrier(&mut self, place: (u32, i64), arrivals: u32) {
@@ -300,15 +302,18 @@ impl Machine {
 
     /// All that the copy knows, itself included.
     fn knowledge_of_copy(&mut self, pending: &Pending) -> Rc<Knowledge> {
-        let (who, time, before) = (self.who_copies(pending), self.now, self.launch_time);
+        let (who, times) = (self.who_copies(pending), self.times_of_copy());
         self.now += 1;
-        Rc::new(Knowledge::of(who, time, before, before, Some(&pending.known)))
+        Rc::new(Knowledge::of(who, times, self.launch_time, Some(&pending.known)))
     }
 
     fn who_copies(&self, pending: &Pending) -> Who {
-        let (thread, threads) = (pending.number, self.shape.threads);
-        let block = thread / threads;
-        Who { thread, warp: block * threads.div_ceil(32), block }
+        Who::new(pending.number, self.shape.threads)
+    }
+
+    /// Nothing comes together with a copy.
+    fn times_of_copy(&self) -> Times {
+        Times { thread: self.now, warp: self.launch_time, block: self.launch_time }
     }
 
     fn read_of_copy(&mut self, pending: &Pending) -> Result<Vec<u8>, FaultKind> {
@@ -354,13 +359,10 @@ impl Machine {
     }
 
     fn view_of_copy<'a>(&self, pending: &'a Pending) -> View<'a> {
-        let before = self.launch_time;
         View {
             who: self.who_copies(pending),
-            now: self.now,
-            launch_time: before,
-            block_time: before,
-            warp_time: before,
+            times: self.times_of_copy(),
+            launch_time: self.launch_time,
             known: Some(&pending.known),
             threads: self.shape.threads,
         }

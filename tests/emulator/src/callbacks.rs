@@ -264,8 +264,8 @@ unsafe extern "C" fn atomic(what: u32, buffer: u32, offset: i64, size: u32, line
     // SAFETY: the caller vouches for the place.
     let value: &mut [u8] = unsafe { slice::from_raw_parts_mut(value.cast(), size as usize) };
     let loads = matches!(what, LOAD_RELAXED | LOAD_ACQUIRE);
-    if loads && machine(Machine::loads_in_vain) {
-        pause(line);
+    if loads && machine(|machine| machine.waits_at_load((buffer, offset), line)) {
+        suspend();
     } else {
         interrupt(|_| true);
     }
@@ -338,8 +338,8 @@ unsafe extern "C" fn apply(
 /// `name` is a string that ends in zero.
 unsafe extern "C" fn shared(declaration: u32, name: *const c_char, bytes: u64, align: u32, _line: u32) -> u32 {
     // SAFETY: the caller vouches for the string.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    machine(|machine| machine.shared(declaration, &name, bytes, align))
+    let name = unsafe { CStr::from_ptr(name) };
+    machine(|machine| machine.shared(declaration, name, bytes, align))
 }
 
 extern "C" fn address(buffer: u32, offset: i64) -> u64 {

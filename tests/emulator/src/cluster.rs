@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::{
     fault::FaultKind,
     machine::{Machine, State, shuffle},
-    order::{Knowledge, learn},
+    order::{Knowledge, Who, learn},
 };
 
 /// The meetings of a cluster.
@@ -17,7 +17,7 @@ pub(super) struct Cluster {
     /// Threads that have arrived in this phase.
     arrived: u32,
     /// Those that have shown barriers, and when.
-    shown: Vec<(u32, u32)>,
+    shown: Vec<(Who, u32)>,
     /// Phases that have ended, and what those know that have waited for the last.
     ended: u32,
     known: Option<Rc<Knowledge>>,
@@ -81,7 +81,7 @@ impl Machine {
         let cluster = self.cluster();
         cluster.arrived += 1;
         if shown > 0 {
-            cluster.shown.push((who.thread, shown));
+            cluster.shown.push((who, shown));
         }
         if cluster.arrived < threads {
             return Ok(());

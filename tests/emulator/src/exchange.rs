@@ -14,19 +14,17 @@ const BALLOT: u32 = 5;
 ///
 /// Each place is valid for reading and writing as many bytes as its size says.
 pub(super) unsafe fn execute(lanes: &[(u32, u32, u32, *mut u8)]) {
-    // SAFETY: the caller vouches for the places.
-    let values: Vec<&mut [u8]> = lanes
-        .iter()
-        .filter(|lane| lane.2 > 0)
-        .map(|lane| unsafe { std::slice::from_raw_parts_mut(lane.3, lane.2 as usize) })
-        .collect();
-    let brought: Vec<Vec<u8>> = values.iter().map(|value| value.to_vec()).collect();
-    let mask = brought
-        .iter()
-        .enumerate()
-        .fold(0_u32, |mask, (lane, value)| if value.iter().any(|&byte| byte != 0) { mask | 1 << lane } else { mask });
-    for (lane, value) in values.into_iter().enumerate() {
-        let (what, argument, _, _) = lanes[lane];
+    let mut brought = Vec::with_capacity(lanes.iter().map(|lane| lane.2 as usize).sum());
+    let mut mask = 0_u32;
+    for (lane, &(_, _, size, place)) in lanes.iter().enumerate().filter(|(_, lane)| lane.2 > 0) {
+        // SAFETY: the caller vouches for the place.
+        let value = unsafe { std::slice::from_raw_parts(place, size as usize) };
+        mask |= u32::from(value.iter().any(|&byte| byte != 0)) << lane;
+        brought.extend_from_slice(value);
+    }
+    for (lane, &(what, argument, size, place)) in lanes.iter().enumerate().filter(|(_, lane)| lane.2 > 0) {
+        // SAFETY: as above, and the slices before are gone.
+        let value = unsafe { std::slice::from_raw_parts_mut(place, size as usize) };
         let argument = argument as usize;
         let source = match what {
             SHUFFLE => Some(argument % 32),
@@ -39,7 +37,8 @@ pub(super) unsafe fn execute(lanes: &[(u32, u32, u32, *mut u8)]) {
             }
             _ => None, // SYNC: nobody brings anything
         };
-        if let Some(source) = source.and_then(|source| brought.get(source)) {
+        // All lanes execute one instruction, of one size.
+        if let Some(source) = source.and_then(|source| brought.chunks_exact(value.len()).nth(source)) {
             value.copy_from_slice(source);
         }
     }

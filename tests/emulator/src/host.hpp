@@ -4,7 +4,6 @@
 // through the table `host`. A kernel's own arithmetic, and the operator's, is compiled as it stands.
 
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

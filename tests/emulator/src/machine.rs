@@ -1,6 +1,6 @@
 //! The machine that executes a launch: its blocks, its threads, and what each of their actions means.
 
-use std::rc::Rc;
+use std::{ffi::CStr, rc::Rc};
 
 use corosensei::Yielder;
 
@@ -11,7 +11,7 @@ use super::{
     counters::{BankAccess, BankLog, Banks, LaunchCounters},
     fault::{Access, FaultKind, Place},
     memory::{Buffer, Request, View},
-    order::{Knowledge, Who, learn},
+    order::{Knowledge, Times, Who, learn},
     random::Random,
     trace::{Event, EventNumber, Trace, What},
 };
@@ -72,6 +72,9 @@ pub(super) struct Thread {
     seen: u64,
     loads: u32,
     pauses: u32,
+    /// The machine's signals when it last began to look, and the place it began at.
+    heard: u64,
+    began_at: (u32, i64),
     /// What it brought to the instruction that its warp executes together.
     exchange: Option<Exchange>,
     log: BankLog,
@@ -150,6 +153,8 @@ pub(super) struct Machine {
     pub(super) woken: Vec<(usize, usize)>,
     /// Counts changes of memory and ends of threads: while it stands still, waiting is in vain.
     pub(super) progress: u64,
+    /// Counts those changes that atomic stores make: who looks for messages need not look again before one.
+    pub(super) signals: u64,
     pub(super) accesses: u64,
     pub(super) counters: LaunchCounters,
     pub(super) fault: Option<(FaultKind, Place)>,
@@ -178,6 +183,7 @@ impl Machine {
             thread: 0,
             woken: Vec::new(),
             progress: 0,
+            signals: 0,
             accesses: 0,
             counters: LaunchCounters::default(),
             fault: None,
@@ -217,6 +223,8 @@ impl Machine {
             seen: 0,
             loads: 0,
             pauses: 0,
+            heard: u64::MAX,
+            began_at: (0, 0),
             exchange: None,
             log: BankLog::new(),
         };
@@ -275,8 +283,7 @@ impl Machine {
     }
 
     pub(super) fn number(&self, block: u32, thread: usize) -> Who {
-        let warps = self.shape.threads.div_ceil(WARP as u32);
-        Who { thread: block * self.shape.threads + thread as u32, warp: block * warps + (thread / WARP) as u32, block }
+        Who { thread: block * self.shape.threads + thread as u32, block, place: thread as u32 }
     }
 
     /// Runs `action` on a buffer, with the executing thread's view of it.
@@ -288,10 +295,8 @@ impl Machine {
         };
         let view = View {
             who,
-            now: self.now,
             launch_time: self.launch_time,
-            block_time: block.barrier_time,
-            warp_time: block.warps[self.thread / WARP].time,
+            times: block.times(self.thread, self.now),
             known: block.threads[self.thread].known.as_deref(),
             threads: self.shape.threads,
         };
@@ -424,7 +429,7 @@ impl Machine {
         self.now += 1;
         let Some(block) = &self.blocks[slot] else { unreachable!("a thread executes outside of any block") };
         let known = block.threads[thread].known.as_deref();
-        Rc::new(Knowledge::of(who, now, block.warps[thread / WARP].time, block.barrier_time, known))
+        Rc::new(Knowledge::of(who, block.times(thread, now), self.launch_time, known))
     }
 
     /// An atomic load, which may see an older value than the last.
@@ -491,6 +496,7 @@ impl Machine {
             Ok(changed)
         })?;
         self.progress += u64::from(changed);
+        self.signals += u64::from(changed);
         self.now += 1; // this thread's next store is a later one
         Ok(())
     }
@@ -529,27 +535,33 @@ impl Machine {
         self.current().fenced = Some(fenced);
     }
 
-    /// Notes an atomic load; whether the thread is by now taken to wait for others.
-    pub(super) fn loads_in_vain(&mut self) -> bool {
-        let (progress, patience) = (self.progress, self.patience);
+    /// Notes an atomic load. Whether the thread is taken to wait for others, because it has come back to where it began to look
+    /// and nobody has told anything meanwhile, or has looked at so much: the thread is then to be suspended.
+    pub(super) fn waits_at_load(&mut self, place: (u32, i64), line: u32) -> bool {
+        let (progress, signals, patience) = (self.progress, self.signals, self.patience);
         let thread = self.current();
-        if thread.seen != progress {
-            (thread.seen, thread.loads, thread.pauses) = (progress, 0, 0);
-        }
+        thread.forget_waits_before(progress);
         thread.loads += 1;
-        thread.loads.is_multiple_of(patience)
+        let in_vain = thread.loads.is_multiple_of(patience);
+        thread.pauses += u32::from(in_vain);
+        let again = thread.heard == signals && thread.began_at == place;
+        if thread.heard != signals {
+            (thread.heard, thread.began_at) = (signals, place);
+        }
+        if in_vain || again {
+            (thread.state, thread.line) = (State::Paused, line);
+        }
+        in_vain || again
     }
 
     /// The executing thread waits for others to change something.
     pub(super) fn pause(&mut self, line: u32) {
-        let progress = self.progress;
+        let (progress, signals) = (self.progress, self.signals);
         let thread = self.current();
-        if thread.seen != progress {
-            (thread.seen, thread.loads, thread.pauses) = (progress, 0, 0);
-        }
+        thread.forget_waits_before(progress);
         thread.pauses += 1;
-        thread.state = State::Paused;
-        thread.line = line;
+        thread.heard = signals;
+        (thread.state, thread.line) = (State::Paused, line);
     }
 
     /// Whether the executing thread has looked for something for long, and nothing has changed meanwhile: earlier than that is
@@ -727,7 +739,7 @@ impl Machine {
     }
 
     /// The number of the shared array with this declaration, made for the block if it is the first to ask.
-    pub(super) fn shared(&mut self, declaration: u32, name: &str, bytes: u64, align: u32) -> u32 {
+    pub(super) fn shared(&mut self, declaration: u32, name: &CStr, bytes: u64, align: u32) -> u32 {
         let block = self.block();
         let index = declaration as usize;
         if block.shared.len() <= index {
@@ -737,7 +749,7 @@ impl Machine {
         if !fits {
             let address = block.shared_bytes.next_multiple_of(u64::from(align.max(1)));
             block.shared_bytes = address + bytes;
-            let mut buffer = Buffer::uninitialised(format!("shared {name}"), bytes as usize);
+            let mut buffer = Buffer::uninitialised(format!("shared {}", name.to_string_lossy()), bytes as usize);
             buffer.address = address;
             block.shared[index] = Some(buffer);
         }
@@ -752,6 +764,17 @@ impl Machine {
 }
 
 impl Thread {
+    fn forget_waits_before(&mut self, progress: u64) {
+        if self.seen != progress {
+            (self.seen, self.loads, self.pauses) = (progress, 0, 0);
+        }
+    }
+
+    /// Whether nobody has told anything since it began to look.
+    pub(super) fn has_heard(&self, signals: u64) -> bool {
+        self.heard == signals
+    }
+
     /// How often it has paused since anything changed.
     pub(super) fn waited(&self, progress: u64) -> u32 {
         if self.seen == progress { self.pauses } else { 0 }
@@ -759,6 +782,10 @@ impl Thread {
 }
 
 impl Block {
+    fn times(&self, thread: usize, now: u32) -> Times {
+        Times { thread: now, warp: self.warps[thread / WARP].time, block: self.barrier_time }
+    }
+
     pub(super) fn barriers(&self) -> u32 {
         self.barriers
     }

@@ -1,10 +1,12 @@
 //! Tracked memory: the bytes of a buffer, and of each element who wrote and who read it last.
 
-use std::{collections::HashMap, rc::Rc};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
 
 use super::{
     fault::{Access, FaultKind, Place, Spot},
-    order::{Knowledge, Who},
+    order::{Knowledge, Times, Who},
     random::Random,
     weak::History,
 };
@@ -51,22 +53,19 @@ pub(super) struct Buffer {
     grain: usize,
     cells: Vec<Cell>,
     /// Readers of a cell besides the last: thread, time, line.
-    readers: HashMap<usize, Vec<(u32, u32, u32)>>,
+    readers: FxHashMap<usize, Vec<(u32, u32, u32)>>,
     /// The atomic stores to the words at these offsets.
-    histories: HashMap<usize, History>,
+    histories: FxHashMap<usize, History>,
 }
 
 /// The thread that accesses memory, and all that decides what is ordered before it.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) who: Who,
-    pub(super) now: u32,
+    /// Now, and when the thread's warp and block last came together.
+    pub(super) times: Times,
     /// When the launch began: all that was before is ordered before it.
     pub(super) launch_time: u32,
-    /// When the thread's block last met at a barrier, and
-    pub(super) block_time: u32,
-    /// its warp at an instruction.
-    pub(super) warp_time: u32,
     /// What it has acquired.
     pub(super) known: Option<&'a Knowledge>,
     /// Threads of a block.
@@ -85,20 +84,18 @@ pub(super) struct Request {
 }
 
 impl View<'_> {
-    fn who(&self, thread: u32) -> Who {
-        let warps = self.threads.div_ceil(32);
-        let block = thread / self.threads;
-        Who { thread, warp: block * warps + thread % self.threads / 32, block }
-    }
-
     /// Whether what `thread` did at `time` is before all that this thread does now.
     pub(super) fn is_after(&self, thread: u32, time: u32) -> bool {
-        if thread == self.who.thread || time <= self.launch_time {
-            return true;
-        }
-        let other = self.who(thread);
-        (other.block == self.who.block && time <= self.block_time)
-            || (other.warp == self.who.warp && time <= self.warp_time)
+        thread == self.who.thread
+            || time <= self.launch_time
+            || self.is_after_other(Who::new(thread, self.threads), time)
+    }
+
+    /// As [`is_after`](View::is_after), for any but the thread itself.
+    pub(super) fn is_after_other(&self, other: Who, time: u32) -> bool {
+        time <= self.launch_time
+            || (time <= self.times.block && other.block == self.who.block)
+            || (time <= self.times.warp && other.is_in_warp_of(self.who))
             || self.known.is_some_and(|known| known.covers(other, time))
     }
 
@@ -218,7 +215,7 @@ impl Buffer {
                 readers.dedup_by_key(|&mut (thread, _, line)| (thread, line & ATOMIC));
             }
         }
-        (cell.reader, cell.read_time, cell.read_line) = (view.who.thread, view.now, line);
+        (cell.reader, cell.read_time, cell.read_line) = (view.who.thread, view.times.thread, line);
         Ok(())
     }
 
@@ -244,7 +241,7 @@ impl Buffer {
         }
         let cell = &mut self.cells[index];
         let line = if request.atomic { request.line | ATOMIC } else { request.line };
-        (cell.writer, cell.write_time, cell.write_line) = (view.who.thread, view.now, line);
+        (cell.writer, cell.write_time, cell.write_line) = (view.who.thread, view.times.thread, line);
         cell.reader = NOBODY;
         Ok(())
     }
@@ -294,7 +291,7 @@ impl Buffer {
             None => history.last()?,
         };
         to.copy_from_slice(&store.bytes);
-        store.release
+        store.release.clone()
     }
 
     /// Notes an atomic store of `bytes`, which have not been written yet.

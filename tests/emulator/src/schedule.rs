@@ -16,6 +16,9 @@ const STACK: usize = 128 * 1024;
 /// Rounds of waiting, with nothing changing meanwhile, after which a thread is taken to wait for ever.
 const ROUNDS: u32 = 16;
 
+/// The same, after which it is taken to wait for a bulk copy that is under way.
+const ROUNDS_FOR_COPIES: u32 = 2;
+
 thread_local! {
     /// Stacks of threads that have ended.
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
@@ -60,6 +63,7 @@ pub(super) unsafe fn launch(
         ready: VecDeque::new(),
         paused: Vec::new(),
         order,
+        heard: 0,
         random,
         threads: shape.threads as usize,
         cluster: shape.cluster as usize,
@@ -82,6 +86,8 @@ struct Scheduler {
     ready: VecDeque<(usize, usize)>,
     paused: Vec<(usize, usize)>,
     order: Order,
+    /// The machine's signals when threads that wait for them were last resumed.
+    heard: u64,
     random: Random,
     threads: usize,
     cluster: usize,
@@ -141,8 +147,10 @@ impl Scheduler {
 
     /// Takes the next thread that can go on; `None` where all wait.
     fn next(&mut self) -> Option<(usize, usize)> {
-        if !self.paused.is_empty() && (self.ready.is_empty() || self.random.one_in(8)) {
+        if self.ready.is_empty() {
             self.resume_paused();
+        } else if !self.paused.is_empty() && self.random.one_in(8) {
+            self.resume_signalled();
         }
         if self.ready.is_empty() {
             return None;
@@ -158,12 +166,31 @@ impl Scheduler {
         }
     }
 
+    /// Threads that wait for others to tell something look again, if somebody has.
+    fn resume_signalled(&mut self) {
+        let signals = machine(|machine| machine.signals);
+        if std::mem::replace(&mut self.heard, signals) == signals {
+            return;
+        }
+        let (ready, paused) = (&mut self.ready, &mut self.paused);
+        paused.retain(|&(slot, thread)| {
+            let stays = machine(|machine| machine.has_heard(slot, thread));
+            if !stays {
+                machine(|machine| machine.wake(slot, thread));
+                ready.push_back((slot, thread));
+            }
+            stays
+        });
+    }
+
     /// Threads that wait for a change look again, unless they have looked often enough with nothing changing.
     fn resume_paused(&mut self) {
-        let hopeless =
-            machine(|machine| self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, ROUNDS)));
+        let hopeless = machine(|machine| {
+            let rounds = if machine.copies.is_empty() { ROUNDS } else { ROUNDS_FOR_COPIES };
+            self.paused.iter().all(|&(slot, thread)| machine.waits_in_vain(slot, thread, rounds))
+        });
         if hopeless {
-            return; // until something changes: those that are ready may yet change something
+            return; // until a copy goes on
         }
         for (slot, thread) in self.paused.drain(..) {
             machine(|machine| machine.wake(slot, thread));
@@ -278,6 +305,10 @@ impl Machine {
 
     fn waits_in_vain(&self, slot: usize, thread: usize, rounds: u32) -> bool {
         self.blocks[slot].as_ref().is_some_and(|block| block.threads[thread].waited(self.progress) >= rounds)
+    }
+
+    fn has_heard(&self, slot: usize, thread: usize) -> bool {
+        self.blocks[slot].as_ref().is_some_and(|block| block.threads[thread].has_heard(self.signals))
     }
 
     fn block_has_ended(&self, slot: usize) -> bool {

@@ -54,8 +54,8 @@ impl History {
         self.stores.back().is_some_and(|store| store.bytes == bytes)
     }
 
-    pub(super) fn last(&self) -> Option<Store> {
-        self.stores.back().cloned()
+    pub(super) fn last(&self) -> Option<&Store> {
+        self.stores.back()
     }
 
     pub(super) fn store(&mut self, bytes: &[u8], release: Option<Rc<Knowledge>>, view: &View<'_>) {
@@ -63,32 +63,41 @@ impl History {
             self.stores.pop_front();
             self.first += 1;
         }
-        self.stores.push_back(Store { bytes: bytes.to_vec(), by: Some((view.who, view.now)), release });
+        self.stores.push_back(Store { bytes: bytes.to_vec(), by: Some((view.who, view.times.thread)), release });
     }
 
     /// One of the stores that the thread may see.
-    pub(super) fn load(&mut self, view: &View<'_>, random: &mut Random) -> Option<Store> {
+    pub(super) fn load(&mut self, view: &View<'_>, random: &mut Random) -> Option<&Store> {
         let last = self.first + self.stores.len() as u64 - 1;
-        let is_known = |who: Who, time: u32| view.is_after(who.thread, time);
-        let known_store = self
-            .stores
-            .iter()
-            .rposition(|store| store.by.is_none_or(|(who, time)| is_known(who, time)))
-            .map(|index| self.first + index as u64);
-        let seen = self.loads.iter().filter(|(who, time, _)| is_known(*who, *time)).map(|(_, _, number)| *number);
-        let oldest = seen.chain(known_store).max().unwrap_or(self.first).clamp(self.first, last);
+        let is_known = |who: Who, time: u32| who == view.who || view.is_after_other(who, time);
+        let known_store =
+            self.stores.iter().rposition(|store| store.by.is_none_or(|(who, time)| is_known(who, time))).unwrap_or(0);
+        let mut oldest = self.first + known_store as u64;
+        for &(who, time, number) in &self.loads {
+            // Whether a load is known takes longer to find out than whether it says anything new.
+            if number > oldest && is_known(who, time) {
+                oldest = number;
+            }
+        }
+        if self.loads.len() >= MOST_LOADS {
+            // What this load will imply need not be remembered beside it.
+            self.loads.retain(|&(who, time, number)| number > oldest || !is_known(who, time));
+        }
+        if self.loads.len() >= MOST_LOADS {
+            oldest = self.loads.drain(..).map(|(_, _, number)| number).fold(oldest, u64::max);
+            self.stores.drain(..(oldest - self.first) as usize);
+            self.first = oldest;
+        }
         let number = match random.one_in(STALE_ONCE_IN) {
             true => oldest + random.below((last - oldest + 1) as usize) as u64,
             false => last,
         };
-        self.loads.retain(|(who, time, seen)| *seen > number || !is_known(*who, *time));
-        self.loads.push((view.who, view.now, number));
-        let store = self.stores.get((number - self.first) as usize).cloned();
-        if self.loads.len() > MOST_LOADS {
-            let newest = self.loads.drain(..).map(|(_, _, number)| number).max().unwrap_or(self.first);
-            self.stores.drain(..(newest - self.first) as usize);
-            self.first = newest;
+        let load = (view.who, view.times.thread, number);
+        // What a thread has seen, it sees at least from then on.
+        match self.loads.iter_mut().find(|(who, ..)| *who == view.who) {
+            Some(earlier) => *earlier = load,
+            None => self.loads.push(load),
         }
-        store
+        self.stores.get((number - self.first) as usize)
     }
 }
