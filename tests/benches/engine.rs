@@ -273,8 +273,10 @@ fn main() -> Outcome {
         lengths::<ops::Sum<u8>>("u8", &scanner)?;
     }
     if asked_for("views") {
-        println!("\n| operator | elements left out before input and output | copy, µs | scan, µs | ratio to copy |");
-        println!("|---|---|---:|---:|---:|");
+        println!(
+            "\n| operator | left out before input | output | 2^18 - 7, µs (ratio to copy) | 2^20 - 7 | 2^24 - 7 | 2 GiB |"
+        );
+        println!("|---|--:|--:|--:|--:|--:|--:|");
         views::<ops::Sum<f32>>("f32", &scanner)?;
         views::<ops::Sum<u8>>("u8", &scanner)?;
         views::<MixedSum>("struct12", &scanner)?;
@@ -600,19 +602,52 @@ fn lengths<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
     Ok(())
 }
 
-/// Views that begin at any element.
+/// Elements left out before the input and before the output; in place, where there is no output.
+const VIEWS: [(usize, Option<usize>); 9] = [
+    (0, Some(0)),
+    (1, Some(1)),
+    (3, Some(3)),
+    (1, Some(0)),
+    (0, Some(1)),
+    (7, Some(2)),
+    (0, None),
+    (1, None),
+    (3, None),
+];
+
+/// Elements that are no more than all of them, less a few.
+const VIEWED: [usize; 4] = [1 << 18, 1 << 20, 1 << 24, usize::MAX];
+
+/// Views that begin at any element, and scans in place, of odd lengths.
 fn views<Op: TestOperator>(name: &str, scanner: &Scanner) -> Outcome {
+    const CALLS: usize = 20;
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
-    let len = BYTES / size_of::<Op::Item>();
+    let all = BYTES / size_of::<Op::Item>();
     let block = inputs::<Op>(1 << 21);
-    let input = filled(&stream, &block, len)?;
-    let mut output = filled(&stream, &block, len)?;
-    let scan = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookAhead));
-    for (before_input, before_output) in [(0, 0), (1, 1), (3, 3), (1, 0), (0, 1), (7, 2)] {
-        let part = input.slice(before_input..len - 7 + before_input);
-        let mut to = output.slice_mut(before_output..len - 7 + before_output);
-        let (copy, time) = measure(&stream, &scan, &part, &mut to)?;
-        println!("| {name} | {before_input}, {before_output} | {copy:.1} | {time:.1} | {:.3} |", copy / time);
+    let input = filled(&stream, &block, all)?;
+    let mut output = filled(&stream, &block, all)?;
+    let scan = configure::<Op>(scanner, WAY);
+    for (before_input, before_output) in VIEWS {
+        let mut row = String::new();
+        for len in VIEWED.map(|len| len.min(all) - 7) {
+            let part = input.slice(before_input..len + before_input);
+            let first = before_output.unwrap_or(before_input);
+            let mut to = output.slice_mut(first..len + first);
+            let (mut copies, mut scans) = (Vec::new(), Vec::new());
+            for _ in 0..SAMPLES {
+                copies.push(sample(&stream, || (0..CALLS).try_for_each(|_| Ok(stream.memcpy_dtod(&part, &mut to)?)))?);
+                scans.push(sample(&stream, || {
+                    (0..CALLS).try_for_each(|_| match before_output {
+                        Some(_) => Ok(scan.on(&stream).run_into(&part, &mut to)?),
+                        None => Ok(scan.on(&stream).run_in_place(&mut to)?),
+                    })
+                })?);
+            }
+            let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
+            row.push_str(&format!(" {time:.2} ({:.3}) |", copy / time));
+        }
+        let to = before_output.map_or("in place".to_owned(), |first| first.to_string());
+        println!("| {name} | {before_input} | {to} |{row}");
     }
     Ok(())
 }

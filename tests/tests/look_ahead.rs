@@ -216,10 +216,6 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
     let error = Program::new(Interval, ScanKind::Inclusive, None, &overrides).unwrap_err();
     let EmulatorError::Plan(PlanError::Strategy { why, .. }) = error else { panic!("{error}") };
     assert!(why.contains("warp shuffles"), "{why}");
-    overrides.strategy = Some(LOOK_AHEAD);
-    let error = Program::new(MatrixProduct::<8>, ScanKind::Inclusive, None, &overrides).unwrap_err();
-    let EmulatorError::Plan(PlanError::Strategy { why, .. }) = error else { panic!("{error}") };
-    assert!(why.contains("256 bytes, and it takes 64 at most"), "{why}");
 }
 
 /// Changes of the text, one at a time: some run shows each.

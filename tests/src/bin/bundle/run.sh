@@ -104,7 +104,7 @@ tests() {
 }
 
 sanitize() {
-    local checker tools=() tool
+    local checker tools=() tool unfollowed
     checker=$(sanitizer)
     while [[ ${1:-} =~ ^(memcheck|racecheck|initcheck|synccheck)$ ]]; do
         tools+=("$1")
@@ -116,8 +116,11 @@ sanitize() {
         under=("$checker" --tool "$tool" --error-exitcode 1)
         # Errors of calls are the tests' own subject, and each costs seconds in which the tool looks up names.
         [ "$tool" != memcheck ] || under+=(--report-api-errors no)
+        # It does not follow bulk copies: what look-ahead has written to fresh memory counts as not written.
+        unfollowed=()
+        [ "$tool" != initcheck ] || unfollowed=(--skip "kept_workspace: look-ahead" --skip "one_scanner_many_streams: look-ahead")
         # One thread each: the sanitizer has been seen to lose track of launches of several.
-        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ --skip alone_ "$@"
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ --skip alone_ "${unfollowed[@]}" "$@"
     done
     finish "${tools[@]}"
 }
