@@ -60,9 +60,12 @@ logs=${OUT:-$(mktemp -d)}/logs
 declare -A running=()
 devices=1
 in_shards() {
-    local name=$1 shards=$2 threads=$3 shard
+    local name=$1 shards=$2 threads=$3 shard trials
     shift 3
     mkdir -p "$logs"
+    # No more processes than there are trials: each takes seconds to begin, under the sanitizer above all.
+    trials=$("$here/tests/gpu" --list "$@" | grep -c ': test$' || true)
+    [ "$shards" -le "$trials" ] || shards=$((trials > 0 ? trials : 1))
     for ((shard = 1; shard <= shards; shard++)); do
         [ "$devices" -le 1 ] || export CUDA_VISIBLE_DEVICES=$((shard % devices))
         SCAN_TESTS_SHARD=$shard/$shards "${under[@]}" "$here/tests/gpu" --test-threads "$threads" "$@" \
