@@ -153,11 +153,6 @@ impl Visitor for CompileAhead {
         let operator = Op::new().source();
         let plans = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
         let plan = plans.longest();
-        // The largest elements are not scanned so.
-        if size_of::<Op::Item>() > 64 {
-            assert!(!plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
-            return;
-        }
         assert!(plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
         self.sources.push((name.to_owned(), render(&operator, plan).unwrap(), architecture));
     }
