@@ -5,6 +5,7 @@ use super::values;
 use crate::emulator::Random;
 use crate::target_dir;
 use libloading::{Library, Symbol};
+use rayon::prelude::*;
 use scan_codegen::Primitive;
 use std::ffi::c_void;
 use std::fmt::Write;
@@ -152,21 +153,35 @@ impl Built {
         // Of its own, so that several mistakes can be looked for at once.
         let folder =
             self.folder.join(format!("mistake_{}", &blake3::hash(format!("{from}\n{to}").as_bytes()).to_hex()[..8]));
-        let mut programs = 0;
         let mut replaced = false;
-        for file in self.files().iter().filter(|file| file.end - file.first > 1) {
-            if programs >= most {
-                break;
-            }
-            let has = self.libraries[file.part].text(file.first, file.end, false)?.contains(from);
-            replaced |= has;
-            if has {
+        let files = self.files();
+        let mut programs = 0;
+        let wanted: Vec<(&File, usize)> = files
+            .iter()
+            .filter(|file| file.end - file.first > 1)
+            .map(|file| {
+                let before = programs;
+                programs += file.end - file.first;
+                (file, before)
+            })
+            .take_while(|(_, before)| *before < most)
+            .collect();
+        // As many at once as there are cores: what few programs tell is looked for when all else has been found.
+        for chunk in wanted.chunks(rayon::current_num_threads()) {
+            let told = |&(file, before): &(&File, usize)| {
+                if !self.libraries[file.part].text(file.first, file.end, false)?.contains(from) {
+                    return Ok((false, None));
+                }
                 let report = self.run_file(file, &folder, &|text| text.replace(from, to))?;
-                if let Some(failure) = report.failures.first() {
-                    return Ok(Some(programs + failure.place + 1 - file.place));
+                Ok((true, report.failures.first().map(|failure| before + failure.place + 1 - file.place)))
+            };
+            let told: Result<Vec<(bool, Option<usize>)>, String> = chunk.par_iter().map(told).collect();
+            for (has, first) in told? {
+                replaced |= has;
+                if first.is_some() {
+                    return Ok(first);
                 }
             }
-            programs += file.end - file.first;
         }
         if replaced { Ok(None) } else { Err(format!("no text has `{from}`")) }
     }
