@@ -20,42 +20,50 @@ const fn sm(major: u32, minor: u32) -> Architecture {
 
 const ARCHITECTURES: [Architecture; 7] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9), sm(9, 0), sm(10, 0), sm(12, 0)];
 
-/// Compiles each operator's kernels for some of the architectures, in another way for each; architectures and ways go on from
-/// operator to operator.
-struct Compile {
-    failures: Vec<String>,
-    compiled: usize,
+/// Each operator's kernels for some of the architectures, in another way for each; architectures and ways go on from operator to
+/// operator.
+struct Kernels {
+    sources: Vec<(String, KernelSource, Architecture)>,
 }
 
 /// How many architectures an operator is compiled for.
 const ARCHITECTURES_EACH: usize = 3;
 
-impl Visitor for Compile {
+impl Visitor for Kernels {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
         let scanner = Scanner::cpu();
-        let operator = Op::new().source().name;
-        let first = self.compiled;
-        self.compiled += ARCHITECTURES_EACH;
-        self.failures.par_extend((first..self.compiled).into_par_iter().filter_map(|index| {
+        for _ in 0..ARCHITECTURES_EACH {
+            let index = self.sources.len();
             let architecture = ARCHITECTURES[index % ARCHITECTURES.len()];
             let way = WAYS[index % WAYS.len()];
             let source = configure::<Op>(&scanner, way).cuda_source().unwrap();
-            match nvrtc::compile(&source, &operator, architecture) {
-                Ok(compiled) if compiled.log.is_empty() => None,
-                Ok(compiled) => Some(format!("{name}, {way:?}, {architecture}:\n{}", compiled.log)),
-                Err(error) => Some(format!("{name}, {way:?}: {error}")),
-            }
-        }));
+            self.sources.push((format!("{name}, {way:?}"), source, architecture));
+        }
     }
+}
+
+/// What NVRTC says of sources, where it says anything.
+fn complaints(sources: Vec<(String, KernelSource, Architecture)>) -> Vec<String> {
+    let complaint = |(name, source, architecture): (String, KernelSource, Architecture)| match nvrtc::compile(
+        &source,
+        &name,
+        architecture,
+    ) {
+        Ok(compiled) if compiled.log.is_empty() => None,
+        Ok(compiled) => Some(format!("{name}, {architecture}:\n{}", compiled.log)),
+        Err(error) => Some(format!("{name}, {architecture}: {error}")),
+    };
+    sources.into_par_iter().filter_map(complaint).collect()
 }
 
 #[test]
 fn every_kernel_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let mut compile = Compile { failures: Vec::new(), compiled: 0 };
-    visit_all(&mut compile);
-    assert!(compile.failures.is_empty(), "{} failures:\n{}", compile.failures.len(), compile.failures.join("\n\n"));
-    assert!(compile.compiled >= 30 * ARCHITECTURES_EACH, "{} compiled", compile.compiled);
+    let mut kernels = Kernels { sources: Vec::new() };
+    visit_all(&mut kernels);
+    assert!(kernels.sources.len() >= 30 * ARCHITECTURES_EACH, "{} kernels", kernels.sources.len());
+    let failures = complaints(kernels.sources);
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// The architectures in turn, as far as they can do it.
@@ -163,16 +171,7 @@ fn look_ahead_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
     let mut ahead = CompileAhead { sources: Vec::new() };
     visit_all(&mut ahead);
-    let failure = |(name, source, architecture): (String, KernelSource, Architecture)| match nvrtc::compile(
-        &source,
-        &name,
-        architecture,
-    ) {
-        Ok(compiled) if compiled.log.is_empty() => None,
-        Ok(compiled) => Some(format!("{name}, {architecture}:\n{}", compiled.log)),
-        Err(error) => Some(format!("{name}: {error}")),
-    };
-    let failures: Vec<_> = ahead.sources.into_par_iter().filter_map(failure).collect();
+    let failures = complaints(ahead.sources);
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
