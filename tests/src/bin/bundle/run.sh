@@ -142,7 +142,7 @@ calls() {
 
 # Counters of one launch for each operator, a table a line each.
 profile() {
-    local ncu operator metrics kernel=${KERNEL:-scan_look_ahead} pipe stall program=()
+    local ncu operator metrics kernel=${KERNEL:-scan_look_ahead} pipe stall program of_gallery=no
     ncu=$(command -v ncu || ls -d "${CUDA_HOME:-/usr/local/cuda}"/bin/ncu 2>/dev/null) ||
         { echo "ncu is not on this machine; it comes with the CUDA toolkit" >&2; return 1; }
     metrics=gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
@@ -158,14 +158,17 @@ profile() {
     done
     for operator in "$@"; do
         if [ "$operator" = gallery ]; then
-            program=("$here/benches/engine" --bench operators longest)
+            of_gallery=yes
             continue
         fi
         printf '== %s\n' "$operator"
-        [ ${#program[@]} -gt 0 ] && set -- "${program[@]}" "$operator" ||
-            set -- "$here/benches/peers" --bench --operator "$operator" --sizes "${SIZES:-28}" --parts sizes --modes stream --rounds 2
+        if [ "$of_gallery" = yes ]; then
+            program=("$here/benches/engine" --bench operators longest "$operator")
+        else
+            program=("$here/benches/peers" --bench --operator "$operator" --sizes "${SIZES:-28}" --parts sizes --modes stream --rounds 2)
+        fi
         # Clocks and caches are left as they are in use.
-        "$ncu" --clock-control none --cache-control none -k "regex:$kernel" --launch-skip 2 --launch-count 1 --csv --metrics "$metrics" "$@" |
+        "$ncu" --clock-control none --cache-control none -k "regex:$kernel" --launch-skip 2 --launch-count 1 --csv --metrics "$metrics" "${program[@]}" |
             awk -F'","' '/^"[0-9]/ { gsub(/"/, "", $NF); printf "%-70s %s %s\n", $(NF-2), $NF, $(NF-1) }'
     done
 }
