@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, Overrides, PlanError};
+use scan_codegen::{Architecture, DeviceLimits, Overrides, PlanError};
 use scan_runtime::{ScanKind, ScanOp, ops, scan_element, scan_op};
 use scan_tests::{
     climb::failures_in_every_place,
@@ -216,6 +216,12 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
     let error = Program::new(Interval, ScanKind::Inclusive, None, &overrides).unwrap_err();
     let EmulatorError::Plan(PlanError::Strategy { why, .. }) = error else { panic!("{error}") };
     assert!(why.contains("warp shuffles"), "{why}");
+    overrides.strategy = Some(LOOK_AHEAD);
+    let mut ampere = limits();
+    ampere.architecture = Architecture { major: 8, minor: 0 };
+    let error = Program::planned(Interval, ScanKind::Inclusive, None, &ampere, &overrides).unwrap_err();
+    let EmulatorError::Plan(PlanError::Strategy { why, .. }) = error else { panic!("{error}") };
+    assert!(why.contains("compute capability 9.0") && why.contains("choose look-back"), "{why}");
 }
 
 /// Changes of the text, one at a time: some run shows each.
