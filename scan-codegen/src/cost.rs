@@ -435,48 +435,60 @@ impl Plan {
                 applications += threads.iter().sum::<u64>();
                 steps = threads.into_iter().max().unwrap_or(0).max(steps);
             }
-            // The warps that read the sums of the tiles before each of the block's own, and the one that folds what they have;
-            // one warp may do both.
-            let (look_run, readers) = (u64::from(pipeline.look_run), u64::from(pipeline.readers));
-            let mut reading = vec![[0; WARP as usize]; readers.max(1) as usize];
-            let (mut folding, mut folded, mut any) = (0, 0, initial);
-            for round in 0..rounds {
-                let number = block + round * blocks;
-                while folded < number {
-                    let count = (number - folded).min(WARP * look_run * readers.max(1));
-                    for (reader, lanes) in (0..).zip(&mut reading) {
-                        let count = count.saturating_sub(reader * WARP * look_run).min(WARP * look_run);
-                        let runs = count.div_ceil(look_run);
-                        for (lane, applied) in (0..).zip(lanes.iter_mut()) {
+            let mut any = initial;
+            if pipeline.group <= 1 {
+                // The looker folds the sums of all tiles before the block's own.
+                let look_run = u64::from(pipeline.look_run);
+                let mut lanes = [0; WARP as usize];
+                let mut folded = 0;
+                for round in 0..rounds {
+                    let number = block + round * blocks;
+                    while folded < number {
+                        let count = (number - folded).min(WARP * look_run);
+                        for (lane, applied) in (0..).zip(&mut lanes) {
                             let own = count.saturating_sub(lane * look_run);
-                            *applied += own.min(look_run).saturating_sub(1) + warp_scan_steps(lane, runs);
+                            *applied += own.min(look_run).saturating_sub(1);
+                            *applied += warp_scan_steps(lane, count.div_ceil(look_run)) + u64::from(any);
                         }
-                        if count > 0 {
-                            folding += u64::from(any);
-                            any = true;
-                        }
+                        any = true;
+                        folded += count;
                     }
-                    folded += count;
                 }
+                if self.spec.total && (tiles - 1) % blocks == block {
+                    lanes[0] += u64::from(any);
+                    read += 1;
+                }
+                read += folded;
+                applications += lanes.iter().sum::<u64>();
+                steps = lanes.into_iter().max().unwrap_or(0).max(steps);
+                continue;
             }
-            let mut lanes = vec![folding; WARP as usize];
-            match reading.as_mut_slice() {
-                [own] if readers == 0 => lanes.iter_mut().zip(own).for_each(|(sum, own)| *sum += *own),
-                _ => {
-                    let read = reading.iter().flatten();
-                    applications += read.clone().sum::<u64>();
-                    steps = read.copied().max().unwrap_or(0).max(steps);
+            // One warp gathers the sums of tiles of the block's group, another one those of groups, one lane folds what they have.
+            let size = u64::from(pipeline.group);
+            let (groups, group, place) = (blocks.div_ceil(size), block / size, block % size);
+            let tells = place == size - 1 || block == blocks - 1;
+            let of_tiles = place + u64::from(tells);
+            let (mut gathering, mut folding) = ([[0; WARP as usize]; 2], 0);
+            for round in 0..rounds {
+                let of_groups = if round == 0 { group } else { groups };
+                for (lanes, count) in gathering.iter_mut().zip([of_tiles, of_groups]) {
+                    (0..).zip(lanes).for_each(|(lane, applied)| *applied += warp_scan_steps(lane, count));
+                    read += count;
                 }
+                folding += u64::from(any && of_groups > 0);
+                any |= of_groups > 0;
+                folding += u64::from(any && place > 0);
             }
             if self.spec.total && (tiles - 1) % blocks == block {
-                lanes[0] += u64::from(any);
+                folding += u64::from(any || place > 0);
                 read += 1;
             }
-            read += folded;
-            applications += lanes.iter().sum::<u64>();
-            steps = lanes.into_iter().max().unwrap_or(0).max(steps);
+            let gathering = gathering.into_iter().flatten();
+            applications += gathering.clone().sum::<u64>() + folding;
+            steps = gathering.max().unwrap_or(0).max(folding).max(steps);
         }
         let message = self.message_bytes();
+        let messages = tiles + pipeline.group_messages(tiles, blocks);
         // A tile that is not whole is read where it lies, once to reduce it and once to scan it.
         let reread = if rest < tile { rest } else { 0 };
         LaunchCost {
@@ -485,7 +497,7 @@ impl Plan {
             steps: steps.into(),
             barriers: 1,
             global_read: (len + reread) * self.input_bytes + read * message + TURN * blocks,
-            global_written: len * self.output_bytes + tiles * message + TURN * (blocks + 1),
+            global_written: len * self.output_bytes + messages * message + TURN * (blocks + 1),
         }
     }
 

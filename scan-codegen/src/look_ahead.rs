@@ -25,8 +25,11 @@ pub struct Pipeline {
     pub dynamic_shared_bytes: u32,
     /// Sums of tiles that a lane folds on its own.
     pub look_run: u32,
-    /// Warps that read the sums of tiles, a part each, for the one that folds them; 0 where that one reads them itself.
-    pub readers: u32,
+    /// Blocks of a group, of which one tells the others the sum of all their tiles of a round; 1 where each block reads the sums
+    /// of all tiles itself.
+    pub group: u32,
+    /// Sums that a warp reads at once, where there are groups.
+    pub(crate) window: u32,
     /// Bytes of a stage for what tells where segments begin.
     pub(crate) head_bytes: u32,
     /// Room for the offsets of a tile, so many times, and its bytes.
@@ -102,7 +105,8 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// 192 × 4 × 23 words 0.922, 256 × 3 × 31 0.920, 192 × 3 × 31 0.917, 128 × 5 × 31 0.915; `u8`: 192 × 3 × 31 0.912, 256 × 3 × 31
 /// 0.910, 128 × 5 × 31 0.905; `i16`: 192 × 3 × 31 0.916; `u64`: 256 × 3 × 30 0.923, 256 × 3 × 26 0.919, 192 × 3 × 30 0.919; 12
 /// bytes: 256 × 3 × 27 0.920, 192 × 3 × 27 0.914; a 2 × 2 matrix of `f32`: 256 × 3 × 28 0.863, 192 × 3 × 28 0.825; a product
-/// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690.
+/// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690. 64 bytes, since blocks form groups: 128 × 3 × 48 0.734, 192 × 2 × 48 0.727, 96 × 3 × 80
+/// 0.699, 128 × 2 × 80 0.691, 64 × 3 × 112 0.636, 64 × 2 × 144 0.549.
 ///
 /// Since neighbouring lanes of the looker read neighbouring messages, kernels alone, 2 GiB: `f32` 192 × 3 × 31 words 0.967 (0.959
 /// before), 192 × 3 × 23 0.972 but 0.895 in place of 0.931 at 256 MiB; `u8` 192 × 3 × 31 0.949 (0.939); `f64` 256 × 3 × 26 0.957, 256 ×
@@ -133,38 +137,41 @@ const OTHER_REGISTERS: u32 = 32;
 /// faster than 5 (0.474 and 0.420), with 36 bytes 5 faster than 3 (128 × 4 × 5: 0.723 and 0.547).
 const EXCHANGED_BYTES: u32 = 6 * 1024;
 
-/// The part of all shared memory in which the lanes of warps that read sums exchange them.
-const PART_OF_READERS: u32 = 7;
-
 /// Stages beyond those that the teams need: more do not load faster.
 const MORE_STAGES: u32 = 3;
 
 /// Bytes of an element from which on a thread reads its elements one by one when it scans them.
 const STREAMED_BYTES: u32 = 16;
 
-/// Bytes of an element above which several warps read the sums of a round.
+/// Bytes of an element above which blocks form groups, and of a sum where sums are larger than elements.
 ///
-/// Measured on an H200, 2 GiB, ratio to a copy, one warp that reads and folds all sums, and five that read a lane's each: matrices of
-/// 64 bytes 0.497 and 0.660, of 36 bytes 0.904 and 0.767. Of sums larger than elements, by the bench `engine`, `operators variants`, with
-/// none, three and five that read: 72 bytes 0.384, 0.358, 0.373, 36 bytes 0.440, 0.413, 0.410, 32 bytes 0.545, 0.534, 0.529, 24
-/// bytes 0.778, 0.695, 0.737; but Welford's moments, of divisions, 0.256, 0.264, 0.280.
-const READ_APART_FROM: u32 = 36;
+/// Measured on an H200, 2 GiB, ratio to a copy, with each block reading the sums of all tiles, as it is or in the way of reading
+/// that was best before, and with groups of 11 in the same shape: 36 bytes 0.921, 0.765; 64 bytes 0.660, 0.697; 100 bytes 0.342, 0.360; 144
+/// bytes 0.224, 0.336; 256 bytes 0.038, 0.064 for matrices and 0.165, 0.214 for counters. Of sums larger than elements, with the bench `engine`, `operators
+/// variants`: 24 bytes 0.603, 0.356 and 0.745, 0.611 and 0.264, 0.248; 32 bytes 0.349, 0.334; 36 bytes 0.428, 0.546; 72 bytes 0.349, 0.492. Groups of
+/// 8 and of 16 are within a hundredth of those of 11. What one sum has to wait for another is longer, but there is less to
+/// read and to fold. Two warps of each kind that gather, which take rounds in turn, leave fewer registers: 100 bytes 0.505 in place of
+/// 0.523, 64 bytes 0.673 in place of 0.734.
+const GROUPED_ABOVE: u32 = 36;
+const GROUPED_FROM: u32 = 36;
 
-/// Bytes of a sum above which there are such warps whatever elements have.
-const MOST_READ_BY_ONE: u32 = 96;
+/// The most blocks of a group, and the most groups: a warp reads their sums, a lane each.
+const MOST_GROUP: u32 = WARP;
 
 /// Bytes above which what is combined is large: whether its words stay in registers is what counts. Its functions are written out
 /// more often than others', since what they are called with goes by way of memory, and runs are short.
 ///
-/// Measured on an H200, 2 GiB, ratio to a copy, beside look-back, which has 0.180 for 5 × 5 matrices of `u32` (100 bytes), 0.064 for 6 × 6
-/// (144 bytes), 0.015 for 8 × 8 and 0.074 for 64 counters (256 bytes): 5 × 5 by 64 × 2 × 3 with five warps that read 0.338, with three
-/// 0.281, 64 × 2 × 2 0.197, 128 × 2 × 1 0.161, 32 × 3 × 3 0.150; 6 × 6 with three that read by 64 × 2 × 3 0.218, called 0.086, 64 × 2 × 2 0.167,
-/// 32 × 3 × 3 0.159, 128 × 2 × 1 0.085; 8 × 8 by 32 × 3 × 3 0.036, called 0.010, 64 × 2 × 2 0.026, 32 × 2 × 3 0.021; counters by 32 × 3 × 3 0.166,
-/// 32 × 2 × 3 0.089, 64 × 2 × 2 0.008.
+/// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy, beside look-back, which has 0.177 for 5 × 5 matrices of `u32` (100
+/// bytes), 0.064 for 6 × 6 (144 bytes), 0.015 for 8 × 8 and 0.072 for 64 counters (256 bytes): 5 × 5 by 64 × 2 × 6 0.523, 128 × 2 × 3 0.521, 64 × 3 × 5
+/// 0.511, 96 × 2 × 3 0.459, 64 × 2 × 4 0.449, 64 × 4 × 3 0.382, 64 × 2 × 3 0.357, 32 × 4 × 7 0.318; 6 × 6 by 64 × 2 × 4 0.386, 64 × 2 × 3 0.332, 96 × 2 × 3
+/// 0.307, 64 × 3 × 3 0.287, 32 × 2 × 5 0.280; 8 × 8 by 32 × 3 × 3 0.062, 32 × 2 × 5 0.054; counters by 32 × 2 × 5 0.222, 32 × 3 × 3 0.213, 32 × 2 × 3
+/// 0.166. Before blocks formed groups, called in place of written out: 6 × 6 0.086 in place of 0.218, 8 × 8 0.010 in place of 0.036.
 const LARGE: u32 = 64;
 
-/// Elements of a run, and the most instructions of a function at all its places, where what is combined is large.
-const LARGE_RUN: u32 = 3;
+/// Bytes of a run in teams of 64 threads, elements of one in smaller and in larger teams, and the most instructions of a function at
+/// all its places, where what is combined is large.
+const LARGE_RUN_BYTES: u32 = 600;
+const LARGEST_RUN: u32 = 3;
 const LARGE_WRITTEN_OUT: u32 = 1 << 16;
 
 /// Whether sums are so large, and elements so much smaller, that tiles are longer: the sums of a round take as long as they do,
@@ -176,9 +183,6 @@ const LARGE_WRITTEN_OUT: u32 = 1 << 16;
 const fn has_large_sums(state: u32, element: u32) -> bool {
     state > 16 && state > element && element <= 16
 }
-
-/// The most such warps.
-const MOST_READERS: u32 = 8;
 
 /// Words of a sum in a packet of a message, beside the tag.
 const PAYLOAD: u32 = 3;
@@ -208,12 +212,23 @@ impl Pipeline {
     pub(crate) fn block_threads(&self, team: u32) -> u32 {
         self.teams * team + self.serving
     }
+
+    /// Messages about groups, where so many blocks have so many tiles.
+    pub(crate) fn group_messages(&self, tiles: u64, blocks: u64) -> u64 {
+        if self.group <= 1 {
+            return 0;
+        }
+        let (group, blocks) = (u64::from(self.group), blocks.max(1));
+        tiles / blocks * blocks.div_ceil(group) + tiles % blocks / group
+    }
 }
 
-/// Threads of the warps that serve the teams: another one looks for offsets, and others may read sums.
-fn serving(segments: &Segments, readers: u32) -> u32 {
+/// Threads of the warps that serve the teams: another one looks for offsets, and two gather sums where there are
+/// groups.
+fn serving(segments: &Segments, group: u32) -> u32 {
     let finder = if matches!(segments, Segments::Offsets(_)) { WARP } else { 0 };
-    SERVING + finder + readers.saturating_mul(WARP)
+    let gatherers = if group > 1 { 2 * WARP } else { 0 };
+    SERVING + finder + gatherers
 }
 
 /// Bytes that a bulk copy has at least, and with both of its ends.
@@ -306,7 +321,7 @@ pub(crate) fn plan_look_ahead(
     }
     let sizes = Sizes::of(operator, &spec.segments);
     let run = match overrides.run {
-        None if sizes.is_large() => LARGE_RUN,
+        None if sizes.is_large() => sizes.large_run(),
         None => sizes.run(Weights::longest_run(operator)),
         Some(run @ 1..=1024) => run,
         Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
@@ -318,14 +333,19 @@ pub(crate) fn plan_look_ahead(
     // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
-    let readers = overrides.readers.unwrap_or_else(|| sizes.readers(most_blocks, room)).min(MOST_READERS);
+    let blocks = overrides.blocks.map_or(most_blocks, |blocks| blocks.clamp(1, most_blocks));
+    let group = match overrides.group.unwrap_or_else(|| sizes.group(blocks)) {
+        group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
+        _ => 1,
+    };
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
         |(run, (threads, teams))| {
             let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
-            let block_threads = threads.saturating_mul(teams).saturating_add(serving(&spec.segments, readers));
-            let look_run =
-                overrides.look_run.unwrap_or_else(|| sizes.look_run(most_blocks, block_threads, readers)).clamp(1, 8);
-            let shape = Shape { sizes, segments: &spec.segments, run, threads, teams, look_run, readers };
+            let block_threads = threads.saturating_mul(teams).saturating_add(serving(&spec.segments, group));
+            let look_run = overrides.look_run.unwrap_or_else(|| sizes.look_run(most_blocks, block_threads)).clamp(1, 8);
+            let look_run = if group > 1 { 1 } else { look_run };
+            let window = if group > 1 { group.max(blocks.div_ceil(group)) } else { WARP * look_run };
+            let shape = Shape { sizes, segments: &spec.segments, run, threads, teams, look_run, group, window };
             let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
             let fits = stages >= shape.least_stages()
                 && shape.is_possible(limits)
@@ -335,7 +355,7 @@ pub(crate) fn plan_look_ahead(
         },
     );
     let Some((shape, stages)) = shapes.next() else {
-        let serving = serving(&spec.segments, readers);
+        let serving = serving(&spec.segments, group);
         if let Some(threads) = overrides.threads
             && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - serving)
         {
@@ -350,7 +370,7 @@ pub(crate) fn plan_look_ahead(
         );
         return Err(PlanError::Run { run, why });
     };
-    let Shape { threads, teams, run, look_run, readers, .. } = shape;
+    let Shape { threads, teams, run, look_run, group, window, .. } = shape;
     let tile = threads * run;
     let pipeline = Pipeline {
         teams,
@@ -358,11 +378,12 @@ pub(crate) fn plan_look_ahead(
         blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors.max(1)),
         dynamic_shared_bytes: shape.dynamic_bytes(stages),
         look_run,
-        readers,
+        group,
+        window,
         head_bytes: head_bytes(&spec.segments, tile),
         slots: slots(teams),
         slot_bytes: slot_bytes(&spec.segments, tile),
-        serving: serving(&spec.segments, readers),
+        serving: serving(&spec.segments, group),
         streams: sizes.input == sizes.output && sizes.input >= STREAMED_BYTES && sizes.input.is_multiple_of(4),
     };
     Ok(Plan {
@@ -425,7 +446,7 @@ impl Sizes {
                     (_, ..=36) => 50,
                     _ => 75, // by smaller teams
                 },
-                Segments::None if input.max(output) > 36 => 80,
+                Segments::None if input.max(output) > 36 => 48,
                 Segments::None if input.max(output) > 24 => 45,
                 Segments::None if input.max(output) > 12 => 36,
                 Segments::None if input.max(output) > 4 => 28,
@@ -442,6 +463,14 @@ impl Sizes {
         self.input.max(self.output) > LARGE
     }
 
+    /// Elements of a run where they are large.
+    fn large_run(self) -> u32 {
+        match self.input.max(self.output) {
+            element @ 97..=160 => LARGE_RUN_BYTES / element,
+            _ => LARGEST_RUN,
+        }
+    }
+
     /// Threads of a team and teams, in the order of preference.
     fn teams(self) -> &'static [(u32, u32)] {
         let first = match self.input.max(self.output).max(self.state) {
@@ -454,6 +483,7 @@ impl Sizes {
             5..=12 => 1,
             13..=24 => 2,
             25..=36 => 3,
+            _ if self.input.max(self.output) > GROUPED_ABOVE => 4,
             _ => 5,
         };
         &TEAMS[first..]
@@ -475,23 +505,19 @@ impl Sizes {
     }
 
     /// Sums that a lane folds on its own: all those of a round at once, as far as registers go.
-    fn look_run(self, multiprocessors: u32, block_threads: u32, readers: u32) -> u32 {
+    fn look_run(self, multiprocessors: u32, block_threads: u32) -> u32 {
         let exchanged = EXCHANGED_BYTES / (WARP * self.state);
-        if readers > 0 {
-            return multiprocessors.div_ceil(WARP * readers).min(exchanged).clamp(1, 8);
-        }
         let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
         let message = 4 * packets(self.state); // words
         let held = registers.saturating_sub(OTHER_REGISTERS) / message;
         multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, 8)
     }
 
-    /// Warps that read sums: where elements are large, as many as there are sums in a round, one for each lane.
-    fn readers(self, multiprocessors: u32, room: u32) -> u32 {
-        if self.input.max(self.output) <= READ_APART_FROM && self.state <= MOST_READ_BY_ONE {
-            return 0;
-        }
-        multiprocessors.div_ceil(WARP).min(room / PART_OF_READERS / (WARP * self.seen_bytes(1))).max(1)
+    /// Blocks of a group: as many as there are groups, so that both are few.
+    fn group(self, multiprocessors: u32) -> u32 {
+        let element = self.input.max(self.output);
+        let grouped = element > GROUPED_ABOVE || self.state > element && self.state >= GROUPED_FROM;
+        if grouped { multiprocessors.isqrt().max(1) } else { 1 }
     }
 
     /// Bytes of shared memory for a sum that a lane has read for another: where packets are read, whole ones, in an odd number of
@@ -528,12 +554,13 @@ struct Shape<'a> {
     threads: u32,
     teams: u32,
     look_run: u32,
-    readers: u32,
+    group: u32,
+    window: u32,
 }
 
 impl Shape<'_> {
     fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let serving = serving(self.segments, self.readers);
+        let serving = serving(self.segments, self.group);
         let threads = self.threads.saturating_mul(self.teams).saturating_add(serving);
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= WARP * WARP;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
@@ -571,8 +598,10 @@ impl Shape<'_> {
         let initial = if segmented { self.sizes.state } else { 0 };
         let seen = self.sizes.seen_bytes(self.look_run);
         let head = u32::from(segmented);
-        let window = if seen > 0 { WARP * self.look_run * self.readers.max(1) * (seen + head) } else { 0 };
-        let parts = if self.readers > 0 { 4 * 8 + 2 * self.readers * (self.sizes.state + head) } else { 0 };
+        let gatherers = if self.group > 1 { 2 } else { 0 };
+        let warps = gatherers.max(1);
+        let window = if seen > 0 { warps * self.window * (seen + head) } else { 0 };
+        let parts = 2 * gatherers * (2 * 8 + self.sizes.state + head);
         stages.saturating_mul(self.static_bytes_of_stage()).saturating_add(128 + initial + window + parts)
     }
 
@@ -611,7 +640,7 @@ mod tests {
         };
         let shapes = [1, 2, 3, 4, 6, 8, 12, 16, 24, 36, 64].map(shape);
         let expected =
-            [(124, 4), (62, 4), (36, 4), (31, 4), (18, 4), (13, 8), (9, 4), (9, 16), (5, 8), (5, 4), (5, 16)];
+            [(124, 4), (62, 4), (36, 4), (31, 4), (18, 4), (13, 8), (9, 4), (9, 16), (5, 8), (5, 4), (3, 16)];
         assert_eq!(shapes, expected);
     }
 
@@ -674,14 +703,34 @@ mod tests {
             let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
             plan(&op, &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap().longest().clone()
         };
-        let shape = |plan: Plan| (plan.threads, plan.run, plan.pipeline.map(|pipeline| pipeline.readers));
+        let shape = |plan: Plan| (plan.threads, plan.run, plan.pipeline.map(|pipeline| pipeline.group));
         // Tiles are longer than where both are as large as elements.
-        assert_eq!(shape(longest(8, 8)), (256, 13, Some(0)));
-        assert_eq!(shape(longest(8, 32)), (192, 25, Some(0)));
-        assert_eq!(shape(longest(8, 72)), (128, 37, Some(0)));
-        assert_eq!(shape(longest(8, 256)), (32, 37, Some(3)));
-        // Sums of large elements are read by warps of their own.
-        assert_eq!([36, 64].map(|bytes| shape(longest(bytes, bytes)).2), [Some(0), Some(5)]);
+        assert_eq!(shape(longest(8, 8)), (256, 13, Some(1)));
+        assert_eq!(shape(longest(8, 32)), (192, 25, Some(1)));
+        assert_eq!(shape(longest(8, 72)), (128, 37, Some(11)));
+        assert_eq!(shape(longest(8, 256)), (32, 37, Some(11)));
+        // Sums of large elements are told in groups.
+        assert_eq!([36, 64].map(|bytes| shape(longest(bytes, bytes)).2), [Some(1), Some(11)]);
+        assert_eq!([64, 100, 144, 256].map(|bytes| longest(bytes, bytes).run), [3, 6, 4, 3]);
+    }
+
+    #[test]
+    fn a_warp_reads_all_blocks_of_a_group_and_all_groups() {
+        for multiprocessors in [1, 2, 24, 132, 148, 192, 1000, 1024, 2000] {
+            for group in [None, Some(0), Some(2), Some(20), Some(100)] {
+                let mut limits = h200();
+                limits.multiprocessors = multiprocessors;
+                let strategy =
+                    Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead });
+                let overrides = Overrides { strategy, group, ..Overrides::default() };
+                let plans = plan(&operator_of(100), &ScanSpec::inclusive(), &limits, &overrides).unwrap();
+                let pipeline = plans.longest().pipeline.unwrap();
+                // 132 multiprocessors have one source with any fewer.
+                let blocks = multiprocessors.max(132);
+                assert!(pipeline.group == 1 || pipeline.window >= pipeline.group.max(blocks.div_ceil(pipeline.group)));
+                assert!(pipeline.group == 1 || pipeline.window <= WARP, "{multiprocessors} {group:?}: {pipeline:?}");
+            }
+        }
     }
 
     #[test]

@@ -61,8 +61,8 @@ pub struct Overrides {
     pub blocks: Option<u32>,
     /// Tiles that a lane looks at at once when a block whose runs stay in registers looks back.
     pub look_run: Option<u32>,
-    /// Warps of a block of look-ahead that read sums of tiles ([`Pipeline::readers`]): 0 to 8.
-    pub readers: Option<u32>,
+    /// Blocks of look-ahead of which one tells the sum of all their tiles ([`Pipeline::group`]): 1 to 32.
+    pub group: Option<u32>,
     /// The most instructions that a function of the operator is to have at all its places in a kernel together
     /// ([`Plan::written_out`]).
     pub written_out: Option<u32>,
@@ -561,13 +561,16 @@ impl Plan {
                 writeln!(f, "{threads} threads, {bytes} bytes of shared memory")?;
             }
             Some(pipeline) => {
-                let Pipeline { teams, stages, blocks, dynamic_shared_bytes, .. } = pipeline;
+                let Pipeline { teams, stages, blocks, dynamic_shared_bytes, group, .. } = pipeline;
                 writeln!(
                     f,
                     "  blocks    {blocks} at most, {} bytes of shared memory each",
                     self.shared_bytes + dynamic_shared_bytes
                 )?;
                 writeln!(f, "  pipeline  {teams} teams of {} threads, {stages} stages", self.threads)?;
+                if *group > 1 {
+                    writeln!(f, "  groups    of {group} blocks, each of which tells one sum")?;
+                }
             }
         }
         write!(f, "  tile      {} elements", self.tile)?;

@@ -181,8 +181,11 @@ struct Words<'a> {
     team_run: u32,
     team_tile: u32,
     look_run: u32,
-    /// Warps that read sums of tiles for the looker, and whether the lanes share the packets of messages.
-    readers: u32,
+    /// Whether blocks form groups, the blocks of one, sums that a warp reads at once then, and whether the lanes share the packets of
+    /// messages.
+    grouped: bool,
+    group: u32,
+    window: u32,
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
@@ -319,7 +322,9 @@ impl<'a> Words<'a> {
             team_run: plan.run,
             team_tile: plan.tile,
             look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
-            readers: pipeline.readers,
+            grouped: pipeline.group > 1,
+            group: pipeline.group,
+            window: pipeline.window,
             by_packets: looks_ahead && reads_packets(plan.state_bytes as u32),
             streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),

@@ -258,7 +258,8 @@ impl Plan {
             arguments: arguments.concat(),
         };
         // A gap before the first element may make one tile more.
-        Schedule { workspace: self.kept(tiles + 1), launches: vec![launch] }
+        let messages = tiles + 1 + pipeline.group_messages(tiles + 1, u64::from(launch.blocks));
+        Schedule { workspace: self.kept(messages), launches: vec![launch] }
     }
 
     fn kept(&self, messages: u64) -> Workspace {

@@ -113,7 +113,7 @@ pub fn plan_tuned(
 }
 
 impl Tuned {
-    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks - readers - written -`.
+    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks - group - written -`.
     /// `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
         let Overrides {
@@ -124,7 +124,7 @@ impl Tuned {
             stages,
             blocks,
             look_run,
-            readers,
+            group,
             written_out,
             deterministic: _,
             delays: _,
@@ -132,11 +132,11 @@ impl Tuned {
         let strategy = strategy?;
         let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let [threads, run, teams, stages, blocks, looks, readers, written] =
-            [threads, run, teams, stages, blocks, look_run, readers, written_out].map(number);
+        let [threads, run, teams, stages, blocks, looks, group, written] =
+            [threads, run, teams, stages, blocks, look_run, group, written_out].map(number);
         let carry = CARRIES.iter().find(|carry| **carry == strategy.carry)?.name();
         Some(format!(
-            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} looks {looks} readers {readers} written {written}",
+            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} looks {looks} group {group} written {written}",
             self.from, self.to
         ))
     }
@@ -165,7 +165,7 @@ impl Tuned {
             stages: number("stages")?,
             blocks: number("blocks")?,
             look_run: number("looks")?,
-            readers: number("readers")?,
+            group: number("group")?,
             written_out: number("written")?,
             deterministic: false,
             delays: false,

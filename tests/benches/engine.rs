@@ -20,6 +20,7 @@ mod segments;
 
 use std::{error::Error, sync::Arc};
 
+use rayon::prelude::*;
 use scan_codegen::{Argument, Overrides};
 use scan_runtime::{
     BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
@@ -159,8 +160,8 @@ impl TestOperator for ModularProduct {
     }
 }
 
-/// Warps that read sums, and what a lane of them reads.
-const READERS: [(u32, Option<u32>); 3] = [(0, None), (3, Some(2)), (5, Some(1))];
+/// Blocks of a group.
+const GROUPS: [u32; 2] = [1, 11];
 
 /// Threads of a team, teams, words a thread; stages as many as there is room for, unless told.
 const SHAPES: [(u32, u32, u32, Option<u32>); 14] = [
@@ -192,19 +193,28 @@ const LONGER_RUNS: [(u32, u32, u32, Option<u32>); 8] = [
     (256, 2, 47, None),
 ];
 
-/// Threads of a team, teams, elements a thread, warps that read sums, for elements of more than 64 bytes.
-const LARGE: [(u32, u32, u32, u32); 10] = [
-    (32, 2, 1, 3),
-    (32, 2, 3, 1),
-    (32, 3, 1, 3),
-    (32, 3, 3, 3),
-    (64, 2, 1, 0),
-    (64, 2, 1, 3),
-    (64, 2, 2, 3),
-    (64, 2, 3, 3),
-    (64, 3, 1, 3),
-    (128, 2, 1, 3),
+/// Threads of a team, teams, elements a thread, for large elements, and the most bytes of a tile.
+const LARGE: [(u32, u32, u32); 18] = [
+    (32, 2, 5),
+    (32, 3, 3),
+    (32, 3, 4),
+    (32, 4, 3),
+    (32, 4, 7),
+    (32, 5, 5),
+    (64, 2, 3),
+    (64, 2, 4),
+    (64, 2, 6),
+    (64, 3, 3),
+    (64, 3, 5),
+    (64, 4, 3),
+    (96, 2, 3),
+    (96, 3, 5),
+    (128, 2, 3),
+    (128, 2, 5),
+    (128, 3, 3),
+    (192, 2, 3),
 ];
+const LARGE_TILE: usize = 45 << 10;
 
 /// Shapes that are printed for an operator, the best ones.
 const PRINTED: usize = 20;
@@ -234,17 +244,11 @@ fn main() -> Outcome {
     visit_operators(&mut Sweep { scanner: &scanner, wanted, only_default: asked_for("default") });
     if asked_for("trace") {
         println!(
-            "\n| operator | threads × teams | elements a thread |{} |",
+            "\n| operator | threads × teams | elements a thread | group |{} |",
             TICKS.map(|(what, _)| format!(" {what}")).join(" |")
         );
-        println!("|---|---|---:|{}", TICKS.map(|_| "---:|").join(""));
-        for (threads, teams, words) in [(192, 3, 31), (384, 2, 19)] {
-            let outcome = trace::<ops::Sum<f32>>("f32", &scanner, (threads, teams, words))
-                .and_then(|()| trace::<ModularProduct>("modular", &scanner, (threads, teams, words)));
-            if let Err(error) = outcome {
-                println!("| {error} |");
-            }
-        }
+        println!("|---|---|---:|---:|{}", TICKS.map(|_| "---:|").join(""));
+        visit_operators(&mut Traced { scanner: &scanner, wanted });
     }
     if asked_for("back") {
         let wanted = |name: &str| names.len() == 1 || asked_for(&format!("back-{name}"));
@@ -370,6 +374,40 @@ fn fetch<Op: TestOperator>(stream: &Arc<CudaStream>, output: &CudaSlice<Op::Item
     Ok(bytes)
 }
 
+/// Other shapes than the planned one for elements of a size, and their names.
+fn candidates(name: &str, size: usize) -> Vec<(String, Overrides)> {
+    let shape = |threads, teams, run| {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+        (overrides.threads, overrides.teams, overrides.run) = (threads, teams, run);
+        overrides
+    };
+    if size > 36 {
+        let large = LARGE.iter().filter(|(threads, _, run)| *threads as usize * *run as usize * size <= LARGE_TILE);
+        let large = large.map(|&(threads, teams, run)| shape(Some(threads), Some(teams), Some(run)));
+        return large.map(|overrides| (name.to_owned(), overrides)).collect();
+    }
+    let longer_runs = LONGER_RUNS.iter().filter(|_| size > 4);
+    let shapes = SHAPES.iter().chain(longer_runs).map(|&(threads, teams, words, stages)| {
+        // An odd number of units, as the planner would have it.
+        let run = words * 4 / size as u32;
+        let run = if size < 4 { run } else { (run - 1 + run % 2).max(1) };
+        let mut overrides = shape(Some(threads), Some(teams), Some(run));
+        overrides.stages = stages;
+        (name.to_owned(), overrides)
+    });
+    // Each block reads the sums of all tiles, or blocks form groups.
+    let teams = [(None, None), (Some(128), Some(3)), (Some(96), Some(4)), (Some(64), Some(4)), (Some(64), Some(6))];
+    let grouped = teams.into_iter().filter(|_| size > 12).flat_map(|(threads, teams)| {
+        GROUPS.map(|group| {
+            let mut overrides = shape(threads, teams, None);
+            overrides.group = Some(group);
+            (format!("{name}, groups of {group}"), overrides)
+        })
+    });
+    shapes.chain(grouped).collect()
+}
+
 fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, only_default: bool) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
@@ -397,49 +435,17 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, only_default: bool) ->
     if only_default {
         return Ok(());
     }
+    let candidates = candidates(name, size);
+    // All compiled beforehand, at once; what cannot be planned is left out below.
+    candidates.par_iter().for_each(|(_, overrides)| {
+        let scan = configure::<Op>(scanner, WAY).overrides(*overrides);
+        let _ = stream.clone_htod(&block[..8]).map(|few| scan.on(&stream).run(&few));
+    });
     let mut rows = Vec::new();
-    let longer_runs = LONGER_RUNS.iter().filter(|_| size > 4);
-    for (threads, teams, run, readers) in LARGE.into_iter().filter(|_| size > 64) {
-        for written_out in [None, Some(1 << 17)] {
-            let mut overrides = Overrides::default();
-            overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
-            (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
-            (overrides.readers, overrides.look_run) = (Some(readers), Some(1));
-            overrides.written_out = written_out;
-            let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-            let name = format!("{name}, {readers} readers, {written_out:?}");
-            if let Some(row) = row::<Op>(&name, &stream, &scan, (&input, &mut output), &expected)? {
-                rows.push(row);
-            }
-        }
-    }
-    for &(threads, teams, words, stages) in SHAPES.iter().chain(longer_runs).filter(|_| size <= 64) {
-        let mut overrides = Overrides::default();
-        overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
-        overrides.threads = Some(threads);
-        overrides.teams = Some(teams);
-        overrides.stages = stages;
-        // An odd number of units, as the planner would have it.
-        let run = words * 4 / size as u32;
-        let run = if size < 4 { run } else { (run - 1 + run % 2).max(1) };
-        overrides.run = Some(run);
+    for (name, overrides) in candidates {
         let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-        if let Some(row) = row::<Op>(name, &stream, &scan, (&input, &mut output), &expected)? {
+        if let Some(row) = row::<Op>(&name, &stream, &scan, (&input, &mut output), &expected)? {
             rows.push(row);
-        }
-    }
-    // Sums of large elements are read by one warp or by several.
-    for (threads, teams) in [(128, 2), (192, 2), (128, 3)].into_iter().filter(|_| (13..=64).contains(&size)) {
-        for (readers, looks) in READERS {
-            let mut overrides = Overrides::default();
-            overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
-            (overrides.threads, overrides.teams) = (Some(threads), Some(teams));
-            (overrides.readers, overrides.look_run) = (Some(readers), looks);
-            let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-            let name = format!("{name}, {readers} readers");
-            if let Some(row) = row::<Op>(&name, &stream, &scan, (&input, &mut output), &expected)? {
-                rows.push(row);
-            }
         }
     }
     rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -463,55 +469,99 @@ fn row<Op: TestOperator>(
     let shape = format!("{} × {} | {} | {}", plan.threads, pipeline.teams, plan.run, pipeline.stages);
     stream.memcpy_dtod(input, output)?;
     scan.on(stream).run_into(input, output)?;
-    if fetch::<Op>(stream, output, input.len())? != expected {
-        return Ok(Some((f64::INFINITY, format!("| {name} | {shape} | | WRONG | |"))));
+    let results = fetch::<Op>(stream, output, input.len())?;
+    if let Some(byte) = results.iter().zip(expected).position(|(result, expected)| result != expected) {
+        let element = byte / size_of::<Op::Item>();
+        return Ok(Some((f64::INFINITY, format!("| {name} | {shape} | | WRONG from {element} on | |"))));
     }
     let (copy, time) = measure(stream, scan, input, output)?;
     let ratio = copy / time;
     Ok(Some((ratio, format!("| {name} | {shape} | {copy:.1} | {time:.1} | {ratio:.3} |"))))
 }
 
-/// What takes how many cycles, on the average of all turns of the first warp of a team, and at last of the looker: in words,
-/// and after which text of the kernel it has ended.
-const TICKS: [(&str, &str); 8] = [
+/// The phases of the operators that are wanted, in the shape that is planned, and with groups of other sizes.
+struct Traced<'a, W> {
+    scanner: &'a Scanner,
+    wanted: W,
+}
+
+impl<W: Fn(&str) -> bool> Visitor for Traced<'_, W> {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        for group in [1, 11].into_iter().filter(|_| (self.wanted)(name)) {
+            if let Err(error) = trace::<Op>(name, self.scanner, group) {
+                println!("| {name} | {error} |");
+            }
+        }
+    }
+}
+
+/// What takes how many cycles, on the average of all turns of the first warp of a team, then of the looker, and of the warp that
+/// gathers the sums of a group: in words, and after which text of the kernel it has ended.
+const TICKS: [(&str, &str); 13] = [
     ("tile arrived", "        wait(&loaded[stage], use % 2);\n"),
     ("all warps reduced", "          wait(&reduced[stage], use % 2);\n"),
     ("sum told", "            arrive(&told[stage]);\n          }\n"),
     ("prefix known", "        wait(&known[stage], use % 2);\n"),
     ("scanned", "        show_to_copies();\n"),
     ("handed over", "        arrive(&written[stage]);\n"),
-    ("window read", "sums, count, lane);\n"),
+    ("window read", "messages + folded, epoch, count, lane);\n"),
+    ("window folded", "sums, count, lane);\n"),
+    ("groups gathered", "        wait(&gathered[GROUPS][slot], handed / PARTS % 2);\n"),
+    ("tiles gathered", "        wait(&gathered[TILES][slot], round / PARTS % 2);\n"),
     (
         "told what is known",
         "wait(&told[stage], use % 2); // so the team that had the stage before has read what stood before its tile\n",
     ),
+    ("sums read", "messages + first, epoch, count, lane);\n"),
+    ("sums handed over", "        arrive(&gathered[what][slot]);\n"),
 ];
 
 /// The first of the looker's.
 const TICKS_OF_LOOKER: usize = 6;
 
+/// Those that there are only with groups, and only without.
+const TICKS_OF_GROUPS: [usize; 4] = [8, 9, 11, 12];
+const TICKS_OF_WINDOWS: [usize; 2] = [6, 7];
+
 /// A copy of the kernel that counts the cycles of its phases.
-fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run): (u32, u32, u32)) -> Outcome {
+fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome {
     let context = scanner.context().ok_or("no CUDA context")?;
     let stream = context.new_stream()?;
     let mut overrides = Overrides::default();
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
-    (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+    overrides.group = Some(group);
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
     let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
     let plan = plans.longest();
-    for before in ["const unsigned team = warp / TEAM_WARPS", "unsigned folded = 0;"] {
+    let served: &[&str] = if group == 1 {
+        &["unsigned folded = 0;"]
+    } else {
+        &[
+            "for (unsigned round = 0; lane == 0; round++) {\n      const unsigned number = blockIdx.x + round * gridDim.x;\n      if (number >= tiles) {\n        break;\n      }\n      if (round >= first_with_groups)",
+            "const unsigned what = ",
+        ]
+    };
+    for &before in ["const unsigned team = warp / TEAM_WARPS"].iter().chain(served) {
         if source.text.matches(before).count() != 1 {
             return Err(format!("the kernel has changed: `{before}`").into());
         }
         source.text = source.text.replace(before, &format!("long long tick = clock64();\n{before}"));
     }
     for (index, (_, after)) in TICKS.iter().enumerate() {
+        let without: &[usize] = if group == 1 { &TICKS_OF_GROUPS } else { &TICKS_OF_WINDOWS };
+        if without.contains(&index) {
+            continue;
+        }
         let places = source.text.matches(after).count();
         if places != 1 {
             return Err(format!("the kernel has changed: `{}` stands there {places} times", after.trim()).into());
         }
-        let thread = if index < TICKS_OF_LOOKER { "thread" } else { "lane" };
+        let thread = match index {
+            ..TICKS_OF_LOOKER => "thread",
+            11 => "lane + what", // of the one that reads sums of tiles
+            12 => "what",
+            _ => "lane",
+        };
         source.text = source.text.replace(after, &format!("{after}TICK({thread}, {index})\n"));
     }
     source.text = format!(
@@ -562,7 +612,8 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, (threads, teams, run):
         .take(TICKS.len())
         .map(|cycles| cycles.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)) / tiles);
     let cycles: Vec<String> = cycles.map(|cycles| format!(" {cycles} |")).collect();
-    println!("| {name} | {threads} × {teams} | {run} |{}", cycles.join(""));
+    let teams = plan.pipeline.unwrap_or_default().teams;
+    println!("| {name} | {} × {teams} | {} | {group} |{}", plan.threads, plan.run, cycles.join(""));
     Ok(())
 }
 

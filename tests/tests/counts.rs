@@ -1,7 +1,7 @@
 //! The promise of counts: what the emulator counts while it executes the kernels is what the cost model says by formula,
 //! and what the course texts say.
 
-use scan_codegen::{BankCycles, Overrides, tree_bank_cycles};
+use scan_codegen::{Architecture, BankCycles, DeviceLimits, Overrides, tree_bank_cycles};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 use scan_tests::{
     emulator::{Banks, Emulator, Module, Program},
@@ -112,6 +112,28 @@ fn a_cluster_takes_what_its_formula_says() {
     for program in &programs {
         let tile = u64::from(program.plan.tile);
         for length in [1, tile, tile + 1, 5 * tile + 7, 8 * tile, 8 * tile + 1, 19 * tile + 5, 24 * tile - 1] {
+            compare(program, length, usize::MAX);
+        }
+    }
+}
+
+/// Look-ahead whose blocks form groups, of which the last one has fewer.
+#[test]
+fn groups_take_what_their_formula_says() {
+    let programs = WAYS.map(|(kind, with_initial_value)| {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(strategies::LOOK_AHEAD);
+        (overrides.threads, overrides.teams, overrides.run) = (Some(32), Some(2), Some(3));
+        (overrides.blocks, overrides.group) = (Some(8), Some(3));
+        let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+        let initial_value = with_initial_value.then(MixedSum::initial_value);
+        Program::planned(MixedSum, kind, initial_value, &limits, &overrides).unwrap()
+    });
+    compile(&programs);
+    for program in &programs {
+        let tile = u64::from(program.plan.tile);
+        assert_eq!(program.plan.pipeline.map(|pipeline| pipeline.group), Some(3));
+        for length in [1, tile, 3 * tile, 8 * tile + 1, 20 * tile - 1, 24 * tile] {
             compare(program, length, usize::MAX);
         }
     }

@@ -27,6 +27,8 @@ fn program<Op: TestOperator>(strategy: Strategy) -> Program<Op> {
     overrides.threads = Some(32);
     if strategy == LOOK_AHEAD {
         (overrides.run, overrides.teams, overrides.stages, overrides.blocks) = (Some(4), Some(2), Some(5), Some(3));
+        // Of sums of several packets, groups tell as well.
+        overrides.group = Some(if size_of::<Op::Item>() > 12 { 2 } else { 1 });
     }
     Program::new(Op::new(), ScanKind::Inclusive, None, &overrides).unwrap()
 }
@@ -179,7 +181,7 @@ fn planted_faults_are_found() {
         ("(unsigned long long)(turn.epoch + 1) << 32", "(unsigned long long)turn.epoch << 32"),
         (">= EPOCHS - 2", "== EPOCHS - 2"),
         (">= EPOCHS - 2", ">= EPOCHS - 1"),
-        ("size_t unsent = tiles;", "size_t unsent = tiles + 1;"),
+        ("size_t unsent = sent;", "size_t unsent = sent + 1;"),
         ("if (turn.number == gridDim.x - 1) {\n    store", "if (turn.number == 0) {\n    store"),
         ("const unsigned tag = STATUSES * epoch + status;", "const unsigned tag = status;"),
         ("const unsigned status = tag - STATUSES * epoch;", "const unsigned status = tag % STATUSES;"),
@@ -196,15 +198,22 @@ fn planted_faults_are_found() {
         }
     }
     Module::compile(&mutants.iter().map(|(_, mutant)| &mutant.source).collect::<Vec<_>>()).unwrap();
-    let is_found = |mutant: &Program<Interval>| {
-        (0..9).any(|seed| {
-            up_and_down_may_differ(mutant, seed)
-                || from_last_but_one(mutant, seed).is_err()
-                || from_last(mutant, seed).is_err()
-        })
-    };
+    let is_found = |mutant: &Program<Interval>| (0..9).any(|seed| is_wrong(mutant, seed));
     let survivors: Vec<_> = mutants.iter().filter(|(_, mutant)| !is_found(mutant)).map(|(what, _)| what).collect();
     assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}
+
+/// The last launches of a cycle clear what groups do not tell in them.
+#[test]
+fn a_planted_fault_of_groups_is_found() {
+    let from = "tiles % gridDim.x / GROUP;";
+    let mut programs = programs::<Interval>();
+    programs.retain(|program| program.source.text.contains(from));
+    assert!(!programs.is_empty(), "none has groups");
+    for mut program in programs {
+        program.source.text = program.source.text.replace(from, "(tiles + gridDim.x - 1) % gridDim.x / GROUP + 1;");
+        assert!((0..9).any(|seed| is_wrong(&program, seed)), "not found: {}", program.plan);
+    }
 }
 
 /// Sums of more than two packets are read packet by packet, each with a tag of its own.
@@ -219,6 +228,16 @@ fn a_planted_fault_of_packets_is_found() {
         program.source.text = program.source.text.replace(from, to);
         assert!((0..9).any(|seed| up_and_down_may_differ(&program, seed)), "not found: {}", program.plan);
     }
+}
+
+/// Whether any of the runs goes wrong.
+fn is_wrong<Op: TestOperator + Clone>(program: &Program<Op>, seed: u64) -> bool
+where
+    Op::Item: std::fmt::Debug,
+{
+    up_and_down_may_differ(program, seed)
+        || from_last_but_one(program, seed).is_err()
+        || from_last(program, seed).is_err()
 }
 
 /// Whether a run goes wrong, whatever is then in the memory.

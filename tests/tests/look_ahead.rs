@@ -44,6 +44,7 @@ fn overrides_of((threads, teams, stages, run, blocks): Shape) -> Overrides {
     overrides.stages = Some(stages);
     overrides.run = Some(run);
     overrides.blocks = Some(blocks);
+    overrides.group = Some(if blocks > 4 { blocks / 2 } else { 1 });
     overrides
 }
 
@@ -96,9 +97,9 @@ climb_operators! { climb:
 
 #[test]
 fn the_largest_elements() {
-    let program = program::<MatrixProduct<8>>((32, 2, 5, 2, 3), WAYS[3]);
+    let program = program::<MatrixProduct<8>>((32, 2, 5, 2, 5), WAYS[3]);
     let tile = u64::from(program.plan.tile);
-    for (seed, length) in (0..).zip([1, tile, 7 * tile + 5]) {
+    for (seed, length) in (0..).zip([1, tile, 12 * tile + 5]) {
         let input: Vec<_> = (0..length).map(MatrixProduct::<8>::input).collect();
         let failures = failures_in_every_place(&program, &Emulator::new(seed), &input, seed);
         assert!(failures.is_empty(), "{}", failures.join("\n"));
@@ -228,7 +229,7 @@ fn what_it_does_not_go_with_is_an_error_that_says_why() {
 #[test]
 fn planted_faults_are_found() {
     let mut overrides = overrides_of((96, 2, 5, 4, 4));
-    overrides.readers = Some(0);
+    overrides.group = Some(1);
     let first = Some(Interval::initial_value());
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
@@ -285,7 +286,7 @@ fn planted_faults_are_found() {
 fn planted_faults_of_packets_are_found() {
     type Op = MatrixProduct<3>;
     let mut overrides = overrides_of((32, 1, 3, 2, 4));
-    (overrides.readers, overrides.look_run) = (Some(0), Some(2));
+    (overrides.group, overrides.look_run) = (Some(1), Some(2));
     let program = Program::<Op>::planned(Op::new(), ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Op>| {
@@ -297,7 +298,7 @@ fn planted_faults_of_packets_are_found() {
     let changes = [
         ("status < STATUSES && arrived;", "status < STATUSES;"),
         ("  __syncwarp(); // all have written what they have read\n", ""),
-        ("seen_words[(lane * LOOK_RUN + k)", "seen_words[(k * WARP + lane)"),
+        ("min(lane * LOOK_RUN + k, WINDOW - 1)", "min(k * WARP + lane, WINDOW - 1)"),
         ("part * PAYLOAD + j", "j"),
     ];
     each_is_found(&program, &changes, is_found).unwrap();
@@ -310,7 +311,7 @@ fn planted_faults_of_several_windows_are_found() {
     overrides.strategy = Some(LOOK_AHEAD);
     (overrides.threads, overrides.teams, overrides.run) = (Some(32), Some(1), Some(2));
     (overrides.stages, overrides.blocks, overrides.look_run) = (Some(3), Some(37), Some(1));
-    overrides.readers = Some(0);
+    overrides.group = Some(1);
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let changes = [("min(number - folded, WINDOW)", "number - folded"), ("folded += count;", "folded += count + 1;")];
     let tile = u64::from(program.plan.tile);
@@ -323,31 +324,33 @@ fn planted_faults_of_several_windows_are_found() {
     each_is_found(&program, &changes, is_found).unwrap();
 }
 
-/// Large sums: several warps read those of a round, or one other than the looker those of several windows.
+/// Large sums: blocks form groups, of which each tells the sum of its tiles.
 #[test]
-fn planted_faults_of_readers_are_found() {
-    let program = |readers: u32, blocks: u32| {
-        let mut overrides = overrides_of((32, 1, 3, 2, blocks));
-        (overrides.readers, overrides.look_run) = (Some(readers), Some(1));
-        Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap()
-    };
-    // Whoever waits looks again and again, which takes the emulator long: no more blocks and rounds than the faults need.
+fn planted_faults_of_groups_are_found() {
+    let mut overrides = overrides_of((32, 1, 3, 2, 8));
+    overrides.group = Some(3);
+    let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
+    let tile = u64::from(program.plan.tile);
+    let changes = [
+        ("wait(&gathered[TILES][slot], round / PARTS % 2);", ""),
+        ("wait(&gathered[GROUPS][slot], handed / PARTS % 2);", ""),
+        ("wait(&collected[what][slot], (handed / PARTS - 1) % 2);", ""),
+        ("combine(sum, part_sums[GROUPS][slot])", "combine(part_sums[GROUPS][slot], sum)"),
+        ("combine(sum, part_sums[TILES][slot])", "combine(part_sums[TILES][slot], sum)"),
+        ("const unsigned wanted = what == TILES ? place_in_group : count;", "const unsigned wanted = count;"),
+        ("place_in_group == GROUP - 1 || blockIdx.x == gridDim.x - 1", "place_in_group == GROUP - 1"),
+        ("first + gridDim.x : end", "first + GROUP : end"),
+        ("first + gridDim.x : end", "first + gridDim.x : end + 1"),
+        ("&messages[tiles + group + round * groups]", "&messages[tiles + group]"),
+        ("first_with_groups = group == 0 ? 1 : 0", "first_with_groups = 1"),
+        ("group + (round - 1) * groups)", "(round - 1) * groups)"),
+    ];
     let is_found = |program: &Program<Interval>| {
-        let tile = u64::from(program.plan.tile);
-        (0..2).any(|seed| {
-            let input: Vec<Span> = (0..104 * tile - 5).map(Interval::input).collect();
-            program.verify(&Emulator::new(seed).check(adjacent), &input).is_err()
+        (0..6).any(|seed| {
+            let input: Vec<Span> = (0..[60 * tile - 5, 43 * tile][seed as usize % 2]).map(Interval::input).collect();
+            let emulator = Emulator::new(seed).check(adjacent).interrupt_once_in([3, 50][seed as usize % 2]);
+            program.verify(&emulator, &input).is_err()
         })
     };
-    let two = [
-        ("wait(&parts_told[slot], windows / PARTS % 2);", ""),
-        ("wait(&parts_taken[slot], (windows / PARTS - 1) % 2);", ""),
-        ("begin_barrier(&parts_told[part], READERS);", "begin_barrier(&parts_told[part], 1);"),
-        ("interval.combine(sum, part_sum)", "interval.combine(part_sum, sum)"),
-        ("for (unsigned part = 0; part * SLICE < count; part++)", "for (unsigned part = 0; part < 1; part++)"),
-        ("mine = min(max(count, first) - first, SLICE)", "mine = min(count, SLICE)"),
-        ("first = reader * SLICE;", "first = (READERS - 1 - reader) * SLICE;"),
-    ];
-    each_is_found(&program(2, 34), &two, is_found).unwrap();
-    each_is_found(&program(1, 34), &two[..2], is_found).unwrap();
+    each_is_found(&program, &changes, is_found).unwrap();
 }

@@ -34,6 +34,7 @@ fn program<Op: TestOperator>(
     overrides.stages = Some(stages);
     overrides.run = Some(run);
     overrides.blocks = Some(blocks);
+    overrides.group = Some(if blocks > 4 { blocks / 2 } else { 1 });
     let mut limits = DeviceLimits::BASELINE;
     limits.shared_bytes_per_block_optin = 227 * 1024;
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
@@ -138,7 +139,11 @@ other_operators! {
 
 /// Changes of the text, one at a time: some run shows each. Nothing is found without a change.
 fn each_is_found(telling: usize, changes: &[(&str, &str)]) {
-    let program = program::<Restart>((96, 2, 5, 4, 4), (ScanKind::Exclusive, true), telling);
+    each_is_found_by((96, 2, 5, 4, 4), telling, changes);
+}
+
+fn each_is_found_by(shape: Shape, telling: usize, changes: &[(&str, &str)]) {
+    let program = program::<Restart>(shape, (ScanKind::Exclusive, true), telling);
     let tile = program.plan.tile as usize;
     let is_found = |program: &Program<Restart>| {
         (0..42).zip(PATTERNS.into_iter().cycle()).any(|(seed, pattern)| {
@@ -184,6 +189,20 @@ fn faults_of_the_sums_are_found() {
         ("if (is_head_of_run(next_heads, 0)) {", "if (false) {"),
     ];
     each_is_found(FLAGS, &changes);
+}
+
+#[test]
+fn faults_of_the_sums_of_groups_are_found() {
+    let changes = [
+        ("ballot(have_head[0] && lane < count)", "0"),
+        (", sum, heads == 0 ? AGGREGATE : PREFIX", ", sum, AGGREGATE"),
+        (", sum, heads == 0 ? AGGREGATE : PREFIX", ", sum, PREFIX"),
+        ("heads << (WARP - wanted) != 0", "false"),
+        ("heads << (WARP - wanted) != 0", "heads != 0"),
+        ("any && !part_heads[GROUPS][slot]", "any"),
+        ("any && !part_heads[TILES][slot]", "any"),
+    ];
+    each_is_found_by((32, 1, 3, 4, 7), FLAGS, &changes);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use scan_runtime::{BlockScan, Carry, Network, Scan, ScanOp, Scanner, SegmentedScan, Strategy, ops};
 use scan_tests::{
-    operators::{Affine, MixedSum, TestOperator, compose},
+    operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
     strategies::{CARRIES, LOOK_AHEAD, NETWORKS},
 };
 
@@ -80,6 +80,7 @@ fn look_ahead() {
     for (name, text) in [
         ("bytes", text(scanner.scan(ops::sum::<u8>()).strategy(LOOK_AHEAD))),
         ("structs", text(scanner.scan(MixedSum).exclusive().init(MixedSum::initial_value()).strategy(LOOK_AHEAD))),
+        ("groups", text(scanner.scan(MatrixProduct::<5>::new()).strategy(LOOK_AHEAD))),
         ("segments_by_flags", segmented(scanner.scan(ops::sum::<f32>()).strategy(LOOK_AHEAD).by_flags::<u8>(&[]))),
         (
             "segments_by_offsets",

@@ -20,6 +20,8 @@ const WRITTEN_OUT: [u32; 5] = [16384, 4096, 2048, 1024, 512];
 /// Threads of a team and teams of look-ahead, and KiB of a tile.
 const SHAPES: [(u32, u32); 6] = [(128, 3), (128, 4), (192, 2), (192, 3), (256, 2), (256, 3)];
 const TILES: [u32; 3] = [20, 28, 38];
+/// Blocks of a group of look-ahead.
+const GROUPS: [u32; 4] = [1, 8, 11, 16];
 /// What a run is divided by, with functions as they are planned.
 const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
@@ -68,6 +70,11 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
         variants.push(Variant { name: format!("run {}, {written_out}", plan.run), overrides });
     }
     if plan.pipeline.is_some() {
+        for group in GROUPS {
+            let mut overrides = as_planned(plan);
+            overrides.group = Some(group);
+            variants.push(Variant { name: format!("groups of {group}"), overrides });
+        }
         for (threads, teams) in SHAPES {
             for kib in TILES {
                 let mut overrides = as_planned(plan);

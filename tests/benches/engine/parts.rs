@@ -75,7 +75,8 @@ const NO_LOOKER: [Part; 2] = [
     ("  if (warp == LOOKER) {\n", "  if (warp == LOOKER) {\n    return;\n"),
     ("        wait(&known[stage], use % 2);\n", ""),
 ];
-const NO_READERS: [Part; 1] = [("  } else if (warp >= READER) {\n", "  } else if (warp >= READER) {\n    return;\n")];
+const NO_GATHERERS: [Part; 1] =
+    [("  } else if (warp >= GATHERER) {\n", "  } else if (warp >= GATHERER) {\n    return;\n")];
 const NO_MESSAGES: [Part; 1] = [("            send(&messages[number], warp_sum, AGGREGATE, epoch);\n", "")];
 const NO_MESSAGES_OF_SEGMENTS: [Part; 1] =
     [("            send(&messages[number], warp_sum, warps_with_heads == 0 ? AGGREGATE : PREFIX, epoch);\n", "")];
@@ -776,9 +777,9 @@ fn sweep_example<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
     let operator = Op::new().source();
     let all = variant("all", &[], true);
     let (_, source) = planned(&operator, &all, &Segments::None, &limits(scanner))?.ok_or("there is no plan")?;
-    let readers: &[Part] = if source.text.contains(NO_READERS[0].0) { &NO_READERS } else { &[] };
+    let gatherers: &[Part] = if source.text.contains(NO_GATHERERS[0].0) { &NO_GATHERERS } else { &[] };
     let scan: &[Part] = if source.text.contains(NO_SCAN_APART[0].0) { &NO_SCAN_APART } else { &NO_SCAN };
-    let looker: &[&[Part]] = &[&NO_LOOKER, readers, &NO_MESSAGES];
+    let looker: &[&[Part]] = &[&NO_LOOKER, gatherers, &NO_MESSAGES];
     let variants = [
         all,
         variant("messages not waited for", &[&NO_WAITING], false),

@@ -32,6 +32,14 @@ pub(crate) fn add(trials: &mut Trials) {
             climb::<MatrixProduct<3>>(strategy, &[65_537, 1_048_577], None)
         });
     }
+    trials.add("large_elements: look-ahead", large_elements);
+}
+
+/// Elements so large that blocks of look-ahead form groups, over several rounds.
+fn large_elements() -> Outcome {
+    climb::<MatrixProduct<4>>(strategies::LOOK_AHEAD, &[65_537, 300_007], None)?;
+    climb::<MatrixProduct<5>>(strategies::LOOK_AHEAD, &[65_537, 300_007], None)?;
+    climb::<MatrixProduct<8>>(strategies::LOOK_AHEAD, &[65_537, 300_007], None)
 }
 
 /// Scans of these lengths in all four ways; of those that are longer than the strategy or the case can be, the longest that

@@ -50,7 +50,8 @@ pub(crate) fn add(trials: &mut Trials) {
             long::<ops::Sum<u8>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<u8>>(begins.len()))?;
             long::<ops::Sum<f32>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<f32>>(begins.len()))?;
             long::<PolynomialHash>(strategy, 20_000_003, |begins| inputs::<PolynomialHash>(begins.len()))?;
-            long::<Restart>(strategy, 5_000_003, places)
+            long::<Restart>(strategy, 5_000_003, places)?;
+            long::<MatrixProduct<5>>(strategy, 300_007, |begins| inputs::<MatrixProduct<5>>(begins.len()))
         });
     }
     trials.add("segmented_lengths_are_checked", || {

@@ -45,14 +45,23 @@ pub(crate) fn add(trials: &mut Trials) {
     });
     // Short, so that the sanitizer sees stages that are filled again.
     trials.add("rounds_of_look_ahead", || {
-        rounds::<Interval>()?;
-        rounds::<ops::Sum<u8>>()?;
-        rounds::<MatrixProduct<3>>()
+        rounds::<Interval>(short_rounds())?;
+        rounds::<ops::Sum<u8>>(short_rounds())?;
+        rounds::<MatrixProduct<3>>(short_rounds())
     });
+    trials.add("rounds_of_groups: look-ahead", || {
+        rounds::<Interval>(short_rounds_of_groups())?;
+        rounds::<MatrixProduct<5>>(short_rounds_of_groups())
+    });
+    for telling in [0, 7] {
+        trials.add(format!("rounds_of_groups_in_segments: look-ahead, {telling}"), move || {
+            segmented_rounds::<Restart>(telling, short_rounds_of_groups(), places)
+        });
+    }
     for telling in 0..TELLINGS {
         trials.add(format!("rounds_of_look_ahead_in_segments: {telling}"), move || {
-            segmented_rounds::<Restart>(telling, places)?;
-            segmented_rounds::<ops::Sum<u8>>(telling, |begins| inputs::<ops::Sum<u8>>(begins.len()))
+            segmented_rounds::<Restart>(telling, short_rounds(), places)?;
+            segmented_rounds::<ops::Sum<u8>>(telling, short_rounds(), |begins| inputs::<ops::Sum<u8>>(begins.len()))
         });
     }
     let (runs, in_registers) = (RUNS_WITH_DELAYS, BlockScan::in_registers());
@@ -142,14 +151,22 @@ fn short_rounds() -> Overrides {
     overrides
 }
 
+/// Two groups of blocks, and one that has fewer.
+fn short_rounds_of_groups() -> Overrides {
+    let mut overrides = short_rounds();
+    (overrides.threads, overrides.run) = (Some(32), Some(3));
+    (overrides.blocks, overrides.group) = (Some(8), Some(3));
+    overrides
+}
+
 /// Views that begin anywhere, and whole slices, apart and in place.
-fn rounds<Op: TestOperator>() -> Outcome {
+fn rounds<Op: TestOperator>(overrides: Overrides) -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let case = Case::<Op>::shared();
     for (way, before) in [(0, (0, 0)), (1, (1, 1)), (2, (1, 0)), (3, (0, 3))] {
-        let scan = configure::<Op>(&scanner, WAYS[way]).overrides(short_rounds());
-        let len = 23 * scan.plan()?.longest().tile as usize + 7;
+        let scan = configure::<Op>(&scanner, WAYS[way]).overrides(overrides);
+        let len = 45 * scan.plan()?.longest().tile as usize + 7;
         let mut padded = vec![Op::initial_value(); before.0];
         padded.extend_from_slice(case.input(len));
         let mut input = stream.clone_htod(&padded)?;
@@ -169,12 +186,16 @@ fn rounds<Op: TestOperator>() -> Outcome {
 }
 
 /// Segments told in one way, with each pattern of heads.
-fn segmented_rounds<Op: TestOperator>(telling: usize, input: fn(&[bool]) -> Vec<Op::Item>) -> Outcome {
+fn segmented_rounds<Op: TestOperator>(
+    telling: usize,
+    overrides: Overrides,
+    input: fn(&[bool]) -> Vec<Op::Item>,
+) -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let way = WAYS[telling % WAYS.len()];
-    let scan = configure::<Op>(&scanner, way).overrides(short_rounds());
-    let tile = 64 * 12;
-    for (pattern, len) in PATTERNS.into_iter().zip([23 * tile + 7, 12 * tile].into_iter().cycle()) {
+    let scan = configure::<Op>(&scanner, way).overrides(overrides);
+    let tile = (overrides.threads.unwrap_or_default() * overrides.run.unwrap_or_default()) as usize;
+    for (pattern, len) in PATTERNS.into_iter().zip([45 * tile + 7, 12 * tile].into_iter().cycle()) {
         let begins = begins(pattern, len, tile);
         let input = input(&begins);
         let heads = Heads::new(telling, &begins);
@@ -222,6 +243,8 @@ fn scan<Op: TestOperator>(scanner: &Scanner, way: usize, stress: Stress) -> Scan
     overrides.strategy = Some(Strategy { block, carry });
     overrides.delays = delays;
     overrides.blocks = (carry == Carry::LookAhead).then_some(9);
+    // Those of the largest elements form groups.
+    overrides.group = (carry == Carry::LookAhead && size_of::<Op::Item>() > 8).then_some(4);
     configure::<Op>(scanner, WAYS[way]).overrides(overrides)
 }
 
