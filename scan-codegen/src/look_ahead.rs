@@ -166,7 +166,7 @@ const MOST_GROUP: u32 = WARP;
 /// 0.511, 96 × 2 × 3 0.459, 64 × 2 × 4 0.449, 64 × 4 × 3 0.382, 64 × 2 × 3 0.357, 32 × 4 × 7 0.318; 6 × 6 by 64 × 2 × 4 0.386, 64 × 2 × 3 0.332, 96 × 2 × 3
 /// 0.307, 64 × 3 × 3 0.287, 32 × 2 × 5 0.280; 8 × 8 by 32 × 3 × 3 0.062, 32 × 2 × 5 0.054; counters by 32 × 2 × 5 0.222, 32 × 3 × 3 0.213, 32 × 2 × 3
 /// 0.166. Before blocks formed groups, called in place of written out: 6 × 6 0.086 in place of 0.218, 8 × 8 0.010 in place of 0.036.
-const LARGE: u32 = 64;
+pub(crate) const LARGE: u32 = 64;
 
 /// Bytes of a run in teams of 64 threads, elements of one in smaller and in larger teams, and the most instructions of a function at
 /// all its places, where what is combined is large.

@@ -2,6 +2,7 @@
 
 use crate::{
     limits::DeviceLimits,
+    look_ahead::LARGE,
     operator::OpSource,
     plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError, Plans, plan},
     spec::ScanSpec,
@@ -21,6 +22,12 @@ pub struct Tuned {
 
 /// 32-bit words of elements that a thread scans on its own, among which to search.
 const WORDS: [u32; 6] = [7, 15, 23, 31, 47, 63];
+
+/// More of them, where elements are large, or sums larger than elements.
+const LONG_WORDS: [u32; 5] = [79, 111, 151, 199, 327];
+
+/// Bytes of a sum up to which its message is one or two packets.
+const SMALL_SUM: usize = 16;
 
 /// The longest input over which one block alone is worth a try.
 const ONE_BLOCK_BYTES: u64 = 128 << 10;
@@ -59,7 +66,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     }
     if bytes >= PIPELINE_BYTES {
         // Teams for what fills the registers of a thread, and for what does not.
-        let large = [(32, 2), (32, 3), (64, 2), (64, 3), (128, 2)];
+        let large = [(32, 2), (32, 3), (32, 4), (64, 2), (64, 3), (64, 4), (96, 2), (128, 2)];
         let small = [
             (64, 6),
             (96, 4),
@@ -73,12 +80,19 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
             (384, 2),
             (512, 1),
         ];
-        let teams = if widest > MOST_REGISTER_BYTES as u64 { &large[..] } else { &small };
-        // Runs of narrow elements fill words together.
-        let narrow = if widest < 4 { 4 / widest } else { 1 };
-        let runs = || WORDS.iter().map(move |words| (u64::from(words * 4) / widest / narrow * narrow).max(1) as u32);
-        let shape = |(threads, teams), run| Overrides { teams: Some(teams), ..with(Carry::LookAhead, threads, run) };
-        shapes.extend(teams.iter().flat_map(|&team| runs().map(move |run| shape(team, run))));
+        let teams = if widest > LARGE.into() { &large[..] } else { &small };
+        // Runs of narrow elements fill words together. Stages hold elements, not sums.
+        let element = operator.input.size.max(operator.output.size).max(1) as u64;
+        let narrow = if element < 4 { 4 / element } else { 1 };
+        let words = WORDS.iter().chain(if element > LARGE.into() || widest > element { &LONG_WORDS[..] } else { &[] });
+        let runs = words.map(|words| (u64::from(words * 4) / element / narrow * narrow).max(1) as u32);
+        // Whether blocks form groups is worth a try for sums of several packets.
+        let grouped = [1, limits.multiprocessors.isqrt().max(2)].map(Some);
+        let groups = if operator.state.size > SMALL_SUM { &grouped[..] } else { &[None] };
+        for (&(threads, teams), run) in teams.iter().flat_map(|team| runs.clone().map(move |run| (team, run))) {
+            let shape = with(Carry::LookAhead, threads, run);
+            shapes.extend(groups.iter().map(|&group| Overrides { teams: Some(teams), group, ..shape }));
+        }
     }
     let mut seen: Vec<Plan> = Vec::new();
     shapes.retain(|overrides| match plan(operator, spec, limits, overrides) {
@@ -209,6 +223,24 @@ mod tests {
                     assert_eq!(Tuned::parse(&tuned.to_line().unwrap()), Some(tuned));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_shapes_of_large_elements_and_sums_are_near_the_planned_ones() {
+        for (element, state) in [(8, 72), (100, 100), (144, 144), (256, 256)] {
+            let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
+            let (spec, len) = (ScanSpec::inclusive(), 1 << 26);
+            let plans = plan(&op, &spec, &hopper(), &Overrides::default()).unwrap();
+            let (planned, pipeline) = (plans.longest(), plans.longest().pipeline.unwrap());
+            let near = |shape: &Overrides| {
+                let run = shape.run.unwrap_or_default();
+                shape.teams == Some(pipeline.teams)
+                    && shape.group == Some(pipeline.group)
+                    && shape.threads == Some(planned.threads)
+                    && run.abs_diff(planned.run) <= planned.run / 5
+            };
+            assert!(shapes(&op, &spec, &hopper(), len).iter().any(near), "{element} {state}: {planned}");
         }
     }
 
