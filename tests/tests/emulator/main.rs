@@ -1,0 +1,14 @@
+//! Generated kernels, executed in the emulator: one program, so that tests of all kinds keep all cores busy to the end.
+
+mod cluster;
+mod counts;
+mod epochs;
+mod faults;
+mod in_registers;
+mod ladder;
+mod long;
+mod look_ahead;
+mod look_ahead_segmented;
+mod segmented;
+mod segmented_faults;
+mod texts;
