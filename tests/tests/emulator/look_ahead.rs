@@ -15,7 +15,7 @@ use scan_tests::{
 };
 
 /// Threads of a team, teams, stages, elements a thread, blocks.
-type Shape = (u32, u32, u32, u32, u32);
+pub(crate) type Shape = (u32, u32, u32, u32, u32);
 
 /// Few threads and short runs, so that short inputs take many rounds.
 const SHAPES: [Shape; 6] =
@@ -36,7 +36,8 @@ fn planned<Op: ScanOp>(
     Program::planned(op, kind, initial_value, &limits(), &overrides_of((threads, teams, stages, run, blocks))).unwrap()
 }
 
-fn overrides_of((threads, teams, stages, run, blocks): Shape) -> Overrides {
+/// Where there are more than four blocks they form groups.
+pub(crate) fn overrides_of((threads, teams, stages, run, blocks): Shape) -> Overrides {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(LOOK_AHEAD);
     overrides.threads = Some(threads);
@@ -49,7 +50,7 @@ fn overrides_of((threads, teams, stages, run, blocks): Shape) -> Overrides {
 }
 
 /// A device with the shared memory of an H200.
-fn limits() -> DeviceLimits {
+pub(crate) fn limits() -> DeviceLimits {
     let mut limits = DeviceLimits::BASELINE;
     limits.shared_bytes_per_block_optin = 227 * 1024;
     limits

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, Overrides, ScanSpec};
+use scan_codegen::ScanSpec;
 use scan_runtime::{ScanKind, ops};
 use scan_tests::{
     emulator::{Emulator, Module, Program},
@@ -10,11 +10,9 @@ use scan_tests::{
     planted,
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
-    strategies::LOOK_AHEAD,
 };
 
-/// Threads of a team, teams, stages, elements a thread, blocks.
-type Shape = (u32, u32, u32, u32, u32);
+use super::look_ahead::{Shape, limits, overrides_of};
 
 /// Few threads and short runs, so that short inputs take many rounds; runs of up to 32 elements and of more.
 const SHAPES: [Shape; 6] =
@@ -27,20 +25,11 @@ fn program<Op: TestOperator>(
 ) -> Program<Op> {
     // What has room in shared memory.
     let run = if size_of::<Op::Item>() > 64 { 1 } else { run };
-    let mut overrides = Overrides::default();
-    overrides.strategy = Some(LOOK_AHEAD);
-    overrides.threads = Some(threads);
-    overrides.teams = Some(teams);
-    overrides.stages = Some(stages);
-    overrides.run = Some(run);
-    overrides.blocks = Some(blocks);
-    overrides.group = Some(if blocks > 4 { blocks / 2 } else { 1 });
-    let mut limits = DeviceLimits::BASELINE;
-    limits.shared_bytes_per_block_optin = 227 * 1024;
+    let overrides = overrides_of((threads, teams, stages, run, blocks));
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = spec.with_segments(Heads::new(telling, &[]).segments());
     let initial_value = with_initial_value.then(Op::initial_value);
-    Program::with_limits(Op::new(), &spec, initial_value, &limits, &overrides).unwrap()
+    Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap()
 }
 
 /// Places of the first element and of the first result beyond an aligned address.
