@@ -36,7 +36,7 @@ fn random_programs_mean_what_their_rust_means() {
         return compile_alone(Path::new(&file));
     }
     // Longer runs with other seeds: `cargo run --release -p scan-tests --bin programs`.
-    let programs = Programs { seed: 1, count: 2_000, values: 24 };
+    let programs = Programs { seed: 1, count: 4_000, values: 24 };
     let built = programs.build("test").unwrap();
     let report = built.run().unwrap();
     let shown: String = report.failures.iter().take(3).map(|failure| format!("{failure}\n\n")).collect();
