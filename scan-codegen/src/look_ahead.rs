@@ -28,7 +28,7 @@ pub struct Pipeline {
     /// Blocks of a group, of which one tells the others the sum of all their tiles of a round; 1 where each block reads the sums
     /// of all tiles itself.
     pub group: u32,
-    /// Sums that a warp reads at once, where there are groups.
+    /// Sums that a warp reads at once.
     pub(crate) window: u32,
     /// Bytes of a stage for what tells where segments begin.
     pub(crate) head_bytes: u32,

@@ -26,7 +26,7 @@ const WORDS: [u32; 6] = [7, 15, 23, 31, 47, 63];
 /// More of them, where elements are large, or sums larger than elements.
 const LONG_WORDS: [u32; 5] = [79, 111, 151, 199, 327];
 
-/// Bytes of a sum up to which its message is one or two packets.
+/// Bytes of a sum up to which groups of blocks are not worth a try: what is read is little.
 const SMALL_SUM: usize = 16;
 
 /// The longest input over which one block alone is worth a try.
@@ -86,7 +86,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
         let narrow = if element < 4 { 4 / element } else { 1 };
         let words = WORDS.iter().chain(if element > LARGE.into() || widest > element { &LONG_WORDS[..] } else { &[] });
         let runs = words.map(|words| (u64::from(words * 4) / element / narrow * narrow).max(1) as u32);
-        // Whether blocks form groups is worth a try for sums of several packets.
+        // With groups of blocks and without.
         let grouped = [1, limits.multiprocessors.isqrt().max(2)].map(Some);
         let groups = if operator.state.size > SMALL_SUM { &grouped[..] } else { &[None] };
         for (&(threads, teams), run) in teams.iter().flat_map(|team| runs.clone().map(move |run| (team, run))) {
