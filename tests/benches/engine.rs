@@ -21,7 +21,7 @@ mod segments;
 use std::{error::Error, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, Overrides};
+use scan_codegen::{Argument, KernelSource, Overrides, ScanSpec, plan, render};
 use scan_runtime::{
     BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
@@ -225,6 +225,7 @@ fn main() -> Outcome {
     let wanted = |name: &str| names.is_empty() || asked_for(name);
     if asked_for("compile") {
         // Whether the parts still stand in the kernels can be seen without a device.
+        compile_traced()?;
         floor::compile_all(&parts::h200())?;
         return parts::compile_all(&names);
     }
@@ -245,7 +246,7 @@ fn main() -> Outcome {
     if asked_for("trace") {
         println!(
             "\n| operator | threads × teams | elements a thread | group |{} |",
-            TICKS.map(|(what, _)| format!(" {what}")).join(" |")
+            TICKS.map(|(what, ..)| format!(" {what}")).join(" |")
         );
         println!("|---|---|---:|---:|{}", TICKS.map(|_| "---:|").join(""));
         visit_operators(&mut Traced { scanner: &scanner, wanted });
@@ -495,33 +496,66 @@ impl<W: Fn(&str) -> bool> Visitor for Traced<'_, W> {
     }
 }
 
-/// What takes how many cycles, on the average of all turns of the first warp of a team, then of the looker, and of the warp that
-/// gathers the sums of a group: in words, and after which text of the kernel it has ended.
-const TICKS: [(&str, &str); 13] = [
-    ("tile arrived", "        wait(&loaded[stage], use % 2);\n"),
-    ("all warps reduced", "          wait(&reduced[stage], use % 2);\n"),
-    ("sum told", "            arrive(&told[stage]);\n          }\n"),
-    ("prefix known", "        wait(&known[stage], use % 2);\n"),
-    ("scanned", "        show_to_copies();\n"),
-    ("handed over", "        arrive(&written[stage]);\n"),
-    ("window read", "messages + folded, epoch, count, lane);\n"),
-    ("window folded", "sums, count, lane);\n"),
-    ("groups gathered", "        wait(&gathered[GROUPS][slot], handed / PARTS % 2);\n"),
-    ("tiles gathered", "        wait(&gathered[TILES][slot], round / PARTS % 2);\n"),
+/// The warps that a phase is of, and so which kernels have it.
+#[derive(Clone, Copy, PartialEq)]
+enum Of {
+    /// The first of a team.
+    Team,
+    /// The looker, with groups and without, or in one of these.
+    Looker,
+    LookerAlone,
+    LookerOfGroups,
+    /// The one that gathers the sums of a group's tiles.
+    Gatherer,
+}
+
+impl Of {
+    fn is_in(self, grouped: bool) -> bool {
+        match self {
+            Of::Team | Of::Looker => true,
+            Of::LookerAlone => !grouped,
+            Of::LookerOfGroups | Of::Gatherer => grouped,
+        }
+    }
+
+    /// Whether a thread counts: in the words of the kernel.
+    fn thread(self) -> &'static str {
+        match self {
+            Of::Team => "thread == 0",
+            Of::Looker | Of::LookerAlone | Of::LookerOfGroups => "lane == 0",
+            // The lane that hands the sum over.
+            Of::Gatherer => "what == TILES && lane + 1 == max(place_in_group, 1u)",
+        }
+    }
+}
+
+/// What takes how many cycles, on the average of all tiles: in words, after which text of the kernel it has ended, and of whom.
+const TICKS: [(&str, &str, Of); 13] = [
+    ("tile arrived", "        wait(&loaded[stage], use % 2);\n", Of::Team),
+    ("all warps reduced", "          wait(&reduced[stage], use % 2);\n", Of::Team),
+    ("sum told", "            arrive(&told[stage]);\n          }\n", Of::Team),
+    ("prefix known", "        wait(&known[stage], use % 2);\n", Of::Team),
+    ("scanned", "        show_to_copies();\n", Of::Team),
+    ("handed over", "        arrive(&written[stage]);\n", Of::Team),
+    ("window read", "messages + folded, epoch, count, lane);\n", Of::LookerAlone),
+    ("window folded", "sums, count, lane);\n", Of::LookerAlone),
+    ("groups gathered", "        wait(&gathered[GROUPS][slot], handed / PARTS % 2);\n", Of::LookerOfGroups),
+    ("tiles gathered", "        wait(&gathered[TILES][slot], round / PARTS % 2);\n", Of::LookerOfGroups),
     (
         "told what is known",
         "wait(&told[stage], use % 2); // so the team that had the stage before has read what stood before its tile\n",
+        Of::Looker,
     ),
-    ("sums read", "messages + first, epoch, count, lane);\n"),
-    ("sums handed over", "        arrive(&gathered[what][slot]);\n"),
+    ("sums read", "messages + first, epoch, count, lane);\n", Of::Gatherer),
+    ("sums handed over", "        arrive(&gathered[what][slot]);\n", Of::Gatherer),
 ];
 
-/// The first of the looker's.
-const TICKS_OF_LOOKER: usize = 6;
-
-/// Those that there are only with groups, and only without.
-const TICKS_OF_GROUPS: [usize; 4] = [8, 9, 11, 12];
-const TICKS_OF_WINDOWS: [usize; 2] = [6, 7];
+/// After which text of the kernel a warp's time begins, and of whom.
+const BEGINNINGS: [(&str, Of); 3] = [
+    ("thread = threadIdx.x % TEAM;\n", Of::Team),
+    (" that have been folded\n", Of::Looker),
+    ("const unsigned what = warp - GATHERER; // TILES or GROUPS\n", Of::Gatherer),
+];
 
 /// A copy of the kernel that counts the cycles of its phases.
 fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome {
@@ -533,42 +567,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
     let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
     let plan = plans.longest();
-    let served: &[&str] = if group == 1 {
-        &["unsigned folded = 0;"]
-    } else {
-        &[
-            "for (unsigned round = 0; lane == 0; round++) {\n      const unsigned number = blockIdx.x + round * gridDim.x;\n      if (number >= tiles) {\n        break;\n      }\n      if (round >= first_with_groups)",
-            "const unsigned what = ",
-        ]
-    };
-    for &before in ["const unsigned team = warp / TEAM_WARPS"].iter().chain(served) {
-        if source.text.matches(before).count() != 1 {
-            return Err(format!("the kernel has changed: `{before}`").into());
-        }
-        source.text = source.text.replace(before, &format!("long long tick = clock64();\n{before}"));
-    }
-    for (index, (_, after)) in TICKS.iter().enumerate() {
-        let without: &[usize] = if group == 1 { &TICKS_OF_GROUPS } else { &TICKS_OF_WINDOWS };
-        if without.contains(&index) {
-            continue;
-        }
-        let places = source.text.matches(after).count();
-        if places != 1 {
-            return Err(format!("the kernel has changed: `{}` stands there {places} times", after.trim()).into());
-        }
-        let thread = match index {
-            ..TICKS_OF_LOOKER => "thread",
-            11 => "lane + what", // of the one that reads sums of tiles
-            12 => "what",
-            _ => "lane",
-        };
-        source.text = source.text.replace(after, &format!("{after}TICK({thread}, {index})\n"));
-    }
-    source.text = format!(
-        "__device__ unsigned long long cycles[16];\n#define TICK(thread, k) {{ const long long now = clock64(); \\\n\
-         if (thread == 0) atomicAdd(&cycles[k], (unsigned long long)(now - tick)); tick = now; }}\n{}",
-        source.text
-    );
+    count_cycles(&mut source, group > 1)?;
     let compiled = nvrtc::compile(&source, name, scanner.limits().architecture)?;
     let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
     let len = BYTES / size_of::<Op::Item>();
@@ -614,6 +613,42 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome
     let cycles: Vec<String> = cycles.map(|cycles| format!(" {cycles} |")).collect();
     let teams = plan.pipeline.unwrap_or_default().teams;
     println!("| {name} | {} × {teams} | {} | {group} |{}", plan.threads, plan.run, cycles.join(""));
+    Ok(())
+}
+
+/// Compiles what `trace` launches, with groups and without.
+fn compile_traced() -> Outcome {
+    let (operator, limits) = (MatrixProduct::<4>::new().source(), parts::h200());
+    for group in [1, 11] {
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.group) = (Some(with_warp_shuffles(Carry::LookAhead)), Some(group));
+        let plans = plan(&operator, &ScanSpec::inclusive(), &limits, &overrides)?;
+        let mut source = render(&operator, plans.longest())?;
+        count_cycles(&mut source, group > 1)?;
+        nvrtc::compile(&source, "traced", limits.architecture)?;
+    }
+    Ok(())
+}
+
+/// Has the kernel count the cycles of its phases.
+fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
+    let beginnings = BEGINNINGS.map(|(after, of)| (after, of, "long long tick = clock64();\n".to_owned()));
+    let counts = |(index, (_, after, of)): (usize, (&'static str, &'static str, Of))| {
+        (after, of, format!("TICK({}, {index})\n", of.thread()))
+    };
+    let all = beginnings.into_iter().chain(TICKS.into_iter().enumerate().map(counts));
+    for (after, _, text) in all.filter(|(_, of, _)| of.is_in(grouped)) {
+        let places = source.text.matches(after).count();
+        if places != 1 {
+            return Err(format!("the kernel has changed: `{}` stands there {places} times", after.trim()).into());
+        }
+        source.text = source.text.replace(after, &format!("{after}{text}"));
+    }
+    source.text = format!(
+        "__device__ unsigned long long cycles[16];\n#define TICK(counts, k) {{ const long long now = clock64(); \\\n\
+         if (counts) atomicAdd(&cycles[k], (unsigned long long)(now - tick)); tick = now; }}\n{}",
+        source.text
+    );
     Ok(())
 }
 
