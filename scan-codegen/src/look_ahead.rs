@@ -45,7 +45,7 @@ pub struct Pipeline {
 const WARP: u32 = 32;
 
 /// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must be filled
-/// and emptied. Small elements begin with short runs ([`MIDDLE`]), whose blocks have tiles enough for that at shorter lengths.
+/// and emptied. Small elements begin with short runs ([`middle_bytes`]), whose blocks have tiles enough for that at shorter lengths.
 ///
 /// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, of look-ahead in
 /// its shape for long inputs, and in that of middle ones: `u8`, 64 MiB 30.1, 48.9, 39.6, 128 MiB 54.4, 83.4, 45.5; `i16`, 64 MiB 25.4,
@@ -61,27 +61,67 @@ const WARP: u32 = 32;
 /// 22.0, 64 MiB 38.8, 36.1, 37.0, 128 MiB 70.4, 59.0, 58.6. By offsets: `f32`, 64 MiB 27.7, 30.1, 30.5, 128 MiB 50.6, 48.6, 48.7.
 ///
 /// From where on the longer runs are better for 1 and 2 bytes lies between 256 and 512 MiB, and has not been measured.
+///
+/// Elements of more than 36 bytes, the best shape that looks at all or back, and look-ahead in groups of blocks: 64 bytes, 4 MiB 8.2,
+/// 9.4, 8 MiB 11.9, 11.5, 16 MiB 22.2, 13.8, 32 MiB 44.6, 18.2; 100 bytes, whose tiles no block looks at all of, 0.1 MiB 12.4 and 0.4 MiB
+/// 13.0, 10.9, 3 MiB 17.2, 13.1, 25 MiB 58, 17; 144 bytes, 0.6 MiB 31.2, 11.4, 2 MiB 32.8, 14.0; 256 bytes, 0.1 MiB 29.0, 26.4 for
+/// counters, 1 MiB 172, 63 for matrices. In segments: 36 bytes by flags, 72 MiB 35.6, 37.2, 144 MiB 64.3, 60.6; 64 bytes by flags, 16 MiB 12.3, 16.3,
+/// 32 MiB 22.6, 18.5, by keys of 4 bytes, 16 MiB 17.9, 15.9, by offsets, 16 MiB 19.0, 19.8, 32 MiB 28.4, 24.5; 100 bytes by flags, 0.4 MiB 14.1, 11.4;
+/// 144 bytes by offsets, 0.6 MiB 33.7, 23.9; 12 bytes by offsets, 96 MiB 40.7, 44.1, 192 MiB 74.2, 72.0.
 const fn long_bytes(element: usize, segments: &Segments) -> u64 {
-    let mebibytes = match (segments, element) {
+    let mebibytes: u64 = match (segments, element) {
+        (_, 65..) => 0, // from where one block is not enough: results are the same from run to run at all lengths then
         (Segments::None, 0..=7) => 448,
         (Segments::None, 8..=11) => 24,
         (Segments::None, 12..=15) => 32,
         (Segments::None, 16..=24) => 28,
-        (Segments::None, 25..) => 48,
+        (Segments::None, 25..=36) => 48,
+        (Segments::None, 37..) => 9,
         (Segments::Keys(_), 0..=7) => 56,
         (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 448,
         (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 320,
         (Segments::Offsets(_), 0..=7) => 128,
+        (Segments::Offsets(_), 12..=15) => 144,
         (_, 8..=11) => 56,
-        (_, 12..) => 88,
+        (_, 12..=24) => 88,
+        (_, 25..=36) => 100,
+        (_, 37..) => 24,
     };
     mebibytes << 20
 }
 
-/// From where on there are short runs, for elements that begin with them.
-const fn middle_bytes(element: usize, segments: &Segments) -> Option<u64> {
+/// The same where sums are larger than elements, so that looking at all tiles, or back, takes longer; `None` where that makes no
+/// difference, or has not been measured. Where sums have more than 64 bytes look-ahead follows one block at once, as with elements of that size.
+///
+/// Microseconds back to back, with the bench `engine`, `operators carries`, looking at all or back, and by look-ahead, by bytes of input,
+/// sum and output: 4, 8, 4 (log-sum-exp) 16 MiB 19.8, 18.4; 4, 24, 4 16 MiB 12.1, 14.4; 1, 8, 4 20 MiB 17.2, 16.1 and 19.4, 17.2; 1, 16, 8 9 MiB
+/// 80.7, 76.0, 18 MiB 159, 115; 4, 32, 8 12 MiB 12.0, 14.3; 4, 24, 16 20 MiB 28.3, 25.7; 12, 16, 12 24 MiB 28.1, 26.1; 20, 24, 16 18 MiB 19.5, 18.2;
+/// 12, 36, 4 8 MiB 11.2, 12.5, 16 MiB 18.1, 15.0; 8, 72, 8, which cannot look at all, 1 MiB 12.3, 13.9, 2 MiB 15.9, 12.7, 16 MiB 65.2, 19.1.
+/// With short runs: 1, 4, 1 16 MiB 52.4, 47.5, 32 MiB 103, 78; 1, 12, 1 16 MiB 21.9, 20.6, 64 MiB 66.6, 61.2; 2, 16, 1 24 MiB 49.6, 47.2;
+/// 1, 32, 2 12 MiB 1246, 679, 48 MiB 10771, 2303.
+const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segments) -> Option<u64> {
+    let mebibytes: u64 = match (segments, element, state) {
+        (_, _, 65..) => 0,
+        (Segments::None, _, 36..) => 14,
+        (Segments::None, 3.., _) => 18,
+        _ => return None,
+    };
+    if state > element { Some(mebibytes << 20) } else { None }
+}
+
+/// From where on there are short runs, for elements that begin with them. Sums that are larger than such elements go with long
+/// runs from the first, but for elements of one and two bytes.
+///
+/// As above, with short runs and long ones: 1, 8, 4 80 MiB 64.6, 53.3 and 49.6, 50.1, 320 MiB 232, 170 and 174, 151; 4, 24, 4 128 MiB 79.4, 57.8; 4, 8, 4
+/// 128 MiB 110, 92 and 43.6, 41.4; 1, 4, 1 64 MiB 152, 173, 128 MiB 292, 326; 1, 12, 1 64 MiB 61.2, 72.0, 128 MiB 97.9, 101; 2, 16, 1 192
+/// MiB 320, 341; 1, 32, 2 192 MiB 9066, 11499.
+const fn middle_bytes(element: usize, state: usize, segments: &Segments) -> Option<u64> {
     let mebibytes: u64 = match (segments, element) {
+        (_, _) if state > 64 => return None,
+        (Segments::None, 0..=2) if state >= 36 => return None,
+        (Segments::None, 0..=2) if state > element => 16,
         (Segments::None, 0..=2) => 96,
+        (Segments::None, 3..=7) if state > element => return None,
         (Segments::None, 3..=7) => 32,
         (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 112,
         (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 96,
@@ -123,6 +163,11 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// `u8` by flags, 256 MiB, segments of mean length 64: 320 × 3 × 44 0.884 to 0.892, 288 × 3 × 44 0.848, 192 × 3 × 60 0.813 to 0.820, 256 × 3 × 60
 /// 0.799 to 0.816, 320 × 3 × 36 0.760; of 192 × 3 × 60 in and out alone 0.894. `f32` by offsets: 192 × 3 × 25 0.903, 192 × 3 × 23 0.898, 256 × 3 × 19 0.897,
 /// 192 × 3 × 27, which leaves room for fewer stages, 0.813.
+///
+/// Larger elements, 640 MiB, segments of mean length 1000, microseconds, the shape that came before last. 16 bytes by flags 192 × 3 × 9 357, 128 × 3 × 9 357,
+/// 192 × 2 × 11 363; by offsets 192 × 2 × 11 362, 128 × 3 × 9 381, 128 × 3 × 11 411, 192 × 3 × 9 439, 192 × 3 × 7 494. 36 bytes by flags 192 × 2 × 5 400, 128 × 2 ×
+/// 7 465, 128 × 2 × 5 472, 128 × 3 × 5 568, 192 × 3 × 3 861. 64 bytes by flags, by keys of 4 bytes and by offsets 128 × 2 × 5 530, 539 and 566, 128 × 3 × 3 550, 555
+/// and 776, 128 × 2 × 3 658, 667 and 708, 64 × 3 × 5 677, 704 and 818, 192 × 3 × 1 1438, 1482 and 1403. A copy takes 496, and moves no heads.
 const TEAMS: [(u32, u32); 11] =
     [(320, 3), (256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
@@ -279,7 +324,7 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
     }
     let strategy = Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead };
     let bytes = (operator.input.size + operator.output.size).max(1) as u64;
-    let element = operator.input.size.max(operator.output.size);
+    let (element, state) = (operator.input.size.max(operator.output.size), operator.state.size);
     let plan = |from: u64, overrides: &Overrides| {
         let plan = plan_look_ahead(operator, spec, limits, overrides, strategy).ok()?;
         Some(Plan { from: from / bytes, ..plan })
@@ -292,12 +337,13 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         run: Some((run_bytes / element.max(1) as u32).min(longest_run).max(1)),
         ..Overrides::default()
     };
-    let from = middle_bytes(element, &spec.segments);
+    let from = middle_bytes(element, state, &spec.segments);
     let middle = from.and_then(|from| plan(from, &shape));
     // Where there is no room for that shape, the other one takes its place.
     let long = match (from, &middle) {
         (Some(from), None) => from,
-        _ => long_bytes(element, &spec.segments),
+        _ => long_bytes_of_large_sums(element, state, &spec.segments)
+            .unwrap_or_else(|| long_bytes(element, &spec.segments)),
     };
     middle.into_iter().chain(plan(long, &Overrides::default())).collect()
 }
@@ -420,6 +466,7 @@ struct Sizes {
     segmented: bool,
     /// Whether elements are bytes, and flags tell their segments.
     bytes_by_flags: bool,
+    by_offsets: bool,
     /// Words that a thread has of elements, and of what tells their segments.
     words: u32,
 }
@@ -440,6 +487,7 @@ impl Sizes {
             },
             segmented: !segments.is_none(),
             bytes_by_flags: matches!(segments, Segments::HeadFlags) && input.max(output) == 1,
+            by_offsets: matches!(segments, Segments::Offsets(_)),
             words: match segments {
                 Segments::None if has_large_sums(state, input.max(output)) => match (input.max(output), state) {
                     (..=4, _) => 34,
@@ -450,6 +498,9 @@ impl Sizes {
                 Segments::None if input.max(output) > 24 => 45,
                 Segments::None if input.max(output) > 12 => 36,
                 Segments::None if input.max(output) > 4 => 28,
+                _ if input.max(output) > 36 => 85,
+                _ if input.max(output) > 24 => 50,
+                Segments::Offsets(_) if input.max(output) > 12 => 50,
                 Segments::HeadFlags | Segments::Keys(_) if input.max(output) >= 4 => 39,
                 Segments::HeadFlags if input.max(output) == 1 => 23,
                 Segments::Offsets(_) if (4..8).contains(&input.max(output)) => 38,
@@ -478,7 +529,10 @@ impl Sizes {
             161.. => 8,
             1 if self.bytes_by_flags => 0,
             ..=4 => 2,
-            _ if self.segmented => 2,
+            13..=24 if self.by_offsets => 3,
+            ..=24 if self.segmented => 2,
+            ..=36 if self.segmented => 3,
+            _ if self.segmented => 5,
             ..=36 if has_large_sums(self.state, self.input.max(self.output)) => 3,
             5..=12 => 1,
             13..=24 => 2,
@@ -653,8 +707,10 @@ mod tests {
         let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
         for segments in tellings {
             for limits in [DeviceLimits::BASELINE, h200()] {
-                for bytes in [1, 2, 3, 4, 8, 12, 36, 64] {
+                for bytes in [1, 2, 3, 4, 8, 12, 16, 24, 36, 40, 64, 96, 100, 256] {
                     let spec = ScanSpec::inclusive().with_segments(segments.clone());
+                    let default = plan(&operator_of(bytes), &spec, &limits, &Overrides::default()).unwrap();
+                    assert!(default.iter().is_sorted_by(|a, b| a.from < b.from), "{bytes}: {default}");
                     let plans = plan(&operator_of(bytes), &spec, &limits, &overrides).unwrap();
                     let (plan, pipeline) = (plans.longest(), plans.longest().pipeline.unwrap());
                     let shared = plan.shared_bytes + pipeline.dynamic_shared_bytes;
@@ -671,17 +727,28 @@ mod tests {
 
     #[test]
     fn segmented_runs_share_their_room_with_what_tells_the_segments() {
-        let run = |bytes, segments: Segments| {
+        let longest = |bytes, segments: Segments| {
             let spec = ScanSpec::inclusive().with_segments(segments);
             let plans = plan(&operator_of(bytes), &spec, &h200(), &Overrides::default()).unwrap();
             assert_eq!(plans.longest().strategy.carry, Carry::LookAhead);
-            plans.longest().run
+            plans.longest().clone()
         };
+        let run = |bytes, segments| longest(bytes, segments).run;
         let by_flags = [1, 4, 8, 12].map(|bytes| run(bytes, Segments::HeadFlags));
         assert_eq!(by_flags, [44, 31, 17, 11]);
         assert_eq!(run(4, Segments::HeadBits), 31);
         assert_eq!(run(4, Segments::Keys(operator_of(4).state)), 19);
         assert_eq!(run(4, Segments::Offsets(OffsetWidth::U32)), 25);
+        // Large elements, in teams as small as without segments.
+        let four = || Segments::Keys(operator_of(4).state);
+        for segments in [Segments::HeadFlags, Segments::HeadBits, four(), Segments::Offsets(OffsetWidth::U64)] {
+            let shape = |bytes| {
+                let plan = longest(bytes, segments.clone());
+                (plan.threads, plan.pipeline.unwrap_or_default().teams, plan.run)
+            };
+            assert_eq!([36, 64].map(shape), [(192, 2, 5), (128, 2, 5)], "{segments:?}");
+        }
+        assert_eq!([16, 24].map(|bytes| run(bytes, Segments::Offsets(OffsetWidth::U32))), [11, 7]);
     }
 
     #[test]

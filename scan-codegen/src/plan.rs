@@ -312,8 +312,11 @@ pub fn plan(
     }
     let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
-    let longer = Plan { from: u64::from(shortest.tile) + 1, ..any_length };
-    Ok(Plans { shortest, longer: iter::once(longer).chain(long).collect() })
+    let from = u64::from(shortest.tile) + 1;
+    let long: Vec<Plan> = long.into_iter().map(|plan| Plan { from: plan.from.max(from), ..plan }).collect();
+    // Nobody looks back where look-ahead follows one block at once.
+    let back = long.first().is_none_or(|long| from < long.from).then_some(Plan { from, ..any_length });
+    Ok(Plans { shortest, longer: back.into_iter().chain(long).collect() })
 }
 
 /// A plan for all lengths, by an algorithm where `overrides` names none.
@@ -635,13 +638,19 @@ mod tests {
             shared_bytes_per_block_optin: 227 * 1024,
             ..DeviceLimits::of(crate::Architecture { major: 9, minor: 0 })
         };
-        let plans = |bytes, limits: &DeviceLimits, deterministic| {
+        let of = |operator: &OpSource, limits: &DeviceLimits, deterministic| {
             let overrides = Overrides { deterministic, ..Overrides::default() };
-            plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &overrides).unwrap()
+            plan(operator, &ScanSpec::inclusive(), limits, &overrides).unwrap()
         };
-        for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64] {
-            assert!(plans(bytes, &new, false).is_deterministic(), "{bytes}: {}", plans(bytes, &new, false));
-            assert_eq!(plans(bytes, &new, true), plans(bytes, &new, false), "{bytes}");
+        let plans = |bytes, limits: &DeviceLimits, deterministic| of(&operator_of(bytes), limits, deterministic);
+        for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64, 65, 100, 256] {
+            for state in [bytes, 8, 24, 40, 72, 256] {
+                let operator = OpSource { state: operator_of(state).state, ..operator_of(bytes) };
+                let default = of(&operator, &new, false);
+                assert!(default.is_deterministic(), "{bytes}, {state}: {default}");
+                assert_eq!(of(&operator, &new, true), default, "{bytes}, {state}");
+                assert!(default.iter().is_sorted_by(|a, b| a.from < b.from), "{bytes}, {state}: {default}");
+            }
         }
         for bytes in [4, 64, 65, 256] {
             let default = plans(bytes, &old, false);

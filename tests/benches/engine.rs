@@ -3,7 +3,7 @@
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them, `default` the
 //! planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the shapes of short and middle
 //! lengths), `floor` (what short scans wait for), `parts` (what look-ahead takes, part by part), `launches`, `profile-…`, `operators`
-//! (those of the gallery, `variants` of them, only the `longest` inputs) and
+//! (those of the gallery, `variants` of them, other `carries`, only the `longest` inputs) and
 //! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before anything is
 //! timed, and that with the CPU. A time is the median of several samples, each between two events on the stream.
 
@@ -36,7 +36,7 @@ use scan_runtime::{
 use scan_tests::{
     configure,
     gallery::visit_gallery,
-    operators::{MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
+    operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -94,43 +94,6 @@ impl TestOperator for Product {
     }
     fn initial_value() -> Matrix {
         Product::input(0)
-    }
-}
-
-/// Sixty-four counters, which count together.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Counters {
-    counts: [u32; 64],
-}
-
-/// Their sum.
-#[derive(Clone, Copy)]
-struct CountersSum;
-
-#[scan_op]
-impl ScanOp for CountersSum {
-    type Element = Counters;
-    const IDENTITY: Counters = Counters { counts: [0; 64] };
-    fn combine(a: Counters, b: Counters) -> Counters {
-        let mut counts = a.counts;
-        for i in 0..64 {
-            counts[i] = counts[i].wrapping_add(b.counts[i]);
-        }
-        Counters { counts }
-    }
-}
-
-impl TestOperator for CountersSum {
-    type Item = Counters;
-    fn new() -> Self {
-        CountersSum
-    }
-    fn input(index: u64) -> Counters {
-        Counters { counts: std::array::from_fn(|i| mixed(64 * index + i as u64) as u32 % 5) }
-    }
-    fn initial_value() -> Counters {
-        CountersSum::input(7)
     }
 }
 
@@ -263,13 +226,16 @@ fn main() -> Outcome {
         floor::sweep(&scanner)?;
     }
     if asked_for("operators") {
-        let no_operator = |name: &String| ["operators", "variants", "longest"].contains(&name.as_str());
+        let asked = match () {
+            () if asked_for("variants") => operators::Asked::Variants,
+            () if asked_for("carries") => operators::Asked::Carries,
+            () if asked_for("longest") => operators::Asked::Longest,
+            () => operators::Asked::Planned,
+        };
+        let no_operator = |name: &String| ["operators", "variants", "carries", "longest"].contains(&name.as_str());
         let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
-        let (with_variants, only_longest) = (asked_for("variants"), asked_for("longest"));
-        if !with_variants {
-            operators::print_head();
-        }
-        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, with_variants, only_longest });
+        operators::print_head(asked);
+        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, asked });
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
@@ -505,8 +471,9 @@ enum Of {
     Looker,
     LookerAlone,
     LookerOfGroups,
-    /// The one that gathers the sums of a group's tiles.
+    /// The one that gathers the sums of a group's tiles, and the one that gathers those of groups, of which the text is the same.
     Gatherer,
+    GathererOfGroups,
 }
 
 impl Of {
@@ -514,7 +481,7 @@ impl Of {
         match self {
             Of::Team | Of::Looker => true,
             Of::LookerAlone => !grouped,
-            Of::LookerOfGroups | Of::Gatherer => grouped,
+            Of::LookerOfGroups | Of::Gatherer | Of::GathererOfGroups => grouped,
         }
     }
 
@@ -524,13 +491,13 @@ impl Of {
             Of::Team => "thread == 0",
             Of::Looker | Of::LookerAlone | Of::LookerOfGroups => "lane == 0",
             // The lane that hands the sum over.
-            Of::Gatherer => "what == TILES && lane + 1 == max(place_in_group, 1u)",
+            Of::Gatherer | Of::GathererOfGroups => "lane + 1 == max(what == TILES ? place_in_group : count, 1u)",
         }
     }
 }
 
 /// What takes how many cycles, on the average of all tiles: in words, after which text of the kernel it has ended, and of whom.
-const TICKS: [(&str, &str, Of); 13] = [
+const TICKS: [(&str, &str, Of); 17] = [
     ("tile arrived", "        wait(&loaded[stage], use % 2);\n", Of::Team),
     ("all warps reduced", "          wait(&reduced[stage], use % 2);\n", Of::Team),
     ("sum told", "            arrive(&told[stage]);\n          }\n", Of::Team),
@@ -546,8 +513,19 @@ const TICKS: [(&str, &str, Of); 13] = [
         "wait(&told[stage], use % 2); // so the team that had the stage before has read what stood before its tile\n",
         Of::Looker,
     ),
-    ("sums read", "messages + first, epoch, count, lane);\n", Of::Gatherer),
-    ("sums handed over", "        arrive(&gathered[what][slot]);\n", Of::Gatherer),
+    ("sums of tiles read", GATHERED[0], Of::Gatherer),
+    ("folded", GATHERED[1], Of::Gatherer),
+    ("handed over", GATHERED[2], Of::Gatherer),
+    ("sums of groups read", GATHERED[0], Of::GathererOfGroups),
+    ("folded", GATHERED[1], Of::GathererOfGroups),
+    ("handed over", GATHERED[2], Of::GathererOfGroups),
+];
+
+/// The phases of those that gather.
+const GATHERED: [&str; 3] = [
+    "messages + first, epoch, count, lane);\n",
+    "sums[0], lane, count);\n",
+    "        arrive(&gathered[what][slot]);\n",
 ];
 
 /// After which text of the kernel a warp's time begins, and of whom.
@@ -633,10 +611,13 @@ fn compile_traced() -> Outcome {
 /// Has the kernel count the cycles of its phases.
 fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
     let beginnings = BEGINNINGS.map(|(after, of)| (after, of, "long long tick = clock64();\n".to_owned()));
-    let counts = |(index, (_, after, of)): (usize, (&'static str, &'static str, Of))| {
-        (after, of, format!("TICK({}, {index})\n", of.thread()))
+    let counts = |(index, (_, after, of)): (usize, (&'static str, &'static str, Of))| match of {
+        // Where the other one counts too.
+        Of::GathererOfGroups => None,
+        Of::Gatherer => Some((after, of, format!("TICK({}, {index} + {} * what)\n", of.thread(), GATHERED.len()))),
+        _ => Some((after, of, format!("TICK({}, {index})\n", of.thread()))),
     };
-    let all = beginnings.into_iter().chain(TICKS.into_iter().enumerate().map(counts));
+    let all = beginnings.into_iter().chain(TICKS.into_iter().enumerate().filter_map(counts));
     for (after, _, text) in all.filter(|(_, of, _)| of.is_in(grouped)) {
         let places = source.text.matches(after).count();
         if places != 1 {
@@ -645,8 +626,9 @@ fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
         source.text = source.text.replace(after, &format!("{after}{text}"));
     }
     source.text = format!(
-        "__device__ unsigned long long cycles[16];\n#define TICK(counts, k) {{ const long long now = clock64(); \\\n\
+        "__device__ unsigned long long cycles[{}];\n#define TICK(counts, k) {{ const long long now = clock64(); \\\n\
          if (counts) atomicAdd(&cycles[k], (unsigned long long)(now - tick)); tick = now; }}\n{}",
+        TICKS.len(),
         source.text
     );
     Ok(())

@@ -408,6 +408,31 @@ const fn identity_matrix<const N: usize>() -> Matrix<N> {
     Matrix { rows }
 }
 
+/// Sixty-four counters, which count together: 256 bytes, for which little is computed.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counters {
+    /// The counts.
+    pub counts: [u32; 64],
+}
+
+/// Their sum.
+#[derive(Clone, Copy, Debug)]
+pub struct CountersSum;
+
+#[scan_op]
+impl ScanOp for CountersSum {
+    type Element = Counters;
+    const IDENTITY: Counters = Counters { counts: [0; 64] };
+    fn combine(a: Counters, b: Counters) -> Counters {
+        let mut counts = a.counts;
+        for i in 0..64 {
+            counts[i] = counts[i].wrapping_add(b.counts[i]);
+        }
+        Counters { counts }
+    }
+}
+
 test_operators! {
     () TakeLeft, TakeLeft, |i| if mixed(i).is_multiple_of(7) { i as u32 + 1 } else { 0 }, 0;
     () TakeRight, TakeRight, |i| if mixed(i).is_multiple_of(5) { i as u16 } else { 0 }, 9;
@@ -418,6 +443,7 @@ test_operators! {
     () PolynomialHash, PolynomialHash, |i| Hash { power: 31, hash: (mixed(i) % 256) as u32 }, Hash { power: 961, hash: 77 };
     () Bytes3Sum, Bytes3Sum, |i| Bytes3(mixed(i) as u8, (mixed(i) >> 8) as u8, (mixed(i) >> 16) as u8), Bytes3(1, 2, 3);
     () MixedSum, MixedSum, |i| Mixed { count: mixed(i) as u16, inner: MapU32 { a: mixed(i) as u32 | 1, b: mixed(!i) as u32 } }, Mixed { count: 5, inner: MapU32 { a: 7, b: 1 } };
+    () CountersSum, CountersSum, |i| Counters { counts: std::array::from_fn(|k| mixed(64 * i + k as u64) as u32 % 5) }, Counters { counts: [7; 64] };
     (const N: usize) MatrixProduct<N>, MatrixProduct, matrix_input::<N>, matrix_input(u64::MAX);
 }
 

@@ -37,7 +37,7 @@ const CALLS: usize = 20;
 const LONG_CALLS: usize = 5;
 const SAMPLES: usize = 5;
 /// Lengths, by their logarithms.
-const LENGTHS: [u32; 16] = [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+const LENGTHS: [u32; 19] = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 /// The longest input, in bytes.
 const LONGEST: usize = 640 << 20;
 /// Elements at the beginning and at the end of which the results are compared.
@@ -45,7 +45,7 @@ const CHECKED: usize = 1 << 17;
 /// Segments have this mean length.
 const SEGMENT: u64 = 1000;
 /// Threads of a block, bytes of a run: of one block alone, of one cluster of so many blocks, of blocks that look at all tiles, of
-/// blocks that look back, with the tiles that a lane looks at, and of the teams of look-ahead, three in a block.
+/// blocks that look back, with the tiles that a lane looks at, and of the teams of look-ahead, with their number.
 const ALONE: [(u32, u32); 4] = [(256, 16), (512, 16), (512, 48), (1024, 32)];
 const CLUSTER: [(u32, u32, u32); 12] = [
     (128, 16, 8),
@@ -80,7 +80,25 @@ const AT_ALL: [(u32, u32); 16] = [
     (512, 80),
 ];
 const BACK: [(u32, u32, u32); 4] = [(256, 48, 1), (256, 80, 1), (256, 112, 1), (512, 48, 1)];
-const AHEAD: [(u32, u32); 4] = [(192, 60), (192, 92), (128, 92), (256, 60)];
+const AHEAD: [(u32, u32, u32); 4] = [(192, 60, 3), (192, 92, 3), (128, 92, 3), (256, 60, 3)];
+/// The same for elements of more than so many bytes.
+const AHEAD_LARGE: [(u32, u32, u32); 12] = [
+    (192, 144, 3),
+    (192, 108, 2),
+    (192, 180, 2),
+    (128, 144, 3),
+    (128, 192, 3),
+    (128, 192, 2),
+    (128, 320, 2),
+    (96, 192, 3),
+    (64, 192, 4),
+    (64, 192, 3),
+    (64, 320, 3),
+    (64, 600, 2),
+];
+const LARGE: usize = 12;
+/// The least bytes for which look-ahead is measured.
+const LEAST_AHEAD: usize = 64 << 10;
 /// The most tiles at all of which a block may look.
 const MOST_TILES: usize = 4096;
 
@@ -262,7 +280,9 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
     let cluster = CLUSTER.map(|(threads, bytes, blocks)| (Carry::Cluster, "C", threads, bytes, Some(blocks)));
     let at_all = AT_ALL.map(|(threads, bytes)| (Carry::LookAtAll, "A", threads, bytes, None));
     let back = BACK.map(|(threads, bytes, looks)| (Carry::LookBack, "B", threads, bytes, Some(looks)));
-    let ahead = AHEAD.map(|(threads, bytes)| (Carry::LookAhead, "L", threads, bytes, None));
+    let large = AHEAD_LARGE.into_iter().filter(|_| size > LARGE);
+    let ahead = AHEAD.into_iter().chain(large);
+    let ahead = ahead.map(|(threads, bytes, teams)| (Carry::LookAhead, "L", threads, bytes, Some(teams)));
     for (carry, letter, threads, bytes, count) in
         alone.into_iter().chain(cluster).chain(at_all).chain(back).chain(ahead)
     {
@@ -276,7 +296,7 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
         match carry {
             Carry::Cluster => overrides.blocks = count,
             Carry::LookBack => overrides.look_run = count,
-            Carry::LookAhead => overrides.teams = Some(3),
+            Carry::LookAhead => overrides.teams = count,
             _ => (),
         }
         if wanted.iter().any(|(_, known)| *known == overrides) {
@@ -309,7 +329,7 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
                 Carry::OneBlock => tiles <= 2,
                 Carry::Cluster => (2..=8).contains(&tiles),
                 Carry::LookAtAll => (2..=MOST_TILES).contains(&tiles),
-                Carry::LookAhead => len >= 1 << 20,
+                Carry::LookAhead => len * size >= LEAST_AHEAD,
                 _ => tiles >= 2,
             };
             if !is_sensible {

@@ -1,18 +1,20 @@
 //! The operators of the gallery: the planned kernels, each as a ratio to a copy of the bytes that are read and written, and what
 //! NVRTC takes for it; with `variants` the same with an operator's functions written out at every place or called, and with
-//! shorter runs.
+//! shorter runs; with `carries` the same by look-back and by look-ahead at middle lengths, which tells where one should follow the
+//! other.
 
 use std::time::Instant;
 
 use rayon::prelude::*;
 use scan_codegen::{Overrides, Plan};
-use scan_runtime::Scanner;
+use scan_runtime::{Carry, Scanner};
 use scan_tests::gallery::{Example, Visitor, compare};
 
-use super::{Outcome, filled, median, sample};
+use super::{Outcome, filled, median, sample, with_warp_shuffles};
 
 /// Lengths, by their logarithms.
 const LENGTHS: [u32; 4] = [16, 20, 24, 27];
+const MIDDLE: [u32; 11] = [16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 /// The most bytes of input or output.
 const MOST_BYTES: usize = 2 << 30;
 /// The most instructions of a function at all its places.
@@ -22,6 +24,8 @@ const SHAPES: [(u32, u32); 6] = [(128, 3), (128, 4), (192, 2), (192, 3), (256, 2
 const TILES: [u32; 3] = [20, 28, 38];
 /// Blocks of a group of look-ahead.
 const GROUPS: [u32; 4] = [1, 8, 11, 16];
+/// Threads of a team, teams, and bytes of a run at middle lengths.
+const SHORT: (u32, u32, u32) = (256, 3, 60);
 /// What a run is divided by, with functions as they are planned.
 const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
@@ -30,14 +34,47 @@ const CHECKED: usize = 1 << 16;
 const CALLS: usize = 10;
 const SAMPLES: usize = 5;
 
+/// What is measured.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Asked {
+    /// The planned kernels.
+    Planned,
+    /// These with the longest inputs only.
+    Longest,
+    /// Other shapes beside them, with the longest inputs.
+    Variants,
+    /// Other strategies beside them, at middle lengths.
+    Carries,
+}
+
+impl Asked {
+    fn lengths(self) -> &'static [u32] {
+        match self {
+            Asked::Planned => &LENGTHS,
+            Asked::Longest | Asked::Variants => &LENGTHS[LENGTHS.len() - 1..],
+            Asked::Carries => &MIDDLE,
+        }
+    }
+
+    fn variants(self, plan: &Plan, element: usize) -> Vec<Variant> {
+        match self {
+            Asked::Planned | Asked::Longest => vec![Variant::planned(plan)],
+            Asked::Variants => variants(plan, element),
+            Asked::Carries => carries(plan, element),
+        }
+    }
+
+    /// Whether there is a line for each kernel, and not one for each operator.
+    fn compares(self) -> bool {
+        matches!(self, Asked::Variants | Asked::Carries)
+    }
+}
+
 /// Measures those that are wanted.
 pub(super) struct Operators<'a, W> {
     pub(super) scanner: &'a Scanner,
     pub(super) wanted: W,
-    /// Whether other kernels than those that are planned are measured.
-    pub(super) with_variants: bool,
-    /// Whether only the longest inputs are measured.
-    pub(super) only_longest: bool,
+    pub(super) asked: Asked,
 }
 
 /// A shape, and what it is called.
@@ -96,17 +133,32 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     variants
 }
 
+/// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.
+fn carries(plan: &Plan, element: usize) -> Vec<Variant> {
+    let other = |carry: Carry| {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(with_warp_shuffles(carry));
+        Variant { name: carry.to_string(), overrides }
+    };
+    let (threads, teams, bytes) = SHORT;
+    let mut short = other(Carry::LookAhead);
+    short.name.push_str(", short runs");
+    (short.overrides.threads, short.overrides.teams) = (Some(threads), Some(teams));
+    short.overrides.run = Some((bytes / element as u32).max(1));
+    vec![Variant::planned(plan), other(Carry::LookBack), other(Carry::LookAhead), short]
+}
+
 impl<W: Fn(&str) -> bool> Visitor for Operators<'_, W> {
     fn visit<Op: Example>(&mut self, name: &str) {
         if (self.wanted)(name)
-            && let Err(error) = sweep::<Op>(name, self.scanner, self.with_variants, self.only_longest)
+            && let Err(error) = sweep::<Op>(name, self.scanner, self.asked)
         {
             println!("| {name} | {error} | | |");
         }
     }
 }
 
-fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool, only_longest: bool) -> Outcome {
+fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let op = Op::new();
     let element = size_of::<Op::Input>().max(size_of::<Op::Output>());
@@ -120,12 +172,10 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool, only_l
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
     let mut row = Vec::new();
-    // Other shapes are for long inputs.
-    let lengths = if with_variants || only_longest { &LENGTHS[LENGTHS.len() - 1..] } else { &LENGTHS };
-    for &log in lengths {
+    for &log in asked.lengths() {
         let len = most.min(1 << log);
         let plan = plans.for_len(len as u64);
-        let variants = if with_variants { variants(plan, element) } else { vec![Variant::planned(plan)] };
+        let variants = asked.variants(plan, element);
         // All compiled beforehand, at once. Of one alone that tells what NVRTC takes.
         let compiled: Vec<f64> = variants
             .par_iter()
@@ -139,7 +189,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool, only_l
             .map(Option::unwrap_or_default)
             .collect();
         let bytes = len * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
-        if with_variants {
+        if asked.compares() {
             println!("| {name} | 2^{log} | {} | {} × {} |", plan.strategy.carry, plan.threads, plan.run);
         }
         for (variant, compiled) in variants.iter().zip(compiled) {
@@ -164,7 +214,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool, only_l
                 })?);
             }
             let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
-            if with_variants {
+            if asked.compares() {
                 let ratio = copy / time;
                 println!("    {:24} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms", variant.name);
             } else {
@@ -172,15 +222,18 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, with_variants: bool, only_l
             }
         }
     }
-    if !with_variants {
+    if !asked.compares() {
         let [input, state, output] = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>()];
         println!("| {name} | {input}, {state}, {output} |{}", row.concat());
     }
     Ok(())
 }
 
-/// The head of the table, for the kernels that are planned.
-pub(super) fn print_head() {
+/// The head of the table, where there is a line for each operator.
+pub(super) fn print_head(asked: Asked) {
+    if asked.compares() {
+        return;
+    }
     let lengths = LENGTHS.map(|log| format!(" 2^{log} |")).concat();
     println!("\n| operator | bytes: input, state, output |{lengths}\n|---|---|{}", "---|".repeat(LENGTHS.len()));
 }

@@ -25,7 +25,7 @@ use scan_codegen::{
 use scan_runtime::{nvrtc, ops};
 use scan_tests::{
     gallery::{self, Example, visit_gallery},
-    operators::{MatrixProduct, MixedSum, TestOperator, Visitor, compose},
+    operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
 };
 
 /// Counts the instructions of an element.
@@ -347,6 +347,7 @@ fn main() -> ExitCode {
     count.visit::<MatrixProduct<4>>("4 × 4 matrix of u32");
     count.visit::<MatrixProduct<6>>("6 × 6 matrix of u32");
     count.visit::<MatrixProduct<8>>("8 × 8 matrix of u32");
+    count.visit::<CountersSum>("64 counters");
     visit_gallery(&mut count);
     if count.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

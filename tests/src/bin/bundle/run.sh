@@ -18,7 +18,8 @@ usage() {
                                cuda.compute along for that
 ./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
                                Compute's counters: memory, issue slots and pipes in percent of the most, why warps wait.
-                               Names after `gallery` are those of the tests' gallery, at 2^27. SIZES and KERNEL choose others
+                               Names after `gallery` are those of the tests' gallery, at 2^27, names after `engine` those of that
+                               bench, at 2 GiB. SIZES and KERNEL choose others
 ./run.sh soak [ARGUMENTS]      generated kernels in the emulator, on all cores: `--minutes N`, or `--length N` for every strategy
                                once; needs a C++ compiler
 ./run.sh example [ARGUMENTS]   the examples
@@ -142,7 +143,7 @@ calls() {
 
 # Counters of one launch for each operator, a table a line each.
 profile() {
-    local ncu operator metrics kernel=${KERNEL:-scan_look_ahead} pipe stall program of_gallery=no
+    local ncu operator metrics kernel=${KERNEL:-scan_look_ahead} pipe stall program of=peers
     ncu=$(command -v ncu || ls -d "${CUDA_HOME:-/usr/local/cuda}"/bin/ncu 2>/dev/null) ||
         { echo "ncu is not on this machine; it comes with the CUDA toolkit" >&2; return 1; }
     metrics=gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
@@ -151,22 +152,24 @@ profile() {
         metrics+=,sm__inst_executed_pipe_$pipe.avg.pct_of_peak_sustained_active
     done
     metrics+=,sm__pipe_fmaheavy_cycles_active.avg.pct_of_peak_sustained_active
-    metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed,smsp__inst_executed_op_local_ld.sum
+    metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed,smsp__inst_executed_op_local_ld.sum,smsp__inst_executed_op_local_st.sum
     metrics+=,sm__warps_active.avg.pct_of_peak_sustained_active,launch__registers_per_thread
     for stall in barrier long_scoreboard short_scoreboard math_pipe_throttle mio_throttle no_instruction not_selected wait sleeping; do
         metrics+=,smsp__average_warps_issue_stalled_${stall}_per_issue_active.ratio
     done
     for operator in "$@"; do
-        if [ "$operator" = gallery ]; then
-            of_gallery=yes
+        case $operator in
+        gallery | engine)
+            of=$operator
             continue
-        fi
+            ;;
+        esac
         printf '== %s\n' "$operator"
-        if [ "$of_gallery" = yes ]; then
-            program=("$here/benches/engine" --bench operators longest "$operator")
-        else
-            program=("$here/benches/peers" --bench --operator "$operator" --sizes "${SIZES:-28}" --parts sizes --modes stream --rounds 2)
-        fi
+        case $of in
+        gallery) program=("$here/benches/engine" --bench operators longest "$operator") ;;
+        engine) program=("$here/benches/engine" --bench default "$operator") ;;
+        *) program=("$here/benches/peers" --bench --operator "$operator" --sizes "${SIZES:-28}" --parts sizes --modes stream --rounds 2) ;;
+        esac
         # Clocks and caches are left as they are in use.
         "$ncu" --clock-control none --cache-control none -k "regex:$kernel" --launch-skip 2 --launch-count 1 --csv --metrics "$metrics" "${program[@]}" |
             awk -F'","' '/^"[0-9]/ { gsub(/"/, "", $NF); printf "%-70s %s %s\n", $(NF-2), $NF, $(NF-1) }'
