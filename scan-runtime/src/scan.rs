@@ -100,8 +100,8 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     }
 
     /// Leaves only algorithms that give the same results in every run, floats that round included. The default is such a one
-    /// wherever it does not look back, at lengths that [`plan`](Scan::plan) tells: over elements of up to 64 bytes it never does on
-    /// compute capability 9.0 and later. The CPU always gives the same.
+    /// wherever it does not look back, at lengths that [`plan`](Scan::plan) tells: it never does on compute capability 9.0 and later
+    /// where a block can have 160 KiB of shared memory. The CPU always gives the same.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

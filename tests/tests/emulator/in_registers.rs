@@ -148,11 +148,16 @@ fn planted_faults_are_found() {
 fn planted_faults_of_narrow_elements_are_found() {
     let program = program::<ops::Sum<u8>>(IN_REGISTERS[3], (64, 12), None, (ScanKind::Inclusive, false));
     let changes = [
-        ("const unsigned first = across > 0 ? 1 : 0", "const unsigned first = 0"),
-        ("(bits > 0 ? min(bytes, 4u) : 0)", "0"),
-        ("words[i + 1] << (32 - bits)", "words[i] << (32 - bits)"),
-        ("from[i + 1] << (32 - bits)", "from[i] << (32 - bits)"),
-        ("copied = max(4 * first, 4 * end);", "copied = 4 * end + 4;"),
+        ("i = 1 + threadIdx.x; i + 1 < end", "i = threadIdx.x; i + 1 < end"),
+        ("i + 1 < end; i", "i < end; i"),
+        ("across[i + 1], misaligned", "across[i], misaligned"),
+        ("copied = (max(end, 2u) - 1)", "copied = max(end, 2u)"),
+        ("bytes / 8 % 2 > 0", "bytes / 8 % 2 > 1"),
+        ("bytes / 4 % 2 > 0", "bytes / 4 % 2 > 1"),
+        (">> bytes % 4 * 8", ">> bytes % 4 * 4"),
+        ("i + 1 < full; i", "i < full; i"),
+        ("stage[i + 1], head", "stage[i], head"),
+        ("head + (max(full, 1u) - 1)", "head + max(full, 1u)"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator);
 }
