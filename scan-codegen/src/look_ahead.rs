@@ -110,16 +110,17 @@ const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segme
 }
 
 /// From where on there are short runs, for elements that begin with them. Sums that are larger than such elements go with long
-/// runs from the first, but for elements of one and two bytes.
+/// runs from the first, but for elements of one and two bytes: short runs of those begin where looking at all tiles is slow, for
+/// sums of 8 bytes and more and for heavy operators.
 ///
 /// As above, with short runs and long ones: 1, 8, 4 80 MiB 64.6, 53.3 and 49.6, 50.1, 320 MiB 232, 170 and 174, 151; 4, 24, 4 128 MiB 79.4, 57.8; 4, 8, 4
 /// 128 MiB 110, 92 and 43.6, 41.4; 1, 4, 1 64 MiB 152, 173, 128 MiB 292, 326; 1, 12, 1 64 MiB 61.2, 72.0, 128 MiB 97.9, 101; 2, 16, 1 192
-/// MiB 320, 341; 1, 32, 2 192 MiB 9066, 11499.
-const fn middle_bytes(element: usize, state: usize, segments: &Segments) -> Option<u64> {
+/// MiB 320, 341; 1, 32, 2 192 MiB 9066, 11499. A sum of `f16` kept in `f32` (2, 4, 2), 64 MiB: looking at all 27, by short runs 37.
+const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segments) -> Option<u64> {
     let mebibytes: u64 = match (segments, element) {
         (_, _) if state > 64 => return None,
         (Segments::None, 0..=2) if state >= 36 => return None,
-        (Segments::None, 0..=2) if state > element => 16,
+        (Segments::None, 0..=2) if state > element && (state >= 8 || heavy) => 16,
         (Segments::None, 0..=2) => 96,
         (Segments::None, 3..=7) if state > element => return None,
         (Segments::None, 3..=7) => 32,
@@ -331,13 +332,14 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
     };
     let longest_run = Weights::longest_run(operator);
     let (threads, teams, run_bytes) = MIDDLE;
+    let run = (run_bytes / element.max(1) as u32).max(1);
     let shape = Overrides {
         threads: Some(threads),
         teams: Some(teams),
-        run: Some((run_bytes / element.max(1) as u32).min(longest_run).max(1)),
+        run: Some(run.min(longest_run)),
         ..Overrides::default()
     };
-    let from = middle_bytes(element, state, &spec.segments);
+    let from = middle_bytes(element, state, longest_run < run, &spec.segments);
     let middle = from.and_then(|from| plan(from, &shape));
     // Where there is no room for that shape, the other one takes its place.
     let long = match (from, &middle) {

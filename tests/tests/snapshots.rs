@@ -51,6 +51,13 @@ fn every_network() {
 }
 
 #[test]
+fn a_tile_of_bytes() {
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };
+    let source = Scanner::cpu().scan(ops::sum::<u8>()).strategy(strategy).cuda_source().unwrap().text;
+    insta::assert_snapshot!(part(&source, "// ---- The tile"));
+}
+
+#[test]
 fn the_inclusive_variant_of_an_exclusive_network() {
     let strategy = Strategy { block: BlockScan::of(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
     insta::assert_snapshot!(text(Scanner::cpu().scan(ops::max::<i32>()).strategy(strategy)));
