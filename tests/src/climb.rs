@@ -94,6 +94,32 @@ pub fn failures_in_every_place<Op: TestOperator>(
     results.into_iter().flatten().map(failure).collect()
 }
 
+/// Compiles programs, all at once, and runs each in every place at the lengths that go with its tile. In each third run warps are
+/// interrupted now and then; `prepare` gets the program, the seed and the emulator.
+///
+/// # Errors
+///
+/// All that failed.
+pub fn climb_in_every_place<Op: TestOperator>(
+    programs: &[Program<Op>],
+    lengths: impl Fn(u64) -> Vec<u64>,
+    prepare: impl Fn(&Program<Op>, u64, Emulator) -> Emulator,
+) -> Result<(), String> {
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).map_err(|error| error.to_string())?;
+    let mut failures = Vec::new();
+    for (index, program) in (0..).zip(programs) {
+        for (run, length) in (0..).zip(lengths(u64::from(program.plan.tile))) {
+            let input = inputs::<Op>(length as usize);
+            let seed = mixed(index * 64 + run);
+            let emulator = Emulator::new(seed);
+            let emulator = if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator };
+            failures.extend(failures_in_every_place(program, &prepare(program, seed, emulator), &input, seed));
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(format!("{} failures:\n{}", failures.len(), failures.join("\n\n"))) }
+}
+
 /// Executes the interval monoid with every strategy whose name contains `name` at lengths that take long, in blocks of several
 /// warps, shared out over the cores. `tell` hears of each strategy when it is through, and what failed, if anything did. Returns all that failed.
 ///

@@ -68,6 +68,17 @@ macro_rules! climb_operators {
     )*};
 }
 
+/// Tests, each of which calls a generic function for one operator, with the first strategy and the step to the next one.
+#[macro_export]
+macro_rules! operators_in_steps {
+    ($call:ident: $($name:ident: $op:ty, $first:literal, $step:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            $call::<$op>($first, $step);
+        }
+    )*};
+}
+
 /// The code in the README is tested like an example in the documentation.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

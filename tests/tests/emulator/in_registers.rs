@@ -5,12 +5,10 @@
 use scan_codegen::Overrides;
 use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
-    climb::failures_in_every_place,
+    climb::climb_in_every_place,
     climb_operators,
-    emulator::{Emulator, Module, Program},
-    operators::{
-        Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, PolynomialHash, TestOperator, adjacent, mixed,
-    },
+    emulator::{Emulator, Program},
+    operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, PolynomialHash, TestOperator, adjacent},
     planted::each_is_found,
     reference::WAYS,
     strategies::IN_REGISTERS,
@@ -50,22 +48,13 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
             programs.extend(WAYS.map(|way| program::<Op>(strategy, SHAPES[0], None, way)));
         }
     }
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    let mut failures = Vec::new();
-    for (index, program) in (0..).zip(&programs) {
-        let tile = u64::from(program.plan.tile);
+    let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7];
+    let prepare = |program: &Program<Op>, seed: u64, emulator: Emulator| {
         let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-        let lengths = [1, 33, tile - 1, tile, tile + 1, 3 * tile, 5 * tile + 7];
-        for (run, length) in (0..).zip(lengths) {
-            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
-            let seed = mixed(index * 64 + run);
-            let resident = if by_index { usize::MAX } else { [1, 2, 4, 100][(seed / 7 % 4) as usize] };
-            let emulator = Emulator::new(seed).resident_blocks(resident);
-            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
-            failures.extend(failures_in_every_place(program, &emulator, &input, seed));
-        }
-    }
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+        let resident = if by_index { usize::MAX } else { [1, 2, 4, 100][(seed / 7 % 4) as usize] };
+        prepare(emulator.resident_blocks(resident))
+    };
+    climb_in_every_place(&programs, lengths, prepare).unwrap();
 }
 
 #[test]

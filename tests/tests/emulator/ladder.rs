@@ -12,6 +12,7 @@ use scan_tests::{
         AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
         TakeRight, TestOperator, adjacent, compose, inputs,
     },
+    operators_in_steps,
     reference::WAYS,
     strategies,
 };
@@ -129,17 +130,8 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
     climb_all(&programs, |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
 }
 
-macro_rules! other_operators {
-    ($($name:ident: $op:ty, $first:literal, $step:literal;)*) => {$(
-        #[test]
-        fn $name() {
-            other::<$op>($first, $step);
-        }
-    )*};
-}
-
 // Every strategy with four of the first twelve, every seventh with each of the others.
-other_operators! {
+operators_in_steps! { other:
     sum_i32: ops::Sum<i32>, 0, 3;
     sum_f32: ops::Sum<f32>, 1, 3;
     sum_u8: ops::Sum<u8>, 2, 3;

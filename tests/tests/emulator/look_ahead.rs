@@ -5,7 +5,7 @@
 use scan_codegen::{Architecture, DeviceLimits, Overrides, PlanError};
 use scan_runtime::{ScanKind, ScanOp, ops, scan_element, scan_op};
 use scan_tests::{
-    climb::failures_in_every_place,
+    climb::{climb_in_every_place, failures_in_every_place},
     climb_operators,
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, mixed},
@@ -63,20 +63,8 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
         .map(|(index, shape)| program::<Op>(shape, WAYS[index % WAYS.len()]))
         .chain(WAYS.map(|way| program::<Op>(SHAPES[0], way)))
         .collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    let mut failures = Vec::new();
-    for (index, program) in (0..).zip(&programs) {
-        let tile = u64::from(program.plan.tile);
-        let lengths = [1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
-        for (run, length) in (0..).zip(lengths) {
-            let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
-            let seed = mixed(index * 64 + run);
-            let emulator = Emulator::new(seed);
-            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
-            failures.extend(failures_in_every_place(program, &emulator, &input, seed));
-        }
-    }
-    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+    let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
+    climb_in_every_place(&programs, lengths, |_, _, emulator| prepare(emulator)).unwrap();
 }
 
 #[test]

@@ -9,6 +9,7 @@ use scan_tests::{
         AffineU32, Bytes3Sum, MatrixProduct, MixedSum, PolynomialHash, TakeLeft, TakeRight, TestOperator, bits, inputs,
         mixed,
     },
+    operators_in_steps,
     reference::{self, WAYS},
     restart,
     segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
@@ -177,16 +178,7 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
     climb(&programs, |tile| vec![33, tile + 1, 555], |begins| inputs::<Op>(begins.len()), |emulator| emulator);
 }
 
-macro_rules! other_operators {
-    ($($name:ident: $op:ty, $first:literal, $step:literal;)*) => {$(
-        #[test]
-        fn $name() {
-            other::<$op>($first, $step);
-        }
-    )*};
-}
-
-other_operators! {
+operators_in_steps! { other:
     sum_u8: ops::Sum<u8>, 0, 7;
     sum_f32: ops::Sum<f32>, 1, 7;
     take_left: TakeLeft, 2, 7;
