@@ -62,7 +62,8 @@ const WARP: u32 = 32;
 ///
 /// From where on the longer runs are better for 1 and 2 bytes lies between 256 and 512 MiB, and has not been measured.
 ///
-/// Elements of more than 36 bytes, the best shape that looks at all or back, and look-ahead in groups of blocks: 64 bytes, 4 MiB 8.2,
+/// Elements of more than 36 bytes (of more than 64 the planner has look-ahead follow one block at once), the best shape that looks at
+/// all or back, and look-ahead in groups of blocks: 64 bytes, 4 MiB 8.2,
 /// 9.4, 8 MiB 11.9, 11.5, 16 MiB 22.2, 13.8, 32 MiB 44.6, 18.2; 100 bytes, whose tiles no block looks at all of, 0.1 MiB 12.4 and 0.4 MiB
 /// 13.0, 10.9, 3 MiB 17.2, 13.1, 25 MiB 58, 17; 144 bytes, 0.6 MiB 31.2, 11.4, 2 MiB 32.8, 14.0; 256 bytes, 0.1 MiB 29.0, 26.4 for
 /// counters, 1 MiB 172, 63 for matrices. In segments: 36 bytes by flags, 72 MiB 35.6, 37.2, 144 MiB 64.3, 60.6; 64 bytes by flags, 16 MiB 12.3, 16.3,
@@ -70,7 +71,6 @@ const WARP: u32 = 32;
 /// 144 bytes by offsets, 0.6 MiB 33.7, 23.9; 12 bytes by offsets, 96 MiB 40.7, 44.1, 192 MiB 74.2, 72.0.
 const fn long_bytes(element: usize, segments: &Segments) -> u64 {
     let mebibytes: u64 = match (segments, element) {
-        (_, 65..) => 0, // from where one block is not enough: results are the same from run to run at all lengths then
         (Segments::None, 0..=7) => 448,
         (Segments::None, 8..=11) => 24,
         (Segments::None, 12..=15) => 32,
@@ -91,7 +91,7 @@ const fn long_bytes(element: usize, segments: &Segments) -> u64 {
 }
 
 /// The same where sums are larger than elements, so that looking at all tiles, or back, takes longer; `None` where that makes no
-/// difference, or has not been measured. Where sums have more than 64 bytes look-ahead follows one block at once, as with elements of that size.
+/// difference, or has not been measured.
 ///
 /// Microseconds back to back, with the bench `engine`, `operators carries`, looking at all or back, and by look-ahead, by bytes of input,
 /// sum and output: 4, 8, 4 (log-sum-exp) 16 MiB 19.8, 18.4; 4, 24, 4 16 MiB 12.1, 14.4; 1, 8, 4 20 MiB 17.2, 16.1 and 19.4, 17.2; 1, 16, 8 9 MiB
@@ -101,7 +101,6 @@ const fn long_bytes(element: usize, segments: &Segments) -> u64 {
 /// 1, 32, 2 12 MiB 1246, 679, 48 MiB 10771, 2303.
 const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segments) -> Option<u64> {
     let mebibytes: u64 = match (segments, element, state) {
-        (_, _, 65..) => 0,
         (Segments::None, _, 36..) => 14,
         (Segments::None, 3.., _) => 18,
         _ => return None,
@@ -118,7 +117,6 @@ const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segme
 /// MiB 320, 341; 1, 32, 2 192 MiB 9066, 11499. A sum of `f16` kept in `f32` (2, 4, 2), 64 MiB: looking at all 27, by short runs 37.
 const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segments) -> Option<u64> {
     let mebibytes: u64 = match (segments, element) {
-        (_, _) if state > 64 => return None,
         (Segments::None, 0..=2) if state >= 36 => return None,
         (Segments::None, 0..=2) if state > element && (state >= 8 || heavy) => 16,
         (Segments::None, 0..=2) => 96,

@@ -312,11 +312,10 @@ pub fn plan(
     }
     let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
-    let from = u64::from(shortest.tile) + 1;
-    let long: Vec<Plan> = long.into_iter().map(|plan| Plan { from: plan.from.max(from), ..plan }).collect();
-    // Nobody looks back where look-ahead follows one block at once.
-    let back = long.first().is_none_or(|long| from < long.from).then_some(Plan { from, ..any_length });
-    Ok(Plans { shortest, longer: back.into_iter().chain(long).collect() })
+    // Nobody looks back where look-ahead can be had: results are the same from run to run then.
+    let longer = long.into_iter().next_back().unwrap_or(any_length);
+    let longer = Plan { from: u64::from(shortest.tile) + 1, ..longer };
+    Ok(Plans { shortest, longer: vec![longer] })
 }
 
 /// A plan for all lengths, by an algorithm where `overrides` names none.
