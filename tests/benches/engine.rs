@@ -226,11 +226,14 @@ fn main() -> Outcome {
         floor::sweep(&scanner)?;
     }
     if asked_for("operators") {
-        let asked = match () {
-            () if asked_for("variants") => operators::Asked::Variants,
-            () if asked_for("carries") => operators::Asked::Carries,
-            () if asked_for("longest") => operators::Asked::Longest,
-            () => operators::Asked::Planned,
+        let asked = if asked_for("variants") {
+            operators::Asked::Variants
+        } else if asked_for("carries") {
+            operators::Asked::Carries
+        } else if asked_for("longest") {
+            operators::Asked::Longest
+        } else {
+            operators::Asked::Planned
         };
         let no_operator = |name: &String| ["operators", "variants", "carries", "longest"].contains(&name.as_str());
         let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
