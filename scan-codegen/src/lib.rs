@@ -42,7 +42,7 @@ pub use operator_text::{OperatorText, operator_text};
 pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, Plans, plan};
 pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
-pub use schedule::{Argument, Launch, Schedule, Workspace};
+pub use schedule::{Argument, Cooperative, Launch, Schedule, Workspace};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
 pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};

@@ -108,6 +108,22 @@ const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segme
     if state > element { Some(mebibytes << 20) } else { None }
 }
 
+/// Instructions of `combine` from which on elements of 4 bytes go with long runs at once: the shorter the runs, the more
+/// applications go into the scans of warps.
+///
+/// A product modulo a prime, about 30 by [`Weights`], microseconds back to back, with the bench `engine`, `early`, looking at all, by short runs and
+/// by long ones: 16 MiB 10.3, 12.7, 11.7, 32 MiB 19.6, 18.9, 16.4, 64 MiB 45.8, 35.2, 31.2, 128 MiB 94.1, 61.0, 54.5, 256 MiB 234, 115, 92.7. A sum: 64
+/// MiB 22.5 and 24.4, 256 MiB 71.5 and 73.3.
+const COSTLY: u64 = 12;
+
+/// From where on there are long runs, where [`COSTLY`] says so.
+const fn long_bytes_of_costly(element: usize, combine: u64, segments: &Segments) -> Option<u64> {
+    match (segments, element) {
+        (Segments::None, 3..=7) if combine >= COSTLY => Some(32 << 20),
+        _ => None,
+    }
+}
+
 /// From where on there are short runs, for elements that begin with them. Sums that are larger than such elements go with long
 /// runs from the first, but for elements of one and two bytes: short runs of those begin where looking at all tiles is slow, for
 /// sums of 8 bytes and more and for heavy operators.
@@ -337,13 +353,15 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         run: Some(run.min(longest_run)),
         ..Overrides::default()
     };
+    let long = long_bytes_of_large_sums(element, state, &spec.segments)
+        .or_else(|| long_bytes_of_costly(element, Weights::combine(operator), &spec.segments));
     let from = middle_bytes(element, state, longest_run < run, &spec.segments);
+    let from = from.filter(|from| long.is_none_or(|long| *from < long));
     let middle = from.and_then(|from| plan(from, &shape));
     // Where there is no room for that shape, the other one takes its place.
     let long = match (from, &middle) {
         (Some(from), None) => from,
-        _ => long_bytes_of_large_sums(element, state, &spec.segments)
-            .unwrap_or_else(|| long_bytes(element, &spec.segments)),
+        _ => long.unwrap_or_else(|| long_bytes(element, &spec.segments)),
     };
     middle.into_iter().chain(plan(long, &Overrides::default())).collect()
 }
@@ -446,6 +464,7 @@ pub(crate) fn plan_look_ahead(
         written_out: overrides.written_out.unwrap_or(if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT }),
         look_run: 1,
         cluster: 1,
+        programmatic: false,
         delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input, run),

@@ -230,6 +230,7 @@ fn plan_shape(
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
         cluster,
+        programmatic: false,
         delays: false,
         network_slots: 0,
         input_unit: unit(sizes.input * run),

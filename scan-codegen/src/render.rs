@@ -73,10 +73,14 @@ fn places(plan: &Plan) -> u64 {
 /// The templates that make up the kernels of a plan, in order.
 fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
-    if plan.strategy.carry == Carry::LookAhead {
-        return vec!["machine", "message", "look_ahead"];
-    }
     let mut parts = Vec::new();
+    if plan.programmatic {
+        parts.push("launches");
+    }
+    if plan.strategy.carry == Carry::LookAhead {
+        parts.extend(["machine", "message", "look_ahead"]);
+        return parts;
+    }
     let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll);
     if network == Network::WarpShuffle || single_pass || !plan.spec.segments.is_none() {
         parts.push("machine");
@@ -169,6 +173,8 @@ struct Words<'a> {
     packet_payload: u64,
     /// Whether whoever tells other threads something, or is told, waits for a while that looks random.
     delays: bool,
+    /// Whether a launch may begin before the one before it has ended.
+    programmatic: bool,
     /// The pipeline of look-ahead.
     looks_ahead: bool,
     looks_at_all: bool,
@@ -185,6 +191,8 @@ struct Words<'a> {
     /// messages.
     grouped: bool,
     group: u32,
+    /// Whether lookers tell the sums of tiles of blocks that do not begin.
+    helps: bool,
     window: u32,
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
@@ -315,6 +323,7 @@ impl<'a> Words<'a> {
             cluster: plan.cluster,
             packet_payload: plan.packet_payload(),
             delays: plan.delays,
+            programmatic: plan.programmatic,
             looks_ahead,
             team: plan.threads,
             teams: pipeline.teams,
@@ -323,6 +332,7 @@ impl<'a> Words<'a> {
             team_tile: plan.tile,
             look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
             grouped: pipeline.group > 1,
+            helps: plan.helps(),
             group: pipeline.group,
             window: pipeline.window,
             by_packets: looks_ahead && reads_packets(plan.state_bytes as u32),

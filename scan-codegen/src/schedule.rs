@@ -57,6 +57,28 @@ impl Workspace {
     }
 }
 
+/// When a launch must be cooperative, its blocks on the device all at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cooperative {
+    /// Never.
+    Never,
+    /// Where results take the place of elements.
+    InPlace,
+    /// Always.
+    Always,
+}
+
+impl Cooperative {
+    /// Whether a launch that works in place, or does not, must be.
+    pub const fn applies(self, in_place: bool) -> bool {
+        match self {
+            Cooperative::Never => false,
+            Cooperative::InPlace => in_place,
+            Cooperative::Always => true,
+        }
+    }
+}
+
 /// One kernel launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
@@ -69,7 +91,11 @@ pub struct Launch {
     /// Bytes of shared memory that each block asks for beyond what the kernel declares.
     pub dynamic_shared_bytes: u32,
     /// Whether the blocks wait for each other in a way that needs all of them on the device at once: a cooperative launch.
-    pub cooperative: bool,
+    pub cooperative: Cooperative,
+    /// Whether the launch may begin before what is before it in the stream has ended, because the kernel waits for that itself: a
+    /// programmatic dependent launch. It may be launched as any other, too, and is where it is cooperative: that gains nothing
+    /// in a stream, as measured on an H200.
+    pub programmatic: bool,
     /// The arguments, in order.
     pub arguments: Vec<Argument>,
 }
@@ -103,7 +129,15 @@ pub enum Argument {
 impl Launch {
     /// An ordinary launch.
     pub(crate) fn new(kernel: &'static str, blocks: u32, threads: u32, arguments: Vec<Argument>) -> Self {
-        Launch { kernel, blocks, threads, dynamic_shared_bytes: 0, cooperative: false, arguments }
+        Launch {
+            kernel,
+            blocks,
+            threads,
+            dynamic_shared_bytes: 0,
+            cooperative: Cooperative::Never,
+            programmatic: false,
+            arguments,
+        }
     }
 }
 
@@ -141,7 +175,7 @@ impl Plan {
         if len > self.max_len {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
-        Ok(match self.strategy.carry {
+        let mut schedule = match self.strategy.carry {
             _ if len == 0 => Schedule { workspace: NO_WORKSPACE, launches: Vec::new() },
             Carry::LookAhead => self.look_ahead(len),
             _ if self.has_kernel_of_one_block() && len <= u64::from(self.tile) => self.one_block(len),
@@ -151,7 +185,11 @@ impl Plan {
             Carry::LookBack => self.single_pass("scan_look_back", len),
             Carry::LookAtAll => self.single_pass("scan_look_at_all", len),
             Carry::Cluster => self.without_messages("scan_cluster", self.cluster, len),
-        })
+        };
+        for launch in &mut schedule.launches {
+            launch.programmatic = self.programmatic;
+        }
+        Ok(schedule)
     }
 
     fn one_block(&self, len: u64) -> Schedule {
@@ -254,7 +292,8 @@ impl Plan {
             blocks: tiles.min(u64::from(pipeline.blocks)) as u32,
             threads: pipeline.block_threads(self.threads),
             dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
-            cooperative: true,
+            cooperative: if self.helps() { Cooperative::InPlace } else { Cooperative::Always },
+            programmatic: false,
             arguments: arguments.concat(),
         };
         // A gap before the first element may make one tile more.

@@ -141,6 +141,7 @@ impl Tuned {
             group,
             written_out,
             deterministic: _,
+            programmatic: _,
             delays: _,
         } = self.overrides;
         let strategy = strategy?;
@@ -182,6 +183,7 @@ impl Tuned {
             group: number("group")?,
             written_out: number("written")?,
             deterministic: false,
+            programmatic: None,
             delays: false,
         };
         words.next().is_none().then_some(Tuned { from, to, overrides })

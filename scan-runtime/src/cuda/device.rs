@@ -20,12 +20,17 @@ use super::{
 };
 use crate::{Error, ScanOp};
 
+/// The first CUDA whose graphs keep that a launch may begin before what is before it has ended.
+const PROGRAMMATIC_IN_GRAPHS: (u32, u32) = (12, 3);
+
 /// A device with its context, and the kernels that have been loaded into it.
 #[derive(Debug)]
 pub(crate) struct CudaDevice {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
+    /// Whether the driver knows launches that begin before what is before them has ended, graphs of them too.
+    pub(super) launches_programmatically: bool,
     /// Where its kernels may be.
     pub(crate) stores: Stores,
     pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
@@ -56,7 +61,20 @@ impl CudaDevice {
         let limits = limits(context.cu_device())?;
         let panics = Panics::new(&context);
         let (kernels, tuned, workspaces, lanes) = Default::default();
-        let device = CudaDevice { context, name, limits, stores, kernels, tuned, panics, staging, workspaces, lanes };
+        let launches_programmatically = driver_version()? >= PROGRAMMATIC_IN_GRAPHS;
+        let device = CudaDevice {
+            context,
+            name,
+            limits,
+            launches_programmatically,
+            stores,
+            kernels,
+            tuned,
+            panics,
+            staging,
+            workspaces,
+            lanes,
+        };
         device.check_alive()?;
         Ok(device)
     }

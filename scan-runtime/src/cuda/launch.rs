@@ -2,7 +2,7 @@
 
 use std::{any::type_name, ffi::c_void, ptr, sync::Arc};
 
-use cudarc::driver::{CudaStream, result, sys};
+use cudarc::driver::{CudaStream, DriverError, result, sys};
 use scan_codegen::Argument;
 
 use super::{
@@ -70,6 +70,40 @@ impl Constants {
         operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
         Ok(Constants { name, operator, initial_value, _parameters: parameters })
     }
+}
+
+/// Launches a kernel that may begin before what is before it in the stream has ended.
+///
+/// # Safety
+///
+/// As for [`result::launch_kernel`]; and the kernel waits itself for what is before it.
+unsafe fn launch_programmatic_kernel(
+    function: sys::CUfunction,
+    (grid_x, grid_y, grid_z): (u32, u32, u32),
+    (block_x, block_y, block_z): (u32, u32, u32),
+    shared_bytes: u32,
+    stream: sys::CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), DriverError> {
+    let mut attribute = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+    };
+    let config = sys::CUlaunchConfig {
+        gridDimX: grid_x,
+        gridDimY: grid_y,
+        gridDimZ: grid_z,
+        blockDimX: block_x,
+        blockDimY: block_y,
+        blockDimZ: block_z,
+        sharedMemBytes: shared_bytes,
+        hStream: stream,
+        attrs: &mut attribute,
+        numAttrs: 1,
+    };
+    // SAFETY: the caller vouches for it; the driver copies the attribute during the call.
+    unsafe { sys::cuLaunchKernelEx(&config, function, arguments.as_mut_ptr(), ptr::null_mut()) }.result()
 }
 
 impl Kernels {
@@ -146,8 +180,13 @@ impl Kernels {
                     message: format!("the plan launches `{}`, which it does not list", launch.kernel),
                 });
             };
-            let launch_kernel =
-                if launch.cooperative { result::launch_cooperative_kernel } else { result::launch_kernel };
+            let launch_kernel = if launch.cooperative.applies(input == output) {
+                result::launch_cooperative_kernel
+            } else if launch.programmatic && self.launches_programmatically {
+                launch_programmatic_kernel
+            } else {
+                result::launch_kernel
+            };
             // SAFETY: the arguments are those that the plan lists for this kernel, and the driver copies them during the
             // call; the caller vouches for the buffers; the workspace is freed in the order of the stream.
             unsafe {

@@ -354,6 +354,8 @@ pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
     /// By their roles: so few that looking through them is the quickest.
     functions: Vec<(&'static str, CudaFunction)>,
+    /// Whether the driver knows launches that begin before what is before them has ended, graphs of them too.
+    pub(super) launches_programmatically: bool,
     /// Where they leave marks.
     _panics: Arc<Panics>,
     /// Their number in this process, by which their workspaces are found among
@@ -399,7 +401,14 @@ impl Kernels {
         };
         let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
         let number = KERNELS_LOADED.fetch_add(1, Ordering::Relaxed);
-        Ok(Kernels { plan, functions, number, workspaces: device.workspaces.clone(), _panics: device.panics.clone() })
+        Ok(Kernels {
+            plan,
+            functions,
+            launches_programmatically: device.launches_programmatically,
+            number,
+            workspaces: device.workspaces.clone(),
+            _panics: device.panics.clone(),
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The shapes of one block, of looking at all tiles and of looking back at small and middle lengths, without the host's part:
 //! many launches in a graph. With segments too.
 
-use std::{ffi::c_void, sync::Arc};
+use std::{ffi::c_void, ptr, sync::Arc};
 
 use rayon::prelude::*;
 use scan_codegen::{
@@ -13,8 +13,9 @@ use scan_runtime::{
         driver::{
             CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result,
             sys::{
-                CUdeviceptr, CUfunction_attribute, CUgraphInstantiate_flags,
-                CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                CUdeviceptr, CUfunction_attribute, CUgraphInstantiate_flags, CUlaunchAttribute, CUlaunchAttributeID,
+                CUlaunchAttributeValue, CUlaunchConfig, CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+                cuLaunchKernelEx,
             },
         },
         nvrtc::Ptx,
@@ -203,21 +204,34 @@ impl Work<'_> {
             .iter()
             .zip(&mut scalars)
             .map(|(argument, scalar)| match argument {
-                Argument::Operator => std::ptr::from_ref(&operator).cast_mut().cast(),
-                _ => std::ptr::from_mut(scalar).cast(),
+                Argument::Operator => ptr::from_ref(&operator).cast_mut().cast(),
+                _ => ptr::from_mut(scalar).cast(),
             })
             .collect();
-        let call = if launch.cooperative || entrant.cooperative {
-            result::launch_cooperative_kernel
-        } else {
-            result::launch_kernel
+        let cooperative = launch.cooperative.applies(self.input == self.output) || entrant.cooperative;
+        let (id, value) = match cooperative {
+            true => (CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE, CUlaunchAttributeValue { cooperative: 1 }),
+            false => (
+                CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                CUlaunchAttributeValue { programmaticStreamSerializationAllowed: launch.programmatic.into() },
+            ),
         };
-        let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
-        let shared = launch.dynamic_shared_bytes;
+        let mut attribute = CUlaunchAttribute { id, pad: [0; 4], value };
+        let config = CUlaunchConfig {
+            gridDimX: launch.blocks,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: launch.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: launch.dynamic_shared_bytes,
+            hStream: self.stream.cu_stream(),
+            attrs: &mut attribute,
+            numAttrs: 1,
+        };
+        let function = entrant.function.cu_function();
         // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
-        unsafe {
-            call(entrant.function.cu_function(), grid, block, shared, self.stream.cu_stream(), &mut pointers)?;
-        }
+        unsafe { cuLaunchKernelEx(&config, function, pointers.as_mut_ptr(), ptr::null_mut()) }.result()?;
         Ok(())
     }
 

@@ -25,7 +25,7 @@ const TILES: [u32; 3] = [20, 28, 38];
 /// Blocks of a group of look-ahead.
 const GROUPS: [u32; 4] = [1, 8, 11, 16];
 /// Threads of a team, teams, and bytes of a run at middle lengths.
-const SHORT: (u32, u32, u32) = (256, 3, 60);
+pub(super) const SHORT: (u32, u32, u32) = (256, 3, 60);
 /// What a run is divided by, with functions as they are planned.
 const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.

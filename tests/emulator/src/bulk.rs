@@ -211,6 +211,7 @@ impl Machine {
             let request =
                 Request { access: Access::Read, atomic: false, offset, size: copy.bytes, align: ALIGNMENT, line };
             let (address, spot) = self.with_buffer(buffer, |buffer, _| (buffer.address, buffer.spot(&request)));
+            self.check_turn(buffer, &request)?;
             let aligned = address.wrapping_add_signed(offset).is_multiple_of(u64::from(ALIGNMENT));
             if !aligned || !copy.bytes.is_multiple_of(ALIGNMENT) {
                 return Err(FaultKind::Misaligned { spot, align: ALIGNMENT });

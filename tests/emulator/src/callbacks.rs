@@ -75,6 +75,7 @@ pub(super) struct Host {
     tell: unsafe extern "C" fn(*const Copy, *const c_void, u32, u32),
     arrive_in_cluster: extern "C" fn(u32),
     wait_for_cluster: extern "C" fn(u32),
+    wait_for_launch_before: extern "C" fn(),
 }
 
 pub(super) static HOST: Host = Host {
@@ -105,6 +106,7 @@ pub(super) static HOST: Host = Host {
     tell,
     arrive_in_cluster,
     wait_for_cluster,
+    wait_for_launch_before,
 };
 
 // The numbers of the atomic operations. Also in the host prelude.
@@ -422,6 +424,11 @@ extern "C" fn wait_for_cluster(line: u32) {
     while check(machine(|machine| machine.wait_for_cluster(line)), line) == Some(false) {
         suspend();
     }
+}
+
+extern "C" fn wait_for_launch_before() {
+    interrupt_access();
+    machine(Machine::wait_for_launch_before);
 }
 
 /// Executes the thread that the coroutine is made for: remembers how to suspend it, and notes its end.

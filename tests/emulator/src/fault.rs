@@ -117,6 +117,13 @@ pub enum FaultKind {
         /// How many it counts.
         counted: u32,
     },
+    /// Global memory is used before what is before the launch in the stream is known to have ended.
+    TooEarly {
+        /// What this thread does.
+        access: Access,
+        /// Where.
+        spot: Spot,
+    },
     /// A bulk copy reads what a thread wrote to shared memory, and did not show to copies.
     NotShown {
         /// The thread.
@@ -235,6 +242,9 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::Arrivals { counted } => {
                 write!(f, "more threads arrive at a barrier in shared memory than the {counted} that it counts")
+            }
+            FaultKind::TooEarly { access, spot } => {
+                write!(f, "a {access} of {spot} before what is before the launch in the stream is known to have ended")
             }
             FaultKind::NotShown { other } => write!(
                 f,

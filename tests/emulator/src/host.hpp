@@ -69,6 +69,7 @@ struct Host {
   void (*tell)(const Copy* copy, const void* value, std::uint32_t block, std::uint32_t line);
   void (*arrive_in_cluster)(std::uint32_t line);
   void (*wait_for_cluster)(std::uint32_t line);
+  void (*wait_for_launch_before)();
 };
 
 extern const Host* host;
@@ -472,8 +473,8 @@ inline void fence(std::uint32_t line = __builtin_LINE()) {
 inline void pause(std::uint32_t line = __builtin_LINE()) {
   host->pause(line);
 }
-inline bool has_waited_long(unsigned) {
-  return host->has_waited_long();
+inline bool has_waited_long(unsigned looks) {
+  return looks > 0 && host->has_waited_long();
 }
 
 inline Pointer<unsigned char> launched_shared_memory() {
@@ -532,6 +533,10 @@ inline void arrive_in_cluster(std::uint32_t line = __builtin_LINE()) {
 inline void wait_for_cluster(std::uint32_t line = __builtin_LINE()) {
   host->wait_for_cluster(line);
 }
+inline void wait_for_launch_before() {
+  host->wait_for_launch_before();
+}
+inline void let_launch_after_begin() {}
 inline unsigned as_if_new(unsigned word) {
   return word;
 }

@@ -8,6 +8,7 @@
 //! - an access outside of a buffer, or misaligned; a read of what nothing has written
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
 //! - values that are told by relaxed accesses in an order which the hardware need not keep
+//! - an access to global memory by a launch that may begin early, before it has waited for what is before it
 //! - a barrier or warp instruction that not all threads reach
 //! - in a cluster, what another block is told when that may not have begun, or has ended
 //! - a deadlock: all threads wait, perhaps for a block that finds no room to start
@@ -272,10 +273,12 @@ impl Emulator {
             blocks: launch.blocks,
             threads: launch.threads,
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
+            programmatic: launch.programmatic,
             cluster: kernel.cluster,
         };
         // A cooperative launch starts when there is room for all its blocks, or not at all.
-        let resident_blocks = if launch.cooperative { usize::MAX } else { self.resident_blocks };
+        let cooperative = launch.cooperative.applies(memory.output_bytes.is_none());
+        let resident_blocks = if cooperative { usize::MAX } else { self.resident_blocks };
         callbacks::machine(|machine| machine.begin_launch(shape, name));
         // SAFETY: the machine is active; the arguments have the sizes that the kernel tells, and live as long as the launch.
         let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr()) };

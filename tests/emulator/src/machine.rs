@@ -64,6 +64,8 @@ pub(super) struct Thread {
     pub(super) known: Option<Rc<Knowledge>>,
     pub(super) copies: Copies,
     pub(super) membership: Membership,
+    /// Whether it knows that what is before the launch in the stream has ended.
+    follows: bool,
     /// What relaxed loads have shown it, and a fence would make it know.
     glimpsed: Option<Rc<Knowledge>>,
     /// What it knew at its last fence, which its relaxed stores pass on.
@@ -96,6 +98,8 @@ pub(super) struct Block {
     pub(super) shared: Vec<Option<Buffer>>,
     shared_bytes: u64,
     pub(super) barriers_in_memory: Barriers,
+    /// Who has waited for the end of what is before the launch in the stream, and when.
+    waited: Vec<(u32, u32)>,
     at_barrier: u32,
     first_at_barrier: usize,
     /// How many barriers it has met at, and the time of the last.
@@ -124,6 +128,8 @@ pub(super) struct Shape {
     pub(super) blocks: u32,
     pub(super) threads: u32,
     pub(super) dynamic_shared_bytes: u32,
+    /// Whether what is before the launch in the stream may not have ended when it begins.
+    pub(super) programmatic: bool,
     /// Blocks of a cluster.
     pub(super) cluster: u32,
 }
@@ -218,6 +224,7 @@ impl Machine {
             known: None,
             copies: Copies::default(),
             membership: Membership::default(),
+            follows: !self.shape.programmatic,
             glimpsed: None,
             fenced: None,
             seen: 0,
@@ -238,6 +245,7 @@ impl Machine {
             shared_bytes: 0,
             shared,
             barriers_in_memory: Barriers::default(),
+            waited: Vec::new(),
             at_barrier: 0,
             first_at_barrier: 0,
             barriers: 0,
@@ -323,6 +331,29 @@ impl Machine {
         Ok(())
     }
 
+    /// The executing thread waits for the end of what is before the launch in the stream.
+    pub(super) fn wait_for_launch_before(&mut self) {
+        self.now += 1;
+        let (now, index) = (self.now, self.thread);
+        let block = self.block().index;
+        let thread = self.number(block, index).thread;
+        self.current().follows = true;
+        self.block().waited.push((thread, now));
+    }
+
+    /// That what is before the launch in the stream has ended, for all that the executing thread knows, when it uses global memory.
+    pub(super) fn check_turn(&mut self, buffer: u32, request: &Request) -> Result<(), FaultKind> {
+        if buffer & SHARED != 0 || self.current().follows {
+            return Ok(());
+        }
+        let waited = self.block().waited.clone();
+        let (follows, spot) = self.with_buffer(buffer, |buffer, view| {
+            (waited.iter().any(|&(thread, time)| view.is_after(thread, time)), buffer.spot(request))
+        });
+        self.current().follows = follows;
+        if follows { Ok(()) } else { Err(FaultKind::TooEarly { access: request.access, spot }) }
+    }
+
     fn log_banks(&mut self, buffer: u32, request: &Request) {
         if self.banks.is_some() && buffer & SHARED != 0 {
             let base = self.with_buffer(buffer, |buffer, _| buffer.address);
@@ -341,6 +372,7 @@ impl Machine {
         with_origin: bool,
     ) -> Result<Origin, FaultKind> {
         self.count_access(buffer, request)?;
+        self.check_turn(buffer, request)?;
         self.log_banks(buffer, request);
         let traced = with_origin && self.trace.is_some();
         let (depth, written, spot) = self.with_buffer(buffer, |buffer, view| {
@@ -365,6 +397,7 @@ impl Machine {
             return Err(FaultKind::Uninitialised { spot: None });
         }
         self.count_access(buffer, request)?;
+        self.check_turn(buffer, request)?;
         self.log_banks(buffer, request);
         let mut event = 0;
         if let (Some(origin), true) = (origin, self.trace.is_some()) {
@@ -458,6 +491,7 @@ impl Machine {
         random: Option<&mut Random>,
     ) -> Result<Option<Rc<Knowledge>>, FaultKind> {
         self.count_access(buffer, request)?;
+        self.check_turn(buffer, request)?;
         self.log_banks(buffer, request);
         self.with_buffer(buffer, |buffer, view| {
             let start = buffer.access(request, view)?;
@@ -485,6 +519,7 @@ impl Machine {
         passed_on: Option<Rc<Knowledge>>,
     ) -> Result<(), FaultKind> {
         self.count_access(buffer, request)?;
+        self.check_turn(buffer, request)?;
         self.log_banks(buffer, request);
         let changed = self.with_buffer(buffer, |buffer, view| {
             let start = buffer.access(request, view)?;

@@ -64,7 +64,10 @@ fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
         .chain(WAYS.map(|way| program::<Op>(SHAPES[0], way)))
         .collect();
     let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
-    climb_in_every_place(&programs, lengths, |_, _, emulator| prepare(emulator)).unwrap();
+    // Mostly not all blocks find room at once, so that those that do tell the sums of the others' tiles.
+    let resident = |seed: u64| [1, 2, 3, usize::MAX][seed as usize / 5 % 4];
+    climb_in_every_place(&programs, lengths, |_, seed, emulator| prepare(emulator.resident_blocks(resident(seed))))
+        .unwrap();
 }
 
 #[test]
@@ -170,6 +173,7 @@ where
     (0..24).find_map(|seed| {
         let input: Vec<Op::Input> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(&input).collect();
         let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
+        let emulator = emulator.resident_blocks(1 + seed as usize / 4 % 4);
         let offsets = [(0, 0), (8, 1), (1, 3), (3, 8)][seed as usize % 4];
         let error = program.verify_at_offset(&emulator, &input, offsets).err()?;
         Some(format!("{error}\n{}", program.plan))
@@ -264,6 +268,43 @@ fn planted_faults_are_found() {
             let input: Vec<Span> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(Interval::input).collect();
             let emulator = Emulator::new(seed).check(adjacent).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
             let offsets = [(0, 0), (1, 1), (1, 0)][seed as usize % 3];
+            program.verify_at_offset(&emulator, &input, offsets).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap();
+}
+
+/// Not all blocks find room at once: lookers tell the sums of the tiles of those that have not begun.
+#[test]
+fn planted_faults_of_telling_for_others_are_found() {
+    let mut overrides = overrides_of((96, 1, 3, 3, 5));
+    (overrides.group, overrides.look_run) = (Some(1), Some(1));
+    let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
+    let helping = "wait_for_all_to_begin(interval, input, turns, messages, epoch, tiles, gap, n, lane);";
+    let element = "input[tile.start + i];\n        sum = i == part.first ? element : interval.combine(sum, element);";
+    let changes = [
+        (helping, ""),
+        (helping, "wait_for_all_to_begin(interval, input, turns, messages, epoch, tiles, 0, n, lane);"),
+        ("messages[number], sum, AGGREGATE, epoch", "messages[number], sum, AGGREGATE, epoch + 1"),
+        ("number < tiles - 1 && status == NOTHING", "number < tiles - 2 && status == NOTHING"),
+        ("number < tiles - 1 && status == NOTHING", "number < tiles - 1 && status != NOTHING"),
+        ("epoch_of_turns != epoch ? ALL_HAVE", "epoch_of_turns == epoch ? ALL_HAVE"),
+        ("      number++;\n", "      number += 2;\n"),
+        (element, "input[tile.start + i];\n        sum = i == part.first ? element : interval.combine(element, sum);"),
+        (element, "input[tile.start + i];\n        sum = element;"),
+        ("lane - place + lanes - 1", "lane"),
+        ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),
+        ("      sum = warp_sum;\n", ""),
+        ("lanes = TEAM_WARPS; // ", "lanes = TEAM_WARPS - 1; // "),
+        ("part_of(tile, team_warp * WARP + lane)", "part_of(tile, lane)"),
+    ];
+    let tile = u64::from(program.plan.tile);
+    let is_found = |program: &Program<Interval>| {
+        (0..12).any(|seed| {
+            let input: Vec<Span> = (0..[17 * tile - 40, 5 * tile][seed as usize % 2]).map(Interval::input).collect();
+            let emulator = Emulator::new(seed).check(adjacent).limit(4_000_000);
+            let emulator = emulator.resident_blocks([1, 2, 4][seed as usize % 3]);
+            let offsets = [(0, 0), (1, 1), (1, 0)][seed as usize / 2 % 3];
             program.verify_at_offset(&emulator, &input, offsets).is_err()
         })
     };

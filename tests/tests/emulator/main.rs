@@ -6,6 +6,7 @@ mod epochs;
 mod faults;
 mod in_registers;
 mod ladder;
+mod launches;
 mod long;
 mod look_ahead;
 mod look_ahead_segmented;

@@ -12,6 +12,7 @@ mod items;
 mod ladder;
 mod language;
 mod large;
+mod launches;
 mod prepared;
 mod reduction;
 mod segmented;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
     ladder::add(&mut trials);
     language::add(&mut trials);
     large::add(&mut trials);
+    launches::add(&mut trials);
     prepared::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);

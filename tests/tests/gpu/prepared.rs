@@ -125,7 +125,7 @@ fn prepared<Op: TestOperator>(index: usize) -> Outcome {
 }
 
 /// A stream whose work can be captured: alone, and without events.
-fn stream_to_capture(scanner: &Scanner) -> Result<Arc<CudaStream>, Box<dyn std::error::Error>> {
+pub(crate) fn stream_to_capture(scanner: &Scanner) -> Result<Arc<CudaStream>, Box<dyn std::error::Error>> {
     let context = scanner.context().ok_or("no context")?;
     // SAFETY: all work of this context is on one stream.
     unsafe { context.disable_event_tracking() };

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 33] = [
+const MACHINE: [&str; 35] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -58,6 +58,8 @@ const MACHINE: [&str; 33] = [
     "tell",
     "arrive_in_cluster",
     "wait_for_cluster",
+    "wait_for_launch_before",
+    "let_launch_after_begin",
 ];
 
 /// The C++ text of one generated source.
