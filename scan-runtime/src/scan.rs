@@ -313,6 +313,10 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
     /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
     /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
+    ///
+    /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched
+    /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
+    /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
         DeviceScan { scan: self, stream }
     }
