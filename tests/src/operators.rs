@@ -447,9 +447,15 @@ test_operators! {
     (const N: usize) MatrixProduct<N>, MatrixProduct, matrix_input::<N>, matrix_input(u64::MAX);
 }
 
+/// A matrix of determinant 1, drawn from the index: ones on the diagonal and anything below, times ones on the diagonal and anything
+/// above. Products of others are soon zeros, since every second has an even determinant and more.
 fn matrix_input<const N: usize>(index: u64) -> Matrix<N> {
     let entry = |i: usize, j: usize| mixed(index.wrapping_mul(64).wrapping_add((i * N + j) as u64)) as u32;
-    Matrix { rows: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))) }
+    let half = |is_of_it: fn(usize, usize) -> bool| {
+        let item = |i: usize, j: usize| if i == j { 1 } else { entry(i, j) * u32::from(is_of_it(i, j)) };
+        Matrix { rows: std::array::from_fn(|i| std::array::from_fn(|j| item(i, j))) }
+    };
+    MatrixProduct.combine(half(|i, j| i > j), half(|i, j| i < j))
 }
 
 /// A permutation of five, drawn from the seed (Fisher-Yates).
@@ -498,4 +504,17 @@ fn as_bytes<T: ScanElement>(elements: &[T]) -> Option<&[u8]> {
         // SAFETY: without padding, every byte of the elements is initialised.
         unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), size_of_val(elements)) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_of_matrices_do_not_fade() {
+        let product = (0..10_000).map(MatrixProduct::<3>::input).reduce(|a, b| MatrixProduct.combine(a, b)).unwrap();
+        assert!(product.rows.iter().all(|row| row.iter().any(|entry| entry % 2 == 1)), "{product:?}");
+        let swapped = (0..10_000).map(MatrixProduct::<3>::input).reduce(|a, b| MatrixProduct.combine(b, a)).unwrap();
+        assert_ne!(product, swapped);
+    }
 }
