@@ -274,6 +274,7 @@ const RELEASED: (&str, &str) = (
 /// A chained scan as it is first written, by a flag beside the value, one thread a tile.
 fn by_flags((tell, take): (&str, &str)) -> Program<Interval> {
     let mut program = program(Carry::Chained(TileNumbers::Counter), ScanKind::Inclusive, false);
+    program.plan.programmatic = false; // this kernel does not wait for what is before it
     let text = &program.source.text;
     let end = text.find("constexpr unsigned").unwrap();
     let end = text[..end].rfind("};\n").unwrap() + 3;
