@@ -14,7 +14,7 @@ use super::{
     ModularProduct, Outcome, Product,
     back::{Entrant, Work, limits, load},
     filled, median,
-    operators::SHORT,
+    operators::short_runs,
     sample, with_warp_shuffles,
 };
 
@@ -65,10 +65,7 @@ fn shapes<Op: TestOperator>(scanner: &Scanner) -> Outcome<Vec<(&'static str, Pla
     let mut overrides = Overrides::default();
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
     shapes.push(("long runs", plan(&operator, &spec, &limits, &overrides)?.longest().clone()));
-    let (threads, teams, bytes) = SHORT;
-    let run = (bytes / size_of::<Op::Item>() as u32).max(1);
-    (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
-    if let Ok(short) = plan(&operator, &spec, &limits, &overrides) {
+    if let Ok(short) = plan(&operator, &spec, &limits, &short_runs(size_of::<Op::Item>())) {
         shapes.push(("short runs", short.longest().clone()));
     }
     Ok(shapes)

@@ -25,7 +25,7 @@ const TILES: [u32; 3] = [20, 28, 38];
 /// Blocks of a group of look-ahead.
 const GROUPS: [u32; 4] = [1, 8, 11, 16];
 /// Threads of a team, teams, and bytes of a run at middle lengths.
-pub(super) const SHORT: (u32, u32, u32) = (256, 3, 60);
+const SHORT: (u32, u32, u32) = (256, 3, 60);
 /// What a run is divided by, with functions as they are planned.
 const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
@@ -140,12 +140,18 @@ fn carries(plan: &Plan, element: usize) -> Vec<Variant> {
         overrides.strategy = Some(with_warp_shuffles(carry));
         Variant { name: carry.to_string(), overrides }
     };
-    let (threads, teams, bytes) = SHORT;
-    let mut short = other(Carry::LookAhead);
-    short.name.push_str(", short runs");
-    (short.overrides.threads, short.overrides.teams) = (Some(threads), Some(teams));
-    short.overrides.run = Some((bytes / element as u32).max(1));
+    let short = Variant { name: "look-ahead, short runs".to_owned(), overrides: short_runs(element) };
     vec![Variant::planned(plan), other(Carry::LookBack), other(Carry::LookAhead), short]
+}
+
+/// Look-ahead with the short runs of middle lengths, of elements of so many bytes.
+pub(super) fn short_runs(element: usize) -> Overrides {
+    let (threads, teams, bytes) = SHORT;
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
+    (overrides.threads, overrides.teams) = (Some(threads), Some(teams));
+    overrides.run = Some((bytes / element as u32).max(1));
+    overrides
 }
 
 impl<W: Fn(&str) -> bool> Visitor for Operators<'_, W> {
