@@ -285,10 +285,12 @@ impl Plan {
     fn one_block_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let mut sum = BlockCost::default();
         let first_is_full = len > u64::from(self.tile);
+        let passes_on = u64::from(!self.one_block_has_one_tile());
+        let adds_up = passes_on.max(self.spec.total.into());
         for (index, (count, n)) in self.tiles(len).into_iter().enumerate().filter(|(_, (count, _))| *count > 0) {
             let mut tile = self.tile_cost(n);
-            tile.barriers += 1;
-            let carried = self.completion(n) + BlockCost { applications: 1, steps: 1, barriers: 0 };
+            tile.barriers += passes_on;
+            let carried = self.completion(n) + BlockCost { applications: adds_up, steps: adds_up, barriers: 0 };
             // Nothing stands before the very first tile, unless there is an initial value.
             let first = u64::from(index == usize::from(!first_is_full) && !self.spec.initial_value);
             sum = sum + tile.times(count) + carried.times(count - first);

@@ -140,6 +140,17 @@ pub struct Field {
 }
 
 impl ElementType {
+    /// Whether bytes that are all zero are a value of this type.
+    pub(crate) fn has_zero(&self) -> bool {
+        match &self.kind {
+            ElementKind::Primitive(_) => true,
+            ElementKind::Struct(fields) => fields.iter().all(|field| field.ty.has_zero()),
+            ElementKind::Array { item, .. } => item.has_zero(),
+            ElementKind::Enum { variants, .. } => variants.iter().any(|(_, number)| *number == 0),
+            ElementKind::Table { .. } => false,
+        }
+    }
+
     /// The layout of a primitive.
     pub fn primitive(primitive: Primitive) -> Self {
         ElementType {

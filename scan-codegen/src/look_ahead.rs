@@ -462,6 +462,7 @@ pub(crate) fn plan_look_ahead(
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         pipeline: Some(pipeline),
         written_out: overrides.written_out.unwrap_or(if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT }),
+        whole_runs: false,
         look_run: 1,
         cluster: 1,
         programmatic: false,

@@ -1,6 +1,6 @@
 //! An operator as the macro hands it over: CUDA text in pieces, and what only rustc knew, filled in.
 
-use crate::element::ElementType;
+use crate::{element::ElementType, prelude};
 
 /// An operator's CUDA text and types. `#[scan_op]` writes the code that makes one.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,17 @@ impl OpSource {
     /// Bytes of the largest of the three element types.
     pub(crate) fn largest_element(&self) -> usize {
         self.input.size.max(self.state.size).max(self.output.size)
+    }
+
+    /// Whether it may be applied to elements of zeros that nobody has given, where nobody looks at the results: zeros are an element,
+    /// and its functions come to an end, do not panic, and read nothing but what they are given.
+    pub(crate) fn takes_zeros(&self) -> bool {
+        let functions = || self.functions.iter().chain(&self.helpers);
+        let loops =
+            |piece: &Piece| matches!(piece, Piece::Text(text) if text.contains("while (") || text.contains("for ("));
+        self.input.has_zero()
+            && !prelude::may_panic(functions().flat_map(|function| &function.uses).map(|(name, _)| *name))
+            && !functions().flat_map(|function| &function.body).any(loops)
     }
 }
 

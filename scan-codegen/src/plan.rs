@@ -176,6 +176,8 @@ pub struct Plan {
     /// Whether its kernels wait themselves for what is before them in the stream, so that a launch may begin before that has ended
     /// ([`Launch::programmatic`](crate::Launch::programmatic)).
     pub programmatic: bool,
+    /// Whether a run of which the tile has a part only is scanned whole: from the end on it is zeros, and nobody sees what comes of them.
+    pub(crate) whole_runs: bool,
     /// Sums of tiles that a lane folds on its own when a block looks back; 1 with another way to carry.
     pub(crate) look_run: u32,
     /// Blocks of a cluster; 1 with another way to carry.
@@ -191,6 +193,18 @@ pub struct Plan {
     pub(crate) state_bytes: u64,
     pub(crate) input_bytes: u64,
     pub(crate) output_bytes: u64,
+}
+
+impl Plan {
+    /// This plan, for inputs of one tile at the most.
+    pub(crate) fn of_one_tile(self) -> Self {
+        Plan { max_len: self.tile.into(), ..self }
+    }
+
+    /// Whether the kernel of one block scans one tile at the most: it does where another kernel, or another plan, is for longer inputs.
+    pub(crate) fn one_block_has_one_tile(&self) -> bool {
+        self.strategy.carry != Carry::OneBlock || self.max_len <= u64::from(self.tile)
+    }
 }
 
 /// Why there is no plan.
@@ -338,7 +352,7 @@ fn plan_shapes(
         return Ok(Plans { shortest, longer });
     }
     let one_block = Strategy { carry: Carry::OneBlock, ..default };
-    let shortest = plan_with(operator, spec, limits, overrides, one_block)?;
+    let shortest = plan_with(operator, spec, limits, overrides, one_block)?.of_one_tile();
     // Nobody looks back where look-ahead can be had: results are the same from run to run then.
     let longer = long.into_iter().next_back().unwrap_or(any_length);
     let longer = Plan { from: u64::from(shortest.tile) + 1, ..longer };
@@ -408,6 +422,7 @@ fn plan_with(
         },
         pipeline: None,
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+        whole_runs: false,
         look_run: 1,
         cluster: 1,
         programmatic: false,

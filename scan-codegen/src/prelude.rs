@@ -407,6 +407,13 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
     Ok(rendered.join("\n\n"))
 }
 
+/// Whether one of these parts may panic.
+pub(crate) fn may_panic(uses: impl Iterator<Item = &'static str>) -> bool {
+    let mut uses = uses.collect();
+    follow(&mut uses);
+    uses.contains("panic")
+}
+
 fn follow(uses: &mut BTreeSet<&'static str>) {
     // No part that follows has others that follow it but `panic`, so that once is enough.
     for (used, others) in FOLLOW {

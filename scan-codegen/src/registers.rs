@@ -98,7 +98,9 @@ pub(crate) fn plan_ranges(
         plan_shape(operator, spec, limits, &Overrides::default(), strategy, shape)
     };
     let [(shortest, _), more @ ..] = ALONE;
-    let shortest = plan(shortest, Carry::OneBlock)?;
+    // Longer inputs have plans of their own.
+    let one_block = |shape| plan(shape, Carry::OneBlock).map(Plan::of_one_tile);
+    let shortest = one_block(shortest)?;
     let mut end = u64::from(shortest.tile);
     let mut longer: Vec<Plan> = Vec::new();
     let mut add = |plan: Plan, most: u64| {
@@ -114,7 +116,7 @@ pub(crate) fn plan_ranges(
     let clusters = limits.architecture.major >= 9 && operator.largest_element() <= MOST_CLUSTER_BYTES;
     let [second, last] = more;
     for (shape, elements) in [Some(second), (!clusters).then_some(last)].into_iter().flatten() {
-        let plan = plan(shape, Carry::OneBlock)?;
+        let plan = one_block(shape)?;
         let most = plan.tile.min(elements);
         add(plan, most.into());
     }
@@ -130,6 +132,15 @@ pub(crate) fn plan_ranges(
         add(plan, most);
     }
     Ok((shortest, longer))
+}
+
+impl Shape {
+    /// Whether runs are long, and of elements of so many bytes of which the compiler then keeps more in registers than it does where a
+    /// part of a run has text of its own: a maximum of `u16` takes 88 in place of 80, so that a multiprocessor has room for two
+    /// blocks in place of three.
+    fn is_for_long_runs_of(self, bytes: usize) -> bool {
+        bytes == 2 && self.run_bytes > 80
+    }
 }
 
 /// Blocks of a cluster, as many as every device that has clusters grants.
@@ -228,6 +239,10 @@ fn plan_shape(
         },
         pipeline: None,
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+        whole_runs: spec.segments.is_none()
+            && !spec.total
+            && operator.takes_zeros()
+            && !shape.is_for_long_runs_of(largest),
         look_run: overrides.look_run.unwrap_or(MOST_LOOKS).min(24 / sizes.state.div_ceil(4)).max(1),
         cluster,
         programmatic: false,
@@ -322,11 +337,17 @@ impl Plan {
         let (run, warp_size) = (u64::from(self.run), u64::from(WARP));
         let active = n.div_ceil(run);
         let warps = active.div_ceil(warp_size);
-        let own = |thread: u64| n.saturating_sub(thread * run).min(run);
+        let own = |thread: u64| match self.whole_runs {
+            true => run * u64::from(thread < active),
+            false => n.saturating_sub(thread * run).min(run),
+        };
         let lanes = |thread: u64| active.saturating_sub(thread / warp_size * warp_size).min(warp_size);
         let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
         TileCost {
-            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))),
+            reduced: each(&|thread| {
+                let own = if self.whole_runs { run } else { own(thread) };
+                own.saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))
+            }),
             summed: each(&|thread| {
                 let lane = thread % warp_size;
                 let in_later_warp = thread >= warp_size && 0 < lane && lane < lanes(thread);
@@ -435,15 +456,19 @@ impl Plan {
             let any = initial || number > 0;
             let mut tile = self.cost_in_registers(n, any);
             let own: u64 = [&tile.reduced, &tile.summed, &tile.scanned].into_iter().flatten().sum();
-            let passed_on = u64::from(any);
+            let passed_on = match alone && self.one_block_has_one_tile() {
+                true => u64::from(any && self.spec.total),
+                false => u64::from(any),
+            };
             let own = own + passed_on;
             if alone {
-                // No barrier stands between the second phase and the third; the sum is passed on after another one.
+                // No barrier stands between the second phase and the third; the sum is passed on after another one, if it is.
                 let rest: Vec<u64> = tile.summed.iter().zip(&tile.scanned).map(|(a, b)| a + b).collect();
                 let steps = most(&tile.reduced) + most(&rest) + passed_on;
                 cost.applications = cost.applications + Count::from(own * count);
                 cost.steps = cost.steps + Count::from(steps * count);
-                cost.barriers += (2 + self.barriers_of_moves(n)) * count;
+                let barriers = 1 + u64::from(!self.one_block_has_one_tile());
+                cost.barriers += (barriers + self.barriers_of_moves(n)) * count;
                 continue;
             }
             if let Some(first) = tile.summed.first_mut()

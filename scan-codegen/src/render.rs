@@ -39,6 +39,29 @@ impl KernelSource {
 /// rounding, 128-bit integers.
 pub const COMPILE_OPTIONS: [&str; 3] = ["--std=c++20", "--fmad=false", "--device-int128"];
 
+/// Bulk copies begin at multiples of so many bytes.
+const COPY_ALIGNMENT: u64 = 16;
+
+/// The largest power of two that divides elements of so many bytes, and is no larger than what bulk copies are aligned to.
+fn copy_grain(bytes: u64) -> u64 {
+    1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
+}
+
+/// How many elements of so many bytes before the input a bulk copy can begin, in CUDA: the least number `gap` of which
+/// `input - gap * bytes` is a multiple of the alignment. The input is one of the grain.
+fn gap(bytes: u64) -> String {
+    let grain = copy_grain(bytes);
+    let period = COPY_ALIGNMENT / grain;
+    // A number that is odd, as `bytes / grain` is where the period is more than 1, has an inverse modulo a power of two.
+    let inverse = (1..period).find(|inverse| bytes / grain * inverse % period == 1);
+    match (grain, inverse) {
+        (_, None) => "0".to_owned(),
+        (1, Some(1)) => format!("(unsigned)((size_t)input % {period})"),
+        (_, Some(1)) => format!("(unsigned)((size_t)input / {grain} % {period})"),
+        (_, Some(inverse)) => format!("(unsigned)((size_t)input / {grain} * {inverse} % {period})"),
+    }
+}
+
 /// Writes the kernels of `plan` for `operator`. A pure function: the same arguments give the same bytes on every machine.
 pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderError> {
     render_for(operator, plan, Target::Cuda)
@@ -175,6 +198,10 @@ struct Words<'a> {
     delays: bool,
     /// Whether a launch may begin before the one before it has ended.
     programmatic: bool,
+    /// Whether runs are scanned whole of which the tile has a part only.
+    whole_runs: bool,
+    /// Whether the kernel of one block scans one tile at the most.
+    one_tile: bool,
     /// The pipeline of look-ahead.
     looks_ahead: bool,
     looks_at_all: bool,
@@ -213,6 +240,10 @@ struct Words<'a> {
     output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
+    /// Whether every address of an input is one.
+    always_copies: bool,
+    /// How many elements before the input that one is.
+    gap: String,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
     network_exclusive: bool,
     tile_exclusive: bool,
@@ -283,6 +314,8 @@ impl<'a> Words<'a> {
             coarsened,
             in_registers,
             alone: carry == Carry::OneBlock,
+            whole_runs: plan.whole_runs,
+            one_tile: plan.one_block_has_one_tile(),
             tile_loaded: match (in_registers, segmented) {
                 (true, false) => "run, stage",
                 (true, true) => "run, stage, heads",
@@ -348,7 +381,9 @@ impl<'a> Words<'a> {
             in_place: plan.input_bytes == plan.output_bytes,
             input_in_words: operator.input.align.is_multiple_of(4),
             output_in_words: operator.output.align.is_multiple_of(4),
-            copy_grain: 1 << plan.input_bytes.trailing_zeros().min(4),
+            copy_grain: copy_grain(plan.input_bytes),
+            always_copies: operator.input.align as u64 >= copy_grain(plan.input_bytes),
+            gap: gap(plan.input_bytes),
             network_exclusive,
             tile_exclusive,
             covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },

@@ -363,6 +363,14 @@ fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
     Ok((major, minor))
 }
 
+/// Has the compiler loaded and set up: the first kernel that it compiles in a process takes a few hundredths of a second more
+/// than the next, even if there is nothing in it.
+pub(crate) fn warm_up(architecture: Architecture) -> Result<(), Error> {
+    load()?;
+    let _telling = timed(tracing::debug_span!("warm_up_nvrtc", %architecture, microseconds = Empty));
+    translate("extern \"C\" __global__ void nothing() {}\n", "nothing.cu", &[], "nothing", architecture).map(drop)
+}
+
 /// What NVRTC made of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
@@ -383,10 +391,23 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
         cubin_bytes = Empty,
         microseconds = Empty
     ));
-    let text = c_string(&source.text)?;
-    let name = c_string(&source.name)?;
+    let compiled = translate(&source.text, &source.name, &source.options, operator, architecture)?;
+    telling.record("cubin_bytes", compiled.cubin.len());
+    Ok(compiled)
+}
+
+/// The work itself, by the library that has been loaded.
+fn translate(
+    text: &str,
+    name: &str,
+    options: &[&str],
+    operator: &str,
+    architecture: Architecture,
+) -> Result<Compiled, Error> {
+    let text = c_string(text)?;
+    let name = c_string(name)?;
     let architecture_option = format!("--gpu-architecture={architecture}");
-    let options = source.options.iter().copied().chain([architecture_option.as_str()]);
+    let options = options.iter().copied().chain([architecture_option.as_str()]);
     // Declarations of textures and the run-time library, which no kernel of ours needs, would take some milliseconds to read.
     let options = options.chain((version()? >= SINCE_MINIMAL).then_some("--minimal"));
     let options = options.map(c_string).collect::<Result<Vec<_>, _>>()?;
@@ -404,9 +425,7 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
         return Err(Error::Nvrtc { call: "nvrtcCompileProgram", message: format!("{result:?}\n{log}") });
     }
     check("nvrtcCompileProgram", result)?;
-    let cubin = program.cubin()?;
-    telling.record("cubin_bytes", cubin.len());
-    Ok(Compiled { cubin, log })
+    Ok(Compiled { cubin: program.cubin()?, log })
 }
 
 fn c_string(text: &str) -> Result<CString, Error> {

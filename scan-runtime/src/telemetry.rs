@@ -12,6 +12,7 @@
 //! | `read_cache` | debug | the search in the cache on disk | `operator`, `hit`, `bytes` |
 //! | `write_cache` | debug | the storing there | `operator`, `bytes`, `stored` |
 //! | `load_nvrtc` | debug | the loading of NVRTC, once a process | `library` |
+//! | `warm_up_nvrtc` | debug | the compiling of an empty kernel, once a process, beside the making of its first context and where no kernels are on disk or precompiled | `architecture` |
 //! | `compile` | debug | a compilation by NVRTC | `operator`, `architecture`, `source_bytes`, `cubin_bytes` |
 //! | `load` | debug | the loading of machine code into a device | `operator`, `bytes`, `kernels` |
 //! | `launch` | trace | the launches of a scan or a reduction, which the host does not wait for | `operator` (its Rust type), `len`, `kernels` |

@@ -9,6 +9,7 @@ use std::{
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DeviceRepr, DriverError, result, sys};
 use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec, Tuned};
+use tracing::{Dispatch, dispatcher};
 
 use super::{
     driver_error,
@@ -18,7 +19,7 @@ use super::{
     staging::{Lanes, Staging},
     workspace::Workspaces,
 };
-use crate::{Error, ScanOp};
+use crate::{Error, ScanOp, nvrtc};
 
 /// The first CUDA whose graphs keep that a launch may begin before what is before it has ended.
 const PROGRAMMATIC_IN_GRAPHS: (u32, u32) = (12, 3);
@@ -55,10 +56,9 @@ impl CudaDevice {
         if index >= count {
             return Err(Error::DeviceIndex { index, count });
         }
-        parse_templates();
-        let context = CudaContext::new(index).map_err(driver_error("creating the context"))?;
+        let context = make_context(index, &stores)?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
-        let limits = limits(context.cu_device())?;
+        let limits = limits_of(context.cu_device())?;
         let panics = Panics::new(&context);
         let (kernels, tuned, workspaces, lanes) = Default::default();
         let launches_programmatically = driver_version()? >= PROGRAMMATIC_IN_GRAPHS;
@@ -113,20 +113,35 @@ impl CudaDevice {
     }
 }
 
-/// Has the templates of kernels parsed while the context is made: a process does that once, and its first call would take longer
-/// for it than for all else if the kernels are on disk.
-fn parse_templates() {
-    static PARSED: Once = Once::new();
-    PARSED.call_once(|| {
-        let write_a_kernel = || {
-            let (operator, limits) = (crate::ops::sum::<u32>().source(), DeviceLimits::BASELINE);
-            let plans = scan_codegen::plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default());
-            // Nobody needs it. Whatever is wrong with it will be wrong with the first that somebody does.
-            plans.map(|plans| drop(scan_codegen::render(&operator, plans.longest())))
-        };
-        // Without a thread, the first call does it.
-        drop(thread::Builder::new().name("scan-templates".to_owned()).spawn(write_a_kernel));
-    });
+/// Makes the context, which takes a tenth of a second. Meanwhile another thread does what a process does once, and its first call
+/// would have to.
+fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error> {
+    static WARM: Once = Once::new();
+    thread::scope(|scope| {
+        let mut warming_up = None;
+        WARM.call_once(|| {
+            let dispatch = dispatcher::get_default(Dispatch::clone);
+            let warm_up = move || dispatcher::with_default(&dispatch, || warm_up(index, stores));
+            // Without a thread, the first call does it.
+            warming_up = thread::Builder::new().name("scan-warm-up".to_owned()).spawn_scoped(scope, warm_up).ok();
+        });
+        let context = CudaContext::new(index).map_err(driver_error("creating the context"));
+        // Whatever has gone wrong there will go wrong with the first call, which tells it.
+        drop(warming_up.map(|thread| thread.join()));
+        context
+    })
+}
+
+/// Parses the templates of kernels, and has NVRTC loaded and set up where it is likely to be needed: where nothing is compiled
+/// already. On disk it may all be.
+fn warm_up(index: usize, stores: &Stores) {
+    let (operator, limits) = (crate::ops::sum::<u32>().source(), DeviceLimits::BASELINE);
+    let plans = scan_codegen::plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default());
+    drop(plans.map(|plans| scan_codegen::render(&operator, plans.longest())));
+    let nothing_on_disk = || stores.disk.as_ref().is_none_or(|disk| disk.entries().unwrap_or(0) == 0);
+    if stores.precompiled.is_empty() && nothing_on_disk() {
+        drop(device(index).and_then(limits_of).and_then(|limits| nvrtc::warm_up(limits.architecture)));
+    }
 }
 
 fn find_driver() -> Result<(), Error> {
@@ -171,17 +186,21 @@ pub struct DeviceInfo {
 pub fn devices() -> Result<Vec<DeviceInfo>, Error> {
     (0..device_count()?)
         .map(|index| {
-            let device = c_int::try_from(index)
-                .map_err(|_| result::DriverError(sys::CUresult::CUDA_ERROR_INVALID_DEVICE))
-                .and_then(result::device::get)
-                .map_err(driver_error("opening the device"))?;
+            let device = device(index)?;
             let name = result::device::get_name(device).map_err(driver_error("reading the device's name"))?;
             // SAFETY: the device was just given by the driver.
             let memory = unsafe { result::device::total_mem(device) };
             let memory = memory.map_err(driver_error("reading the device's memory"))? as u64;
-            Ok(DeviceInfo { index, name, limits: limits(device)?, memory })
+            Ok(DeviceInfo { index, name, limits: limits_of(device)?, memory })
         })
         .collect()
+}
+
+fn device(index: usize) -> Result<sys::CUdevice, Error> {
+    c_int::try_from(index)
+        .map_err(|_| DriverError(sys::CUresult::CUDA_ERROR_INVALID_DEVICE))
+        .and_then(result::device::get)
+        .map_err(driver_error("opening the device"))
 }
 
 /// The newest CUDA that the driver knows, as (major, minor).
@@ -198,7 +217,7 @@ pub fn driver_version() -> Result<(u32, u32), Error> {
     Ok((version / 1000, version % 1000 / 10))
 }
 
-fn limits(device: sys::CUdevice) -> Result<DeviceLimits, Error> {
+fn limits_of(device: sys::CUdevice) -> Result<DeviceLimits, Error> {
     use sys::CUdevice_attribute_enum as Attribute;
     let read = |attribute| {
         // SAFETY: the device was given by the driver.

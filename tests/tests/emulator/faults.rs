@@ -390,19 +390,17 @@ fn an_endless_loop() {
 
 #[test]
 fn text_that_is_not_known_is_refused() {
-    for (from, to) in [
-        ("bool any_before = false;", "bool any_before = false; auto first = tile[0];"),
-        ("bool any_before = false;", "bool any_before = false; atomicAdd(output, 1);"),
-        ("bool any_before = false;", "bool any_before = false; asm volatile(\"\");"),
-        ("bool any_before = false;", "bool any_before = false; static int calls;"),
-        (
-            "__shared__ Span sum_before;\n  bool",
-            "extern __shared__ Span more[];\n  __shared__ Span sum_before;\n  bool",
-        ),
+    const PLACE: &str = "const unsigned elements = (unsigned)n;";
+    for unknown in [
+        "auto first = tile[0];",
+        "atomicAdd(output, 1);",
+        "asm volatile(\"\");",
+        "static int calls;",
+        "extern __shared__ Span more[];",
     ] {
-        let program = plant(hierarchical(), from, to);
+        let program = plant(hierarchical(), PLACE, &format!("{PLACE}\n  {unknown}"));
         let result = program.run(&emulator(0), &input(10));
-        assert!(matches!(result, Err(EmulatorError::Unsupported { .. })), "{to}: {result:?}");
+        assert!(matches!(result, Err(EmulatorError::Unsupported { .. })), "{unknown}: {result:?}");
     }
 }
 

@@ -66,7 +66,7 @@ fn every_range_of_lengths() {
         let end = next.saturating_sub(1).max(plan.from);
         let tile = u64::from(plan.tile);
         let mut lengths = vec![1, tile, tile + 1, plan.from.max(1), plan.from + 1, 2 * tile + 33, end];
-        lengths.retain(|&length| length <= 40_000);
+        lengths.retain(|&length| length <= plan.max_len.min(40_000));
         lengths
     };
     let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();

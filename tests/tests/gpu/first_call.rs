@@ -2,7 +2,7 @@
 
 use std::{env, fs, process::Command};
 
-use scan_runtime::{ScanOp, Scanner, aot::Bundle, nvrtc, scan_op};
+use scan_runtime::{DiskCache, ScanOp, Scanner, aot::Bundle, nvrtc, scan_op};
 use scan_tests::spans::Spans;
 use tracing::Level;
 
@@ -25,11 +25,15 @@ macro_rules! operators {
     )*};
 }
 
-operators!(Precompiled, Elsewhere, Told);
+operators!(Precompiled, Elsewhere, Told, Awaited);
 
 /// Where a child finds the kernels that its parent has compiled.
 const KERNELS: &str = "SCAN_TESTS_PRECOMPILED";
 const CHILD: &str = "precompiled_child";
+
+/// Where a child keeps the kernels that it compiles.
+const FOLDER: &str = "SCAN_TESTS_KEPT";
+const KEEPING_CHILD: &str = "keeping_child";
 
 /// Lengths in each range that has kernels of its own.
 fn lengths<Op: ScanOp>(scanner: &Scanner, op: Op) -> Result<Vec<usize>, scan_runtime::Error> {
@@ -87,6 +91,31 @@ pub(crate) fn add(trials: &mut Trials) {
         ensure(output.status.success() && text.contains("scanned without NVRTC"), || {
             format!("{text}{}", String::from_utf8_lossy(&output.stderr))
         })
+    });
+    trials.add(KEEPING_CHILD, || {
+        let Some(folder) = env::var_os(FOLDER) else { return Ok(()) };
+        let scanner = Scanner::builder().device(0).cache(DiskCache::at(folder)).build()?;
+        let before = nvrtc::is_loaded();
+        is_right(&scanner, Awaited, 1_000)?;
+        println!("\nloaded before: {before}, after: {}", nvrtc::is_loaded());
+        Ok(())
+    });
+    // In processes of their own, because NVRTC is loaded once a process.
+    trials.add("the_compiler_is_ready_where_nothing_is_compiled_yet", || {
+        let folder = env::temp_dir().join(format!("scan-tests-{}-kept", std::process::id()));
+        let told = || {
+            let mut child = Command::new(env::current_exe()?);
+            child.args(["--exact", KEEPING_CHILD, "--include-ignored", "--nocapture"]).env(FOLDER, &folder);
+            let output = child.env_remove("SCAN_TESTS_SHARD").output()?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let told = text.lines().find_map(|line| line.strip_prefix("loaded before: ")).map(str::to_owned);
+            let error = || format!("{text}{}", String::from_utf8_lossy(&output.stderr));
+            told.filter(|_| output.status.success()).ok_or_else(error).map_err(Box::<dyn std::error::Error>::from)
+        };
+        let (first, second) = (told()?, told()?);
+        fs::remove_dir_all(&folder)?;
+        ensure(first == "true, after: true", || format!("with an empty cache: {first}"))?;
+        ensure(second == "false, after: false", || format!("with a warm cache: {second}"))
     });
     trials.add("the_first_and_the_second_call_are_told_of", || {
         let scanner = Scanner::builder().device(0).no_cache().build()?;
