@@ -344,10 +344,7 @@ impl Plan {
         let lanes = |thread: u64| active.saturating_sub(thread / warp_size * warp_size).min(warp_size);
         let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
         TileCost {
-            reduced: each(&|thread| {
-                let own = if self.whole_runs { run } else { own(thread) };
-                own.saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))
-            }),
+            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))),
             summed: each(&|thread| {
                 let lane = thread % warp_size;
                 let in_later_warp = thread >= warp_size && 0 < lane && lane < lanes(thread);

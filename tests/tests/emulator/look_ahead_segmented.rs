@@ -197,7 +197,7 @@ fn faults_of_the_sums_of_groups_are_found() {
 #[test]
 fn faults_of_what_tells_are_found() {
     let flags = [
-        ("bytes + head_count", "bytes"),
+        ("INPUT_BYTES + heads.bytes", "INPUT_BYTES"),
         ("copied.skipped <= first && ", ""),
         (" && copied.first + copied.bytes <= all", ""),
         ("? 1u << (tile.first - base) % 32 : 0;", "? 0u : 0;"),

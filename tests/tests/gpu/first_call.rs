@@ -33,7 +33,19 @@ const CHILD: &str = "precompiled_child";
 
 /// Where a child keeps the kernels that it compiles.
 const FOLDER: &str = "SCAN_TESTS_KEPT";
-const KEEPING_CHILD: &str = "keeping_child";
+
+/// The outcome of this process, if it was started to scan once and to keep the kernels in a folder. Nothing has scanned before.
+pub(crate) fn of_this_process() -> Option<Outcome> {
+    let folder = env::var_os(FOLDER)?;
+    let scan_once = || {
+        let scanner = Scanner::builder().device(0).cache(DiskCache::at(folder)).build()?;
+        let before = nvrtc::is_loaded();
+        is_right(&scanner, Awaited, 1_000)?;
+        println!("loaded before: {before}, after: {}", nvrtc::is_loaded());
+        Ok(())
+    };
+    Some(scan_once())
+}
 
 /// Lengths in each range that has kernels of its own.
 fn lengths<Op: ScanOp>(scanner: &Scanner, op: Op) -> Result<Vec<usize>, scan_runtime::Error> {
@@ -92,21 +104,11 @@ pub(crate) fn add(trials: &mut Trials) {
             format!("{text}{}", String::from_utf8_lossy(&output.stderr))
         })
     });
-    trials.add(KEEPING_CHILD, || {
-        let Some(folder) = env::var_os(FOLDER) else { return Ok(()) };
-        let scanner = Scanner::builder().device(0).cache(DiskCache::at(folder)).build()?;
-        let before = nvrtc::is_loaded();
-        is_right(&scanner, Awaited, 1_000)?;
-        println!("\nloaded before: {before}, after: {}", nvrtc::is_loaded());
-        Ok(())
-    });
     // In processes of their own, because NVRTC is loaded once a process.
     trials.add("the_compiler_is_ready_where_nothing_is_compiled_yet", || {
         let folder = env::temp_dir().join(format!("scan-tests-{}-kept", std::process::id()));
         let told = || {
-            let mut child = Command::new(env::current_exe()?);
-            child.args(["--exact", KEEPING_CHILD, "--include-ignored", "--nocapture"]).env(FOLDER, &folder);
-            let output = child.env_remove("SCAN_TESTS_SHARD").output()?;
+            let output = Command::new(env::current_exe()?).env(FOLDER, &folder).output()?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let told = text.lines().find_map(|line| line.strip_prefix("loaded before: ")).map(str::to_owned);
             let error = || format!("{text}{}", String::from_utf8_lossy(&output.stderr));

@@ -40,6 +40,15 @@ fn main() -> ExitCode {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
     }
+    if let Some(outcome) = first_call::of_this_process() {
+        return match outcome {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let unusable = Scanner::cuda(0).err();
     if let Some(reason) = &unusable {
         if std::env::var_os("SCAN_TESTS_REQUIRE_GPU").is_some() {
