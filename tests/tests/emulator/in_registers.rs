@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::Overrides;
-use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_codegen::{DeviceLimits, Overrides, ScanSpec};
+use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops, scan_op};
 use scan_tests::{
     climb::climb_in_every_place,
     climb_operators,
@@ -180,4 +180,46 @@ fn planted_faults_of_looking_at_all_are_found() {
         ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
+}
+
+/// A product that does not take zeros; what is scanned has none.
+#[derive(Clone)]
+struct Checked;
+
+#[scan_op]
+impl ScanOp for Checked {
+    type Element = u32;
+    const IDENTITY: u32 = 1;
+    fn combine(a: u32, b: u32) -> u32 {
+        assert!(a != 0 && b != 0);
+        a.wrapping_mul(b)
+    }
+}
+
+/// The same, which takes them.
+#[derive(Clone)]
+struct Unchecked;
+
+#[scan_op]
+impl ScanOp for Unchecked {
+    type Element = u32;
+    const IDENTITY: u32 = 1;
+    fn combine(a: u32, b: u32) -> u32 {
+        a.wrapping_mul(b)
+    }
+}
+
+#[test]
+fn zeros_beyond_the_end_meet_only_operators_that_take_them() {
+    fn texts<Op: ScanOp<Input = u32, State = u32, Output = u32> + Clone>(op: &Op, whole: bool) {
+        let programs = Program::ranges(op, &ScanSpec::inclusive(), None, &DeviceLimits::BASELINE).unwrap();
+        let [first, ..] = &programs[..] else { panic!("no plan") };
+        assert_eq!(first.source.text.contains("run, count)"), !whole, "{}", first.source.text);
+        // The end is in the middle of a run.
+        let len = u64::from(first.plan.run) * 5 + 1;
+        assert!(first.plan.run > 1, "{}", first.plan);
+        first.verify(&Emulator::new(1), &vec![3; len as usize]).unwrap();
+    }
+    texts(&Checked, false);
+    texts(&Unchecked, true);
 }
