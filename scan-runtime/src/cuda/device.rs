@@ -138,8 +138,7 @@ fn warm_up(index: usize, stores: &Stores) {
     let (operator, limits) = (crate::ops::sum::<u32>().source(), DeviceLimits::BASELINE);
     let plans = scan_codegen::plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default());
     drop(plans.map(|plans| scan_codegen::render(&operator, plans.longest())));
-    let nothing_on_disk = || stores.disk.as_ref().is_none_or(|disk| disk.entries().unwrap_or(0) == 0);
-    if stores.precompiled.is_empty() && nothing_on_disk() {
+    if stores.are_empty() {
         drop(device(index).and_then(limits_of).and_then(|limits| nvrtc::warm_up(limits.architecture)));
     }
 }

@@ -107,6 +107,14 @@ pub(crate) struct Stores {
     pub(crate) no_compiler: bool,
 }
 
+impl Stores {
+    /// Whether there is no machine code at all, so that the first call needs the compiler.
+    pub(crate) fn are_empty(&self) -> bool {
+        let nothing_on_disk = || self.disk.as_ref().is_none_or(|disk| disk.entries().unwrap_or(0) == 0);
+        self.precompiled.is_empty() && nothing_on_disk()
+    }
+}
+
 fn cubin(
     source: &KernelSource,
     operator: &str,
@@ -534,5 +542,23 @@ impl CudaDevice {
 
     fn tuned_entry(&self, operator: &OpSource, spec: &ScanSpec) -> blake3::Hash {
         tune::entry(&format!("{operator:?}"), &format!("{spec:?}"), &format!("{} {:?}", self.name, self.limits))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that fails panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_without_machine_code_are_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let on_disk = || Stores { disk: Some(DiskCache::at(folder.path().join("kernels"))), ..Stores::default() };
+        assert!(Stores::default().are_empty());
+        assert!(on_disk().are_empty());
+        let stores = on_disk();
+        assert!(stores.disk.as_ref().unwrap().store(&blake3::hash(b"a kernel"), b"its machine code"));
+        assert!(!stores.are_empty());
+        assert!(!on_disk().are_empty());
     }
 }
