@@ -14,7 +14,7 @@ use scan_runtime::{
     aot::{Bundle, Precompile, Precompiled},
     nvrtc, ops, scan_element, scan_op,
 };
-use scan_tests::{nvrtc as fetch_nvrtc, target_dir};
+use scan_tests::{MANIFEST, nvrtc as fetch_nvrtc, profile, target_dir};
 
 /// Told to a child that it is one, and where it finds a bundle.
 const BUNDLE_OF_CHILD: &str = "SCAN_TESTS_BUNDLE";
@@ -335,6 +335,8 @@ fn copy_example(workspace: &Path, folder: &Path) {
     let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
     let there = workspace.join("scan-runtime");
     let manifest = manifest.replace("../../scan-runtime", there.to_str().unwrap());
+    // As the tests are built, so that what they depend on is there.
+    let manifest = manifest.replace(profile(&manifest), profile(MANIFEST));
     copy_if_changed(&manifest, &folder.join("Cargo.toml"));
     if !folder.join("Cargo.lock").exists() {
         fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();

@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     fault::{Access, FaultKind},
-    machine::{Machine, State},
+    machine::{Load, Machine, State},
     memory::Request,
 };
 
@@ -76,6 +76,8 @@ pub(super) struct Host {
     arrive_in_cluster: extern "C" fn(u32),
     wait_for_cluster: extern "C" fn(u32),
     wait_for_launch_before: extern "C" fn(),
+    begin_load: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
+    wait_for_loads: extern "C" fn(),
 }
 
 pub(super) static HOST: Host = Host {
@@ -107,6 +109,8 @@ pub(super) static HOST: Host = Host {
     arrive_in_cluster,
     wait_for_cluster,
     wait_for_launch_before,
+    begin_load,
+    wait_for_loads,
 };
 
 // The numbers of the atomic operations. Also in the host prelude.
@@ -448,4 +452,22 @@ pub(super) unsafe fn execute(
         debug_assert_eq!(machine.current().state, State::Ready);
         machine.finish();
     });
+}
+
+/// # Safety
+///
+/// `from` is valid for reads of `size` bytes.
+unsafe extern "C" fn begin_load(buffer: u32, offset: i64, size: u32, line: u32, from: *const c_void) {
+    // SAFETY: the caller vouches for the place.
+    let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), size as usize) }.to_vec();
+    machine(|machine| machine.current().loads_begun.push(Load { buffer, offset, line, bytes }));
+}
+
+extern "C" fn wait_for_loads() {
+    for load in machine(|machine| std::mem::take(&mut machine.current().loads_begun)) {
+        interrupt_access();
+        let (access, size) = (Access::Write, load.bytes.len() as u32);
+        let request = Request { access, atomic: false, offset: load.offset, size, align: size, line: load.line };
+        check(machine(|machine| machine.write(load.buffer, &request, &load.bytes, None)), load.line);
+    }
 }

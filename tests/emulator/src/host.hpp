@@ -70,6 +70,8 @@ struct Host {
   void (*arrive_in_cluster)(std::uint32_t line);
   void (*wait_for_cluster)(std::uint32_t line);
   void (*wait_for_launch_before)();
+  void (*begin_load)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
+  void (*wait_for_loads)();
 };
 
 extern const Host* host;
@@ -537,6 +539,16 @@ inline void wait_for_launch_before() {
   host->wait_for_launch_before();
 }
 inline void let_launch_after_begin() {}
+// The bytes are read now, and written when the thread waits for them.
+template <class T>
+void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
+  T bytes;
+  host->read(from.buffer, from.offset, sizeof(T), sizeof(T), line, &bytes, nullptr);
+  host->begin_load(to.buffer, to.offset, sizeof(T), line, &bytes);
+}
+inline void wait_for_loads() {
+  host->wait_for_loads();
+}
 inline unsigned as_if_new(unsigned word) {
   return word;
 }

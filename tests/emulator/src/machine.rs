@@ -63,6 +63,8 @@ pub(super) struct Thread {
     /// What it has acquired.
     pub(super) known: Option<Rc<Knowledge>>,
     pub(super) copies: Copies,
+    /// What it has begun to load into shared memory, which is there once it has waited.
+    pub(super) loads_begun: Vec<Load>,
     pub(super) membership: Membership,
     /// Whether it knows that what is before the launch in the stream has ended.
     follows: bool,
@@ -80,6 +82,14 @@ pub(super) struct Thread {
     /// What it brought to the instruction that its warp executes together.
     exchange: Option<Exchange>,
     log: BankLog,
+}
+
+/// Bytes on their way to a place, and the line that sent them there.
+pub(super) struct Load {
+    pub(super) buffer: u32,
+    pub(super) offset: i64,
+    pub(super) line: u32,
+    pub(super) bytes: Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
@@ -223,6 +233,7 @@ impl Machine {
             yielder: std::ptr::null(),
             known: None,
             copies: Copies::default(),
+            loads_begun: Vec::new(),
             membership: Membership::default(),
             follows: !self.shape.programmatic,
             glimpsed: None,

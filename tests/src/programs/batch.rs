@@ -74,21 +74,16 @@ const IN_A_FILE: usize = 125;
 
 const EXPORTS: &str = include_str!("exports.rs");
 
-/// The profile is that of the workspace, so that what the tests were built with serves here too. The programs themselves are
-/// built fast, and their integers wrap.
-const MANIFEST: &str = r#"[workspace]
+const WORKSPACE: &str = r#"[workspace]
 members = ["part_*"]
 resolver = "3"
 
 [workspace.package]
 edition = "2024"
 
-[profile.dev]
-opt-level = 1
-debug = "line-tables-only"
-incremental = false
 "#;
 
+/// The programs themselves are built fast, and their integers wrap.
 const PART_PROFILE: &str = "opt-level = 0\ndebug = 0\noverflow-checks = false\n";
 
 /// What all crates have besides.
@@ -294,7 +289,8 @@ impl Batch {
     pub(super) fn build(self) -> Result<Built, String> {
         let folder = target_dir()?.join("programs").join(&self.folder);
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests have no workspace")?;
-        let mut manifest = MANIFEST.to_owned();
+        // What the tests were built with serves here too.
+        let mut manifest = format!("{WORKSPACE}{}\nincremental = false\n", crate::profile(crate::MANIFEST));
         for number in 0..self.parts.len() {
             write!(manifest, "\n[profile.dev.package.{}]\n{PART_PROFILE}", self.crate_name(number)).ok();
         }

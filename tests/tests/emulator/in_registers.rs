@@ -115,6 +115,7 @@ fn faults_are_found<Op: TestOperator>(
 fn planted_faults_are_found() {
     let program = program::<Interval>(IN_REGISTERS[3], (64, 3), Some(2), (ScanKind::Exclusive, true));
     let changes = [
+        ("  wait_for_loads();\n", ""),
         ("  __syncthreads(); // the elements have been written\n", ""),
         ("  __syncthreads(); // the sums of the warps have been written\n", ""),
         ("  __syncthreads(); // the results have been written\n", ""),
@@ -166,16 +167,18 @@ fn in_place_nobody_sums_up_the_tiles_of_others() {
 fn planted_faults_of_looking_at_all_are_found() {
     let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
     let changes = [
-        ("    __syncthreads(); // the sums of the warps have been read, and who misses a message has said so\n", ""),
+        ("    __syncthreads(); // the sums of the warps have been read\n", ""),
         ("  __syncthreads(); // the sums of the warps have been written\n", ""),
         ("combine(sum, window)", "combine(window, sum)"),
         // What is done for blocks that have not begun.
         ("must_come || !has_waited_long(looks)", "true"),
-        ("    __syncthreads(); // all have read whether anything is missing\n", ""),
-        ("    __syncthreads(); // it has been written\n", ""),
-        ("(size_t)(first + k) * TILE", "(size_t)k * TILE"),
-        ("for (unsigned i = 1; i < RUN; i++)", "for (unsigned i = 1; i < RUN - 1; i++)"),
-        ("      if (threadIdx.x == k) {\n        told = sum;", "      if (status == NOTHING) {\n        told = sum;"),
+        ("missing &= missing - 1", "missing = 0"),
+        ("(first + threadIdx.x - lane + missing_lane)", "(first + missing_lane)"),
+        ("for (unsigned i = 0; i < RUN; i++)", "for (unsigned i = 0; i < RUN - 1; i++)"),
+        ("input + (warp * WARP + lane) * RUN", "input + lane * RUN"),
+        ("unsigned lanes = WARPS;", "unsigned lanes = 1;"),
+        ("    if (lane == warp) {\n", "    if (lane == 0) {\n"),
+        ("      if (lane == missing_lane) {\n", "      if (status == NOTHING) {\n"),
         ("receive(&messages[first + threadIdx.x], &told", "receive(&messages[threadIdx.x], &told"),
         ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
     ];

@@ -24,7 +24,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 35] = [
+const MACHINE: [&str; 37] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -54,6 +54,8 @@ const MACHINE: [&str; 35] = [
     "begin_copy_out",
     "wait_for_copies_out",
     "show_to_copies",
+    "begin_load",
+    "wait_for_loads",
     "as_if_new",
     "tell",
     "arrive_in_cluster",
