@@ -45,9 +45,15 @@ pub struct Pipeline {
 const WARP: u32 = 32;
 
 /// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must be filled
-/// and emptied. Small elements begin with short runs ([`middle_bytes`]), whose blocks have tiles enough for that at shorter lengths.
+/// and emptied. Bytes begin with short runs ([`middle_bytes`]), whose blocks have tiles enough for that at shorter lengths.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, of look-ahead in
+/// Measured on an H200 with the bench `engine`, `early`, microseconds in a graph, of the best shape that looks at all, of look-ahead in
+/// its shape for long inputs, and with short runs: `u8`, 32 MiB 12.0, 12.9, 12.5, 64 MiB 27.9, 26.5, 24.9, 128 MiB 42.3 and 40.7; `i16`, 16
+/// MiB 6.14, 7.39, 7.70, 32 MiB 10.0, 9.54, 10.7, 64 MiB 25.3, 22.5, 22.7, 128 MiB 38.5 and 38.5, 256 MiB 71.8 and 72.1; `f32`, 16 MiB
+/// 5.62, 6.34, 6.98, 32 MiB 9.57, 8.60, 9.56, 64 MiB 23.6, 21.8, 22.1, 128 MiB 43.7, 37.9, 37.9, 256 MiB 87.5, 70.7, 71.1; a product modulo
+/// a prime, 16 MiB 9.75, 11.4, 12.4, 32 MiB 15.7 and 18.6; `u64`, 16 MiB 5.83, 6.80, 7.48, 32 MiB 9.73, 8.61, 10.6.
+///
+/// What follows is older, when all launches were cooperative and short runs were better for longer. Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, of look-ahead in
 /// its shape for long inputs, and in that of middle ones: `u8`, 64 MiB 30.1, 48.9, 39.6, 128 MiB 54.4, 83.4, 45.5; `i16`, 64 MiB 25.4,
 /// 44.0, 38.1, 128 MiB 48.7, 77.5, 42.0, 256 MiB 96.4, 98.3, 77.3; `f32`, 16 MiB 6.80, 6.55, 7.67, 32 MiB 10.4, 10.1, 10.4, 64 MiB
 /// 25.1, 26.8, 24.6, 128 MiB 46.7, 43.8, 41.1, 256 MiB 87.0, 76.2, 73.2, 512 MiB looking back 182, 138.0, 137.9; `u64`, 16 MiB 7.16, 7.55,
@@ -60,8 +66,6 @@ const WARP: u32 = 32;
 /// (earlier), 48 MiB 21.8 and 26.0, 96 MiB 40.5 and 39.0. By keys of 4 bytes, which look-ahead reads in bulk: `f32`, 32 MiB 19.8, 23.9,
 /// 22.0, 64 MiB 38.8, 36.1, 37.0, 128 MiB 70.4, 59.0, 58.6. By offsets: `f32`, 64 MiB 27.7, 30.1, 30.5, 128 MiB 50.6, 48.6, 48.7.
 ///
-/// From where on the longer runs are better for 1 and 2 bytes lies between 256 and 512 MiB, and has not been measured.
-///
 /// Elements of more than 36 bytes (of more than 64 the planner has look-ahead follow one block at once), the best shape that looks at
 /// all or back, and look-ahead in groups of blocks: 64 bytes, 4 MiB 8.2,
 /// 9.4, 8 MiB 11.9, 11.5, 16 MiB 22.2, 13.8, 32 MiB 44.6, 18.2; 100 bytes, whose tiles no block looks at all of, 0.1 MiB 12.4 and 0.4 MiB
@@ -69,9 +73,11 @@ const WARP: u32 = 32;
 /// counters, 1 MiB 172, 63 for matrices. In segments: 36 bytes by flags, 72 MiB 35.6, 37.2, 144 MiB 64.3, 60.6; 64 bytes by flags, 16 MiB 12.3, 16.3,
 /// 32 MiB 22.6, 18.5, by keys of 4 bytes, 16 MiB 17.9, 15.9, by offsets, 16 MiB 19.0, 19.8, 32 MiB 28.4, 24.5; 100 bytes by flags, 0.4 MiB 14.1, 11.4;
 /// 144 bytes by offsets, 0.6 MiB 33.7, 23.9; 12 bytes by offsets, 96 MiB 40.7, 44.1, 192 MiB 74.2, 72.0.
-const fn long_bytes(element: usize, segments: &Segments) -> u64 {
+const fn long_bytes(element: usize, state: usize, segments: &Segments) -> u64 {
     let mebibytes: u64 = match (segments, element) {
-        (Segments::None, 0..=7) => 448,
+        (Segments::None, 0..=1) => 448,
+        (Segments::None, 2) if state > element => 448,
+        (Segments::None, 2..=7) => 32,
         (Segments::None, 8..=11) => 24,
         (Segments::None, 12..=15) => 32,
         (Segments::None, 16..=24) => 28,
@@ -108,22 +114,6 @@ const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segme
     if state > element { Some(mebibytes << 20) } else { None }
 }
 
-/// Instructions of `combine` from which on elements of 4 bytes go with long runs at once: the shorter the runs, the more
-/// applications go into the scans of warps.
-///
-/// A product modulo a prime, about 30 by [`Weights`], microseconds back to back, with the bench `engine`, `early`, looking at all, by short runs and
-/// by long ones: 16 MiB 10.3, 12.7, 11.7, 32 MiB 19.6, 18.9, 16.4, 64 MiB 45.8, 35.2, 31.2, 128 MiB 94.1, 61.0, 54.5, 256 MiB 234, 115, 92.7. A sum: 64
-/// MiB 22.5 and 24.4, 256 MiB 71.5 and 73.3.
-const COSTLY: u64 = 12;
-
-/// From where on there are long runs, where [`COSTLY`] says so.
-const fn long_bytes_of_costly(element: usize, combine: u64, segments: &Segments) -> Option<u64> {
-    match (segments, element) {
-        (Segments::None, 3..=7) if combine >= COSTLY => Some(32 << 20),
-        _ => None,
-    }
-}
-
 /// From where on there are short runs, for elements that begin with them. Sums that are larger than such elements go with long
 /// runs from the first, but for elements of one and two bytes: short runs of those begin where looking at all tiles is slow, for
 /// sums of 8 bytes and more and for heavy operators.
@@ -135,9 +125,8 @@ const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segm
     let mebibytes: u64 = match (segments, element) {
         (Segments::None, 0..=2) if state >= 36 => return None,
         (Segments::None, 0..=2) if state > element && (state >= 8 || heavy) => 16,
-        (Segments::None, 0..=2) => 96,
-        (Segments::None, 3..=7) if state > element => return None,
-        (Segments::None, 3..=7) => 32,
+        (Segments::None, 0..=1) => 64,
+        (Segments::None, 2) if state > element => 96,
         (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 112,
         (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 96,
         _ => return None,
@@ -353,15 +342,14 @@ pub(crate) fn plan_long(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLim
         run: Some(run.min(longest_run)),
         ..Overrides::default()
     };
-    let long = long_bytes_of_large_sums(element, state, &spec.segments)
-        .or_else(|| long_bytes_of_costly(element, Weights::combine(operator), &spec.segments));
+    let long = long_bytes_of_large_sums(element, state, &spec.segments);
     let from = middle_bytes(element, state, longest_run < run, &spec.segments);
     let from = from.filter(|from| long.is_none_or(|long| *from < long));
     let middle = from.and_then(|from| plan(from, &shape));
     // Where there is no room for that shape, the other one takes its place.
     let long = match (from, &middle) {
         (Some(from), None) => from,
-        _ => long.unwrap_or_else(|| long_bytes(element, &spec.segments)),
+        _ => long.unwrap_or_else(|| long_bytes(element, state, &spec.segments)),
     };
     middle.into_iter().chain(plan(long, &Overrides::default())).collect()
 }

@@ -66,6 +66,10 @@ const MOST_CLUSTER_BYTES: usize = 16;
 /// 256 × 112 14.4, 512 × 80 15.1; `u64`, 2²⁰: 256 × 144 7.04, 256 × 112 7.49, 256 × 80 7.62; 2²¹: 256 × 144 11.3, 256 × 112 12.6; 2 × 2
 /// matrices of `f32`, 2²⁰: 256 × 144 16.0, 512 × 80 16.1, 256 × 112 17.6.
 ///
+/// Tiles of one multiprocessor in two of 80 bytes a thread, or in one of 144, since tiles come to shared memory past the registers (by the
+/// bench `peers`): maxima of `f64`, 2¹⁹: 4.82, 4.61; `i64` 4.23, 4.10; 2 × 2 matrices of `f32`, 2¹⁸: 5.53, 4.61; 3 × 3 matrices of `u32`, 2¹⁷:
+/// 7.80, 6.67; `f32`, 2²⁰: 3.99, 3.92; but `i16`, 2²¹: 4.33, 4.40, and a product modulo a prime, 2²⁰: 6.93, 7.81.
+///
 /// By flags, segments of mean length 1000: `f32`, 2¹⁷: 128 × 48 3.33, 256 × 48 3.53; 2²⁰: 128 × 80 5.41, 256 × 80 5.59, 256 × 144 6.12;
 /// 2²²: 256 × 176 11.8, 128 × 144 12.4, 256 × 144 12.8; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; 2²⁴: 128 × 144 20.5, 128 × 80 22.4; 2²⁵: 128
 /// × 144 39.6, 128 × 80 41.3; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74, 256 × 80 8.00. By keys, `f32`, 2²²: 128 × 144 19.8, 128 × 208 20.2,
@@ -75,16 +79,24 @@ const MOST_CLUSTER_BYTES: usize = 16;
 /// flags, `f32`, 2²⁴: 256 × 112 47.9, 256 × 80 51.0, looking at all 52.6), where it gives other floats in every run. It is left to
 /// lengths at which there are too many tiles to look at all: `f32`, 2²⁵: 256 × 112 92.9, 256 × 80 97.6. Threads that look at 4 or 8
 /// tiles each are as fast as with one or slower, and so are messages of 8 bytes.
-fn together(segmented: bool) -> &'static [(Carry, Shape, u32)] {
+fn together(segmented: bool, element: usize) -> &'static [(Carry, Shape, u32)] {
     const fn at_all(threads: u32, run_bytes: u32, tiles: u32) -> (Carry, Shape, u32) {
         (Carry::LookAtAll, Shape { threads, run_bytes }, tiles)
     }
     const BACK: (Carry, Shape, u32) = (Carry::LookBack, Shape { threads: 256, run_bytes: 112 }, u32::MAX);
-    const WHOLE: [(Carry, Shape, u32); 6] =
-        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, 2), at_all(256, 144, 16), BACK];
+    /// With so many tiles a multiprocessor before the last runs that look at all.
+    const fn whole(tiles: u32) -> [(Carry, Shape, u32); 6] {
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, tiles), at_all(256, 144, 16), BACK]
+    }
+    const SMALL: [(Carry, Shape, u32); 6] = whole(2);
+    const LARGE: [(Carry, Shape, u32); 6] = whole(1);
     const SEGMENTED: [(Carry, Shape, u32); 5] =
         [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), BACK];
-    if segmented { &SEGMENTED } else { &WHOLE }
+    match (segmented, element) {
+        (true, _) => &SEGMENTED,
+        (false, 0..=7) => &SMALL,
+        (false, _) => &LARGE,
+    }
 }
 
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
@@ -126,7 +138,7 @@ pub(crate) fn plan_ranges(
         let bytes = plan.input_bytes.max(plan.output_bytes);
         add(plan, most.min(CLUSTER_BYTES / bytes));
     }
-    for &(carry, shape, tiles) in together(!spec.segments.is_none()) {
+    for &(carry, shape, tiles) in together(!spec.segments.is_none(), operator.largest_element()) {
         let plan = plan(shape, carry)?;
         let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
         add(plan, most);

@@ -58,13 +58,6 @@ impl Weights {
         Weights { functions, helpers }
     }
 
-    /// Instructions of `combine`, written out.
-    pub(crate) fn combine(op: &OpSource) -> u64 {
-        let weights = Weights::of(op, 1, u32::MAX);
-        let mut functions = op.functions.iter().zip(&weights.functions);
-        functions.find(|(function, _)| function.name == "combine").map_or(0, |(_, weight)| weight.instructions)
-    }
-
     /// The most elements of which a run is to be, whose functions are written out or called as here: each element is lifted and
     /// combined twice, once for the sum of the run and once for the results, and projected once.
     pub(crate) fn longest_run(op: &OpSource) -> u32 {
