@@ -816,9 +816,11 @@ mod tests {
         let longest = |plans: &Plans| plans.longest().strategy.carry;
         assert_eq!(longest(&default(DeviceLimits::BASELINE)), Carry::LookBack);
         let plans = default(h200());
-        // Short runs come before the long ones.
         let ahead = |plan: &&Plan| plan.strategy.carry == Carry::LookAhead;
-        assert_eq!(plans.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [15, 31]);
+        assert_eq!(plans.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [31]);
+        // Of bytes short runs come before the long ones.
+        let bytes = plan(&operator_of(1), &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap();
+        assert_eq!(bytes.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [60, 124]);
         let from = plans.iter().find(ahead).unwrap().from;
         let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
         assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_at_all", "scan_look_ahead"));
