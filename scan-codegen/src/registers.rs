@@ -138,7 +138,8 @@ pub(crate) fn plan_ranges(
         let bytes = plan.input_bytes.max(plan.output_bytes);
         add(plan, most.min(CLUSTER_BYTES / bytes));
     }
-    for &(carry, shape, tiles) in together(!spec.segments.is_none(), operator.largest_element()) {
+    let element = operator.input.size.max(operator.output.size);
+    for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
         let plan = plan(shape, carry)?;
         let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
         add(plan, most);
