@@ -53,8 +53,8 @@ const WARP: u32 = 32;
 /// 5.62, 6.34, 6.98, 32 MiB 9.57, 8.60, 9.56, 64 MiB 23.6, 21.8, 22.1, 128 MiB 43.7, 37.9, 37.9, 256 MiB 87.5, 70.7, 71.1; a product modulo
 /// a prime, 16 MiB 9.75, 11.4, 12.4, 32 MiB 15.7 and 18.6; `u64`, 16 MiB 5.83, 6.80, 7.48, 32 MiB 9.73, 8.61, 10.6.
 ///
-/// What follows is older, when all launches were cooperative and short runs were better for longer. Measured on an H200 with the bench `engine`, `back`, microseconds in a graph of the best shape that looks at all, of look-ahead in
-/// its shape for long inputs, and in that of middle ones: `u8`, 64 MiB 30.1, 48.9, 39.6, 128 MiB 54.4, 83.4, 45.5; `i16`, 64 MiB 25.4,
+/// What follows is older, when all launches were cooperative and short runs were better for longer. By the bench `engine`, `back`,
+/// microseconds in a graph of the best shape that looks at all, of look-ahead in its shape for long inputs, and in that of middle ones: `u8`, 64 MiB 30.1, 48.9, 39.6, 128 MiB 54.4, 83.4, 45.5; `i16`, 64 MiB 25.4,
 /// 44.0, 38.1, 128 MiB 48.7, 77.5, 42.0, 256 MiB 96.4, 98.3, 77.3; `f32`, 16 MiB 6.80, 6.55, 7.67, 32 MiB 10.4, 10.1, 10.4, 64 MiB
 /// 25.1, 26.8, 24.6, 128 MiB 46.7, 43.8, 41.1, 256 MiB 87.0, 76.2, 73.2, 512 MiB looking back 182, 138.0, 137.9; `u64`, 16 MiB 7.16, 7.55,
 /// 8.51, 32 MiB 11.0, 9.49, 11.3, 64 MiB 26.0, 24.0, 25.1; 2 × 2 matrices of `f32`, 32 MiB 15.3, 11.2, 17.7, 64 MiB 32.3, 28.5, 32.9;

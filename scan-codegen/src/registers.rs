@@ -66,7 +66,7 @@ const MOST_CLUSTER_BYTES: usize = 16;
 /// 256 × 112 14.4, 512 × 80 15.1; `u64`, 2²⁰: 256 × 144 7.04, 256 × 112 7.49, 256 × 80 7.62; 2²¹: 256 × 144 11.3, 256 × 112 12.6; 2 × 2
 /// matrices of `f32`, 2²⁰: 256 × 144 16.0, 512 × 80 16.1, 256 × 112 17.6.
 ///
-/// Tiles of one multiprocessor in two of 80 bytes a thread, or in one of 144, since tiles come to shared memory past the registers (by the
+/// Two tiles a multiprocessor, of 80 bytes a thread, and one, of 144, since tiles come to shared memory past the registers (by the
 /// bench `peers`): maxima of `f64`, 2¹⁹: 4.82, 4.61; `i64` 4.23, 4.10; 2 × 2 matrices of `f32`, 2¹⁸: 5.53, 4.61; 3 × 3 matrices of `u32`, 2¹⁷:
 /// 7.80, 6.67; `f32`, 2²⁰: 3.99, 3.92; but `i16`, 2²¹: 4.33, 4.40, and a product modulo a prime, 2²⁰: 6.93, 7.81.
 ///

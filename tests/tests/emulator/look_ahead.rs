@@ -89,12 +89,15 @@ climb_operators! { climb:
 
 #[test]
 fn the_largest_elements() {
-    let program = program::<MatrixProduct<8>>((32, 2, 5, 2, 2), WAYS[3]);
-    let tile = u64::from(program.plan.tile);
-    for (seed, length) in (0..).zip([1, tile, 12 * tile + 5]) {
-        let input: Vec<_> = (0..length).map(MatrixProduct::<8>::input).collect();
-        let failures = failures_in_every_place(&program, &Emulator::new(seed), &input, seed);
-        assert!(failures.is_empty(), "{}", failures.join("\n"));
+    // In groups; and on two blocks, which use each stage more than once.
+    for blocks in [5, 2] {
+        let program = program::<MatrixProduct<8>>((32, 2, 5, 2, blocks), WAYS[3]);
+        let tile = u64::from(program.plan.tile);
+        for (seed, length) in (0..).zip([1, tile, 12 * tile + 5]) {
+            let input: Vec<_> = (0..length).map(MatrixProduct::<8>::input).collect();
+            let failures = failures_in_every_place(&program, &Emulator::new(seed), &input, seed);
+            assert!(failures.is_empty(), "{}", failures.join("\n"));
+        }
     }
 }
 
