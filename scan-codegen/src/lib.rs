@@ -28,6 +28,7 @@ mod spec;
 mod strategy;
 mod templates;
 mod tuning;
+mod used;
 mod weight;
 
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};

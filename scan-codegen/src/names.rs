@@ -166,7 +166,7 @@ pub(crate) fn camel_case(name: &str) -> String {
     if camel.is_empty() { "Operator".to_owned() } else { camel }
 }
 
-/// `Largest` and `RunningMax` as a variable: `largest`, `running_max`.
+/// `Largest` and `RunningMax` as the beginning of a name: `largest`, `running_max`.
 pub(crate) fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut after_small = false;
@@ -177,7 +177,7 @@ pub(crate) fn snake_case(name: &str) -> String {
         after_small = letter.is_lowercase() || letter.is_ascii_digit();
         snake.extend(letter.to_lowercase());
     }
-    variable(&identifier(&snake))
+    identifier(&snake).trim_start_matches('_').to_owned()
 }
 
 #[cfg(test)]
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(camel_case("Largest"), "Largest");
         assert_eq!(snake_case("RunningMax"), "running_max");
         assert_eq!(snake_case("compose"), "compose");
-        assert_eq!(snake_case("Long"), "long_");
+        assert_eq!(snake_case("__Long"), "long");
     }
 
     #[test]

@@ -29,8 +29,8 @@ pub struct OperatorText {
     pub text: String,
     /// The name of the operator's struct.
     pub operator: String,
-    /// A name for a variable of that type.
-    pub value: String,
+    /// What the names of its kernels begin with.
+    pub prefix: String,
     /// C++ names of the element types.
     pub input: String,
     /// What is combined.
@@ -203,7 +203,7 @@ pub(crate) fn operator_text_at(
     let has = |name: &str| op.functions.iter().any(|function| function.name == name);
     Ok(OperatorText {
         text,
-        value: value_name(&operator.name),
+        prefix: snake_case(&operator.name),
         operator: operator.name,
         input,
         state,
@@ -262,12 +262,6 @@ fn wrap(text: &str) -> String {
         width += item.len();
     }
     wrapped
-}
-
-/// The name of a variable that holds the operator: its own, in snake case, unless the kernels use that for something else.
-fn value_name(operator: &str) -> String {
-    let name = snake_case(operator);
-    if KERNEL_NAMES.contains(name.as_str()) { format!("{name}_op") } else { name }
 }
 
 /// The alignment that C++ gives a struct of these fields.

@@ -14,6 +14,7 @@ use crate::{
     render::{KernelSource, finish},
     schedule::{Argument, Launch, Reserved, Schedule},
     templates::render_part,
+    used::used,
     weight::WRITTEN_OUT,
 };
 
@@ -143,8 +144,8 @@ impl ReductionPlan {
 
 #[derive(Serialize)]
 struct Words {
-    op: String,
-    value: String,
+    operator: String,
+    prefix: String,
     input: String,
     state: String,
     output: String,
@@ -173,8 +174,8 @@ pub fn render_reduction_for(
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
     let context = Context::from_serialize(&Words {
-        op: words.operator,
-        value: words.value.clone(),
+        operator: words.operator,
+        prefix: words.prefix.clone(),
         input: words.input,
         state: words.state,
         output: words.output,
@@ -194,11 +195,12 @@ pub fn render_reduction_for(
         Reduction::Contiguous => &["reduce_contiguous"],
         Reduction::Coarsened => &["reduce_contiguous", "reduce_coarsened"],
     };
-    let mut text = render_part("heading", &context)? + &words.text;
-    for part in ["reduce_tile"].iter().chain(trees).chain(&["reduce_kernels"]) {
-        text = text + "\n" + &render_part(part, &context)?;
+    let mut kernels = String::new();
+    for part in ["types", "reduce_tile"].iter().chain(trees).chain(&["reduce_kernels"]) {
+        kernels = kernels + "\n" + &render_part(part, &context)?;
     }
-    Ok(finish(&text, words.value))
+    let heading = render_part("heading", &context)?;
+    Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The renderer: an operator and a plan in, one CUDA source out.
 
+use std::iter;
+
 use serde::Serialize;
 use tera::Context;
 
@@ -13,6 +15,7 @@ use crate::{
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
     templates::render_part,
+    used::used,
     weight::calls_combine,
 };
 
@@ -71,13 +74,13 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
-    let mut text = render_part("heading", &context)?;
-    text.push_str(&words.text);
-    for part in parts(plan) {
-        text.push('\n');
-        text.push_str(&render_part(part, &context)?);
+    let mut kernels = String::new();
+    for part in iter::once("types").chain(parts(plan)) {
+        kernels.push('\n');
+        kernels.push_str(&render_part(part, &context)?);
     }
-    Ok(finish(&text, words.value))
+    let heading = render_part("heading", &context)?;
+    Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
 }
 
 /// Makes a source of its whole text. `prefix` begins the names of its kernels.
@@ -131,9 +134,9 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
 /// What the kernel templates may speak of.
 #[derive(Serialize)]
 struct Words<'a> {
-    /// The operator: its type, and the variable that holds it.
-    op: &'a str,
-    value: &'a str,
+    /// The operator's type, and what the names of its kernels begin with.
+    operator: &'a str,
+    prefix: &'a str,
     input: &'a str,
     state: &'a str,
     output: &'a str,
@@ -181,7 +184,7 @@ struct Words<'a> {
     /// What tells where the tile's first head is.
     heads_found: &'static str,
     /// The initial value as a parameter of the functions that meet the heads of a run, and what a run's scan begins from.
-    initial_parameter: String,
+    initial_parameter: &'static str,
     scanned_from: &'static str,
     /// Whether the steps of a network over a warp are a loop in the machine code as well.
     rolled_steps: bool,
@@ -274,8 +277,8 @@ impl<'a> Words<'a> {
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         Words {
-            op: &text.operator,
-            value: &text.value,
+            operator: &text.operator,
+            prefix: &text.prefix,
             input: &text.input,
             state: &text.state,
             output: &text.output,
@@ -338,10 +341,7 @@ impl<'a> Words<'a> {
             scan_ending: if segmented && !in_registers { ", heads" } else { value_if(in_registers) },
             store_ending: value_if(in_registers || exclusive),
             heads_found: if in_registers { "heads, restarts" } else { "heads" },
-            initial_parameter: match begins_with_value {
-                true => format!(", const {}& initial_value", text.state),
-                false => String::new(),
-            },
+            initial_parameter: if begins_with_value { ", const State& initial_value" } else { "" },
             scanned_from: if segmented { "own_heads" } else { "any" },
             rolled_steps: calls_combine(operator, places(plan), plan.written_out),
             padded: network.is_padded(),

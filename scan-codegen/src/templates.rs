@@ -7,8 +7,9 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 36] = [
+const PARTS: [(&str, &str); 37] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
+    ("types", include_str!("../templates/types.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
     ("launch_order", include_str!("../templates/launch_order.cu.tera").trim_ascii_end()),
     ("machine", include_str!("../templates/machine.cu.tera")),

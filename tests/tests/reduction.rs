@@ -101,13 +101,13 @@ fn a_wrong_total_is_found() {
     spoil(
         &mut scan.source.text,
         "sum_of_all[0] = sum_before",
-        "sum_of_all[0] = sum_op.combine(sum_before, sum_before)",
+        "sum_of_all[0] = op.combine(sum_before, sum_before)",
     );
     found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
 
     let limits = DeviceLimits::BASELINE;
     let mut reduction = ReductionProgram::new(ops::sum::<i32>(), Reduction::Coarsened, Some(40), &limits).unwrap();
-    spoil(&mut reduction.source.text, "sum_op.combine(initial_value, last[0])", "last[0]");
+    spoil(&mut reduction.source.text, "op.combine(initial_value, last[0])", "last[0]");
     found(reduction.verify(&Emulator::new(1), &[1, 1], 0));
 }
 

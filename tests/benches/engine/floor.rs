@@ -63,27 +63,27 @@ const NUMBER: (&str, &str) = ("    taken = take_number(turns);\n", "");
 const TURN: (&str, &str) =
     ("    epoch_taken = turn_of(taken, turns, messages, gridDim.x, room).epoch;\n", "    epoch_taken = 0;\n");
 const EXCHANGE_OF_ALL: (&str, &str) =
-    ("before = look_at_all(sum_op, messages, number, epoch, input, in_place, &missing);", "before = total;");
+    ("before = look_at_all(op, messages, number, epoch, input, in_place, &missing);", "before = total;");
 const SENDING: (&str, &str) = ("    send(&messages[number], total, AGGREGATE, epoch);\n", "");
 const FOLDING: (&str, &str) =
-    ("fold(sum_op, before, any, told[place], 0, blockIdx.x);", "before = total; any = blockIdx.x > 0;");
+    ("fold(op, before, any, told[place], 0, blockIdx.x);", "before = total; any = blockIdx.x > 0;");
 const WAITING: (&str, &str) = ("    wait(&all_told[place], time / 2 % 2);\n", "");
 const EXPECTING: (&str, &str) =
     ("    if (threadIdx.x == 0) {\n      arrive_and_expect(", "    if (false) {\n      arrive_and_expect(");
 const TELLING: (&str, &str) = ("elements > 0 && threadIdx.x < CLUSTER", "false");
-const BEGINNING: (&str, &str) = ("  arrive_in_cluster();\n  f32 before", "  f32 before");
+const BEGINNING: (&str, &str) = ("  arrive_in_cluster();\n  State before", "  State before");
 const MEETING: (&str, &str) =
     ("    if (first == 0) {\n      wait_for_cluster();", "    if (false) {\n      wait_for_cluster();");
 const CLUSTER: (&str, &str) = ("__cluster_dims__(CLUSTER) ", "");
 const SCANNING: (&str, &str) =
-    ("total = in_registers(sum_op, run, earlier, elements);", "total = element_of(sum_op, run, 0); earlier = total;");
+    ("total = in_registers(op, run, earlier, elements);", "total = element_of(op, run, 0); earlier = total;");
 
 /// Tiles are numbered in the order in which blocks begin, as where results take the place of elements.
 const AS_IN_PLACE: (&str, &str) = ("const bool in_place = ", "const bool in_place = true || ");
 
 /// Each warp has its part of the tile copied in bulk, and waits for that alone.
 const BULK_IN: (&str, &str) = (
-    "  load_tile(sum_op, input + start, run, stage, elements);\n",
+    "  load_tile(op, input + start, run, stage, elements);\n",
     "  __shared__ Barrier arrived[WARPS];
   if (elements == TILE && (size_t)(input + start) % 16 == 0) {
     constexpr unsigned WARP_BYTES = INPUT_BYTES / WARPS;
@@ -105,7 +105,7 @@ const BULK_IN: (&str, &str) = (
       }
     }
   } else {
-    load_tile(sum_op, input + start, run, stage, elements);
+    load_tile(op, input + start, run, stage, elements);
   }
 ",
 );

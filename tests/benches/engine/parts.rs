@@ -33,7 +33,7 @@ const SEGMENTED_BYTES: usize = 512 << 20;
 const BYTES: [usize; 2] = [256 << 20, 2 << 30];
 const SAMPLES: usize = 7;
 
-/// A text that stands in the kernel once, and what takes its place; `OP` stands for the operator's name.
+/// A text that stands in the kernel once, and what takes its place.
 type Part = (&'static str, &'static str);
 
 /// Threads of a team, teams, elements of a run, stages; none where the planner chooses.
@@ -171,24 +171,24 @@ const HALVES: [Part; 5] = [
         "next_earlier_lanes, next_first_half;\n      if (number < tiles) {\n",
     ),
     (
-        "          sum = element_of(OP, run, 0);\n#pragma unroll\n          for (unsigned k = 1; k < TEAM_RUN; k++) {\n            \
-         sum = as_it_is(OP.combine(sum, element_of(OP, run, k)));\n          }\n",
-        "          constexpr unsigned HALF = TEAM_RUN / 2;\n          next_first_half = element_of(OP, run, 0);\n          \
-         sum = element_of(OP, run, HALF);\n#pragma unroll\n          \
+        "          sum = element_of(op, run, 0);\n#pragma unroll\n          for (unsigned k = 1; k < TEAM_RUN; k++) {\n            \
+         sum = as_it_is(op.combine(sum, element_of(op, run, k)));\n          }\n",
+        "          constexpr unsigned HALF = TEAM_RUN / 2;\n          next_first_half = element_of(op, run, 0);\n          \
+         sum = element_of(op, run, HALF);\n#pragma unroll\n          \
          for (unsigned k = 1; k < TEAM_RUN - HALF; k++) {\n            \
-         if (k < HALF) {\n              next_first_half = as_it_is(OP.combine(next_first_half, element_of(OP, run, k)));\n            }\n            \
-         sum = as_it_is(OP.combine(sum, element_of(OP, run, HALF + k)));\n          }\n          \
-         sum = OP.combine(next_first_half, sum);\n",
+         if (k < HALF) {\n              next_first_half = as_it_is(op.combine(next_first_half, element_of(op, run, k)));\n            }\n            \
+         sum = as_it_is(op.combine(sum, element_of(op, run, HALF + k)));\n          }\n          \
+         sum = op.combine(next_first_half, sum);\n",
     ),
     (
-        "          for (unsigned k = 0; k < TEAM_RUN; k++) {\n            const u32 element = element_of(OP, run, k);\n            \
-         before = and_with(OP, any, before, element);\n            const u32 covered = result_of(OP, before);\n            \
+        "          for (unsigned k = 0; k < TEAM_RUN; k++) {\n            const State element = element_of(op, run, k);\n            \
+         before = and_with(op, any, before, element);\n            const Output covered = result_of(op, before);\n            \
          any = true;\n            before = as_it_is(before);\n            \
          put_result(result_run, place_of_stage, thread, k, covered);\n          }\n",
         "          for (unsigned k = 0; k < TEAM_RUN - HALF; k++) {\n            if (k < HALF) {\n              \
-         before = as_it_is(and_with(OP, any, before, element_of(OP, run, k)));\n              any = true;\n              \
+         before = as_it_is(and_with(op, any, before, element_of(op, run, k)));\n              any = true;\n              \
          put_result(result_run, place_of_stage, thread, k, before);\n            }\n            \
-         later = as_it_is(OP.combine(later, element_of(OP, run, HALF + k)));\n            \
+         later = as_it_is(op.combine(later, element_of(op, run, HALF + k)));\n            \
          put_result(result_run, place_of_stage, thread, HALF + k, later);\n          }\n",
     ),
     (
@@ -199,7 +199,7 @@ const HALVES: [Part; 5] = [
 const SECOND_HALF: [Part; 1] = [(
     "          ResultRun result_run{};\n",
     "          ResultRun result_run{};\n          constexpr unsigned HALF = TEAM_RUN / 2;\n          \
-     u32 later = any ? OP.combine(before, first_half) : first_half;\n",
+     State later = any ? op.combine(before, first_half) : first_half;\n",
 )];
 
 /// Threads read and write elements on their own, as many as the kernel has.
@@ -437,12 +437,9 @@ fn by_flags() -> Vec<Variant> {
 /// The text with these parts in place of its own.
 fn with_parts(source: &KernelSource, parts: &[Part]) -> Outcome<KernelSource> {
     let mut source = source.clone();
-    let name = source.kernel_name("");
-    let operator = name.trim_end_matches('_');
     for (part, other) in parts {
-        let (part, other) = (part.replace("OP", operator), other.replace("OP", operator));
-        match source.text.matches(&part).count() {
-            1 => source.text = source.text.replace(&part, &other),
+        match source.text.matches(part).count() {
+            1 => source.text = source.text.replace(part, other),
             count => return Err(format!("the kernel has changed: `{part}` stands there {count} times").into()),
         }
     }

@@ -171,7 +171,7 @@ fn the_operator_applied_to_padding() {
 #[test]
 fn the_initial_value_applied_per_tile() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
-    let from = "sum_before = interval.combine(initial_value, totals[blockIdx.x - 1]);";
+    let from = "sum_before = op.combine(initial_value, totals[blockIdx.x - 1]);";
     assert_faults(&plant(program, from, "sum_before = initial_value;"), |kind| {
         matches!(kind, FaultKind::Operands { .. })
     });
@@ -180,8 +180,8 @@ fn the_initial_value_applied_per_tile() {
 #[test]
 fn an_exclusive_shift_at_the_edge_of_a_tile() {
     let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
-    let first = "output[start + i] = i == 0 ? complete_first(interval, before)";
-    let forgotten = plant(program(), first, "output[start + i] = i == 0 ? interval.identity()");
+    let first = "output[start + i] = i == 0 ? complete_first(op, before)";
+    let forgotten = plant(program(), first, "output[start + i] = i == 0 ? op.identity()");
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
     // The shift reaches over the edge into the tile before, which another block writes.
     let edge =
@@ -227,8 +227,8 @@ fn a_barrier_that_not_all_threads_reach() {
 #[test]
 fn a_shuffle_that_not_all_lanes_reach() {
     let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false, 32);
-    let from = "sum = scan_warp(interval, sum, lane, values);";
-    let program = plant(program, from, "if (lane < values) { sum = scan_warp(interval, sum, lane, values); }");
+    let from = "sum = scan_warp(op, sum, lane, values);";
+    let program = plant(program, from, "if (lane < values) { sum = scan_warp(op, sum, lane, values); }");
     // The last tile is not full.
     assert_faults(&program, |kind| matches!(kind, FaultKind::Warp { .. } | FaultKind::Barrier { .. }));
 }
@@ -282,11 +282,11 @@ fn by_flags((tell, take): (&str, &str)) -> Program<Interval> {
     program.source.text = format!(
         "{}
 struct Slot {{
-  Span value;
+  State value;
   unsigned flag;
 }};
 extern \"C\" __global__ void interval_scan_chained(
-    const Interval interval, const Span* input, Span* output, unsigned long long* turns, Slot* slots, size_t room, size_t n) {{
+    const Op op, const Input* input, Output* output, unsigned long long* turns, Slot* slots, size_t room, size_t n) {{
   if (threadIdx.x > 0) {{
     return;
   }}
@@ -296,16 +296,16 @@ extern \"C\" __global__ void interval_scan_chained(
     store_relaxed(turns, (unsigned long long)epoch << 32);
   }}
   const size_t start = (size_t)number * 32, end = start + 32 < n ? start + 32 : n;
-  Span sum = input[start];
+  State sum = input[start];
   for (size_t i = start + 1; i < end; i++) {{
-    sum = interval.combine(sum, input[i]);
+    sum = op.combine(sum, input[i]);
   }}
-  Span so_far;
+  State so_far;
   if (number > 0) {{
     Slot* before = slots + number - 1;
     {take}
     so_far = before->value;
-    sum = interval.combine(so_far, sum);
+    sum = op.combine(so_far, sum);
   }}
   Slot* slot = slots + number;
   {tell}
@@ -313,7 +313,7 @@ extern \"C\" __global__ void interval_scan_chained(
     if (i == 0) {{
       so_far = input[0];
     }} else {{
-      so_far = interval.combine(so_far, input[i]);
+      so_far = op.combine(so_far, input[i]);
     }}
     output[i] = so_far;
   }}

@@ -119,7 +119,7 @@ fn planted_faults_are_found() {
         ("  __syncthreads(); // the elements have been written\n", ""),
         ("  __syncthreads(); // the sums of the warps have been written\n", ""),
         ("  __syncthreads(); // the results have been written\n", ""),
-        ("combine(sum, element_of(interval, run, k))", "combine(element_of(interval, run, k), sum)"),
+        ("combine(sum, element_of(op, run, k))", "combine(element_of(op, run, k), sum)"),
         ("combine(earlier_warps, warp_sum)", "combine(warp_sum, earlier_warps)"),
         ("combine(earlier_warps, earlier)", "combine(earlier, earlier_warps)"),
         ("combine(sum, earlier)", "combine(earlier, sum)"),

@@ -255,15 +255,15 @@ fn planted_faults_are_found() {
         ("seen_sums[lane * LOOK_RUN + k]", "seen_sums[k * WARP + lane]"),
         ("              element = next_element;\n", ""),
         ("combine(sum, sums[k])", "combine(sums[k], sum)"),
-        ("interval.combine(sum, window_sum)", "interval.combine(window_sum, sum)"),
+        ("op.combine(sum, window_sum)", "op.combine(window_sum, sum)"),
         ("folded += count;", "folded += count + 1;"),
-        ("interval.combine(before, earlier_warps)", "interval.combine(earlier_warps, before)"),
-        ("interval.combine(before, earlier_lanes)", "interval.combine(earlier_lanes, before)"),
+        ("op.combine(before, earlier_warps)", "op.combine(earlier_warps, before)"),
+        ("op.combine(before, earlier_lanes)", "op.combine(earlier_lanes, before)"),
         (
-            "combine(sum, element_at(interval, elements, thread, k))",
-            "combine(element_at(interval, elements, thread, k), sum)",
+            "combine(sum, element_at(op, elements, thread, k))",
+            "combine(element_at(op, elements, thread, k), sum)",
         ),
-        ("sums_before[0] = initial_value;", "sums_before[0] = interval.identity();"),
+        ("sums_before[0] = initial_value;", "sums_before[0] = op.identity();"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -283,17 +283,17 @@ fn planted_faults_of_telling_for_others_are_found() {
     let mut overrides = overrides_of((96, 1, 3, 3, 5));
     (overrides.group, overrides.look_run) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    let helping = "wait_for_all_to_begin(interval, input, turns, messages, epoch, tiles, gap, n, lane);";
-    let element = "input[tile.start + i];\n        sum = i == part.first ? element : interval.combine(sum, element);";
+    let helping = "wait_for_all_to_begin(op, input, turns, messages, epoch, tiles, gap, n, lane);";
+    let element = "input[tile.start + i];\n        sum = i == part.first ? element : op.combine(sum, element);";
     let changes = [
         (helping, ""),
-        (helping, "wait_for_all_to_begin(interval, input, turns, messages, epoch, tiles, 0, n, lane);"),
+        (helping, "wait_for_all_to_begin(op, input, turns, messages, epoch, tiles, 0, n, lane);"),
         ("messages[number], sum, AGGREGATE, epoch", "messages[number], sum, AGGREGATE, epoch + 1"),
         ("number < tiles - 1 && status == NOTHING", "number < tiles - 2 && status == NOTHING"),
         ("number < tiles - 1 && status == NOTHING", "number < tiles - 1 && status != NOTHING"),
         ("epoch_of_turns != epoch ? ALL_HAVE", "epoch_of_turns == epoch ? ALL_HAVE"),
         ("      number++;\n", "      number += 2;\n"),
-        (element, "input[tile.start + i];\n        sum = i == part.first ? element : interval.combine(element, sum);"),
+        (element, "input[tile.start + i];\n        sum = i == part.first ? element : op.combine(element, sum);"),
         (element, "input[tile.start + i];\n        sum = element;"),
         ("lane - place + lanes - 1", "lane"),
         ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),

@@ -38,13 +38,13 @@ const NO_TYPE: [&str; 7] = ["return", "else", "case", "sizeof", "const", "throw"
 impl Translator<'_> {
     /// Makes the state type at this position one that carries its past.
     pub(super) fn rewrite_state(&mut self, position: usize) {
-        let named = self.is_word(position) && self.text(position) == self.state;
+        let named = self.is_word(position) && self.states.contains(&self.text(position));
         let measured =
             self.before(position) == "(" && position >= 2 && matches!(self.text(position - 2), "sizeof" | "alignof");
         // What is a template of the state, as `Words<State>`, is made of its bytes.
         let part = self.before(position) == "<" && self.text(position + 1) == ">";
         if named && !measured && !part && !matches!(self.before(position), "." | "->" | "::") {
-            self.replace(position, format!("::emulator::Value<{}>", self.state));
+            self.replace(position, format!("::emulator::Value<{}>", self.text(position)));
         }
     }
 
@@ -187,7 +187,7 @@ impl Translator<'_> {
             return Err(self.unsupported(position, "expected `operator.identity()` or `operator.lift(input)`"));
         }
         let close = self.partner[position + 1];
-        let made = format!("::emulator::Value<{}>({}", self.state, self.current(operator));
+        let made = format!("::emulator::Value<State>({}", self.current(operator));
         self.replace(operator, made);
         self.replace(close, "))");
         Ok(())

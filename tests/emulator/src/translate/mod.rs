@@ -5,7 +5,7 @@
 //! | in the kernels' text | becomes |
 //! |---|---|
 //! | `extern "C" __global__ void __launch_bounds__(N) name(…)` | a plain function; its parameters' types are kept aside, and how many blocks make a cluster (`__cluster_dims__`) |
-//! | the operator's state type | `Value<…>`, which carries its past: how many applications deep it is |
+//! | `State`, and `Input` and `Output` where they are the same type | `Value<…>`, which carries its past: how many applications deep it is |
 //! | `T*` in declarations and casts | `Pointer<T>`, which reads and writes through the emulator |
 //! | `*p`, `p->name` | `p[0]`, and a call, because those can tell their line |
 //! | `sizeof(variable)` | the size that it has on the GPU |
@@ -125,8 +125,8 @@ struct Translator<'a> {
     partner: Vec<usize>,
     /// Whether the token at this position has been taken out.
     gone: Vec<bool>,
-    /// The operator's state type.
-    state: &'a str,
+    /// The names that the kernels have for the operator's state type.
+    states: Vec<&'a str>,
     /// The names of types: what follows `struct`, `class`, `typename` and their like.
     types: HashSet<&'a str>,
     /// Shared arrays found so far.
@@ -144,7 +144,7 @@ impl<'a> Translator<'a> {
             partner: vec![usize::MAX; solid.len()],
             solid,
             gone,
-            state: "",
+            states: Vec::new(),
             types: HashSet::new(),
             shared: 0,
         };
@@ -288,22 +288,36 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Finds the operator's struct by its `combine`, and the state type by what that returns. The kernels begin after it.
+    /// Finds the operator's struct by its `combine`, and after it the names of the element types. The kernels begin after the struct.
     fn find_operator(&mut self) -> Result<usize, Unsupported> {
         let structs: Vec<usize> = self.outermost(0).filter(|&at| self.text(at) == "{").collect();
         for open in structs {
             let close = self.partner[open];
             for position in open + 1..close {
                 if self.text(position) == "combine" && self.text(position + 1) == "(" {
-                    if !self.is_word(position - 1) || self.text(close + 1) != ";" {
-                        return Err(self.unsupported(position, "expected `State combine(…)` in the operator's struct"));
+                    if self.text(close + 1) != ";" {
+                        return Err(self.unsupported(position, "expected `struct Operator { … };`"));
                     }
-                    self.state = self.before(position);
+                    self.find_states(close + 2)?;
                     return Ok(close + 2);
                 }
             }
         }
         Err(self.unsupported(0, "there is no struct with a `combine`"))
+    }
+
+    /// Reads `using State = …;` and its like: which of the names stand for the state type.
+    fn find_states(&mut self, start: usize) -> Result<(), Unsupported> {
+        let mut names = Vec::new();
+        for position in self.outermost(start).filter(|&at| self.text(at) == "using").collect::<Vec<_>>() {
+            let end = self.outermost(position).find(|&at| self.text(at) == ";").unwrap_or(position);
+            names.push((self.text(position + 1), self.join(position + 3, end)));
+        }
+        let Some((_, state)) = names.iter().find(|(name, _)| *name == "State") else {
+            return Err(self.unsupported(start, "expected `using State = …;` after the operator's struct"));
+        };
+        self.states = names.iter().filter(|(_, ty)| ty == state).map(|(name, _)| *name).collect();
+        Ok(())
     }
 
     fn rewrite_kernels(&mut self, start: usize) -> Result<Vec<Signature>, Unsupported> {
