@@ -50,9 +50,9 @@ fn copy_grain(bytes: u64) -> u64 {
     1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
 }
 
-/// How many elements of so many bytes before the input a bulk copy can begin, in CUDA: the least number `gap` of which
-/// `input - gap * bytes` is a multiple of the alignment. The input is one of the grain.
-fn gap(bytes: u64) -> String {
+/// How many elements of so many bytes before the input a bulk copy can begin, in CUDA: the least number `padding` of which
+/// `input - padding * bytes` is a multiple of the alignment. The input is one of the grain.
+fn head_padding(bytes: u64) -> String {
     let grain = copy_grain(bytes);
     let period = COPY_ALIGNMENT / grain;
     // A number that is odd, as `bytes / grain` is where the period is more than 1, has an inverse modulo a power of two.
@@ -104,7 +104,7 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         parts.push("launches");
     }
     if plan.strategy.carry == Carry::LookAhead {
-        parts.extend(["machine", "message", "look_ahead"]);
+        parts.extend(["machine", "status", "look_ahead"]);
         return parts;
     }
     let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll);
@@ -123,7 +123,7 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         parts.push("one_block");
     }
     if single_pass {
-        parts.push("message");
+        parts.push("status");
     }
     if plan.strategy.carry != Carry::OneBlock {
         parts.push(plan.strategy.carry.name());
@@ -190,14 +190,14 @@ struct Words<'a> {
     rolled_steps: bool,
     padded: bool,
     contiguous: bool,
-    /// What it needs of the machine: shuffles, votes, a counter, messages between blocks.
+    /// What it needs of the machine: shuffles, votes, a counter, statuses of tiles.
     shuffles: bool,
     votes: bool,
     fetches: bool,
     counts: bool,
-    messages: bool,
+    statuses: bool,
     packet_payload: u64,
-    /// Whether whoever tells other threads something, or is told, waits for a while that looks random.
+    /// Whether threads wait for a pseudo-random time where they communicate, for tests.
     delays: bool,
     /// Whether a launch may begin before the one before it has ended.
     programmatic: bool,
@@ -216,13 +216,13 @@ struct Words<'a> {
     stages: u32,
     team_run: u32,
     team_tile: u32,
-    look_run: u32,
-    /// Whether blocks form groups, the blocks of one, sums that a warp reads at once then, and whether the lanes share the packets of
-    /// messages.
+    statuses_per_lane: u32,
+    /// Whether blocks form groups, how many blocks one has, how many statuses a warp then loads at once, and whether the lanes share
+    /// the packets of statuses.
     grouped: bool,
     group: u32,
-    /// Whether lookers tell the sums of tiles of blocks that do not begin.
-    helps: bool,
+    /// Whether look-ahead warps stand in for blocks that have not started.
+    stands_in: bool,
     window: u32,
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
@@ -245,8 +245,8 @@ struct Words<'a> {
     copy_grain: u64,
     /// Whether every address of an input is one.
     always_copies: bool,
-    /// How many elements before the input that one is.
-    gap: String,
+    /// How many elements before the input such an address is.
+    head_padding: String,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
     network_exclusive: bool,
     tile_exclusive: bool,
@@ -326,13 +326,13 @@ impl<'a> Words<'a> {
                 (false, true) => "tile, heads",
             },
             tile_scanned: match (in_registers, segmented) {
-                (true, false) => "run, earlier",
-                (true, true) => "run, heads, earlier, restarts",
+                (true, false) => "run, prefix_in_tile",
+                (true, true) => "run, heads, prefix_in_tile, restarts",
                 (false, _) => "tile",
             },
             tile_stored: match (in_registers, segmented) {
-                (true, false) => "run, stage, earlier",
-                (true, true) => "run, stage, heads, earlier, restarts",
+                (true, false) => "run, stage, prefix_in_tile",
+                (true, true) => "run, stage, heads, prefix_in_tile, restarts",
                 (false, false) => "tile",
                 (false, true) if exclusive => "tile, heads, head",
                 (false, true) => "tile, head",
@@ -350,7 +350,7 @@ impl<'a> Words<'a> {
             votes: carry == Carry::LookBack,
             fetches: in_registers || carry == Carry::LookBack || looks_ahead,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
-            messages: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
+            statuses: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
             looks_at_all: carry == Carry::LookAtAll,
             clusters: carry == Carry::Cluster,
             cluster: plan.cluster,
@@ -363,9 +363,9 @@ impl<'a> Words<'a> {
             stages: pipeline.stages,
             team_run: plan.run,
             team_tile: plan.tile,
-            look_run: if looks_ahead { pipeline.look_run } else { plan.look_run },
+            statuses_per_lane: if looks_ahead { pipeline.look_run } else { plan.look_run },
             grouped: pipeline.group > 1,
-            helps: plan.helps(),
+            stands_in: plan.helps(),
             group: pipeline.group,
             window: pipeline.window,
             by_packets: looks_ahead && reads_packets(plan.state_bytes as u32),
@@ -383,7 +383,7 @@ impl<'a> Words<'a> {
             output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: copy_grain(plan.input_bytes),
             always_copies: operator.input.align as u64 >= copy_grain(plan.input_bytes),
-            gap: gap(plan.input_bytes),
+            head_padding: head_padding(plan.input_bytes),
             network_exclusive,
             tile_exclusive,
             covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },

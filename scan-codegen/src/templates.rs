@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 37] = [
+const PARTS: [(&str, &str); 56] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -18,6 +18,8 @@ const PARTS: [(&str, &str); 37] = [
     ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
+    ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
+    ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
     ("run_heads", include_str!("../templates/run_heads.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
@@ -32,13 +34,36 @@ const PARTS: [(&str, &str); 37] = [
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
     ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
-    ("message", include_str!("../templates/carry/message.cu.tera")),
+    ("status", include_str!("../templates/carry/status.cu.tera")),
     ("chained", include_str!("../templates/carry/chained.cu.tera")),
     ("look_back", include_str!("../templates/carry/look_back.cu.tera")),
     ("look_at_all", include_str!("../templates/carry/look_at_all.cu.tera")),
     ("cluster", include_str!("../templates/carry/cluster.cu.tera")),
     ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
-    ("staged_heads", include_str!("../templates/carry/staged_heads.cu.tera").trim_ascii_end()),
+    ("pipeline/layout", include_str!("../templates/kernel/pipeline/layout.cu.tera").trim_ascii_end()),
+    ("pipeline/tile", include_str!("../templates/kernel/pipeline/tile.cu.tera").trim_ascii_end()),
+    ("pipeline/heads", include_str!("../templates/kernel/pipeline/heads.cu.tera").trim_ascii_end()),
+    (
+        "pipeline/heads_by_offsets",
+        include_str!("../templates/kernel/pipeline/heads_by_offsets.cu.tera").trim_ascii_end(),
+    ),
+    ("pipeline/copied_heads", include_str!("../templates/kernel/pipeline/copied_heads.cu.tera").trim_ascii_end()),
+    ("pipeline/transfer", include_str!("../templates/kernel/pipeline/transfer.cu.tera").trim_ascii_end()),
+    ("pipeline/run", include_str!("../templates/kernel/pipeline/run.cu.tera").trim_ascii_end()),
+    ("pipeline/swizzle", include_str!("../templates/kernel/pipeline/swizzle.cu.tera").trim_ascii_end()),
+    ("pipeline/window", include_str!("../templates/kernel/pipeline/window.cu.tera").trim_ascii_end()),
+    ("pipeline/stand_in", include_str!("../templates/kernel/pipeline/stand_in.cu.tera").trim_ascii_end()),
+    ("pipeline/kernel", include_str!("../templates/kernel/pipeline/kernel.cu.tera").trim_ascii_end()),
+    ("pipeline/look_ahead", include_str!("../templates/kernel/pipeline/look_ahead.cu.tera").trim_ascii_end()),
+    (
+        "pipeline/look_ahead_of_groups",
+        include_str!("../templates/kernel/pipeline/look_ahead_of_groups.cu.tera").trim_ascii_end(),
+    ),
+    ("pipeline/group", include_str!("../templates/kernel/pipeline/group.cu.tera").trim_ascii_end()),
+    ("pipeline/copy", include_str!("../templates/kernel/pipeline/copy.cu.tera").trim_ascii_end()),
+    ("pipeline/offset_search", include_str!("../templates/kernel/pipeline/offset_search.cu.tera").trim_ascii_end()),
+    ("pipeline/team", include_str!("../templates/kernel/pipeline/team.cu.tera").trim_ascii_end()),
+    ("pipeline/team_scan", include_str!("../templates/kernel/pipeline/team_scan.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
     ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),
@@ -76,7 +101,10 @@ impl Templates {
 /// Every identifier that the kernels use themselves, so that the user's names can keep out of their way.
 pub(crate) static KERNEL_NAMES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     let is_part_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let code = PARTS.iter().flat_map(|(_, text)| text.lines()).map(|line| line.split("//").next().unwrap_or_default());
+    // What follows the template comments, and of that what precedes the CUDA comments.
+    let texts = PARTS.iter().flat_map(|(_, text)| text.split("{#"));
+    let lines = texts.flat_map(|text| text.split_once("#}").map_or(text, |(_, text)| text).lines());
+    let code = lines.map(|line| line.split("//").next().unwrap_or_default());
     let words = code.flat_map(|line| line.split(move |c| !is_part_of_name(c)));
     words.filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')).collect()
 });
@@ -92,9 +120,10 @@ mod tests {
 
     #[test]
     fn kernel_names_are_those_of_the_code() {
-        for name in ["tile", "sum", "before", "Message", "kogge_stone", "Padded", "threadIdx"] {
+        for name in ["tile", "aggregate", "exclusive_prefix", "TileStatus", "kogge_stone", "Padded", "threadIdx"] {
             assert!(KERNEL_NAMES.contains(name), "{name}");
         }
         assert!(!KERNEL_NAMES.contains("neighbouring"), "a word of a comment");
+        assert!(!KERNEL_NAMES.contains("Sees"), "a word of a comment of a template");
     }
 }

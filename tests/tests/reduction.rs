@@ -100,8 +100,8 @@ fn a_wrong_total_is_found() {
     let mut scan = Program::of(ops::sum::<i32>(), &spec, None, &overrides).unwrap();
     spoil(
         &mut scan.source.text,
-        "sum_of_all[0] = sum_before",
-        "sum_of_all[0] = op.combine(sum_before, sum_before)",
+        "total[0] = exclusive_prefix",
+        "total[0] = op.combine(exclusive_prefix, exclusive_prefix)",
     );
     found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
 

@@ -97,7 +97,7 @@ fn look_ahead() {
         ),
     ] {
         let (plan, source) = text.split_once("\n\n").unwrap();
-        let from = source.find("// The shared memory").unwrap();
+        let from = source.find("// The dynamic shared memory").unwrap();
         insta::assert_snapshot!(format!("look_ahead_{name}"), format!("{plan}\n\n{}", &source[from..]));
     }
 }

@@ -59,24 +59,28 @@ const CASES: [Case; 27] = [
 ];
 
 /// What stands in the kernels, and what takes its place where a part is left out.
-const NUMBER: (&str, &str) = ("    taken = take_number(turns);\n", "");
-const TURN: (&str, &str) =
-    ("    epoch_taken = turn_of(taken, turns, messages, gridDim.x, room).epoch;\n", "    epoch_taken = 0;\n");
+const NUMBER: (&str, &str) = ("    ticket_bits = take_number(tickets);\n", "");
+const TURN: (&str, &str) = (
+    "    shared_epoch = ticket_of(ticket_bits, tickets, statuses, gridDim.x, room).epoch;\n",
+    "    shared_epoch = 0;\n",
+);
 const EXCHANGE_OF_ALL: (&str, &str) =
-    ("before = look_at_all(op, messages, number, epoch, input, in_place, &missing);", "before = total;");
-const SENDING: (&str, &str) = ("    send(&messages[number], total, AGGREGATE, epoch);\n", "");
+    ("prefix = look_at_all(op, statuses, tile_index, epoch, input, in_place);", "prefix = aggregate;");
+const SENDING: (&str, &str) = ("    publish(&statuses[tile_index], aggregate, AGGREGATE, epoch);\n", "");
 const FOLDING: (&str, &str) =
-    ("fold(op, before, any, told[place], 0, blockIdx.x);", "before = total; any = blockIdx.x > 0;");
-const WAITING: (&str, &str) = ("    wait(&all_told[place], time / 2 % 2);\n", "");
+    ("fold(op, prefix, any, statuses[slot], 0, blockIdx.x);", "prefix = aggregate; any = blockIdx.x > 0;");
+const WAITING: (&str, &str) = ("    wait(&all_arrived[slot], iteration / 2 % 2);\n", "");
 const EXPECTING: (&str, &str) =
     ("    if (threadIdx.x == 0) {\n      arrive_and_expect(", "    if (false) {\n      arrive_and_expect(");
 const TELLING: (&str, &str) = ("elements > 0 && threadIdx.x < CLUSTER", "false");
-const BEGINNING: (&str, &str) = ("  arrive_in_cluster();\n  State before", "  State before");
+const BEGINNING: (&str, &str) = ("  arrive_in_cluster();\n  State prefix", "  State prefix");
 const MEETING: (&str, &str) =
     ("    if (first == 0) {\n      wait_for_cluster();", "    if (false) {\n      wait_for_cluster();");
 const CLUSTER: (&str, &str) = ("__cluster_dims__(CLUSTER) ", "");
-const SCANNING: (&str, &str) =
-    ("total = in_registers(op, run, earlier, elements);", "total = element_of(op, run, 0); earlier = total;");
+const SCANNING: (&str, &str) = (
+    "aggregate = in_registers(op, run, prefix_in_tile, elements);",
+    "aggregate = element_of(op, run, 0); prefix_in_tile = aggregate;",
+);
 
 /// Tiles are numbered in the order in which blocks begin, as where results take the place of elements.
 const AS_IN_PLACE: (&str, &str) = ("const bool in_place = ", "const bool in_place = true || ");
@@ -89,8 +93,8 @@ const BULK_IN: (&str, &str) = (
     constexpr unsigned WARP_BYTES = INPUT_BYTES / WARPS;
     const unsigned warp = threadIdx.x / WARP;
     if (threadIdx.x % WARP == 0) {
-      begin_barrier(&arrived[warp], 1);
-      show_barriers();
+      init_barrier(&arrived[warp], 1);
+      fence_barriers();
       arrive_and_expect(&arrived[warp], WARP_BYTES);
       begin_copy_in((unsigned char*)stage + warp * WARP_BYTES, (const unsigned char*)(input + start) + warp * WARP_BYTES, WARP_BYTES, &arrived[warp]);
     }
@@ -113,7 +117,7 @@ const BULK_IN: (&str, &str) = (
 const STORING: &str = "  __syncthreads(); // the results have been written\n  store_bytes(";
 const BULK_OUT: &str = "  if (elements == TILE && (size_t)output % 16 == 0) {
     constexpr unsigned WARP_BYTES = RESULT_BYTES / WARPS;
-    show_to_copies();
+    fence_for_copies();
     __syncwarp();
     if (threadIdx.x % WARP == 0) {
       const unsigned warp = threadIdx.x / WARP;
@@ -128,7 +132,7 @@ const BULK_OUT: &str = "  if (elements == TILE && (size_t)output % 16 == 0) {
 /// The text with what copies in bulk, as look-ahead has it.
 fn with_bulk_copies(text: &str, ahead: &str) -> Option<String> {
     let first = ahead.find("// A barrier in shared memory (mbarrier)")?;
-    let end = ahead.find("// Hides from the compiler where a word comes from")?;
+    let end = ahead.find("// Keeps the optimizer from looking through a word")?;
     let kernel = text.find("// ---- The tile")?;
     Some(format!("{}{}\n{}", &text[..kernel], ahead.get(first..end)?, &text[kernel..]))
 }

@@ -72,21 +72,24 @@ impl Variant {
 }
 
 const NO_LOOKER: [Part; 2] = [
-    ("  if (warp == LOOKER) {\n", "  if (warp == LOOKER) {\n    return;\n"),
-    ("        wait(&known[stage], use % 2);\n", ""),
+    ("  if (warp == LOOK_AHEAD_WARP) {\n", "  if (warp == LOOK_AHEAD_WARP) {\n    return;\n"),
+    ("        wait(&prefix_ready[stage], use % 2);\n", ""),
 ];
 const NO_GATHERERS: [Part; 1] =
-    [("  } else if (warp >= GATHERER) {\n", "  } else if (warp >= GATHERER) {\n    return;\n")];
-const NO_MESSAGES: [Part; 1] = [("            send(&messages[number], warp_sum, AGGREGATE, epoch);\n", "")];
-const NO_MESSAGES_OF_SEGMENTS: [Part; 1] =
-    [("            send(&messages[number], warp_sum, warps_with_heads == 0 ? AGGREGATE : PREFIX, epoch);\n", "")];
+    [("  } else if (warp >= GROUP_WARP) {\n", "  } else if (warp >= GROUP_WARP) {\n    return;\n")];
+const NO_MESSAGES: [Part; 1] =
+    [("            publish(&statuses[tile_index], warp_aggregate, AGGREGATE, epoch);\n", "")];
+const NO_MESSAGES_OF_SEGMENTS: [Part; 1] = [(
+    "            publish(&statuses[tile_index], warp_aggregate, warps_with_heads == 0 ? AGGREGATE : PREFIX, epoch);\n",
+    "",
+)];
 const NO_WAITING: [Part; 2] = [
     ("  while (!arrived) {\n    arrived = true;\n", "  {\n    arrived = true;\n"),
-    ("    if (!arrived) {\n      look(window, messages, count, lane);\n    }\n", ""),
+    ("    if (!arrived) {\n      load_statuses(window, statuses, count, lane);\n    }\n", ""),
 ];
 const NO_REDUCTION: [Part; 1] = [(
-    "          for (unsigned k = 1; k < TEAM_RUN; k++) {\n            sum = as_it_is(",
-    "          for (unsigned k = 1; k < 1; k++) {\n            sum = as_it_is(",
+    "          for (unsigned k = 1; k < TEAM_RUN; k++) {\n            aggregate = opaque(",
+    "          for (unsigned k = 1; k < 1; k++) {\n            aggregate = opaque(",
 )];
 const NO_SCAN: [Part; 1] = [(
     "        __syncwarp();\n        if (tile.whole) {\n",
@@ -94,29 +97,29 @@ const NO_SCAN: [Part; 1] = [(
 )];
 /// The same where results do not take the place of elements.
 const NO_SCAN_APART: [Part; 1] = [(
-    "others' elements have been\n        if (tile.whole) {\n",
-    "others' elements have been\n        if (true) {\n        } else if (tile.whole) {\n",
+    "overwrite other threads' elements\n        if (tile.whole) {\n",
+    "overwrite other threads' elements\n        if (true) {\n        } else if (tile.whole) {\n",
 )];
 /// A tile is handed over in the turn in which it has come.
 const AT_ONCE: [Part; 3] = [
-    ("      if (round >= TEAMS) {\n", "      if (number < tiles) {\n"),
+    ("      if (iteration >= TEAMS) {\n", "      if (tile_index < tiles) {\n"),
     (
-        "        const unsigned stage = (round - TEAMS) % STAGES, use = (round - TEAMS) / STAGES;\n",
-        "        const unsigned stage = round % STAGES, use = round / STAGES;\n",
+        "        const unsigned stage = (iteration - TEAMS) % STAGES, use = (iteration - TEAMS) / STAGES;\n",
+        "        const unsigned stage = iteration % STAGES, use = iteration / STAGES;\n",
     ),
-    ("scanned_number = number - TEAMS * gridDim.x;", "scanned_number = number;"),
+    ("previous_tile_index = tile_index - TEAMS * gridDim.x;", "previous_tile_index = tile_index;"),
 ];
 /// Results are copied out before there is anything to wait for.
 const OUT_FIRST: [Part; 2] = [
     (
-        "      if (round > 0 && later < tiles) {\n        wait_for_copies_out(); // the stage is free again\n",
-        "      const Tile tile = tile_at(number, gap, n, copies);\n      if (tile.whole && copies_out) {\n        \
+        "      if (iteration > 0 && next_tile_index < tiles) {\n        wait_for_copies_out(); // the stage is free\n",
+        "      const Tile tile = tile_at(tile_index, head_padding, n, copies);\n      if (tile.whole && copies_out) {\n        \
          begin_copy_out((unsigned char*)(output + tile.start), stages + stage * STAGE_BYTES, RESULT_BYTES);\n      } else {\n        \
          asm volatile(\"cp.async.bulk.commit_group;\" : : : \"memory\");\n      }\n      \
-         if (round > 0 && later < tiles) {\n        asm volatile(\"cp.async.bulk.wait_group.read 1;\" : : : \"memory\");\n",
+         if (iteration > 0 && next_tile_index < tiles) {\n        asm volatile(\"cp.async.bulk.wait_group.read 1;\" : : : \"memory\");\n",
     ),
     (
-        "      const Tile tile = tile_at(number, gap, n, copies);\n      if (tile.whole && copies_out) {\n        \
+        "      const Tile tile = tile_at(tile_index, head_padding, n, copies);\n      if (tile.whole && copies_out) {\n        \
          begin_copy_out((unsigned char*)(output + tile.start), stages + stage * STAGE_BYTES, RESULT_BYTES);\n      }\n    }\n",
         "    }\n",
     ),
@@ -130,76 +133,81 @@ const EVICT_IN: [Part; 1] = [(
      : : \"r\"(shared_address(to)), \"l\"(from), \"r\"(bytes), \"r\"(shared_address(barrier)), \"l\"(policy) : \"memory\");\n",
 )];
 const EVICT_OUT: [Part; 1] = [(
-    "  asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\" : : \"l\"(to), \"r\"(shared_address(from)), \"r\"(bytes) : \"memory\");\n",
+    "  asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\"\n               : : \"l\"(to), \"r\"(shared_address(from)), \"r\"(bytes) : \"memory\");\n",
     "  unsigned long long policy;\n  \
      asm volatile(\"createpolicy.fractional.L2::evict_first.b64 %0, 1.0;\" : \"=l\"(policy));\n  \
      asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;\" : : \"l\"(to), \"r\"(shared_address(from)), \"r\"(bytes), \"l\"(policy) : \"memory\");\n",
 )];
 /// Two rounds of a block are of neighbouring tiles.
 const NEIGHBOURS: [Part; 1] = [(
-    "  Tile tile;\n  tile.start = (size_t)number * TEAM_TILE - gap;\n",
-    "  Tile tile;\n  const unsigned all_tiles = (unsigned)((n + gap + TEAM_TILE - 1) / TEAM_TILE), pairs = all_tiles / (2 * gridDim.x);\n  \
-     const unsigned of_round = number % (2 * gridDim.x);\n  \
-     if (number < pairs * 2 * gridDim.x) {\n    \
-     number = number - of_round + of_round % gridDim.x * 2 + of_round / gridDim.x;\n  }\n  \
-     tile.start = (size_t)number * TEAM_TILE - gap;\n",
+    "  Tile tile;\n  tile.start = (size_t)tile_index * TEAM_TILE - head_padding;\n",
+    "  Tile tile;\n  const unsigned all_tiles = (unsigned)((n + head_padding + TEAM_TILE - 1) / TEAM_TILE), pairs = all_tiles / (2 * gridDim.x);\n  \
+     const unsigned of_round = tile_index % (2 * gridDim.x);\n  \
+     if (tile_index < pairs * 2 * gridDim.x) {\n    \
+     tile_index = tile_index - of_round + of_round % gridDim.x * 2 + of_round / gridDim.x;\n  }\n  \
+     tile.start = (size_t)tile_index * TEAM_TILE - head_padding;\n",
 )];
 /// Each block has a stretch of its own.
 const STRETCHES: [Part; 1] = [(
-    "  Tile tile;\n  tile.start = (size_t)number * TEAM_TILE - gap;\n",
-    "  Tile tile;\n  const unsigned all_tiles = (unsigned)((n + gap + TEAM_TILE - 1) / TEAM_TILE), rounds = all_tiles / gridDim.x;\n  \
-     if (number < rounds * gridDim.x) {\n    \
-     number = number % gridDim.x * rounds + number / gridDim.x;\n  }\n  \
-     tile.start = (size_t)number * TEAM_TILE - gap;\n",
+    "  Tile tile;\n  tile.start = (size_t)tile_index * TEAM_TILE - head_padding;\n",
+    "  Tile tile;\n  const unsigned all_tiles = (unsigned)((n + head_padding + TEAM_TILE - 1) / TEAM_TILE), iterations = all_tiles / gridDim.x;\n  \
+     if (tile_index < iterations * gridDim.x) {\n    \
+     tile_index = tile_index % gridDim.x * iterations + tile_index / gridDim.x;\n  }\n  \
+     tile.start = (size_t)tile_index * TEAM_TILE - head_padding;\n",
 )];
 const PREFETCH: [Part; 1] = [(
-    "        wait_for_copies_out(); // the stage is free again\n",
-    "        wait_for_copies_out(); // the stage is free again\n        {\n          \
-     const Tile ahead = tile_at(later + 4 * gridDim.x, gap, n, copies);\n          \
+    "        wait_for_copies_out(); // the stage is free\n",
+    "        wait_for_copies_out(); // the stage is free\n        {\n          \
+     const Tile ahead = tile_at(next_tile_index + 4 * gridDim.x, head_padding, n, copies);\n          \
      if (later + 4 * gridDim.x < tiles && ahead.whole) {\n            \
      asm volatile(\"cp.async.bulk.prefetch.L2.global [%0], %1;\" : : \"l\"(input + ahead.start), \"r\"(INPUT_BYTES) : \"memory\");\n          \
      }\n        }\n",
 )];
-const LOOKS_EARLY: [Part; 1] =
-    [("constexpr bool LOOKS_EARLY = sizeof(Message) > sizeof(Packet);", "constexpr bool LOOKS_EARLY = true;")];
+const LOOKS_EARLY: [Part; 1] = [(
+    "constexpr bool PREFETCHES_WINDOW = sizeof(TileStatus) > sizeof(Packet);",
+    "constexpr bool PREFETCHES_WINDOW = true;",
+)];
 
 /// A run is two halves, of which each is a chain of applications; the sum of the first half is kept from turn to turn.
 const HALVES: [Part; 5] = [
-    (" // their sum, of the tile of which the team has told last\n", ";\n    decltype(earlier_lanes) first_half;\n"),
     (
-        "next_earlier_lanes;\n      if (number < tiles) {\n",
-        "next_earlier_lanes, next_first_half;\n      if (number < tiles) {\n",
+        " // exclusive, of this lane's run, in the tile published last\n",
+        ";\n    decltype(prefix_in_warp) first_half;\n",
     ),
     (
-        "          sum = element_of(op, run, 0);\n#pragma unroll\n          for (unsigned k = 1; k < TEAM_RUN; k++) {\n            \
-         sum = as_it_is(op.combine(sum, element_of(op, run, k)));\n          }\n",
+        "next_prefix_in_warp;\n      if (tile_index < tiles) {\n",
+        "next_prefix_in_warp, next_first_half;\n      if (tile_index < tiles) {\n",
+    ),
+    (
+        "          aggregate = element_of(op, run, 0);\n#pragma unroll\n          for (unsigned k = 1; k < TEAM_RUN; k++) {\n            \
+         aggregate = opaque(op.combine(aggregate, element_of(op, run, k)));\n          }\n",
         "          constexpr unsigned HALF = TEAM_RUN / 2;\n          next_first_half = element_of(op, run, 0);\n          \
-         sum = element_of(op, run, HALF);\n#pragma unroll\n          \
+         aggregate = element_of(op, run, HALF);\n#pragma unroll\n          \
          for (unsigned k = 1; k < TEAM_RUN - HALF; k++) {\n            \
-         if (k < HALF) {\n              next_first_half = as_it_is(op.combine(next_first_half, element_of(op, run, k)));\n            }\n            \
-         sum = as_it_is(op.combine(sum, element_of(op, run, HALF + k)));\n          }\n          \
-         sum = op.combine(next_first_half, sum);\n",
+         if (k < HALF) {\n              next_first_half = opaque(op.combine(next_first_half, element_of(op, run, k)));\n            }\n            \
+         aggregate = opaque(op.combine(aggregate, element_of(op, run, HALF + k)));\n          }\n          \
+         aggregate = op.combine(next_first_half, aggregate);\n",
     ),
     (
         "          for (unsigned k = 0; k < TEAM_RUN; k++) {\n            const State element = element_of(op, run, k);\n            \
-         before = and_with(op, any, before, element);\n            const Output covered = result_of(op, before);\n            \
-         any = true;\n            before = as_it_is(before);\n            \
-         put_result(result_run, place_of_stage, thread, k, covered);\n          }\n",
+         prefix = then(op, any, prefix, element);\n            const Output result = result_of(op, prefix);\n            \
+         any = true;\n            prefix = opaque(prefix);\n            \
+         put_result(result_run, stage_bytes, thread, k, result);\n          }\n",
         "          for (unsigned k = 0; k < TEAM_RUN - HALF; k++) {\n            if (k < HALF) {\n              \
-         before = as_it_is(and_with(op, any, before, element_of(op, run, k)));\n              any = true;\n              \
-         put_result(result_run, place_of_stage, thread, k, before);\n            }\n            \
-         later = as_it_is(op.combine(later, element_of(op, run, HALF + k)));\n            \
-         put_result(result_run, place_of_stage, thread, HALF + k, later);\n          }\n",
+         prefix = opaque(then(op, any, prefix, element_of(op, run, k)));\n              any = true;\n              \
+         put_result(result_run, stage_bytes, thread, k, prefix);\n            }\n            \
+         later = opaque(op.combine(later, element_of(op, run, HALF + k)));\n            \
+         put_result(result_run, stage_bytes, thread, HALF + k, later);\n          }\n",
     ),
     (
-        "      earlier_lanes = next_earlier_lanes;\n",
-        "      earlier_lanes = next_earlier_lanes;\n      first_half = next_first_half;\n",
+        "      prefix_in_warp = next_prefix_in_warp;\n",
+        "      prefix_in_warp = next_prefix_in_warp;\n      first_half = next_first_half;\n",
     ),
 ];
 const SECOND_HALF: [Part; 1] = [(
     "          ResultRun result_run{};\n",
     "          ResultRun result_run{};\n          constexpr unsigned HALF = TEAM_RUN / 2;\n          \
-     State later = any ? op.combine(before, first_half) : first_half;\n",
+     State later = any ? op.combine(prefix, first_half) : first_half;\n",
 )];
 
 /// Threads read and write elements on their own, as many as the kernel has.
@@ -222,7 +230,7 @@ const PLAIN: &str = "  const unsigned thread = threadIdx.x + blockIdx.x * blockD
 
 /// The same, where each block takes the next part of the input that none has taken.
 const PLAIN_IN_TURN: &str = "  __shared__ unsigned taken[2];
-  unsigned* counts = (unsigned*)turns;
+  unsigned* counts = (unsigned*)tickets;
   constexpr unsigned AT_ONCE = 8;
   const size_t part = blockDim.x * AT_ONCE, units = n * sizeof(*input) / sizeof(uint4), parts = units / part;
   const uint4* from = (const uint4*)input;
@@ -230,23 +238,23 @@ const PLAIN_IN_TURN: &str = "  __shared__ unsigned taken[2];
   if (threadIdx.x == 0) {
     taken[0] = atomicAdd(&counts[0], 1);
   }
-  for (unsigned round = 0;; round++) {
+  for (unsigned iteration = 0;; iteration++) {
     __syncthreads();
-    const unsigned number = taken[round % 2];
-    if (number >= parts) {
+    const unsigned tile_index = taken[iteration % 2];
+    if (tile_index >= parts) {
       break;
     }
     if (threadIdx.x == 0) {
-      taken[(round + 1) % 2] = atomicAdd(&counts[0], 1);
+      taken[(iteration + 1) % 2] = atomicAdd(&counts[0], 1);
     }
     uint4 held[AT_ONCE];
 #pragma unroll
     for (unsigned k = 0; k < AT_ONCE; k++) {
-      held[k] = from[number * part + k * blockDim.x + threadIdx.x];
+      held[k] = from[tile_index * part + k * blockDim.x + threadIdx.x];
     }
 #pragma unroll
     for (unsigned k = 0; k < AT_ONCE; k++) {
-      to[number * part + k * blockDim.x + threadIdx.x] = held[k];
+      to[tile_index * part + k * blockDim.x + threadIdx.x] = held[k];
     }
   }
   if (threadIdx.x == 0 && atomicAdd(&counts[1], 1) == gridDim.x - 1) {
@@ -255,39 +263,39 @@ const PLAIN_IN_TURN: &str = "  __shared__ unsigned taken[2];
 ";
 
 /// One thread has tiles copied in and out in bulk, and takes the next that none has taken.
-const BULK_IN_TURN: &str = "  __shared__ Barrier loaded[STAGES];
+const BULK_IN_TURN: &str = "  __shared__ Barrier full[STAGES];
   __shared__ unsigned tile_of[STAGES];
   unsigned char* stages = launched_shared_memory();
-  unsigned* counts = (unsigned*)turns;
+  unsigned* counts = (unsigned*)tickets;
   const unsigned tiles = (unsigned)(n / TEAM_TILE);
   constexpr unsigned BEHIND = 2;
   if (threadIdx.x == 0) {
     for (unsigned stage = 0; stage < STAGES; stage++) {
-      begin_barrier(&loaded[stage], 1);
+      init_barrier(&full[stage], 1);
     }
-    show_barriers();
+    fence_barriers();
     unsigned next = atomicAdd(&counts[0], 1);
     const auto load = [&](unsigned stage) {
       tile_of[stage] = next;
       if (next < tiles) {
-        arrive_and_expect(&loaded[stage], INPUT_BYTES);
-        begin_copy_in(stages + stage * STAGE_BYTES, (const unsigned char*)(input + (size_t)next * TEAM_TILE), INPUT_BYTES, &loaded[stage]);
+        arrive_and_expect(&full[stage], INPUT_BYTES);
+        begin_copy_in(stages + stage * STAGE_BYTES, (const unsigned char*)(input + (size_t)next * TEAM_TILE), INPUT_BYTES, &full[stage]);
         next = atomicAdd(&counts[0], 1);
       }
     };
     for (unsigned stage = 0; stage < STAGES; stage++) {
       load(stage);
     }
-    for (unsigned round = 0;; round++) {
-      const unsigned stage = round % STAGES;
+    for (unsigned iteration = 0;; iteration++) {
+      const unsigned stage = iteration % STAGES;
       if (tile_of[stage] >= tiles) {
         break;
       }
-      wait(&loaded[stage], round / STAGES % 2);
+      wait(&full[stage], iteration / STAGES % 2);
       begin_copy_out((unsigned char*)(output + (size_t)tile_of[stage] * TEAM_TILE), stages + stage * STAGE_BYTES, RESULT_BYTES);
-      if (round >= BEHIND) {
+      if (iteration >= BEHIND) {
         asm volatile(\"cp.async.bulk.wait_group.read 2;\" : : : \"memory\");
-        load((round - BEHIND) % STAGES);
+        load((iteration - BEHIND) % STAGES);
       }
     }
     wait_for_copies_out();
@@ -389,13 +397,16 @@ fn costly() -> Vec<Variant> {
 
 /// As if it were known where the offsets of a tile are, of segments of mean length 64.
 const NO_SEARCH: [Part; 4] = [
-    ("tiles, gap, offsets, offset_count, FEW_LOOKS);\n", "0, gap, offsets, offset_count, FEW_LOOKS);\n"),
-    ("      } else if (round % STEP_ROUNDS == 0) {\n", "      } else if (false) {\n"),
     (
-        "const size_t tile_low = shuffle(low, round % WARP), tile_high = shuffle(high, round % WARP);",
-        "const size_t tile_low = min((size_t)number * TEAM_TILE / 64, offset_count), tile_high = min(tile_low + TEAM_TILE / 64, offset_count);",
+        "tiles, head_padding, offsets, offset_count,\n            FEW_PROBES);\n",
+        "0, head_padding, offsets, offset_count,\n            FEW_PROBES);\n",
     ),
-    ("while (!is_over(search)) {\n      go_on(search, offsets, MOST_LOOKS);\n    }\n", ""),
+    ("      } else if (iteration % STEP_ITERATIONS == 0) {\n", "      } else if (false) {\n"),
+    (
+        "const size_t tile_low = shuffle(low, iteration % WARP), tile_high = shuffle(high, iteration % WARP);",
+        "const size_t tile_low = min((size_t)tile_index * TEAM_TILE / 64, offset_count), tile_high = min(tile_low + TEAM_TILE / 64, offset_count);",
+    ),
+    ("while (!is_done(search)) {\n      advance(search, offsets, MAX_PROBES);\n    }\n", ""),
 ];
 const NO_MARKS: [Part; 1] = [("        mark_heads(", "        if (false) mark_heads(")];
 const NO_HEADS: [Part; 1] = [(

@@ -95,7 +95,7 @@ impl Machine {
         self.shared(LAUNCHED, c"launched_shared_memory", bytes, 128)
     }
 
-    pub(super) fn begin_barrier(&mut self, place: (u32, i64), arrivals: u32) {
+    pub(super) fn init_barrier(&mut self, place: (u32, i64), arrivals: u32) {
         let thread = self.thread;
         let block = self.block().index;
         let begun = (self.number(block, thread).thread, self.now);
@@ -243,7 +243,7 @@ impl Machine {
         false
     }
 
-    pub(super) fn show_to_copies(&mut self) {
+    pub(super) fn fence_for_copies(&mut self) {
         self.now += 1;
         let now = self.now;
         self.current().copies.shown = now;

@@ -65,17 +65,17 @@ pub(super) struct Host {
     address: extern "C" fn(u32, i64) -> u64,
     trap: extern "C" fn(u32),
     launched_shared: extern "C" fn() -> u32,
-    begin_barrier: extern "C" fn(u32, i64, u32, u32),
+    init_barrier: extern "C" fn(u32, i64, u32, u32),
     arrive: extern "C" fn(u32, i64, u32, u32),
     wait: extern "C" fn(u32, i64, u32, u32),
     copy_in: unsafe extern "C" fn(*const Copy, u32),
     copy_out: unsafe extern "C" fn(*const Copy, u32),
     wait_for_copies_out: extern "C" fn(u32),
-    show_to_copies: extern "C" fn(),
+    fence_for_copies: extern "C" fn(),
     tell: unsafe extern "C" fn(*const Copy, *const c_void, u32, u32),
     arrive_in_cluster: extern "C" fn(u32),
     wait_for_cluster: extern "C" fn(u32),
-    wait_for_launch_before: extern "C" fn(),
+    wait_for_previous_launch: extern "C" fn(),
     begin_load: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
     wait_for_loads: extern "C" fn(),
 }
@@ -98,17 +98,17 @@ pub(super) static HOST: Host = Host {
     address,
     trap,
     launched_shared,
-    begin_barrier,
+    init_barrier,
     arrive,
     wait,
     copy_in: begin_copy,
     copy_out: begin_copy,
     wait_for_copies_out,
-    show_to_copies,
+    fence_for_copies,
     tell,
     arrive_in_cluster,
     wait_for_cluster,
-    wait_for_launch_before,
+    wait_for_previous_launch,
     begin_load,
     wait_for_loads,
 };
@@ -360,11 +360,11 @@ extern "C" fn launched_shared() -> u32 {
     machine(Machine::launched_shared)
 }
 
-extern "C" fn begin_barrier(buffer: u32, offset: i64, arrivals: u32, line: u32) {
+extern "C" fn init_barrier(buffer: u32, offset: i64, arrivals: u32, line: u32) {
     if buffer == 0 {
         return fail(FaultKind::Uninitialised { spot: None }, line);
     }
-    machine(|machine| machine.begin_barrier((buffer, offset), arrivals));
+    machine(|machine| machine.init_barrier((buffer, offset), arrivals));
 }
 
 extern "C" fn arrive(buffer: u32, offset: i64, bytes: u32, line: u32) {
@@ -401,8 +401,8 @@ extern "C" fn wait_for_copies_out(line: u32) {
     }
 }
 
-extern "C" fn show_to_copies() {
-    machine(Machine::show_to_copies);
+extern "C" fn fence_for_copies() {
+    machine(Machine::fence_for_copies);
 }
 
 /// # Safety
@@ -430,9 +430,9 @@ extern "C" fn wait_for_cluster(line: u32) {
     }
 }
 
-extern "C" fn wait_for_launch_before() {
+extern "C" fn wait_for_previous_launch() {
     interrupt_access();
-    machine(Machine::wait_for_launch_before);
+    machine(Machine::wait_for_previous_launch);
 }
 
 /// Executes the thread that the coroutine is made for: remembers how to suspend it, and notes its end.

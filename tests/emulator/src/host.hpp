@@ -59,17 +59,17 @@ struct Host {
   std::uint64_t (*address)(std::uint32_t buffer, std::int64_t offset);
   void (*trap)(std::uint32_t line);
   std::uint32_t (*launched_shared)();
-  void (*begin_barrier)(std::uint32_t buffer, std::int64_t offset, std::uint32_t arrivals, std::uint32_t line);
+  void (*init_barrier)(std::uint32_t buffer, std::int64_t offset, std::uint32_t arrivals, std::uint32_t line);
   void (*arrive)(std::uint32_t buffer, std::int64_t offset, std::uint32_t bytes, std::uint32_t line);
   void (*wait)(std::uint32_t buffer, std::int64_t offset, std::uint32_t parity, std::uint32_t line);
   void (*copy_in)(const Copy* copy, std::uint32_t line);
   void (*copy_out)(const Copy* copy, std::uint32_t line);
   void (*wait_for_copies_out)(std::uint32_t line);
-  void (*show_to_copies)();
+  void (*fence_for_copies)();
   void (*tell)(const Copy* copy, const void* value, std::uint32_t block, std::uint32_t line);
   void (*arrive_in_cluster)(std::uint32_t line);
   void (*wait_for_cluster)(std::uint32_t line);
-  void (*wait_for_launch_before)();
+  void (*wait_for_previous_launch)();
   void (*begin_load)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
   void (*wait_for_loads)();
 };
@@ -475,19 +475,19 @@ inline void fence(std::uint32_t line = __builtin_LINE()) {
 inline void pause(std::uint32_t line = __builtin_LINE()) {
   host->pause(line);
 }
-inline bool has_waited_long(unsigned looks) {
-  return looks > 0 && host->has_waited_long();
+inline bool has_waited_long(unsigned polls) {
+  return polls > 0 && host->has_waited_long();
 }
 
 inline Pointer<unsigned char> launched_shared_memory() {
   return Pointer<unsigned char>(host->launched_shared(), 0);
 }
 template <class T>
-void begin_barrier(Pointer<T> barrier, unsigned arrivals, std::uint32_t line = __builtin_LINE()) {
-  host->begin_barrier(barrier.buffer, barrier.offset, arrivals, line);
+void init_barrier(Pointer<T> barrier, unsigned arrivals, std::uint32_t line = __builtin_LINE()) {
+  host->init_barrier(barrier.buffer, barrier.offset, arrivals, line);
 }
-inline void show_barriers() {
-  host->show_to_copies();
+inline void fence_barriers() {
+  host->fence_for_copies();
 }
 template <class T>
 void arrive(Pointer<T> barrier, std::uint32_t line = __builtin_LINE()) {
@@ -521,11 +521,11 @@ inline void begin_copy_out(Pointer<unsigned char> to, Pointer<const unsigned cha
 inline void wait_for_copies_out(std::uint32_t line = __builtin_LINE()) {
   host->wait_for_copies_out(line);
 }
-inline void show_to_copies() {
-  host->show_to_copies();
+inline void fence_for_copies() {
+  host->fence_for_copies();
 }
 template <class T, class B>
-void tell(Pointer<T> to, const std::type_identity_t<T>& value, Pointer<B> barrier, unsigned block, std::uint32_t line = __builtin_LINE()) {
+void store_to_block(Pointer<T> to, const std::type_identity_t<T>& value, Pointer<B> barrier, unsigned block, std::uint32_t line = __builtin_LINE()) {
   const Copy copy{to.buffer, 0, barrier.buffer, sizeof(T), to.offset, 0, barrier.offset};
   host->tell(&copy, &value, block, line);
 }
@@ -535,10 +535,10 @@ inline void arrive_in_cluster(std::uint32_t line = __builtin_LINE()) {
 inline void wait_for_cluster(std::uint32_t line = __builtin_LINE()) {
   host->wait_for_cluster(line);
 }
-inline void wait_for_launch_before() {
-  host->wait_for_launch_before();
+inline void wait_for_previous_launch() {
+  host->wait_for_previous_launch();
 }
-inline void let_launch_after_begin() {}
+inline void launch_dependents() {}
 // The bytes are read now, and written when the thread waits for them.
 template <class T>
 void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
@@ -549,7 +549,7 @@ void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __bui
 inline void wait_for_loads() {
   host->wait_for_loads();
 }
-inline unsigned as_if_new(unsigned word) {
+inline unsigned opaque_word(unsigned word) {
   return word;
 }
 

@@ -343,7 +343,7 @@ impl Machine {
     }
 
     /// The executing thread waits for the end of what is before the launch in the stream.
-    pub(super) fn wait_for_launch_before(&mut self) {
+    pub(super) fn wait_for_previous_launch(&mut self) {
         self.now += 1;
         let (now, index) = (self.now, self.thread);
         let block = self.block().index;

@@ -111,26 +111,26 @@ fn segments() {
 fn planted_faults_are_found() {
     let program = program::<Interval>((64, 3, 4), (ScanKind::Exclusive, true));
     let changes = [
-        ("    wait(&all_told[place], time / 2 % 2);\n", ""),
-        ("    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks have begun\n    }\n", ""),
-        ("  arrive_in_cluster();\n  Span before", "  Span before"),
-        ("    show_barriers();\n", ""),
-        ("    begin_barrier(&all_told[1], 1);\n", ""),
-        ("const unsigned place = time % 2;", "const unsigned place = 0;"),
-        ("time / 2 % 2);", "time % 2);"),
-        ("      time++;\n", ""),
-        ("      __syncthreads(); // the tile and what has been told have been read\n", ""),
-        ("combine(before, sum)", "combine(sum, before)"),
-        ("told[place], 0, blockIdx.x);", "told[place], 0, CLUSTER);"),
-        ("told[place], blockIdx.x, CLUSTER);", "told[place], blockIdx.x + 1, CLUSTER);"),
+        ("    wait(&all_arrived[slot], iteration / 2 % 2);\n", ""),
+        ("    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n", ""),
+        ("  arrive_in_cluster();\n  Span prefix", "  Span prefix"),
+        ("    fence_barriers();\n", ""),
+        ("    init_barrier(&all_arrived[1], 1);\n", ""),
+        ("const unsigned slot = iteration % 2;", "const unsigned slot = 0;"),
+        ("iteration / 2 % 2);", "iteration % 2);"),
+        ("      iteration++;\n", ""),
+        ("      __syncthreads(); // the tile and the statuses have been read\n", ""),
+        ("combine(prefix, aggregate)", "combine(aggregate, prefix)"),
+        ("statuses[slot], 0, blockIdx.x);", "statuses[slot], 0, CLUSTER);"),
+        ("statuses[slot], blockIdx.x, CLUSTER);", "statuses[slot], blockIdx.x + 1, CLUSTER);"),
         ("elements > 0 && threadIdx.x < CLUSTER", "elements > 0 && threadIdx.x < CLUSTER - 1"),
-        ("tell(&told[place][blockIdx.x]", "tell(&told[place][threadIdx.x]"),
-        ("&all_told[place], threadIdx.x);", "&all_told[place], blockIdx.x);"),
-        ("tiles * sizeof(Told)", "CLUSTER * sizeof(Told)"),
-        ("tiles * sizeof(Told)", "(tiles - 1) * sizeof(Told)"),
+        ("store_to_block(&statuses[slot][blockIdx.x]", "store_to_block(&statuses[slot][threadIdx.x]"),
+        ("&all_arrived[slot], threadIdx.x);", "&all_arrived[slot], blockIdx.x);"),
+        ("tiles * sizeof(ClusterStatus)", "CLUSTER * sizeof(ClusterStatus)"),
+        ("tiles * sizeof(ClusterStatus)", "(tiles - 1) * sizeof(ClusterStatus)"),
         (
-            "    wait(&all_told[place], time / 2 % 2);\n    if (elements > 0) {",
-            "    if (elements > 0) {\n      wait(&all_told[place], time / 2 % 2);",
+            "    wait(&all_arrived[slot], iteration / 2 % 2);\n    if (elements > 0) {",
+            "    if (elements > 0) {\n      wait(&all_arrived[slot], iteration / 2 % 2);",
         ),
         ("blockIdx.x < tiles ? elements_of_tile(start, n) : 0", "elements_of_tile(start, n)"),
         ("(size_t)CLUSTER * TILE) {", "(size_t)CLUSTER * TILE + 1) {"),
@@ -153,7 +153,7 @@ fn planted_faults_of_segments_are_found() {
     let changes = [
         ("head == NO_HEAD ? 0 : 1", "0"),
         ("head == NO_HEAD ? 0 : 1", "1"),
-        ("if (any && theirs.restarts == 0) {", "if (any) {"),
+        ("if (any && status.restarts == 0) {", "if (any) {"),
         ("      own.restarts = head == NO_HEAD ? 0 : 1;\n", ""),
     ];
     let tile = program.plan.tile as usize;
@@ -186,17 +186,18 @@ fn fault(changes: &[(&str, &str)]) -> FaultKind {
 #[test]
 fn what_a_cluster_must_not_do_has_a_name() {
     let beginning = ("  arrive_in_cluster();\n  Span before", "  Span before");
-    let meeting = "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks have begun\n    }\n";
-    let telling = "&all_told[place], threadIdx.x);";
+    let meeting =
+        "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n";
+    let telling = "&all_arrived[slot], threadIdx.x);";
     assert!(matches!(fault(&[(meeting, "")]), FaultKind::OtherBlock { ended: false, .. }));
     assert_eq!(fault(&[beginning]), FaultKind::ClusterBarrier { arrives: false });
     assert_eq!(
         fault(&[("      wait_for_cluster(); // ", "      arrive_in_cluster(); // ")]),
         FaultKind::ClusterBarrier { arrives: true }
     );
-    assert!(matches!(fault(&[("    show_barriers();\n", "")]), FaultKind::Race { .. }));
+    assert!(matches!(fault(&[("    fence_barriers();\n", "")]), FaultKind::Race { .. }));
     assert_eq!(
-        fault(&[(telling, "&all_told[place], threadIdx.x + 1);")]),
+        fault(&[(telling, "&all_arrived[slot], threadIdx.x + 1);")]),
         FaultKind::NoSuchBlock { block: 4, blocks: 4 }
     );
     // Some threads do not come.

@@ -178,14 +178,14 @@ fn messages_of_several_packets() {
 #[test]
 fn planted_faults_are_found() {
     let changes = [
-        ("(unsigned long long)(turn.epoch + 1) << 32", "(unsigned long long)turn.epoch << 32"),
+        ("(unsigned long long)(ticket.epoch + 1) << 32", "(unsigned long long)ticket.epoch << 32"),
         (">= EPOCHS - 2", "== EPOCHS - 2"),
         (">= EPOCHS - 2", ">= EPOCHS - 1"),
-        ("size_t unsent = sent;", "size_t unsent = sent + 1;"),
-        ("if (turn.number == gridDim.x - 1) {\n    store", "if (turn.number == 0) {\n    store"),
+        ("size_t unused = status_count;", "size_t unused = status_count + 1;"),
+        ("if (ticket.number == gridDim.x - 1) {\n    store", "if (ticket.number == 0) {\n    store"),
         ("const unsigned tag = STATUSES * epoch + status;", "const unsigned tag = status;"),
         ("const unsigned status = tag - STATUSES * epoch;", "const unsigned status = tag % STATUSES;"),
-        ("store_relaxed(turns, (unsigned long long)(turn.epoch + 1) << 32);", ""),
+        ("store_relaxed(tickets, (unsigned long long)(ticket.epoch + 1) << 32);", ""),
     ];
     let mut mutants = Vec::new();
     for program in programs::<Interval>() {
@@ -219,7 +219,7 @@ fn a_planted_fault_of_groups_is_found() {
 /// Sums of more than two packets are read packet by packet, each with a tag of its own.
 #[test]
 fn a_planted_fault_of_packets_is_found() {
-    let (from, to) = ("window.seen[k].tag - STATUSES * epoch", "window.seen[k].tag % STATUSES");
+    let (from, to) = ("window.loaded[k].tag - STATUSES * epoch", "window.loaded[k].tag % STATUSES");
     let mut programs = programs::<MatrixProduct<3>>();
     programs.retain(|program| program.source.text.contains(from));
     assert!(!programs.is_empty(), "none reads packets");

@@ -108,8 +108,8 @@ fn a_missing_barrier_is_a_race() {
 fn two_writers_are_a_race() {
     let program = plant(
         hierarchical(),
-        "  if (threadIdx.x == 0) {\n    totals[blockIdx.x] = total;\n  }",
-        "  totals[blockIdx.x] = total;",
+        "  if (threadIdx.x == 0) {\n    aggregates[blockIdx.x] = aggregate;\n  }",
+        "  aggregates[blockIdx.x] = aggregate;",
     );
     assert_faults(&program, |kind| {
         matches!(kind, FaultKind::Race { access: Access::Write, other_access: Access::Write, .. })
@@ -150,7 +150,7 @@ fn swapped_operands() {
     for (from, to) in [
         ("combine(x[i - stride], x[i])", "combine(x[i], x[i - stride])"),
         ("combine(*before, partial)", "combine(partial, *before)"),
-        ("combine(before, totals[start + i])", "combine(totals[start + i], before)"),
+        ("combine(prefix, aggregates[start + i])", "combine(aggregates[start + i], prefix)"),
     ] {
         let program = plant(hierarchical(), from, to);
         assert_faults(&program, |kind| matches!(kind, FaultKind::Operands { .. }));
@@ -171,8 +171,8 @@ fn the_operator_applied_to_padding() {
 #[test]
 fn the_initial_value_applied_per_tile() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
-    let from = "sum_before = op.combine(initial_value, totals[blockIdx.x - 1]);";
-    assert_faults(&plant(program, from, "sum_before = initial_value;"), |kind| {
+    let from = "exclusive_prefix = op.combine(initial_value, aggregates[blockIdx.x - 1]);";
+    assert_faults(&plant(program, from, "exclusive_prefix = initial_value;"), |kind| {
         matches!(kind, FaultKind::Operands { .. })
     });
 }
@@ -180,7 +180,7 @@ fn the_initial_value_applied_per_tile() {
 #[test]
 fn an_exclusive_shift_at_the_edge_of_a_tile() {
     let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
-    let first = "output[start + i] = i == 0 ? complete_first(op, before)";
+    let first = "output[start + i] = i == 0 ? complete_first(op, prefix)";
     let forgotten = plant(program(), first, "output[start + i] = i == 0 ? op.identity()");
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
     // The shift reaches over the edge into the tile before, which another block writes.

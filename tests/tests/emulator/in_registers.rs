@@ -117,19 +117,19 @@ fn planted_faults_are_found() {
     let changes = [
         ("  wait_for_loads();\n", ""),
         ("  __syncthreads(); // the elements have been written\n", ""),
-        ("  __syncthreads(); // the sums of the warps have been written\n", ""),
+        ("  __syncthreads(); // the aggregates of the warps have been written\n", ""),
         ("  __syncthreads(); // the results have been written\n", ""),
-        ("combine(sum, element_of(op, run, k))", "combine(element_of(op, run, k), sum)"),
-        ("combine(earlier_warps, warp_sum)", "combine(warp_sum, earlier_warps)"),
-        ("combine(earlier_warps, earlier)", "combine(earlier, earlier_warps)"),
-        ("combine(sum, earlier)", "combine(earlier, sum)"),
-        ("combine(sum, element);", "combine(element, sum);"),
-        ("combine(window, sums[k])", "combine(sums[k], window)"),
-        ("combine(window, sum)", "combine(sum, window)"),
+        ("combine(aggregate, element_of(op, run, k))", "combine(element_of(op, run, k), aggregate)"),
+        ("combine(left, warp_aggregate)", "combine(warp_aggregate, left)"),
+        ("combine(prefix_of_warps, prefix_in_tile)", "combine(prefix_in_tile, prefix_of_warps)"),
+        ("combine(prefix, prefix_in_tile)", "combine(prefix_in_tile, prefix)"),
+        ("combine(prefix, element);", "combine(element, prefix);"),
+        ("combine(window, values[k])", "combine(values[k], window)"),
+        ("combine(window, prefix)", "combine(prefix, window)"),
         ("          start = k;\n", ""),
         ("arrived = last_lane_where(waits && (int)lane >= first_lane) < 0;", "arrived = true;"),
         ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),
-        ("earlier = shuffle_up(sum, 1);", "earlier = sum;"),
+        ("prefix_in_tile = shuffle_up(aggregate, 1);", "prefix_in_tile = aggregate;"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
 }
@@ -167,19 +167,22 @@ fn in_place_nobody_sums_up_the_tiles_of_others() {
 fn planted_faults_of_looking_at_all_are_found() {
     let program = program::<Interval>(IN_REGISTERS[4], (64, 3), None, (ScanKind::Exclusive, true));
     let changes = [
-        ("    __syncthreads(); // the sums of the warps have been read\n", ""),
-        ("  __syncthreads(); // the sums of the warps have been written\n", ""),
-        ("combine(sum, window)", "combine(window, sum)"),
+        ("    __syncthreads(); // the aggregates of the warps have been read\n", ""),
+        ("  __syncthreads(); // the aggregates of the warps have been written\n", ""),
+        ("combine(prefix, window)", "combine(window, prefix)"),
         // What is done for blocks that have not begun.
-        ("must_come || !has_waited_long(looks)", "true"),
+        ("must_arrive || !has_waited_long(polls)", "true"),
         ("missing &= missing - 1", "missing = 0"),
         ("(first + threadIdx.x - lane + missing_lane)", "(first + missing_lane)"),
         ("for (unsigned i = 0; i < RUN; i++)", "for (unsigned i = 0; i < RUN - 1; i++)"),
         ("input + (warp * WARP + lane) * RUN", "input + lane * RUN"),
         ("unsigned lanes = WARPS;", "unsigned lanes = 1;"),
         ("    if (lane == warp) {\n", "    if (lane == 0) {\n"),
-        ("      if (lane == missing_lane) {\n", "      if (status == NOTHING) {\n"),
-        ("receive(&messages[first + threadIdx.x], &told", "receive(&messages[threadIdx.x], &told"),
+        ("      if (lane == missing_lane) {\n", "      if (status == EMPTY) {\n"),
+        (
+            "wait_for_status(&statuses[first + threadIdx.x], &aggregate",
+            "wait_for_status(&statuses[threadIdx.x], &aggregate",
+        ),
         ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));

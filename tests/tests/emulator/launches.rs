@@ -25,7 +25,7 @@ fn strategies() -> Vec<Strategy> {
 fn kernels_wait_for_what_is_before_them() {
     strategies().par_iter().for_each(|&strategy| {
         let mut program = program(strategy, &DeviceLimits::BASELINE);
-        let waiting = "wait_for_launch_before();";
+        let waiting = "wait_for_previous_launch();";
         let places = program.source.text.matches(waiting).count();
         let len = 3 * program.plan.tile as usize + 5;
         let schedule = program.plan.schedule(len as u64).unwrap();

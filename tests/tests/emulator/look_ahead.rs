@@ -191,7 +191,7 @@ fn results_of_another_size_than_elements() {
         let narrowing = planned(Narrowing, shape, (kind, initial_value));
         let widening = planned(Widening, shape, (kind, initial_value));
         let mut planted = widening.clone();
-        let wait = "wait(&taken[stage], use % 2);";
+        let wait = "wait(&inputs_read[stage], use % 2);";
         assert!(planted.source.text.contains(wait));
         planted.source.text = planted.source.text.replace(wait, "");
         Module::compile(&[&narrowing.source, &widening.source, &planted.source]).unwrap();
@@ -229,41 +229,41 @@ fn planted_faults_are_found() {
     let first = Some(Interval::initial_value());
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
-        ("wait(&loaded[stage], use % 2);", ""),
-        ("wait(&brought[stage], use % 2);", ""),
-        ("wait(&reduced[stage], use % 2);", ""),
-        ("wait(&told[stage], use % 2);", ""),
-        ("wait(&known[stage], use % 2);", ""),
-        ("wait(&scanned[stage], use % 2);", ""),
-        ("wait(&written[stage], use % 2);", ""),
-        ("wait_for_copies_out(); // the stage is free again", ""),
-        ("wait_for_copies_out(); // they read the memory of this block", ""),
-        ("        show_to_copies();\n", ""),
-        ("begin_barrier(&brought[stage], TEAM)", "begin_barrier(&brought[stage], WARP)"),
-        ("begin_barrier(&reduced[stage], TEAM_WARPS)", "begin_barrier(&reduced[stage], 1)"),
-        ("begin_barrier(&scanned[stage], TEAM)", "begin_barrier(&scanned[stage], WARP)"),
-        ("begin_barrier(&written[stage], TEAM)", "begin_barrier(&written[stage], WARP)"),
-        ("      begin_barrier(&known[stage], 1);\n", ""),
-        ("      earlier_lanes = next_earlier_lanes;\n", ""),
-        ("warp_sums[stage][team_warp - 1]", "warp_sums[stage][team_warp]"),
+        ("wait(&full[stage], use % 2);", ""),
+        ("wait(&edges_done[stage], use % 2);", ""),
+        ("wait(&aggregates_ready[stage], use % 2);", ""),
+        ("wait(&published[stage], use % 2);", ""),
+        ("wait(&prefix_ready[stage], use % 2);", ""),
+        ("wait(&results_ready[stage], use % 2);", ""),
+        ("wait(&drained[stage], use % 2);", ""),
+        ("wait_for_copies_out(); // the stage is free", ""),
+        ("wait_for_copies_out(); // the copies read the shared memory of this block", ""),
+        ("        fence_for_copies();\n", ""),
+        ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),
+        ("init_barrier(&aggregates_ready[stage], TEAM_WARPS)", "init_barrier(&aggregates_ready[stage], 1)"),
+        ("init_barrier(&results_ready[stage], TEAM)", "init_barrier(&results_ready[stage], WARP)"),
+        ("init_barrier(&drained[stage], TEAM)", "init_barrier(&drained[stage], WARP)"),
+        ("      init_barrier(&prefix_ready[stage], 1);\n", ""),
+        ("      prefix_in_warp = next_prefix_in_warp;\n", ""),
+        ("warp_aggregates[stage][team_warp - 1]", "warp_aggregates[stage][team_warp]"),
         ("  __syncthreads();\n  const unsigned epoch", "  const unsigned epoch"),
-        ("if (team_warp > part.first_warp && part.lanes > 0)", "if (team_warp > part.first_warp)"),
-        ("tile.first = number == 0 ? gap : 0", "tile.first = 0"),
-        ("arrived = status != NOTHING && arrived;", "arrived = status != NOTHING;"),
-        ("if (k < mine) {", "if (k < mine && k < 2) {"),
-        ("  __syncwarp(); // all have written what they have read\n", ""),
-        ("seen_sums[lane * LOOK_RUN + k]", "seen_sums[k * WARP + lane]"),
+        ("if (team_warp > span.first_warp && span.lanes > 0)", "if (team_warp > span.first_warp)"),
+        ("tile.first = tile_index == 0 ? head_padding : 0", "tile.first = 0"),
+        ("arrived = status != EMPTY && arrived;", "arrived = status != EMPTY;"),
+        ("if (k < own_count) {", "if (k < own_count && k < 2) {"),
+        ("  __syncwarp(); // the window has been written\n", ""),
+        ("window_aggregates[lane * STATUSES_PER_LANE + k]", "window_aggregates[k * WARP + lane]"),
         ("              element = next_element;\n", ""),
-        ("combine(sum, sums[k])", "combine(sums[k], sum)"),
-        ("op.combine(sum, window_sum)", "op.combine(window_sum, sum)"),
+        ("combine(aggregate, aggregates[k])", "combine(aggregates[k], aggregate)"),
+        ("op.combine(prefix, window_aggregate)", "op.combine(window_aggregate, prefix)"),
         ("folded += count;", "folded += count + 1;"),
-        ("op.combine(before, earlier_warps)", "op.combine(earlier_warps, before)"),
-        ("op.combine(before, earlier_lanes)", "op.combine(earlier_lanes, before)"),
+        ("op.combine(prefix, prefix_of_warps)", "op.combine(prefix_of_warps, prefix)"),
+        ("op.combine(prefix, prefix_in_warp)", "op.combine(prefix_in_warp, prefix)"),
         (
-            "combine(sum, element_at(op, elements, thread, k))",
-            "combine(element_at(op, elements, thread, k), sum)",
+            "combine(aggregate, element_at(op, elements, thread, k))",
+            "combine(element_at(op, elements, thread, k), aggregate)",
         ),
-        ("sums_before[0] = initial_value;", "sums_before[0] = op.identity();"),
+        ("exclusive_prefixes[0] = initial_value;", "exclusive_prefixes[0] = op.identity();"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -283,23 +283,27 @@ fn planted_faults_of_telling_for_others_are_found() {
     let mut overrides = overrides_of((96, 1, 3, 3, 5));
     (overrides.group, overrides.look_run) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    let helping = "wait_for_all_to_begin(op, input, turns, messages, epoch, tiles, gap, n, lane);";
-    let element = "input[tile.start + i];\n        sum = i == part.first ? element : op.combine(sum, element);";
+    let helping = "stand_in_for_blocks(op, input, tickets, statuses, epoch, tiles, head_padding, n, lane);";
+    let element =
+        "input[tile.start + i];\n        aggregate = i == span.first ? element : op.combine(aggregate, element);";
     let changes = [
         (helping, ""),
-        (helping, "wait_for_all_to_begin(op, input, turns, messages, epoch, tiles, 0, n, lane);"),
-        ("messages[number], sum, AGGREGATE, epoch", "messages[number], sum, AGGREGATE, epoch + 1"),
-        ("number < tiles - 1 && status == NOTHING", "number < tiles - 2 && status == NOTHING"),
-        ("number < tiles - 1 && status == NOTHING", "number < tiles - 1 && status != NOTHING"),
-        ("epoch_of_turns != epoch ? ALL_HAVE", "epoch_of_turns == epoch ? ALL_HAVE"),
-        ("      number++;\n", "      number += 2;\n"),
-        (element, "input[tile.start + i];\n        sum = i == part.first ? element : op.combine(element, sum);"),
-        (element, "input[tile.start + i];\n        sum = element;"),
+        (helping, "stand_in_for_blocks(op, input, tickets, statuses, epoch, tiles, 0, n, lane);"),
+        ("statuses[tile_index], aggregate, AGGREGATE, epoch", "statuses[tile_index], aggregate, AGGREGATE, epoch + 1"),
+        ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 2 && status == EMPTY"),
+        ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 1 && status != EMPTY"),
+        ("next_epoch != epoch ? ALL_STARTED", "next_epoch == epoch ? ALL_STARTED"),
+        ("      tile_index++;\n", "      tile_index += 2;\n"),
+        (
+            element,
+            "input[tile.start + i];\n        aggregate = i == span.first ? element : op.combine(element, aggregate);",
+        ),
+        (element, "input[tile.start + i];\n        aggregate = element;"),
         ("lane - place + lanes - 1", "lane"),
         ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),
-        ("      sum = warp_sum;\n", ""),
+        ("      aggregate = warp_aggregate;\n", ""),
         ("lanes = TEAM_WARPS; // ", "lanes = TEAM_WARPS - 1; // "),
-        ("part_of(tile, team_warp * WARP + lane)", "part_of(tile, lane)"),
+        ("span_of(tile, team_warp * WARP + lane)", "span_of(tile, lane)"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -330,8 +334,8 @@ fn planted_faults_of_packets_are_found() {
     };
     let changes = [
         ("status < STATUSES && arrived;", "status < STATUSES;"),
-        ("  __syncwarp(); // all have written what they have read\n", ""),
-        ("min(lane * LOOK_RUN + k, WINDOW - 1)", "min(k * WARP + lane, WINDOW - 1)"),
+        ("  __syncwarp(); // the window has been written\n", ""),
+        ("min(lane * STATUSES_PER_LANE + k, WINDOW - 1)", "min(k * WARP + lane, WINDOW - 1)"),
         ("part * PAYLOAD + j", "j"),
     ];
     each_is_found(&program, &changes, is_found).unwrap();
@@ -346,7 +350,8 @@ fn planted_faults_of_several_windows_are_found() {
     (overrides.stages, overrides.blocks, overrides.look_run) = (Some(3), Some(37), Some(1));
     overrides.group = Some(1);
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    let changes = [("min(number - folded, WINDOW)", "number - folded"), ("folded += count;", "folded += count + 1;")];
+    let changes =
+        [("min(tile_index - folded, WINDOW)", "tile_index - folded"), ("folded += count;", "folded += count + 1;")];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
         (0..2).any(|seed| {
@@ -365,18 +370,18 @@ fn planted_faults_of_groups_are_found() {
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let tile = u64::from(program.plan.tile);
     let changes = [
-        ("wait(&gathered[TILES][slot], round / PARTS % 2);", ""),
-        ("wait(&gathered[GROUPS][slot], handed / PARTS % 2);", ""),
-        ("wait(&collected[what][slot], (handed / PARTS - 1) % 2);", ""),
-        ("combine(sum, part_sums[GROUPS][slot])", "combine(part_sums[GROUPS][slot], sum)"),
-        ("combine(sum, part_sums[TILES][slot])", "combine(part_sums[TILES][slot], sum)"),
-        ("const unsigned wanted = what == TILES ? place_in_group : count;", "const unsigned wanted = count;"),
+        ("wait(&part_full[TILES][slot], iteration / PARTS % 2);", ""),
+        ("wait(&part_full[GROUPS][slot], sequence / PARTS % 2);", ""),
+        ("wait(&part_empty[kind][slot], (sequence / PARTS - 1) % 2);", ""),
+        ("combine(prefix, part_aggregates[GROUPS][slot])", "combine(part_aggregates[GROUPS][slot], prefix)"),
+        ("combine(prefix, part_aggregates[TILES][slot])", "combine(part_aggregates[TILES][slot], prefix)"),
+        ("const unsigned preceding = kind == TILES ? place_in_group : count;", "const unsigned preceding = count;"),
         ("place_in_group == GROUP - 1 || blockIdx.x == gridDim.x - 1", "place_in_group == GROUP - 1"),
         ("first + gridDim.x : end", "first + GROUP : end"),
         ("first + gridDim.x : end", "first + gridDim.x : end + 1"),
-        ("&messages[tiles + group + round * groups]", "&messages[tiles + group]"),
+        ("&statuses[tiles + group + iteration * groups]", "&statuses[tiles + group]"),
         ("first_with_groups = group == 0 ? 1 : 0", "first_with_groups = 1"),
-        ("group + (round - 1) * groups)", "(round - 1) * groups)"),
+        ("group + (iteration - 1) * groups)", "(iteration - 1) * groups)"),
     ];
     let is_found = |program: &Program<Interval>| {
         (0..6).any(|seed| {

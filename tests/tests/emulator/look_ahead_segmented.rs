@@ -155,26 +155,26 @@ const OFFSETS_32: usize = 7;
 #[test]
 fn faults_of_the_sums_are_found() {
     let changes = [
-        ("ballot(begins) >> part.skipped", "0"),
-        ("ballot(begins_in_run)", "0"),
-        ("if (any && !begins) {", "if (any) {"),
+        ("ballot(any_head) >> span.skipped", "0"),
+        ("ballot(any_head_in_run)", "0"),
+        ("if (any && !any_head) {", "if (any) {"),
         ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "AGGREGATE"),
         ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "PREFIX"),
-        ("ballot(warp_begins) >> part.first_warp", "0"),
-        ("have_head[k] ? sums[k] :", "false ? sums[k] :"),
-        ("begins_in_run = begins_in_run || have_head[k];", ""),
-        ("    begins_in_run = have_head[0];\n", ""),
-        ("seen_heads[lane * LOOK_RUN + k]", "seen_heads[k * WARP + lane]"),
+        ("ballot(warp_has_head) >> span.first_warp", "0"),
+        ("contains_head[k] ? aggregates[k] :", "false ? aggregates[k] :"),
+        ("any_head_in_run = any_head_in_run || contains_head[k];", ""),
+        ("    any_head_in_run = contains_head[0];\n", ""),
+        ("window_heads[lane * STATUSES_PER_LANE + k]", "window_heads[k * WARP + lane]"),
         ("any = any && !heads_up_to_warp[stage][team_warp - 1];", ""),
         ("heads_up_to_warp[stage][team_warp - 1]", "heads_up_to_warp[stage][team_warp]"),
         ("heads_up_to[lane] = warps_with_heads << (WARP - 1 - warp_place) != 0;", ""),
-        ("any = any && lanes_with_heads << (WARP - part.place) == 0;", ""),
-        ("lanes_with_heads << (WARP - part.place)", "lanes_with_heads << (WARP - 1 - part.place)"),
+        ("any = any && lanes_with_heads << (WARP - span.place) == 0;", ""),
+        ("lanes_with_heads << (WARP - span.place)", "lanes_with_heads << (WARP - 1 - span.place)"),
         ("      heads = next_heads;\n", ""),
         ("      lanes_with_heads = next_lanes_with_heads;\n", ""),
         ("any = !is_head_of_run(heads, k);", "any = true;"),
         ("first_value = initial_value;", "first_value = restart.identity();"),
-        ("if (i == part.first && !head) {", "if (i == part.first) {"),
+        ("if (i == span.first && !head) {", "if (i == span.first) {"),
         ("if (is_head_of_run(next_heads, 0)) {", "if (false) {"),
     ];
     each_is_found(FLAGS, &changes);
@@ -183,11 +183,11 @@ fn faults_of_the_sums_are_found() {
 #[test]
 fn faults_of_the_sums_of_groups_are_found() {
     let changes = [
-        ("ballot(have_head[0] && lane < count)", "0"),
-        (", sum, heads == 0 ? AGGREGATE : PREFIX", ", sum, AGGREGATE"),
-        (", sum, heads == 0 ? AGGREGATE : PREFIX", ", sum, PREFIX"),
-        ("heads << (WARP - wanted) != 0", "false"),
-        ("heads << (WARP - wanted) != 0", "heads != 0"),
+        ("ballot(contains_head[0] && lane < count)", "0"),
+        (", aggregate, heads == 0 ? AGGREGATE : PREFIX", ", aggregate, AGGREGATE"),
+        (", aggregate, heads == 0 ? AGGREGATE : PREFIX", ", aggregate, PREFIX"),
+        ("heads << (WARP - preceding) != 0", "false"),
+        ("heads << (WARP - preceding) != 0", "heads != 0"),
         ("any && !part_heads[GROUPS][slot]", "any"),
         ("any && !part_heads[TILES][slot]", "any"),
     ];
@@ -202,7 +202,7 @@ fn faults_of_what_tells_are_found() {
         (" && copied.first + copied.bytes <= all", ""),
         ("? 1u << (tile.first - base) % 32 : 0;", "? 0u : 0;"),
         ("first + i < all ? head_flags[first + i] : 0", "head_flags[first + i]"),
-        ("cut(uncut, first % 4)", "cut(uncut, 0)"),
+        ("extract(unaligned, first % 4)", "extract(unaligned, 0)"),
         ("4 * k < TEAM_RUN + 3", "4 * k < TEAM_RUN"),
         ("+ 0x7f7f7f7f | word)", "+ 0x7f7f7f7f)"),
     ];
@@ -211,14 +211,14 @@ fn faults_of_what_tells_are_found() {
         (" + (unsigned)(tile.start % 32)", ""),
         ("(start + TEAM_TILE + 31) / 32 * 4", "(start + TEAM_TILE) / 32 * 4"),
         ("(size_t)((long long)start >> 5) * 4", "start / 32 * 4"),
-        ("uncut.word[k + 1] << (32 - first)", "0"),
+        ("unaligned.word[k + 1] << (32 - first)", "0"),
     ];
     each_is_found(BITS, &bits);
     let keys = [
         ("(tile.start > 0 ? 1 : 0)", "1"),
-        ("start > 0 ? 1 : 0; // the key", "0; // the key"),
-        ("differs || word != earlier[j]", "differs || j == 0 && word != earlier[j]"),
-        ("      earlier[j] = word;\n", ""),
+        ("start > 0 ? 1 : 0; // 1 where", "0; // 1 where"),
+        ("differs || word != previous[j]", "differs || j == 0 && word != previous[j]"),
+        ("      previous[j] = word;\n", ""),
     ];
     each_is_found(WIDE_KEYS, &keys);
 }
@@ -226,21 +226,21 @@ fn faults_of_what_tells_are_found() {
 #[test]
 fn faults_of_offsets_are_found() {
     let changes = [
-        ("wait(&brought[stage], use % 2);", ""),
-        ("begin_barrier(&brought[stage], TEAM)", "begin_barrier(&brought[stage], WARP)"),
-        ("begin_barrier(&loaded[stage], 1 + WARP)", "begin_barrier(&loaded[stage], 1)"),
-        ("wait(&brought[earlier % STAGES], earlier / STAGES % 2);", ""),
-        ("const unsigned earlier = round - SLOTS;", "const unsigned earlier = round - SLOTS - 1;"),
+        ("wait(&edges_done[stage], use % 2);", ""),
+        ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),
+        ("init_barrier(&full[stage], 1 + WARP)", "init_barrier(&full[stage], 1)"),
+        ("wait(&edges_done[previous % STAGES], previous / STAGES % 2);", ""),
+        ("const unsigned previous = iteration - SLOTS;", "const unsigned previous = iteration - SLOTS - 1;"),
         ("        marks[i] = 0;\n", ""),
         ("skipped <= first && end <= offset_count + skipped", "true"),
         (" && end - first <= OFFSET_ROOM", ""),
         ("search.end.position = start + TEAM_TILE", "search.end.position = start + TEAM_TILE - 1"),
-        ("number == 0 ? 0 : start;", "start;"),
+        ("tile_index == 0 ? 0 : start;", "start;"),
         ("thread == 0 && tile.start + tile.first == 0", "false"),
         ("word != (unsigned)place / 32", "false"),
-        ("seen[k] < search.position", "seen[k] <= search.position"),
+        ("probes[k] < search.position", "probes[k] <= search.position"),
         ("low = search.first.low;", "low = search.end.low;"),
-        ("shuffle(high, round % WARP)", "shuffle(high, 0)"),
+        ("shuffle(high, iteration % WARP)", "shuffle(high, 0)"),
     ];
     each_is_found(OFFSETS_32, &changes);
 }

@@ -123,6 +123,9 @@ fn in_the_tile() {
         ("tile[i] = begins ?", "tile[i] = start + i == 0 ?"),
         ("if (is_head(heads, i)) {\n      output[i]", "if (i == 0) {\n      output[i]"),
         ("i < head ? before", "i <= head ? before"),
+        ("i < head ? prefix", "i <= head ? prefix"),
+        ("i < head ? prefix", "i + 1 < head ? prefix"),
+        ("i < head ? prefix", "false ? prefix"),
         ("i < head ? before", "i + 1 < head ? before"),
         ("i < head ? before", "false ? before"),
         ("0xffffffff << first % WARP", "0xfffffffe << first % WARP"),
@@ -147,20 +150,20 @@ fn in_the_tile() {
 #[test]
 fn between_tiles() {
     let one_block = [
-        ("sum_before = head == NO_HEAD ?", "sum_before = start > 0 ?"),
-        ("sum_before = head == NO_HEAD ?", "sum_before = false ?"),
+        ("exclusive_prefix = head == NO_HEAD ?", "exclusive_prefix = start > 0 ?"),
+        ("exclusive_prefix = head == NO_HEAD ?", "exclusive_prefix = false ?"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &one_block);
     let chained = [
-        ("if (head != NO_HEAD) {\n      send(&messages[number], total, PREFIX, turn.epoch);\n    }", ""),
-        ("if (head == NO_HEAD) {\n        send(", "{\n        send("),
-        ("sum_before = before;\n      if", "sum_before = total;\n      if"),
+        ("if (head != NO_HEAD) {\n      publish(&statuses[tile_index], aggregate, PREFIX, ticket.epoch);\n    }", ""),
+        ("if (head == NO_HEAD) {\n        publish(", "{\n        publish("),
+        ("exclusive_prefix = prefix;\n      if", "exclusive_prefix = aggregate;\n      if"),
     ];
     each_is_found(KOGGE_STONE, CHAINED, FLAGS, &chained);
     let look_back = [
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),
-        ("if (head == NO_HEAD) {\n          send(", "{\n          send("),
+        ("if (head == NO_HEAD) {\n          publish(", "{\n          publish("),
     ];
     each_is_found(KOGGE_STONE, Carry::LookBack, FLAGS, &look_back);
     let hierarchical = [
@@ -173,7 +176,7 @@ fn between_tiles() {
         ("if (i == 0 && head > 0) {", "if (i == 0) {"),
     ];
     each_is_found(KOGGE_STONE, Carry::Hierarchical, FLAGS, &hierarchical);
-    let exclusive = [("      continue; // nothing before it is in it\n", "")];
+    let exclusive = [("      continue; // it begins anew\n", "")];
     each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical, FLAGS, &exclusive);
 }
 
@@ -193,11 +196,11 @@ fn in_registers() {
         ("head_in_warp || (warps_with_heads & ((1u << warp) - 1)) != 0", "head_in_warp"),
         ("head_in_warp || (warps_with_heads", "(warps_with_heads"),
         ("restarts.anywhere = warps_with_heads != 0;", "restarts.anywhere = false;"),
-        ("if (before && !restarts.before) {", "if (before) {"),
+        ("if (tile_prefix && !restarts.before) {", "if (tile_prefix) {"),
         ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
         ("(1u << RUN % WARP) - 1", "0xffffffff"),
         ("  __syncthreads(); // the elements and the heads have been written\n", ""),
-        ("if (is_head(heads, k)) {\n        sum = element;", "if (false) {\n        sum = element;"),
+        ("if (is_head(heads, k)) {\n        aggregate = element;", "if (false) {\n        aggregate = element;"),
         ("is_head(heads, 0)", "false"),
         ("found | 1 : found", "found : found"),
         ("word[k % 4]) << 4 * k", "word[k % 4]) << 4 * (k ^ 1)"),
@@ -210,7 +213,7 @@ fn in_registers() {
     let offsets = [
         ("end == 0 ? start : start + elements", "end == 0 ? start + 1 : start + elements"),
         ("end == 0 ? start : start + elements", "end == 0 ? start : start + elements - 1"),
-        ("  __syncthreads(); // the heads are clear, and the bounds known\n", ""),
+        ("  __syncthreads(); // the heads are cleared and the bounds found\n", ""),
         ("word == 0 && start == 0 ? 1 : 0", "0"),
         ("offsets[last] >= position", "offsets[last] > position"),
         ("low + stretch - 1)", "low + stretch)"),
@@ -220,10 +223,10 @@ fn in_registers() {
     let look_at_all = [
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),
-        ("status == PREFIX, earlier", "false, earlier"),
+        ("status == PREFIX, prefix_in_window", "false, prefix_in_window"),
         ("first > 0 && !restarts.anywhere", "first > 0"),
-        ("combine(window, sum) : window", "combine(sum, window) : window"),
-        ("first + count < number ?", "false ?"),
+        ("combine(window, prefix) : window", "combine(prefix, window) : window"),
+        ("first + count < tile_index ?", "false ?"),
     ];
     each_is_found_in(&shape(Carry::LookAtAll, 32, 1, 1), FLAGS, &look_at_all);
 }
