@@ -277,9 +277,9 @@ fn planted_faults_are_found() {
     each_is_found(&program, &changes, is_found).unwrap();
 }
 
-/// Not all blocks find room at once: lookers tell the sums of the tiles of those that have not begun.
+/// Not all blocks are resident at once: look-ahead warps stand in for those that have not started.
 #[test]
-fn planted_faults_of_telling_for_others_are_found() {
+fn planted_faults_of_the_stand_in_are_found() {
     let mut overrides = overrides_of((96, 1, 3, 3, 5));
     (overrides.group, overrides.look_run) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
@@ -341,7 +341,7 @@ fn planted_faults_of_packets_are_found() {
     each_is_found(&program, &changes, is_found).unwrap();
 }
 
-/// More blocks than the looker reads sums at once.
+/// More blocks than the look-ahead warp loads statuses at once.
 #[test]
 fn planted_faults_of_several_windows_are_found() {
     let mut overrides = Overrides::default();
