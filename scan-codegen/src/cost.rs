@@ -2,6 +2,10 @@
 //!
 //! Nothing is executed here. The emulator of the test crate executes the kernels and counts the same; a test compares.
 
+mod in_registers;
+mod look_ahead;
+mod look_back;
+
 use std::{fmt, ops::Add};
 
 use crate::{
@@ -17,7 +21,7 @@ const WARP: u64 = 32;
 /// Bytes of the word from which blocks take their turns. The last of them writes it once more.
 pub(crate) const TURN: u64 = 8;
 
-/// What a scan takes, launch by launch.
+/// What a scan takes, launch by launch. A figure that outgrows 64 bits is the largest there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// The launches, in their order.
@@ -100,12 +104,13 @@ impl Cost {
 
     /// Barriers of all launches, one after the other.
     pub fn barriers(&self) -> u64 {
-        self.launches.iter().map(|launch| launch.barriers).sum()
+        self.launches.iter().fold(0, |sum, launch| sum.saturating_add(launch.barriers))
     }
 
     /// Bytes read from and written to global memory in all launches.
     pub fn global_bytes(&self) -> u64 {
-        self.launches.iter().map(|launch| launch.global_read + launch.global_written).sum()
+        let bytes = self.launches.iter().flat_map(|launch| [launch.global_read, launch.global_written]);
+        bytes.fold(0, u64::saturating_add)
     }
 }
 
@@ -120,9 +125,14 @@ pub struct BlockCost {
     pub barriers: u64,
 }
 
+/// A figure of any size, as far as 64 bits go.
+fn saturated(figure: u128) -> u64 {
+    u64::try_from(figure).unwrap_or(u64::MAX)
+}
+
 /// log₂ n, rounded up: how often 1 is doubled until it is no less than n.
 fn log_up(n: u64) -> u64 {
-    u64::from(n.max(1).next_power_of_two().ilog2())
+    u64::from(u64::BITS - n.saturating_sub(1).leading_zeros())
 }
 
 /// log₂ n, rounded down.
@@ -133,7 +143,7 @@ fn log_down(n: u64) -> u64 {
 /// The applications of Kogge and Stone's network: n − s in the step with stride s = 1, 2, 4, … < n.
 fn kogge_stone_applications(n: u64) -> u64 {
     let steps = log_up(n);
-    n * steps - ((1 << steps) - 1)
+    saturated(u128::from(n) * u128::from(steps) - ((1 << steps) - 1))
 }
 
 impl Network {
@@ -156,30 +166,33 @@ impl Network {
     pub fn cost(self, n: u64, inclusive: bool) -> BlockCost {
         let (up, down) = (log_up(n), log_down(n));
         let cost = |applications, steps, barriers| BlockCost { applications, steps, barriers };
+        let wide = u128::from;
         match self {
             _ if n == 0 => BlockCost::default(),
             Network::Sequential => cost(n - 1, n - 1, 2),
-            Network::Naive => cost(n * (n - 1) / 2, n - 1, 3),
+            Network::Naive => cost(saturated(wide(n) * wide(n - 1) / 2), n - 1, 3),
             Network::KoggeStone => cost(kogge_stone_applications(n), up, 2 * up + 1),
             Network::HillisSteele => cost(kogge_stone_applications(n), up, up + 2),
             Network::BrentKung { .. } => {
                 let steps = down + if n >= 3 { log_down(n / 3) + 1 } else { 0 };
                 let on_the_way_up = n - u64::from(n.count_ones());
-                cost(on_the_way_up + (n - 1 - down), steps, steps + 1)
+                cost(on_the_way_up.saturating_add(n - 1 - down), steps, steps + 1)
             }
             Network::Blelloch { .. } => {
                 let levels = up.max(1);
-                let tree = cost(2 * ((1 << levels) - 1), 2 * levels, 2 * levels + 3);
+                let tree = cost(saturated(2 * ((1 << levels) - 1)), 2 * levels, 2 * levels + 3);
                 let own = if inclusive { cost(n, n.min(2), 2) } else { BlockCost::default() };
                 tree + own
             }
             Network::WarpShuffle => {
                 let (full, rest, warps) = (n / WARP, n % WARP, n.div_ceil(WARP));
-                let in_warps = full * kogge_stone_applications(WARP) + kogge_stone_applications(rest);
+                let in_warps =
+                    full.saturating_mul(kogge_stone_applications(WARP)).saturating_add(kogge_stone_applications(rest));
                 let over_warps = kogge_stone_applications(warps);
                 let later_warps = n.saturating_sub(WARP);
                 let steps = log_up(n.min(WARP)) + log_up(warps) + u64::from(warps > 1);
-                cost(in_warps + over_warps + later_warps, steps, 4)
+                let applications = wide(in_warps) + wide(over_warps) + wide(later_warps);
+                cost(saturated(applications), steps, 4)
             }
         }
     }
@@ -189,9 +202,9 @@ impl Add for BlockCost {
     type Output = BlockCost;
     fn add(self, other: BlockCost) -> BlockCost {
         BlockCost {
-            applications: self.applications + other.applications,
-            steps: self.steps + other.steps,
-            barriers: self.barriers + other.barriers,
+            applications: self.applications.saturating_add(other.applications),
+            steps: self.steps.saturating_add(other.steps),
+            barriers: self.barriers.saturating_add(other.barriers),
         }
     }
 }
@@ -205,6 +218,7 @@ impl BlockScan {
         if !self.coarsened || n == 0 {
             return self.network.cost(n, inclusive);
         }
+        let run = run.max(1);
         let runs = n.div_ceil(run);
         let after_the_first = n.saturating_sub(run);
         let first_phase = BlockCost { applications: n - runs, steps: n.min(run) - 1, barriers: 1 };
@@ -271,9 +285,11 @@ impl Plan {
     /// Adds up the blocks of a launch: so many of each cost.
     fn sum(&self, launch: &Launch, blocks: &[(u64, BlockCost)], read: u64, written: u64) -> LaunchCost {
         let present = || blocks.iter().filter(|(count, _)| *count > 0);
+        let applications =
+            present().fold(0_u64, |sum, (count, cost)| sum.saturating_add(cost.times(*count).applications));
         LaunchCost {
             kernel: launch.kernel,
-            applications: present().map(|(count, cost)| count * cost.applications).sum::<u64>().into(),
+            applications: applications.into(),
             steps: present().map(|(_, cost)| cost.steps).max().unwrap_or(0).into(),
             barriers: present().map(|(_, cost)| cost.barriers).max().unwrap_or(0),
             global_read: read,
@@ -295,7 +311,8 @@ impl Plan {
             let first = u64::from(index == usize::from(!first_is_full) && !self.spec.initial_value);
             sum = sum + tile.times(count) + carried.times(count - first);
         }
-        self.sum(launch, &[(1, sum)], len * self.input_bytes, len * self.output_bytes)
+        let [read, written] = [self.input_bytes, self.output_bytes].map(|bytes| len.saturating_mul(bytes));
+        self.sum(launch, &[(1, sum)], read, written)
     }
 
     /// First kernel of the hierarchical scan. An exclusive one leaves out the first partial result of each section.
@@ -365,7 +382,7 @@ impl Plan {
             let tile = self.tile_cost(n);
             let completion = if before > 0 { self.completion(n) } else { BlockCost::default() };
             let each = tile.applications + completion.applications + before;
-            applications = applications + Count::from(count * each) + looking;
+            applications = applications + Count::from(count.saturating_mul(each)) + looking;
             let one = Count { least: looking_steps.least.max(before), most: looking_steps.most.max(before) };
             steps = steps.of_greater(Count::from(tile.steps + completion.steps) + one);
             barriers = barriers.max(tile.barriers + counter + 1);
@@ -375,7 +392,7 @@ impl Plan {
         let (later, last_look, later_steps, last_steps) = match looks_back {
             false => (none, none, none, none),
             true => {
-                let later = (1..full).fold(0_u64, |sum, number| sum.saturating_add(self.look_back_most(number).0));
+                let later = saturated(self.looks_back(full));
                 let look = |most| Count { least: 0, most };
                 let steps = |number| look(self.look_back_most(number).1);
                 (look(later), look(self.look_back_most(full).0), steps(full.saturating_sub(1)), steps(full))
@@ -405,156 +422,19 @@ impl Plan {
     }
 }
 
-impl Plan {
-    /// Look-ahead, from an address at which tiles begin. No block waits for a barrier once it works, so the steps are those of
-    /// the thread that has the most to do: one of a team, or one that folds the sums of tiles.
-    fn look_ahead_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
-        let pipeline = self.pipeline.unwrap_or_default();
-        let [(full, tile), (last, rest)] = self.tiles(len);
-        let (tiles, blocks, teams) = (full + last, u64::from(launch.blocks), u64::from(pipeline.teams));
-        let tile_of = |number: u64, any: bool| self.team_cost(if number < full { tile } else { rest }, any);
-        let initial = self.spec.initial_value;
-        let (first, later) = (tile_of(0, initial), self.team_cost(tile, true));
-        let (mut applications, mut steps, mut read) = (0, 0, 0);
-        for block in 0..blocks {
-            let rounds = (tiles - 1 - block) / blocks + 1;
-            // The teams: what each thread of each applies.
-            for team in 0..teams.min(rounds) {
-                let turns = (rounds - 1 - team) / teams + 1;
-                let mut threads = vec![0; self.threads as usize];
-                let mut add = |cost: &[u64], times: u64| {
-                    threads.iter_mut().zip(cost).for_each(|(sum, cost)| *sum += cost * times);
-                };
-                let number = |turn: u64| block + (team + turn * teams) * blocks;
-                let (has_first, has_last) = (number(0) == 0, number(turns - 1) == full && full > 0);
-                add(&later, turns - u64::from(has_first) - u64::from(has_last));
-                if has_first {
-                    add(&first, 1);
-                }
-                if has_last {
-                    add(&tile_of(full, true), 1);
-                }
-                applications += threads.iter().sum::<u64>();
-                steps = threads.into_iter().max().unwrap_or(0).max(steps);
-            }
-            let mut any = initial;
-            if pipeline.group <= 1 {
-                // The looker folds the sums of all tiles before the block's own.
-                let look_run = u64::from(pipeline.look_run);
-                let mut lanes = [0; WARP as usize];
-                let mut folded = 0;
-                for round in 0..rounds {
-                    let number = block + round * blocks;
-                    while folded < number {
-                        let count = (number - folded).min(WARP * look_run);
-                        for (lane, applied) in (0..).zip(&mut lanes) {
-                            let own = count.saturating_sub(lane * look_run);
-                            *applied += own.min(look_run).saturating_sub(1);
-                            *applied += warp_scan_steps(lane, count.div_ceil(look_run)) + u64::from(any);
-                        }
-                        any = true;
-                        folded += count;
-                    }
-                }
-                if self.spec.total && (tiles - 1) % blocks == block {
-                    lanes[0] += u64::from(any);
-                    read += 1;
-                }
-                read += folded;
-                applications += lanes.iter().sum::<u64>();
-                steps = lanes.into_iter().max().unwrap_or(0).max(steps);
-                continue;
-            }
-            // One warp gathers the sums of tiles of the block's group, another one those of groups, one lane folds what they have.
-            let size = u64::from(pipeline.group);
-            let (groups, group, place) = (blocks.div_ceil(size), block / size, block % size);
-            let tells = place == size - 1 || block == blocks - 1;
-            let of_tiles = place + u64::from(tells);
-            let (mut gathering, mut folding) = ([[0; WARP as usize]; 2], 0);
-            for round in 0..rounds {
-                let of_groups = if round == 0 { group } else { groups };
-                for (lanes, count) in gathering.iter_mut().zip([of_tiles, of_groups]) {
-                    (0..).zip(lanes).for_each(|(lane, applied)| *applied += warp_scan_steps(lane, count));
-                    read += count;
-                }
-                folding += u64::from(any && of_groups > 0);
-                any |= of_groups > 0;
-                folding += u64::from(any && place > 0);
-            }
-            if self.spec.total && (tiles - 1) % blocks == block {
-                folding += u64::from(any || place > 0);
-                read += 1;
-            }
-            let gathering = gathering.into_iter().flatten();
-            applications += gathering.clone().sum::<u64>() + folding;
-            steps = gathering.max().unwrap_or(0).max(folding).max(steps);
-        }
-        let message = self.message_bytes();
-        let messages = tiles + pipeline.group_messages(tiles, blocks);
-        // A tile that is not whole is read where it lies, once to reduce it and once to scan it.
-        let reread = if rest < tile { rest } else { 0 };
-        LaunchCost {
-            kernel: launch.kernel,
-            applications: applications.into(),
-            steps: steps.into(),
-            barriers: 1,
-            global_read: (len + reread) * self.input_bytes + read * message + TURN * blocks,
-            global_written: len * self.output_bytes + messages * message + TURN * (blocks + 1),
-        }
-    }
-
-    /// What each thread of a team applies for a tile of `n` elements, with anything before it or not.
-    fn team_cost(&self, n: u64, any: bool) -> Vec<u64> {
-        let run = u64::from(self.run);
-        let active = n.div_ceil(run);
-        let warps = active.div_ceil(WARP);
-        let of_thread = |thread: u64| {
-            let (warp, lane) = (thread / WARP, thread % WARP);
-            let lanes = active.saturating_sub(warp * WARP).min(WARP);
-            let own = n.saturating_sub(thread * run).min(run);
-            let reduce = own.saturating_sub(1);
-            let scans = warp_scan_steps(lane, lanes) + if warp == 0 { warp_scan_steps(lane, warps) } else { 0 };
-            let from_warps = warp > 0 && lanes > 0;
-            let from_lanes = 0 < lane && lane < lanes;
-            let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
-            let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
-            reduce + scans + before + scan
-        };
-        (0..u64::from(self.threads)).map(of_thread).collect()
-    }
-}
-
 /// What a lane applies in the scan of a warp of which `count` lanes have values.
-pub(crate) fn warp_scan_steps(lane: u64, count: u64) -> u64 {
+fn warp_scan_steps(lane: u64, count: u64) -> u64 {
     if 0 < lane && lane < count { log_down(lane) + 1 } else { 0 }
-}
-
-impl Plan {
-    /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile but the
-    /// first has a prefix yet. Each lane of a window folds its own run; then it is folded by Kogge and Stone's network over 32
-    /// lanes, and each lane adds it to what it has. At the least there are none, if the left neighbour has its prefix.
-    pub(crate) fn look_back_most(&self, number: u64) -> (u64, u64) {
-        if number == 0 {
-            return (0, 0);
-        }
-        let run = u64::from(self.look_run);
-        let window = WARP * run;
-        let further = (number - 1) / window;
-        let rest = number - further * window;
-        let lanes = rest.div_ceil(run);
-        let of_window = WARP * (run - 1) + kogge_stone_applications(WARP) + WARP;
-        let applications = further * of_window + (rest - lanes) + kogge_stone_applications(lanes);
-        // The last lane has the most of the network; the first one, which has none of it, adds the tile's total.
-        let of_window = run - 1 + log_up(WARP) + 1;
-        let steps = further * of_window + rest.min(run) - 1 + log_up(lanes);
-        (applications, steps.max(further * run + 1))
-    }
 }
 
 impl BlockCost {
     fn times(self, count: u64) -> BlockCost {
         let BlockCost { applications, steps, barriers } = self;
-        BlockCost { applications: count * applications, steps: count * steps, barriers: count * barriers }
+        BlockCost {
+            applications: count.saturating_mul(applications),
+            steps: count.saturating_mul(steps),
+            barriers: count.saturating_mul(barriers),
+        }
     }
 }
 
@@ -577,17 +457,20 @@ pub struct BankCycles {
 /// A way up or down the tree reads two operands and writes one: the course texts count six times this figure for both.
 pub fn tree_bank_cycles(leaves: u64, banks: u64, group: u64) -> BankCycles {
     let mut sum = BankCycles::default();
-    let mut distance = 2;
-    while distance <= leaves {
+    let banks = banks.max(1);
+    for log in 1..=leaves.max(1).ilog2() {
+        let distance = 1 << log;
         let threads = leaves / distance;
-        let of_warp = |threads: u64| (threads.min(group) * distance.min(banks)).div_ceil(banks);
+        let of_warp = |threads: u64| threads.min(group).saturating_mul(distance.min(banks)).div_ceil(banks);
         let (full, rest) = (threads / WARP, threads % WARP);
-        sum.cycles += full * of_warp(WARP) + of_warp(rest);
+        sum.cycles = sum.cycles.saturating_add(full.saturating_mul(of_warp(WARP))).saturating_add(of_warp(rest));
         sum.without_conflicts += threads.div_ceil(WARP);
-        distance *= 2;
     }
     sum
 }
+
+#[cfg(test)]
+mod loops;
 
 #[cfg(test)]
 mod tests {

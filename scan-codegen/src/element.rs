@@ -166,7 +166,7 @@ impl ElementType {
     pub fn array(item: ElementType, len: usize) -> Self {
         ElementType {
             name: format!("{}x{len}", item.name),
-            size: item.size * len,
+            size: item.size.saturating_mul(len),
             align: item.align,
             compares: item.compares,
             kind: ElementKind::Array { item: Box::new(item), len },
@@ -189,12 +189,12 @@ impl ElementType {
     pub fn structure(name: String, fields: impl IntoIterator<Item = (String, ElementType)>) -> Self {
         let (mut size, mut align, mut placed) = (0_usize, 1, Vec::new());
         for (name, ty) in fields {
-            let offset = size.next_multiple_of(ty.align);
-            size = offset + ty.size;
+            let offset = next_multiple(size, ty.align);
+            size = offset.saturating_add(ty.size);
             align = ty.align.max(align);
             placed.push(Field { name, offset, ty });
         }
-        let size = size.next_multiple_of(align);
+        let size = next_multiple(size, align);
         ElementType { name, size, align, kind: ElementKind::Struct(placed), compares: false }
     }
 
@@ -212,12 +212,18 @@ impl ElementType {
         match &self.kind {
             ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => 0,
             ElementKind::Struct(fields) => {
-                let used: usize = fields.iter().map(|field| field.ty.size - field.ty.padding()).sum();
-                self.size.saturating_sub(used)
+                let used = fields.iter().map(|field| field.ty.size.saturating_sub(field.ty.padding()));
+                used.fold(self.size, usize::saturating_sub)
             }
-            ElementKind::Array { item, len } => item.padding() * len,
+            ElementKind::Array { item, len } => item.padding().saturating_mul(*len),
         }
     }
+}
+
+/// The least multiple that is no less than a number; the largest number where there is none. A layout made by hand may have any
+/// numbers.
+fn next_multiple(number: usize, of: usize) -> usize {
+    number.checked_next_multiple_of(of.max(1)).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

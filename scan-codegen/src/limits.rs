@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::plan::PlanError;
+
 /// The architecture that a kernel is compiled for: compute capability 9.0 is `sm_90`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Architecture {
@@ -36,7 +38,8 @@ impl FromStr for Architecture {
     }
 }
 
-/// What the planner must know of a device.
+/// What the planner must know of a device. Plans make use of no more than 16,384 multiprocessors, 1,024 threads of a block, 16 MiB of
+/// its shared memory and 2³¹ − 1 blocks of a grid; a device may grant more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeviceLimits {
@@ -69,6 +72,30 @@ impl DeviceLimits {
     /// The baseline with another architecture and another number of multiprocessors.
     pub const fn new(architecture: Architecture, multiprocessors: u32) -> Self {
         DeviceLimits { architecture, multiprocessors, ..DeviceLimits::BASELINE }
+    }
+
+    /// As much of them as plans make use of.
+    pub(crate) fn usable(&self) -> Result<DeviceLimits, PlanError> {
+        let least = [
+            ("multiprocessors", u64::from(self.multiprocessors), 1),
+            ("threads_per_block", self.threads_per_block.into(), 32),
+            ("blocks_per_grid", self.blocks_per_grid, 1),
+        ];
+        for (limit, value, least) in least {
+            if value < least {
+                return Err(PlanError::Limits { limit, value, least });
+            }
+        }
+        const MOST_SHARED: u32 = 16 << 20;
+        Ok(DeviceLimits {
+            architecture: self.architecture,
+            multiprocessors: self.multiprocessors.min(1 << 14),
+            // A warp scans the sums of a block's warps, a lane each.
+            threads_per_block: self.threads_per_block.min(32 * 32),
+            shared_bytes_per_block: self.shared_bytes_per_block.min(MOST_SHARED),
+            shared_bytes_per_block_optin: self.shared_bytes_per_block_optin.min(MOST_SHARED),
+            blocks_per_grid: self.blocks_per_grid.min((1 << 31) - 1),
+        })
     }
 
     /// The limits of the largest device of an architecture, for plans where that device is not at hand. Of an architecture

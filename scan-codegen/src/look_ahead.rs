@@ -375,8 +375,7 @@ pub(crate) fn plan_look_ahead(
     let run = match overrides.run {
         None if sizes.is_large() => sizes.large_run(),
         None => sizes.run(Weights::longest_run(operator)),
-        Some(run @ 1..=1024) => run,
-        Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+        Some(run) => run,
     };
     let room = limits.shared_bytes_per_block_optin;
     // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for more sums
@@ -398,9 +397,11 @@ pub(crate) fn plan_look_ahead(
             let look_run = if group > 1 { 1 } else { look_run };
             let window = if group > 1 { group.max(blocks.div_ceil(group)) } else { WARP * look_run };
             let shape = Shape { sizes, segments: &spec.segments, run, threads, teams, look_run, group, window };
+            if !shape.is_possible(limits) {
+                return None;
+            }
             let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
             let fits = stages >= shape.least_stages()
-                && shape.is_possible(limits)
                 && shape.bytes(stages) <= room
                 && shape.static_bytes(stages) <= limits.shared_bytes_per_block;
             fits.then_some((shape, stages))
@@ -408,10 +409,11 @@ pub(crate) fn plan_look_ahead(
     );
     let Some((shape, stages)) = shapes.next() else {
         let serving = serving(&spec.segments, group);
+        let most = limits.threads_per_block.saturating_sub(serving) / WARP * WARP;
         if let Some(threads) = overrides.threads
-            && (!threads.is_multiple_of(WARP) || threads == 0 || threads > limits.threads_per_block - serving)
+            && most > 0
+            && (!threads.is_multiple_of(WARP) || threads > most)
         {
-            let most = limits.threads_per_block - serving;
             return Err(PlanError::Threads { threads, least: WARP, most });
         }
         let why = format!(
@@ -427,7 +429,7 @@ pub(crate) fn plan_look_ahead(
     let pipeline = Pipeline {
         teams,
         stages,
-        blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors.max(1)),
+        blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors),
         dynamic_shared_bytes: shape.dynamic_bytes(stages),
         look_run,
         group,

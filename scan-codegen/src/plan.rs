@@ -43,6 +43,12 @@ fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
 /// The fewest threads of a block: one warp.
 const LEAST_THREADS: u32 = 32;
 
+/// The most elements that a thread scans on its own.
+const MOST_RUN: u32 = 1024;
+
+/// The most stages of a pipeline: as many as there are teams and turns for is far below it.
+const MOST_STAGES: u32 = 1024;
+
 /// The most bytes of a sum that blocks of look-ahead tell for others. 3 × 3 matrices of `u32`, 36 bytes, have 128 registers, and
 /// spilled some for it: 2²⁸ of them had 0.877 of a copy in place of 0.933. Operators with sums of 24 and 32 bytes spill nothing for it.
 const MOST_HELPED_BYTES: u64 = 32;
@@ -270,6 +276,28 @@ pub enum PlanError {
         /// What stands against it, and what to do.
         why: String,
     },
+    /// A device cannot have such a limit.
+    #[error("a device with {value} {limit} runs no kernel: set `DeviceLimits::{limit}` to {least} at the least")]
+    Limits {
+        /// The field of [`DeviceLimits`].
+        limit: &'static str,
+        /// What it is.
+        value: u64,
+        /// What it is at the least.
+        least: u64,
+    },
+    /// There is no kernel with such a shape, on any device.
+    #[error("{value} {name} cannot be had: ask for {least} to {most}")]
+    Override {
+        /// The field of [`Overrides`].
+        name: &'static str,
+        /// What was asked for.
+        value: u32,
+        /// The least that can be asked for.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
     /// The requested number of threads cannot be had.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
@@ -320,10 +348,28 @@ pub fn plan(
     limits: &DeviceLimits,
     overrides: &Overrides,
 ) -> Result<Plans, PlanError> {
+    check_operator(operator)?;
+    let limits = &limits.usable()?;
+    check_overrides(overrides)?;
     let Plans { shortest, longer } = plan_shapes(operator, spec, limits, overrides)?;
     let programmatic = overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC;
     let finish = |plan| Plan { programmatic, delays: overrides.delays, ..plan };
+    let longer = within_the_grid(&shortest, longer);
     Ok(Plans { shortest: finish(shortest), longer: longer.into_iter().map(finish).collect() })
+}
+
+/// On a device with few blocks of a grid, plans whose tiles are larger begin where those before them can do no more.
+fn within_the_grid(shortest: &Plan, longer: Vec<Plan>) -> Vec<Plan> {
+    let mut end = shortest.max_len;
+    let mut kept = Vec::with_capacity(longer.len());
+    for mut plan in longer {
+        plan.from = plan.from.min(end.saturating_add(1));
+        if plan.max_len >= plan.from {
+            end = plan.max_len;
+            kept.push(plan);
+        }
+    }
+    kept
 }
 
 /// The shapes for all lengths.
@@ -368,7 +414,6 @@ fn plan_with(
     default: Strategy,
 ) -> Result<Plan, PlanError> {
     let strategy = overrides.strategy.unwrap_or(default);
-    check_operator(operator)?;
     if overrides.deterministic && !strategy.is_deterministic() {
         let why = "look-back groups by what it finds ready, so floats may differ from run to run: choose another carry";
         return Err(PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() });
@@ -448,6 +493,28 @@ pub(crate) fn check_operator(operator: &OpSource) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// What no kernel can have, whatever the device and the algorithm. What depends on these is checked where it is known.
+fn check_overrides(overrides: &Overrides) -> Result<(), PlanError> {
+    let ranges = [
+        ("threads", overrides.threads, LEAST_THREADS, LEAST_THREADS * LEAST_THREADS),
+        ("run", overrides.run, 1, MOST_RUN),
+        ("teams", overrides.teams, 1, LEAST_THREADS),
+        ("stages", overrides.stages, 3, MOST_STAGES),
+    ];
+    for (name, value, least, most) in ranges {
+        if let Some(value) = value
+            && !(least..=most).contains(&value)
+        {
+            return Err(match name {
+                "threads" => PlanError::Threads { threads: value, least, most },
+                "run" => PlanError::Run { run: value, why: format!("ask for {least} to {most}") },
+                _ => PlanError::Override { name, value, least, most },
+            });
+        }
+    }
+    Ok(())
+}
+
 fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     match ty.size {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
@@ -484,9 +551,8 @@ fn run_length(
 
 fn check_run(block: BlockScan, run: u32) -> Result<u32, PlanError> {
     match (block.coarsened, run) {
-        (false, 1) | (true, 1..=1024) => Ok(run),
+        (false, 1) | (true, _) => Ok(run),
         (false, _) => Err(PlanError::Run { run, why: "the block scan is not coarsened".to_owned() }),
-        (true, _) => Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
     }
 }
 
@@ -680,6 +746,106 @@ mod tests {
         assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
         let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);
         assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+    }
+
+    #[test]
+    fn a_device_that_runs_no_kernel_is_refused_with_what_to_set() {
+        let refused = |limits: DeviceLimits| {
+            let plan = plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &Overrides::default());
+            let reduction = crate::plan_reduction(&operator_of(4), false, &limits, crate::Reduction::default());
+            assert_eq!(plan.clone().err(), reduction.err());
+            plan.map(|plans| plans.to_string()).unwrap_err().to_string()
+        };
+        let none = DeviceLimits { multiprocessors: 0, ..DeviceLimits::BASELINE };
+        assert_eq!(
+            refused(none),
+            "a device with 0 multiprocessors runs no kernel: set `DeviceLimits::multiprocessors` to 1 at the least"
+        );
+        let few = DeviceLimits { threads_per_block: 31, ..DeviceLimits::BASELINE };
+        assert!(refused(few).ends_with("set `DeviceLimits::threads_per_block` to 32 at the least"));
+        assert!(refused(DeviceLimits { blocks_per_grid: 0, ..DeviceLimits::BASELINE }).contains("blocks_per_grid"));
+        let small = DeviceLimits { shared_bytes_per_block: 15, ..DeviceLimits::BASELINE };
+        assert!(refused_for_room(&small) && !refused_for_room(&DeviceLimits::BASELINE));
+    }
+
+    fn refused_for_room(limits: &DeviceLimits) -> bool {
+        let plan = plan(&operator_of(4), &ScanSpec::inclusive(), limits, &Overrides::default());
+        let reduction = crate::plan_reduction(&operator_of(4), false, limits, crate::Reduction::default());
+        matches!((plan, reduction), (Err(PlanError::Run { .. }), Err(PlanError::Run { .. })))
+    }
+
+    #[test]
+    fn what_a_device_grants_beyond_what_kernels_use_changes_nothing() {
+        let all = DeviceLimits {
+            architecture: Architecture { major: 9, minor: 0 },
+            multiprocessors: u32::MAX,
+            threads_per_block: u32::MAX,
+            shared_bytes_per_block: u32::MAX,
+            shared_bytes_per_block_optin: u32::MAX,
+            blocks_per_grid: u64::MAX,
+        };
+        let usable = all.usable().unwrap();
+        assert_eq!((usable.threads_per_block, usable.blocks_per_grid), (1024, (1 << 31) - 1));
+        for bytes in [1, 4, 65, 256] {
+            let of = |limits| plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &Overrides::default());
+            assert_eq!(of(&all), of(&usable));
+            let plans = of(&all).unwrap();
+            assert!(plans.iter().all(|plan| plan.threads <= 1024 && plan.schedule(plan.max_len).is_ok()), "{plans}");
+        }
+    }
+
+    #[test]
+    fn a_small_grid_leaves_longer_inputs_to_larger_tiles() {
+        for blocks_per_grid in [1, 7, 100, 5_000] {
+            let of = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+            let limits = DeviceLimits { blocks_per_grid, ..of };
+            for bytes in [1, 4, 65] {
+                let spec = ScanSpec::inclusive();
+                let plans = plan(&operator_of(bytes), &spec, &limits, &Overrides::default()).unwrap();
+                let longest = plans.longest().max_len;
+                for len in (0..40).map(|log| 1 << log).chain(plans.iter().flat_map(|plan| [plan.from, plan.max_len])) {
+                    let scheduled = plans.for_len(len).schedule(len).is_ok();
+                    assert_eq!(scheduled, len <= longest, "{bytes} bytes, {len} elements: {plans}");
+                }
+            }
+        }
+    }
+
+    /// The kernels of 1, 4, 31 and 256 bytes by every carry, with shapes that nothing has.
+    #[test]
+    fn a_shape_that_cannot_be_is_refused_and_nothing_overflows() {
+        let odd = [0, 1, 31, 33, 1025, 1 << 16, u32::MAX - 1, u32::MAX];
+        let default = Overrides::default();
+        let shapes = odd.iter().flat_map(|&value| {
+            let value = Some(value);
+            [
+                Overrides { threads: value, ..default },
+                Overrides { run: value, ..default },
+                Overrides { teams: value, ..default },
+                Overrides { stages: value, ..default },
+                Overrides { threads: value, run: value, teams: value, ..default },
+                Overrides { blocks: value, look_run: value, group: value, written_out: value, ..default },
+            ]
+        });
+        let shapes: Vec<Overrides> = shapes.collect();
+        let carries = [Carry::OneBlock, Carry::LookBack, Carry::LookAtAll, Carry::Cluster, Carry::LookAhead];
+        for (carry, bytes) in carries.iter().flat_map(|carry| [1, 4, 31, 256].map(|bytes| (*carry, bytes))) {
+            let block = match (carry, bytes) {
+                (Carry::LookAhead, _) | (_, 256) => BlockScan::coarsened(Network::WarpShuffle),
+                _ => BlockScan::in_registers(),
+            };
+            for shape in &shapes {
+                let overrides = Overrides { strategy: Some(Strategy { block, carry }), ..*shape };
+                let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+                match plan(&operator_of(bytes), &ScanSpec::inclusive(), &limits, &overrides) {
+                    Ok(plans) => assert!(plans.longest().schedule(1 << 20).is_ok(), "{shape:?}"),
+                    Err(error) => assert!(error.to_string().contains(": "), "{shape:?}: {error}"),
+                }
+            }
+        }
+        let teams = Overrides { teams: Some(0), ..default };
+        let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &teams);
+        assert_eq!(refused.unwrap_err().to_string(), "0 teams cannot be had: ask for 1 to 32");
     }
 
     #[test]

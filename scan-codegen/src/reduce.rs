@@ -78,6 +78,7 @@ pub fn plan_reduction(
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
     check_operator(operator)?;
+    let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
     let coarsened = reduction == Reduction::Coarsened;
     let run = if coarsened { (32 / state_bytes).clamp(3, 15) | 1 } else { 1 };
@@ -85,7 +86,12 @@ pub fn plan_reduction(
     let (tile_slots, sum_slots) = if coarsened { (run, 1) } else { (2, 0) };
     let room = limits.shared_bytes_per_block / ((tile_slots + sum_slots) * state_bytes);
     let most = room.min(limits.threads_per_block).min(if coarsened { 256 } else { 1024 });
-    let threads = most.checked_ilog2().map_or(1, |log| 1 << log);
+    let Some(log) = most.checked_ilog2() else {
+        let room = limits.shared_bytes_per_block;
+        let why = format!("one thread's run of {state_bytes} bytes an element outgrows {room} bytes of shared memory");
+        return Err(PlanError::Run { run, why });
+    };
+    let threads = 1 << log;
     let tile = threads * tile_slots;
     Ok(ReductionPlan {
         reduction,

@@ -1,11 +1,9 @@
 //! The plan of a block scan whose runs stay in registers.
 
 use crate::{
-    cost::{Count, LaunchCost, TURN, warp_scan_steps},
     limits::DeviceLimits,
     operator::OpSource,
     plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError},
-    schedule::Launch,
     spec::ScanSpec,
     strategy::{BlockScan, Carry, Strategy, TileNumbers},
     weight::{WRITTEN_OUT, Weights},
@@ -141,7 +139,8 @@ pub(crate) fn plan_ranges(
     let element = operator.input.size.max(operator.output.size);
     for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
         let plan = plan(shape, carry)?;
-        let most = u64::from(plan.tile) * u64::from(limits.multiprocessors) * u64::from(tiles);
+        let tiles = u64::from(limits.multiprocessors).saturating_mul(tiles.into());
+        let most = tiles.saturating_mul(plan.tile.into());
         add(plan, most);
     }
     Ok((shortest, longer))
@@ -217,8 +216,7 @@ fn plan_shape(
     };
     let run = match overrides.run {
         None => sizes.run(shape.run_bytes, Weights::longest_run(operator)),
-        Some(run @ 1..=1024) => run,
-        Some(run) => return Err(PlanError::Run { run, why: "ask for 1 to 1024".to_owned() }),
+        Some(run) => run,
     };
     let room = limits.shared_bytes_per_block;
     let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
@@ -318,16 +316,6 @@ fn cycles(bytes: u32) -> (u32, u32) {
     }
 }
 
-/// What the threads of a block apply for a tile, between its barriers. Each has a place for each thread.
-struct TileCost {
-    /// Until the warps have written their sums: the run, and the scan of the warp.
-    reduced: Vec<u64>,
-    /// The scan of the warps' sums, and what stands before the thread in the block.
-    summed: Vec<u64>,
-    /// The run again, from what stands before it.
-    scanned: Vec<u64>,
-}
-
 impl Plan {
     /// Whether the run of a thread is one of the units in which a tile is moved, so that each thread can read and write its own.
     pub(crate) fn runs_are_units(&self) -> bool {
@@ -336,196 +324,5 @@ impl Plan {
         self.strategy.block.in_registers
             && self.spec.segments.is_none()
             && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
-    }
-
-    /// Barriers before and after a tile of `n` elements is scanned, where it begins at an aligned address.
-    fn barriers_of_moves(&self, n: u64) -> u64 {
-        if self.runs_are_units() && n.is_multiple_of(self.run.into()) { 0 } else { 2 }
-    }
-
-    /// A tile of `n` elements, with anything before it or not.
-    fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
-        let (run, warp_size) = (u64::from(self.run), u64::from(WARP));
-        let active = n.div_ceil(run);
-        let warps = active.div_ceil(warp_size);
-        let own = |thread: u64| match self.whole_runs {
-            true => run * u64::from(thread < active),
-            false => n.saturating_sub(thread * run).min(run),
-        };
-        let lanes = |thread: u64| active.saturating_sub(thread / warp_size * warp_size).min(warp_size);
-        let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
-        TileCost {
-            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % warp_size, lanes(thread))),
-            summed: each(&|thread| {
-                let lane = thread % warp_size;
-                let in_later_warp = thread >= warp_size && 0 < lane && lane < lanes(thread);
-                warp_scan_steps(lane, warps) + u64::from(in_later_warp)
-            }),
-            scanned: each(&|thread| match (own(thread), thread) {
-                (0, _) => 0,
-                (own, 0) => own - u64::from(!any),
-                (own, _) => own + u64::from(any),
-            }),
-        }
-    }
-
-    /// What a block takes that looks at all tiles before its own: applications, steps, and barriers of looking.
-    fn look_at_all_cost(&self, tile: &TileCost, number: u64) -> (u64, u64, u64) {
-        let threads = u64::from(self.threads);
-        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
-        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
-        // What has been applied since the last barrier.
-        let mut open = tile.summed.clone();
-        let (mut applications, mut steps) = (sum(&tile.reduced), most(&tile.reduced));
-        let mut barriers = 0;
-        let mut first = 0;
-        while first < number {
-            let count = (number - first).min(threads);
-            // A thread has one message, as it has one run of a tile.
-            let window = Plan { run: 1, ..self.clone() }.cost_in_registers(count, false);
-            for stretch in [&open, &window.reduced] {
-                (applications, steps) = (applications + sum(stretch), steps + most(stretch));
-            }
-            open = window.summed.iter().map(|applied| applied + u64::from(first > 0)).collect();
-            barriers += 2;
-            first += count;
-        }
-        let initial = u64::from(self.spec.initial_value && number > 0);
-        let last: Vec<u64> = open.iter().zip(&tile.scanned).map(|(a, b)| a + b + initial).collect();
-        (applications + sum(&last), steps + most(&last), barriers)
-    }
-
-    /// What one cluster takes.
-    fn cluster_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
-        let (tile, blocks, threads) = (u64::from(self.tile), u64::from(self.cluster), u64::from(self.threads));
-        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
-        let tiles = len.div_ceil(tile);
-        let rounds = tiles.div_ceil(blocks);
-        let (mut applications, mut most_steps, mut most_barriers) = (0, 0, 0);
-        for block in 0..blocks.min(tiles) {
-            // The meeting of the cluster.
-            let (mut steps, mut barriers) = (0, 1);
-            for round in 0..=(tiles - 1 - block) / blocks {
-                let number = round * blocks + block;
-                let before = self.spec.initial_value || round > 0;
-                let any = before || block > 0;
-                let elements = (len - number * tile).min(tile);
-                let own = self.cost_in_registers(elements, any);
-                barriers += 1 + self.barriers_of_moves(elements);
-                // The sums of the tiles before its own; the first of all takes no application.
-                let folded = if before { block } else { block.saturating_sub(1) };
-                let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
-                // Only before it first tells its sum the block waits at a barrier for all threads.
-                let stretches = match round {
-                    0 => vec![own.reduced, own.summed, last],
-                    _ => vec![own.reduced, own.summed.iter().zip(&last).map(|(a, b)| a + b).collect()],
-                };
-                for stretch in &stretches {
-                    (applications, steps) = (applications + stretch.iter().sum::<u64>(), steps + most(stretch));
-                }
-                if round + 1 < rounds {
-                    let folded = blocks - block - u64::from(!any);
-                    (applications, steps) = (applications + threads * folded, steps + folded);
-                    barriers += 1;
-                }
-            }
-            (most_steps, most_barriers) = (steps.max(most_steps), barriers.max(most_barriers));
-        }
-        LaunchCost {
-            kernel: launch.kernel,
-            applications: applications.into(),
-            steps: most_steps.into(),
-            barriers: most_barriers,
-            global_read: len * self.input_bytes,
-            global_written: len * self.output_bytes,
-        }
-    }
-
-    /// What a launch of a scan of `len` elements takes.
-    pub(crate) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
-        if launch.kernel == "scan_cluster" {
-            return self.cluster_cost(launch, len);
-        }
-        let (tile, initial) = (u64::from(self.tile), self.spec.initial_value);
-        let alone = launch.kernel == "scan_block"; // short inputs are left to one block under every strategy
-        let full = (len - 1) / tile;
-        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
-        let mut cost = LaunchCost {
-            kernel: launch.kernel,
-            applications: Count::default(),
-            steps: Count::default(),
-            barriers: 0,
-            global_read: len * self.input_bytes,
-            global_written: len * self.output_bytes,
-        };
-        let most = |counts: &[u64]| counts.iter().copied().max().unwrap_or(0);
-        // Tiles of the same cost at once: the first one, those in the middle, and the last.
-        for (number, count, n) in tiles.into_iter().filter(|(_, count, _)| *count > 0) {
-            let any = initial || number > 0;
-            let mut tile = self.cost_in_registers(n, any);
-            let own: u64 = [&tile.reduced, &tile.summed, &tile.scanned].into_iter().flatten().sum();
-            let passed_on = match alone && self.one_block_has_one_tile() {
-                true => u64::from(any && self.spec.total),
-                false => u64::from(any),
-            };
-            let own = own + passed_on;
-            if alone {
-                // No barrier stands between the second phase and the third; the sum is passed on after another one, if it is.
-                let rest: Vec<u64> = tile.summed.iter().zip(&tile.scanned).map(|(a, b)| a + b).collect();
-                let steps = most(&tile.reduced) + most(&rest) + passed_on;
-                cost.applications = cost.applications + Count::from(own * count);
-                cost.steps = cost.steps + Count::from(steps * count);
-                let barriers = 1 + u64::from(!self.one_block_has_one_tile());
-                cost.barriers += (barriers + self.barriers_of_moves(n)) * count;
-                continue;
-            }
-            if let Some(first) = tile.summed.first_mut()
-                && self.strategy.carry != Carry::LookAtAll
-            {
-                *first += passed_on;
-            }
-            if self.strategy.carry == Carry::LookAtAll {
-                for number in number..number + count {
-                    let (applications, steps, barriers) = self.look_at_all_cost(&tile, number);
-                    cost.applications = cost.applications + applications.into();
-                    cost.steps = Count { least: cost.steps.least.max(steps), most: cost.steps.most.max(steps) };
-                    cost.barriers = cost.barriers.max(1 + self.barriers_of_moves(n) + barriers);
-                }
-                continue;
-            }
-            let steps = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
-            let mut looks = Count::default();
-            let mut looking = 0;
-            if self.strategy.carry == Carry::LookBack {
-                // The last of these tiles looks the furthest.
-                let most_of = |number| self.look_back_most(number);
-                looks.most = (number..number + count).fold(0, |sum: u64, number| sum.saturating_add(most_of(number).0));
-                looking = most_of(number + count - 1).1;
-            }
-            cost.applications = cost.applications + Count::from(own * count) + looks;
-            let steps = Count { least: steps, most: steps + looking };
-            cost.steps = Count { least: cost.steps.least.max(steps.least), most: cost.steps.most.max(steps.most) };
-            cost.barriers = cost.barriers.max(2 + self.barriers_of_moves(n));
-        }
-        let blocks = u64::from(launch.blocks);
-        let message = self.message_bytes();
-        if alone {
-            return cost;
-        }
-        let (read, sent) = match self.strategy.carry {
-            // Each lane of a warp reads a run of messages.
-            Carry::LookBack => ((blocks - 1) * u64::from(WARP * self.look_run), 2 * blocks - 1),
-            Carry::LookAtAll => (blocks * (blocks - 1) / 2, blocks),
-            _ => (blocks - 1, blocks),
-        };
-        // Where tiles are numbered as blocks begin, all wait for the number.
-        let by_index = match self.strategy.carry {
-            Carry::LookAtAll => self.spec.segments.is_none(),
-            carry => carry == Carry::Chained(TileNumbers::BlockIndex),
-        };
-        cost.barriers += u64::from(!by_index);
-        cost.global_read += read * message + TURN * blocks;
-        cost.global_written += sent * message + TURN * (blocks + 1);
-        cost
     }
 }

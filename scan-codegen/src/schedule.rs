@@ -44,7 +44,9 @@ impl Workspace {
     pub const fn bytes(&self) -> u64 {
         match *self {
             Workspace::Scratch { bytes } => bytes,
-            Workspace::Kept { messages, message_bytes } => Self::HEADER_BYTES + messages * message_bytes,
+            Workspace::Kept { messages, message_bytes } => {
+                Self::HEADER_BYTES.saturating_add(messages.saturating_mul(message_bytes))
+            }
         }
     }
 
@@ -52,6 +54,7 @@ impl Workspace {
     pub const fn message_room(&self, bytes: u64) -> u64 {
         match *self {
             Workspace::Scratch { .. } => 0,
+            Workspace::Kept { message_bytes: 0, .. } => 0,
             Workspace::Kept { message_bytes, .. } => bytes.saturating_sub(Self::HEADER_BYTES) / message_bytes,
         }
     }
@@ -214,7 +217,8 @@ impl Plan {
         // segmented scan, and how many sections there are.
         let mut levels = Vec::new();
         let mut elements = len;
-        while elements > 1 {
+        // One section has a total too: this plan may have no kernel of one block.
+        while elements > 1 || levels.is_empty() {
             elements = elements.div_ceil(tile);
             let totals = workspace.reserve(elements * self.state_bytes);
             let heads = if self.is_segmented() { vec![Workspace(workspace.reserve(elements * 4))] } else { Vec::new() };
@@ -396,6 +400,26 @@ mod tests {
             ]
         );
         assert_eq!(launches(1 << 20).iter().filter(|(kernel, _)| *kernel == "carry_totals").count(), 2);
+    }
+
+    /// No kernel of one block is part of a plan for longer inputs.
+    #[test]
+    fn a_plan_for_longer_inputs_has_a_schedule_for_the_shortest() {
+        let longer = Plan { from: 1_000, ..plan_with(4, 32).unwrap() };
+        for len in [1, 2, 32] {
+            let schedule = longer.schedule(len).unwrap();
+            let kernels: Vec<_> = schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect();
+            assert_eq!(kernels, [("scan_sections", 1), ("carry_sections", 1)], "{len}");
+            assert!(schedule.workspace.bytes() >= 4);
+        }
+        assert_eq!(longer.schedule(0).unwrap().launches, []);
+    }
+
+    #[test]
+    fn messages_of_no_bytes_need_no_room() {
+        let none = Workspace::Kept { messages: 5, message_bytes: 0 };
+        assert_eq!((none.bytes(), none.message_room(1 << 20)), (256, 0));
+        assert_eq!(Workspace::Kept { messages: u64::MAX, message_bytes: 16 }.bytes(), u64::MAX);
     }
 
     #[test]

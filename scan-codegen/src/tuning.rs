@@ -120,7 +120,10 @@ pub fn plan_tuned(
     let mut plans = plan(operator, spec, limits, &Overrides::default())?;
     for tuned in tuned.iter().filter(|tuned| tuned.from < tuned.to) {
         if let Ok(shape) = plan(operator, spec, limits, &tuned.overrides) {
-            plans = plans.with_range(tuned.from, tuned.to, shape.longest().clone());
+            let to = tuned.to.min(shape.longest().max_len.saturating_add(1));
+            if tuned.from < to {
+                plans = plans.with_range(tuned.from, to, shape.longest().clone());
+            }
         }
     }
     Ok(plans)

@@ -5,9 +5,12 @@
 //! ends with a checksum over everything before it. Whatever is damaged, cut short, foreign or older is a miss, and is
 //! written anew.
 
+mod folder;
+
 use std::{
     collections::BTreeSet,
     env,
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -16,17 +19,21 @@ use std::{
 };
 
 use etcetera::BaseStrategy;
+use folder::Folder;
 
 /// The environment variable that moves the cache of compiled kernels to another folder, or turns it off (`off`).
 pub const CACHE_VARIABLE: &str = "SCAN_CACHE";
 
 /// How an entry begins; another format has another number.
 const MAGIC: [u8; 8] = *b"SCANCUB1";
+/// How entries of every format begin.
+const ANY_FORMAT: &[u8] = MAGIC.split_at(7).0;
 const HASH: usize = blake3::OUT_LEN;
 /// What stands before the cubin: the magic, the entry's own name, the cubin's length.
 const HEAD: usize = MAGIC.len() + HASH + 8;
-/// Entries that are being written, or were when their process died.
+/// Entries that are being written, or were when their process died. So many letters and digits at random come after it.
 const UNFINISHED: &str = ".unfinished-";
+const RANDOM: usize = 6;
 /// After this time nobody is still writing.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 /// Entries are marked as used no more often than this.
@@ -41,6 +48,9 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// The folder is made for its user alone. A checksum finds damage, not forgery: a folder, a link to one, or an entry that
 /// belongs to another user, or that others may write to, is not used. A folder that cannot be used is no error: kernels are
 /// compiled anew, and a warning says so, once a process.
+///
+/// Other files may lie in the folder. What is counted and removed is only what this cache has written there: files of the user's
+/// own, no links, with the names and the beginning that entries have.
 ///
 /// ```
 /// use scan_runtime::DiskCache;
@@ -102,48 +112,56 @@ impl DiskCache {
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read.
+    /// If the folder is there and cannot be read, or is not the user's own.
     pub fn entries(&self) -> io::Result<usize> {
-        Ok(self.files()?.len())
+        Ok(self.files()?.1.len())
     }
 
     /// Bytes of all entries.
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read.
+    /// If the folder is there and cannot be read, or is not the user's own.
     pub fn size(&self) -> io::Result<u64> {
-        Ok(self.files()?.iter().map(|file| file.bytes).sum())
+        Ok(self.files()?.1.iter().map(|file| file.bytes).sum())
     }
 
-    /// Removes every entry.
+    /// Removes every entry, and nothing else.
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read, or an entry cannot be removed.
+    /// If the folder is there and cannot be read, or is not the user's own; if an entry cannot be removed, once all others are.
     pub fn clear(&self) -> io::Result<()> {
-        for file in self.files()? {
-            remove(&file.path)?;
-        }
-        Ok(())
+        let (Some(folder), files) = self.files()? else { return Ok(()) };
+        // Every one is tried before the first error is told.
+        let removed: Vec<io::Result<()>> = files.iter().map(|file| folder.remove(&file.name)).collect();
+        removed.into_iter().collect()
+    }
+
+    /// What was stored under this name: [`load`](Self::load) for the project's own fuzzer.
+    #[doc(hidden)]
+    pub fn load_named(&self, name: [u8; 32]) -> Option<Vec<u8>> {
+        self.load(&Key::from_bytes(name))
+    }
+
+    /// Stores something under a name: [`store`](Self::store) for the project's own fuzzer.
+    #[doc(hidden)]
+    pub fn store_named(&self, name: [u8; 32], cubin: &[u8]) -> bool {
+        self.store(&Key::from_bytes(name), cubin)
     }
 
     /// What was stored under this name. Anything but a whole entry of this format and name is none.
     pub(crate) fn load(&self, key: &Key) -> Option<Vec<u8>> {
-        let path = self.place(key);
-        let file = open_to_read(&path).ok()?;
-        self.check_folder().map_err(|reason| self.warn(&reason)).ok()?;
-        // Between the two, the folder may have become another one.
-        let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || check_owner(&metadata).is_err() {
-            return None;
-        }
+        let folder = Folder::open(&self.folder).ok()?;
+        let (file, metadata) = folder.file(&name_of(key)).ok()??;
+        folder.check().map_err(|reason| self.warn(&reason)).ok()?;
+        check_owner(&metadata).ok()?;
         let mut entry = Vec::new();
-        file.take(metadata.len()).read_to_end(&mut entry).ok()?;
+        (&file).take(metadata.len()).read_to_end(&mut entry).ok()?;
         let cubin = open(&entry, key)?.to_vec();
         if metadata.modified().is_ok_and(|used| used.elapsed().is_ok_and(|time| time > USED_ANEW)) {
             // What cannot be marked is evicted a little early.
-            let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+            let _ = folder.mark_as_used(&name_of(key), &file);
         }
         Some(cubin)
     }
@@ -161,9 +179,9 @@ impl DiskCache {
 
     fn try_store(&self, key: &Key, cubin: &[u8]) -> io::Result<()> {
         self.make_folder()?;
-        self.check_folder()?;
+        Folder::open(&self.folder)?.check()?;
         reached("the folder is there");
-        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(&self.folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).rand_bytes(RANDOM).tempfile_in(&self.folder)?;
         reached("the file is there");
         file.write_all(&seal(key, cubin))?;
         reached("the file is written");
@@ -181,61 +199,56 @@ impl DiskCache {
         builder.create(&self.folder)
     }
 
-    /// Whether nobody else can have put the entries there, nor the link that may lead there.
-    fn check_folder(&self) -> io::Result<()> {
-        let link = fs::symlink_metadata(&self.folder)?;
-        if link.is_symlink() {
-            // What a link's permissions say has no meaning.
-            check_user(&link)?;
-        }
-        check_owner(&fs::metadata(&self.folder)?)
-    }
-
     fn evict(&self) -> io::Result<()> {
-        let mut files = self.files()?;
+        let (Some(folder), mut files) = self.files()? else { return Ok(()) };
         let mut size: u64 = files.iter().map(|file| file.bytes).sum();
-        if size <= self.limit {
-            return Ok(());
-        }
+        let mut removed = Ok(());
         files.sort_by_key(|file| file.used);
         for file in files {
             if size <= self.limit {
-                break;
+                return Ok(());
             }
-            // Another process may be removing it too.
-            remove(&file.path)?;
+            // Another process may be removing it too. What cannot be removed stays, and the next one goes in its place.
+            match folder.remove(&file.name) {
+                Ok(()) => size -= file.bytes,
+                error => removed = removed.and(error),
+            }
             reached("an entry is removed");
-            size -= file.bytes;
         }
-        Ok(())
+        removed
     }
 
-    /// Every entry; what dead processes left is removed on the way.
-    fn files(&self) -> io::Result<Vec<EntryFile>> {
-        let folder = match self.folder.read_dir() {
+    /// The folder, where there is one, and every entry in it; what dead processes left is removed on the way.
+    fn files(&self) -> io::Result<(Option<Folder>, Vec<EntryFile>)> {
+        let folder = match Folder::open(&self.folder) {
             Ok(folder) => folder,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((None, Vec::new())),
             Err(error) => return Err(error),
         };
+        folder.check()?;
         let mut files = Vec::new();
-        for entry in folder {
-            let entry = entry?;
-            let Ok(metadata) = entry.metadata() else { continue }; // removed meanwhile
-            let (name, path) = (entry.file_name(), entry.path());
+        for name in folder.names()? {
+            let Some(kind) = Kind::of(&name) else { continue };
+            // Whatever else has such a name, and what has been removed meanwhile.
+            let Ok(Some((file, metadata))) = folder.file(&name) else { continue };
+            if check_user(&metadata).is_err() || !kind.begins(&file) {
+                continue;
+            }
             let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-            if name.to_string_lossy().starts_with(UNFINISHED) {
-                if used.elapsed().is_ok_and(|time| time > ABANDONED) {
-                    remove(&path)?;
+            match kind {
+                Kind::Entry => files.push(EntryFile { name, bytes: metadata.len(), used }),
+                Kind::Unfinished if used.elapsed().is_ok_and(|time| time > ABANDONED) => {
+                    // It is no entry, so that nobody is the worse for it where it stays.
+                    let _ = folder.remove(&name);
                 }
-            } else if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                files.push(EntryFile { path, bytes: metadata.len(), used });
+                Kind::Unfinished => {}
             }
         }
-        Ok(files)
+        Ok((Some(folder), files))
     }
 
     fn place(&self, key: &Key) -> PathBuf {
-        self.folder.join(key.to_hex().as_str()).with_extension(EXTENSION)
+        self.folder.join(name_of(key))
     }
 
     fn warn(&self, reason: &io::Error) {
@@ -249,21 +262,49 @@ impl DiskCache {
     }
 }
 
-const EXTENSION: &str = "cubin";
+const EXTENSION: &str = ".cubin";
+
+/// The name of an entry's file.
+fn name_of(key: &Key) -> OsString {
+    format!("{}{EXTENSION}", key.to_hex()).into()
+}
 
 struct EntryFile {
-    path: PathBuf,
+    name: OsString,
     bytes: u64,
     used: SystemTime,
 }
 
-/// Opens a file, and does not wait where a pipe stands in its place.
-fn open_to_read(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
-    options.open(path)
+/// What a file of this cache is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Entry,
+    Unfinished,
+}
+
+impl Kind {
+    /// What a file is by its name; `None` of a name that this cache gives to nothing.
+    fn of(name: &OsStr) -> Option<Self> {
+        let name = name.to_str()?;
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if let Some(hash) = name.strip_suffix(EXTENSION) {
+            return (hash.len() == 2 * HASH && hash.bytes().all(is_hex)).then_some(Kind::Entry);
+        }
+        let random = name.strip_prefix(UNFINISHED)?;
+        (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(Kind::Unfinished)
+    }
+
+    /// Whether a file begins as this cache begins one; one that has been begun may be shorter than that.
+    fn begins(self, mut file: &File) -> bool {
+        let mut start = Vec::new();
+        if Read::take(&mut file, ANY_FORMAT.len() as u64).read_to_end(&mut start).is_err() {
+            return false;
+        }
+        match self {
+            Kind::Entry => start == ANY_FORMAT,
+            Kind::Unfinished => ANY_FORMAT.starts_with(&start),
+        }
+    }
 }
 
 /// An error if it is another user's.
@@ -291,14 +332,6 @@ fn check_owner(metadata: &fs::Metadata) -> io::Result<()> {
 fn reached(_step: &str) {
     #[cfg(all(test, unix))]
     faults::end_at(_step);
-}
-
-/// Removes a file that may be gone already.
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// An entry's bytes: magic, name, length, cubin, checksum over all of that.
@@ -423,7 +456,7 @@ mod tests {
     fn what_a_dead_process_left_is_removed_in_time() {
         let (_folder, cache) = cache();
         cache.store(&key("a"), CUBIN);
-        for (name, hours_ago) in [("dead", 2), ("alive", 0)] {
+        for (name, hours_ago) in [("dead00", 2), ("alive0", 0)] {
             let path = cache.folder().join(format!("{UNFINISHED}{name}"));
             fs::write(&path, &seal(&key("b"), CUBIN)[..40]).unwrap();
             let file = File::options().append(true).open(path).unwrap();
@@ -431,8 +464,71 @@ mod tests {
         }
         cache.store(&key("c"), CUBIN);
         let names = names(&cache);
-        assert!(names.contains(&format!("{UNFINISHED}alive")) && !names.contains(&format!("{UNFINISHED}dead")));
+        assert!(names.contains(&format!("{UNFINISHED}alive0")) && !names.contains(&format!("{UNFINISHED}dead00")));
         assert_eq!(names.len(), 3, "{names:?}");
+    }
+
+    /// Files that somebody else put there, under names of every kind; how many of them are named as entries are.
+    fn foreign(cache: &DiskCache) -> Vec<PathBuf> {
+        let hash = |of: &str| key(of).to_hex().to_string();
+        let entry = seal(&key("b"), CUBIN);
+        let cut = &entry[..entry.len() / 2];
+        let files: [(String, &[u8]); 12] = [
+            ("kernel.cubin".to_owned(), b"somebody's machine code"),
+            ("kernel2.cubin".to_owned(), &entry),
+            (format!("{}.cubin", hash("foreign")), b"\x7fELF of somebody"),
+            (format!("{}.cubin", hash("short")), b"SCAN"),
+            (format!("{}.cubin", hash("upper").to_uppercase()), cut),
+            (format!("{}.cubin.old", hash("old")), cut),
+            (format!(".{}.cubin", hash("hidden")), cut),
+            (format!("{}x.cubin", &hash("letter")[1..]), cut),
+            (format!("{UNFINISHED}thesis"), b"somebody's work"),
+            (format!("{UNFINISHED}a-thesis"), cut),
+            (".cubin".to_owned(), cut),
+            ("notes".to_owned(), b""),
+        ];
+        let place = |(name, bytes): &(String, &[u8])| {
+            let path = cache.folder().join(name);
+            fs::write(&path, bytes).unwrap();
+            let long_ago = SystemTime::now() - Duration::from_secs(100 * 3600);
+            File::options().append(true).open(&path).unwrap().set_modified(long_ago).unwrap();
+            path
+        };
+        files.iter().map(place).collect()
+    }
+
+    #[test]
+    fn nothing_but_entries_is_counted_or_removed() {
+        let (_folder, cache) = cache();
+        let entry = (HEAD + CUBIN.len() + HASH) as u64;
+        assert!(cache.store(&key("a"), CUBIN));
+        let files = foreign(&cache);
+        let there = || files.iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>();
+        let before = there();
+        assert_eq!((cache.entries().unwrap(), cache.size().unwrap()), (1, entry));
+        // Evicted by a cache with room for one entry; those of others are older.
+        let small = DiskCache::at(cache.folder()).with_limit(entry);
+        assert!(small.store(&key("c"), CUBIN));
+        assert_eq!((small.load(&key("a")), small.load(&key("c")).as_deref()), (None, Some(CUBIN)));
+        assert_eq!(there(), before);
+        cache.clear().unwrap();
+        assert_eq!((there(), cache.entries().unwrap()), (before, 0));
+        assert_eq!(names(&cache).len(), files.len());
+    }
+
+    #[test]
+    fn a_folder_with_the_name_of_an_entry_is_left_where_it_is() {
+        let (_folder, cache) = cache();
+        let cache = cache.with_limit((HEAD + CUBIN.len() + HASH) as u64);
+        assert!(cache.store(&key("a"), CUBIN));
+        let folders =
+            ["0.cubin".to_owned(), format!("{}.cubin", key("folder").to_hex()), format!("{UNFINISHED}abcdef")];
+        for name in &folders {
+            fs::create_dir(cache.folder().join(name)).unwrap();
+        }
+        assert!(cache.store(&key("b"), CUBIN) && cache.load(&key("a")).is_none());
+        cache.clear().unwrap();
+        assert!(cache.load(&key("b")).is_none() && folders.iter().all(|name| cache.folder().join(name).is_dir()));
     }
 
     #[test]

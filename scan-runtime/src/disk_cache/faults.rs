@@ -339,6 +339,62 @@ fn what_another_user_may_have_made_is_not_used() {
     assert!(cache.load(&key("a")).is_none() && !cache.store(&key("c"), CUBIN));
 }
 
+/// Links to entries: read by nobody, removed by nobody, and never followed. The folder itself may be reached by a link of the
+/// user's own, and by no one else's.
+#[test]
+fn links_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [own, other] = ["own", "other"].map(|name| DiskCache::at(folder.path().join(name)));
+    assert!(own.store(&key("a"), CUBIN) && other.store(&key("b"), CUBIN) && other.store(&key("c"), CUBIN));
+    let places = ["b", "c"].map(|name| (own.place(&key(name)), other.place(&key(name))));
+    symlink(&places[0].1, &places[0].0).unwrap();
+    symlink(other.folder(), own.folder().join(format!("{}.cubin", key("d").to_hex()))).unwrap();
+    symlink(&places[1].1, own.folder().join(format!("{UNFINISHED}abcdef"))).unwrap();
+    assert_eq!(own.load(&key("b")), None, "it is whole, and elsewhere");
+    assert_eq!((own.entries().unwrap(), own.size().unwrap()), (1, entry_bytes()));
+    let small = DiskCache::at(own.folder()).with_limit(1);
+    assert!(small.store(&key("e"), CUBIN));
+    own.clear().unwrap();
+    assert_eq!(files(own.folder()).0, 2, "the links");
+    assert_eq!(other.entries().unwrap(), 2);
+
+    let link = folder.path().join("link");
+    symlink(other.folder(), &link).unwrap();
+    let through = DiskCache::at(&link);
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::lchown(&link, Some(65_534), None).unwrap();
+        assert!(through.clear().is_err() && through.size().is_err() && through.entries().is_err());
+        assert_eq!(other.entries().unwrap(), 2, "nothing goes through the link of another user");
+        std::os::unix::fs::lchown(&link, Some(0), None).unwrap();
+    }
+    through.clear().unwrap();
+    assert_eq!(other.entries().unwrap(), 0);
+}
+
+/// Of a folder that others own, or may write to, nothing is removed.
+#[test]
+fn nothing_is_removed_from_a_folder_that_is_not_the_users_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = DiskCache::at(folder.path().join("cache"));
+    assert!(cache.store(&key("a"), CUBIN));
+    fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(cache.clear().unwrap_err().to_string().contains("chmod go-w"));
+    assert!(cache.place(&key("a")).exists());
+    fs::set_permissions(cache.folder(), fs::Permissions::from_mode(0o700)).unwrap();
+    if rustix::process::geteuid().is_root() {
+        use std::os::unix::fs::chown;
+        chown(cache.place(&key("a")), Some(65_534), None).unwrap();
+        cache.clear().unwrap();
+        assert!(cache.place(&key("a")).exists(), "the file of another user");
+        chown(cache.place(&key("a")), Some(0), None).unwrap();
+        chown(cache.folder(), Some(65_534), None).unwrap();
+        assert!(cache.clear().is_err() && cache.place(&key("a")).exists());
+        chown(cache.folder(), Some(0), None).unwrap();
+    }
+    cache.clear().unwrap();
+    assert!(!cache.place(&key("a")).exists());
+}
+
 #[test]
 fn what_is_no_private_file_is_a_miss() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,280 @@
+//! The cost of kernels whose runs stay in registers.
+
+use super::{Count, LaunchCost, TURN, WARP, kogge_stone_applications, saturated, warp_scan_steps};
+use crate::{
+    plan::Plan,
+    schedule::Launch,
+    strategy::{Carry, TileNumbers},
+};
+
+/// What the threads of a block apply for a tile, between its barriers. Each has a place for each thread.
+pub(super) struct TileCost {
+    /// Until the warps have written their sums: the run, and the scan of the warp.
+    pub(super) reduced: Vec<u64>,
+    /// The scan of the warps' sums, and what stands before the thread in the block.
+    pub(super) summed: Vec<u64>,
+    /// The run again, from what stands before it.
+    pub(super) scanned: Vec<u64>,
+}
+
+impl TileCost {
+    fn applications(&self) -> u64 {
+        [&self.reduced, &self.summed, &self.scanned].into_iter().flatten().sum()
+    }
+}
+
+/// Applications of the thread that has the most.
+pub(super) fn most(counts: &[u64]) -> u64 {
+    counts.iter().copied().max().unwrap_or(0)
+}
+
+/// Two stretches without a barrier between them.
+fn both(first: &[u64], second: &[u64]) -> Vec<u64> {
+    first.iter().zip(second).map(|(a, b)| a + b).collect()
+}
+
+/// What a block of a cluster takes in one round, or in several.
+#[derive(Clone, Copy, Default)]
+struct RoundCost {
+    applications: u64,
+    steps: u64,
+    barriers: u64,
+}
+
+impl RoundCost {
+    fn add(&mut self, other: RoundCost, times: u64) {
+        self.applications = self.applications.saturating_add(other.applications.saturating_mul(times));
+        self.steps = self.steps.saturating_add(other.steps.saturating_mul(times));
+        self.barriers = self.barriers.saturating_add(other.barriers.saturating_mul(times));
+    }
+}
+
+impl Plan {
+    /// Barriers before and after a tile of `n` elements is scanned, where it begins at an aligned address.
+    pub(super) fn barriers_of_moves(&self, n: u64) -> u64 {
+        if self.runs_are_units() && n.is_multiple_of(self.run.into()) { 0 } else { 2 }
+    }
+
+    /// A tile of `n` elements, with anything before it or not.
+    pub(super) fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
+        self.cost_of_runs(self.run.into(), n, any)
+    }
+
+    /// The same where each thread has `run` elements.
+    fn cost_of_runs(&self, run: u64, n: u64, any: bool) -> TileCost {
+        let active = n.div_ceil(run);
+        let warps = active.div_ceil(WARP);
+        let own = |thread: u64| match self.whole_runs {
+            true => run * u64::from(thread < active),
+            false => n.saturating_sub(thread * run).min(run),
+        };
+        let lanes = |thread: u64| active.saturating_sub(thread / WARP * WARP).min(WARP);
+        let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
+        TileCost {
+            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % WARP, lanes(thread))),
+            summed: each(&|thread| {
+                let lane = thread % WARP;
+                let in_later_warp = thread >= WARP && 0 < lane && lane < lanes(thread);
+                warp_scan_steps(lane, warps) + u64::from(in_later_warp)
+            }),
+            scanned: each(&|thread| match (own(thread), thread) {
+                (0, _) => 0,
+                (own, 0) => own - u64::from(!any),
+                (own, _) => own + u64::from(any),
+            }),
+        }
+    }
+
+    /// What a block takes to scan the sums of `count` tiles, one a thread: the scans of the warps, that of their sums, which each warp
+    /// of the block does for itself, and one application more for each but the first lane of each later warp.
+    fn window_applications(&self, count: u64) -> u64 {
+        let (full, rest, warps) = (count / WARP, count % WARP, count.div_ceil(WARP));
+        let scans = full * kogge_stone_applications(WARP) + kogge_stone_applications(rest);
+        let over_warps = u64::from(self.threads) / WARP * kogge_stone_applications(warps);
+        scans + over_warps + count.saturating_sub(WARP) - warps.saturating_sub(1)
+    }
+
+    /// Applications with which the tiles before tile `end` look at all tiles before their own.
+    ///
+    /// Tile k·t + r, of blocks of t threads and with 1 ≤ r ≤ t, looks through k full windows and one of r sums. Every thread adds
+    /// each window but the first to what it has, and an initial value. So the sum over tiles is one over r, and one over k.
+    pub(super) fn looks_at_all(&self, end: u64) -> u128 {
+        let threads = u64::from(self.threads);
+        let tiles = end.saturating_sub(1); // the first tile has nothing to look at
+        let (windows, rest) = (tiles / threads, tiles % threads);
+        let of_last_windows =
+            |most: u64| (1..=most).map(|count| u128::from(self.window_applications(count))).sum::<u128>();
+        let each = u128::from(self.window_applications(threads)) + u128::from(threads);
+        let (threads, windows, rest_wide) = (u128::from(threads), u128::from(windows), u128::from(rest));
+        let full_windows = threads * (windows * windows.saturating_sub(1) / 2) + rest_wide * windows;
+        let of_threads = if windows > 0 { windows * of_last_windows(self.threads.into()) } else { 0 };
+        let initial = threads * u128::from(self.spec.initial_value) * u128::from(tiles);
+        each * full_windows + of_threads + of_last_windows(rest) + initial
+    }
+
+    /// Steps of the block with this tile, which looks at all tiles before it, and barriers of looking. Later tiles take no less.
+    pub(super) fn steps_at_all(&self, tile: &TileCost, number: u64) -> (u64, u64) {
+        let threads = u64::from(self.threads);
+        let windows = number.div_ceil(threads);
+        if windows == 0 {
+            return (most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)), 0);
+        }
+        // A thread has one sum, as it has one run of a tile.
+        let full = self.cost_of_runs(1, threads, false);
+        let last = self.cost_of_runs(1, number - (windows - 1) * threads, false);
+        let before = most(&tile.reduced) + most(&tile.summed) + most(&last.reduced);
+        let between = (windows - 1) * (most(&full.reduced) + most(&full.summed)) + windows.saturating_sub(2);
+        let more = u64::from(windows > 1) + u64::from(self.spec.initial_value);
+        (before + between + most(&both(&last.summed, &tile.scanned)) + more, 2 * windows)
+    }
+
+    /// What one cluster takes.
+    fn cluster_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let (tile, blocks, threads) = (u64::from(self.tile), u64::from(self.cluster), u64::from(self.threads));
+        let tiles = len.div_ceil(tile);
+        let rounds = tiles.div_ceil(blocks);
+        let (mut applications, mut most_steps, mut most_barriers) = (0_u64, 0, 0);
+        for block in 0..blocks.min(tiles) {
+            let of_round = |round: u64| {
+                let number = round * blocks + block;
+                let before = self.spec.initial_value || round > 0;
+                let any = before || block > 0;
+                let elements = (len - number * tile).min(tile);
+                let own = self.cost_in_registers(elements, any);
+                let mut cost = RoundCost { barriers: 1 + self.barriers_of_moves(elements), ..RoundCost::default() };
+                // The sums of the tiles before its own; the first of all takes no application.
+                let folded = if before { block } else { block.saturating_sub(1) };
+                let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
+                // Only before it first tells its sum the block waits at a barrier for all threads.
+                let stretches = match round {
+                    0 => vec![own.reduced, own.summed, last],
+                    _ => vec![own.reduced, both(&own.summed, &last)],
+                };
+                for stretch in &stretches {
+                    cost.applications += stretch.iter().sum::<u64>();
+                    cost.steps += most(stretch);
+                }
+                if round + 1 < rounds {
+                    let folded = blocks - block - u64::from(!any);
+                    cost.applications += threads * folded;
+                    cost.steps += folded;
+                    cost.barriers += 1;
+                }
+                cost
+            };
+            // The meeting of the cluster; then the first round, the last one, and those between, which are alike.
+            let mut cost = RoundCost { barriers: 1, ..RoundCost::default() };
+            let last = (tiles - 1 - block) / blocks;
+            cost.add(of_round(0), 1);
+            if last > 0 {
+                cost.add(of_round(last), 1);
+            }
+            if last > 1 {
+                cost.add(of_round(1), last - 1);
+            }
+            applications = applications.saturating_add(cost.applications);
+            (most_steps, most_barriers) = (cost.steps.max(most_steps), cost.barriers.max(most_barriers));
+        }
+        LaunchCost {
+            kernel: launch.kernel,
+            applications: applications.into(),
+            steps: most_steps.into(),
+            barriers: most_barriers,
+            global_read: len.saturating_mul(self.input_bytes),
+            global_written: len.saturating_mul(self.output_bytes),
+        }
+    }
+
+    /// What one block takes that goes through all tiles.
+    fn alone_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let passes_on = !self.one_block_has_one_tile();
+        let (mut applications, mut steps, mut barriers) = (0_u64, 0_u64, 0_u64);
+        for (number, count, n) in self.tiles_alike(len) {
+            let any = self.spec.initial_value || number > 0;
+            let tile = self.cost_in_registers(n, any);
+            let passed_on = u64::from(any && (passes_on || self.spec.total));
+            // No barrier stands between the second phase and the third; the sum is passed on after another one, if it is.
+            let of_tile = most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)) + passed_on;
+            applications = applications.saturating_add((tile.applications() + passed_on).saturating_mul(count));
+            steps = steps.saturating_add(of_tile.saturating_mul(count));
+            let of_tile = 1 + u64::from(passes_on) + self.barriers_of_moves(n);
+            barriers = barriers.saturating_add(of_tile.saturating_mul(count));
+        }
+        LaunchCost {
+            kernel: launch.kernel,
+            applications: applications.into(),
+            steps: steps.into(),
+            barriers,
+            global_read: len.saturating_mul(self.input_bytes),
+            global_written: len.saturating_mul(self.output_bytes),
+        }
+    }
+
+    /// Tiles of the same cost at once: the first one, those in the middle, and the last, each as (number of the first of them, how
+    /// many, of how many elements).
+    fn tiles_alike(&self, len: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+        let tile = u64::from(self.tile);
+        let full = (len - 1) / tile;
+        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
+        tiles.into_iter().filter(|(_, count, _)| *count > 0)
+    }
+
+    /// What a launch of a scan of `len` elements takes.
+    pub(super) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
+        match launch.kernel {
+            "scan_cluster" => return self.cluster_cost(launch, len),
+            "scan_block" => return self.alone_in_registers(launch, len), // short inputs, under every strategy
+            _ => {}
+        }
+        let (mut applications, mut steps, mut barriers) = (Count::default(), Count::default(), 0);
+        for (number, count, n) in self.tiles_alike(len) {
+            let any = self.spec.initial_value || number > 0;
+            let mut tile = self.cost_in_registers(n, any);
+            if self.strategy.carry == Carry::LookAtAll {
+                let looks = self.looks_at_all(number + count) - self.looks_at_all(number);
+                let own = u128::from(tile.applications()) * u128::from(count);
+                applications = applications + Count::from(saturated(looks + own));
+                let (of_last, looking) = self.steps_at_all(&tile, number + count - 1);
+                steps = steps.of_greater(of_last.into());
+                barriers = barriers.max(1 + self.barriers_of_moves(n) + looking);
+                continue;
+            }
+            // One thread adds up what it passes on.
+            if let Some(first) = tile.summed.first_mut() {
+                *first += u64::from(any);
+            }
+            let own = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
+            let mut looks = Count::default();
+            let mut looking = 0;
+            if self.strategy.carry == Carry::LookBack {
+                looks.most = saturated(self.looks_back(number + count) - self.looks_back(number));
+                // The last of these tiles looks the furthest.
+                looking = self.look_back_most(number + count - 1).1;
+            }
+            applications = applications + Count::from(tile.applications().saturating_mul(count)) + looks;
+            steps = steps.of_greater(Count { least: own, most: own + looking });
+            barriers = barriers.max(2 + self.barriers_of_moves(n));
+        }
+        let blocks = u64::from(launch.blocks);
+        let (read, sent) = match self.strategy.carry {
+            // Each lane of a warp reads a run of messages.
+            Carry::LookBack => ((blocks - 1) * WARP * u64::from(self.look_run), 2 * blocks - 1),
+            Carry::LookAtAll => (blocks * (blocks - 1) / 2, blocks),
+            _ => (blocks - 1, blocks),
+        };
+        // Where tiles are numbered as blocks begin, all wait for the number.
+        let by_index = match self.strategy.carry {
+            Carry::LookAtAll => self.spec.segments.is_none(),
+            carry => carry == Carry::Chained(TileNumbers::BlockIndex),
+        };
+        let message = self.message_bytes();
+        LaunchCost {
+            kernel: launch.kernel,
+            applications,
+            steps,
+            barriers: barriers + u64::from(!by_index),
+            global_read: (len * self.input_bytes + TURN * blocks).saturating_add(read.saturating_mul(message)),
+            global_written: len * self.output_bytes + sent * message + TURN * (blocks + 1),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The cost of looking back.
+
+use super::{WARP, kogge_stone_applications, log_up};
+use crate::plan::Plan;
+
+impl Plan {
+    /// Tiles that a warp looks at at once.
+    fn window(&self) -> u64 {
+        WARP * u64::from(self.look_run)
+    }
+
+    /// Applications of a warp that looks at a full window: each lane folds its own run; then it is folded by Kogge and Stone's network
+    /// over 32 lanes, and each lane adds it to what it has.
+    fn full_window_applications(&self) -> u64 {
+        self.window() - WARP + kogge_stone_applications(WARP) + WARP
+    }
+
+    /// Applications of a warp whose last window has `rest` tiles.
+    fn last_window_applications(&self, rest: u64) -> u64 {
+        let lanes = rest.div_ceil(self.look_run.into());
+        rest - lanes + kogge_stone_applications(lanes)
+    }
+
+    /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile but the
+    /// first has a prefix yet. At the least there are none, if the left neighbour has its prefix.
+    pub(crate) fn look_back_most(&self, number: u64) -> (u64, u64) {
+        if number == 0 {
+            return (0, 0);
+        }
+        let run = u64::from(self.look_run);
+        let further = (number - 1) / self.window();
+        let rest = number - further * self.window();
+        let applications = further * self.full_window_applications() + self.last_window_applications(rest);
+        // The last lane has the most of the network; the first one, which has none of it, adds the tile's total.
+        let of_window = run - 1 + log_up(WARP) + 1;
+        let steps = further * of_window + rest.min(run) - 1 + log_up(rest.div_ceil(run));
+        (applications, steps.max(further * run + 1))
+    }
+
+    /// The most applications with which the tiles before tile `end` look back, all together.
+    ///
+    /// Tile k·w + r, with windows of w tiles and 1 ≤ r ≤ w, looks through k full windows and one of r tiles. So the sum over
+    /// tiles is one over r, and one over k.
+    pub(super) fn looks_back(&self, end: u64) -> u128 {
+        let tiles = end.saturating_sub(1); // the first tile has nothing to look at
+        let (windows, rest) = (tiles / self.window(), tiles % self.window());
+        let of_last_windows =
+            |most: u64| (1..=most).map(|rest| u128::from(self.last_window_applications(rest))).sum::<u128>();
+        let (window, windows) = (u128::from(self.window()), u128::from(windows));
+        let full_windows = window * (windows * windows.saturating_sub(1) / 2) + u128::from(rest) * windows;
+        let full = u128::from(self.full_window_applications());
+        full * full_windows + windows * of_last_windows(self.window()) + of_last_windows(rest)
+    }
+}
