@@ -47,32 +47,7 @@ const WARP: u32 = 32;
 /// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must be filled
 /// and emptied. Bytes begin with short runs ([`middle_bytes`]), whose blocks have tiles enough for that at shorter lengths.
 ///
-/// Measured on an H200 with the bench `engine`, `early`, microseconds in a graph, of the best shape that looks at all, of look-ahead in
-/// its shape for long inputs, and with short runs: `u8`, 32 MiB 12.0, 12.9, 12.5, 64 MiB 27.9, 26.5, 24.9, 128 MiB 42.3 and 40.7; `i16`, 16
-/// MiB 6.14, 7.39, 7.70, 32 MiB 10.0, 9.54, 10.7, 64 MiB 25.3, 22.5, 22.7, 128 MiB 38.5 and 38.5, 256 MiB 71.8 and 72.1; `f32`, 16 MiB
-/// 5.62, 6.34, 6.98, 32 MiB 9.57, 8.60, 9.56, 64 MiB 23.6, 21.8, 22.1, 128 MiB 43.7, 37.9, 37.9, 256 MiB 87.5, 70.7, 71.1; a product modulo
-/// a prime, 16 MiB 9.75, 11.4, 12.4, 32 MiB 15.7 and 18.6; `u64`, 16 MiB 5.83, 6.80, 7.48, 32 MiB 9.73, 8.61, 10.6.
-///
-/// What follows is older, when all launches were cooperative and short runs were better for longer. By the bench `engine`, `back`,
-/// microseconds in a graph of the best shape that looks at all, of look-ahead in its shape for long inputs, and in that of middle ones: `u8`, 64 MiB 30.1, 48.9, 39.6, 128 MiB 54.4, 83.4, 45.5; `i16`, 64 MiB 25.4,
-/// 44.0, 38.1, 128 MiB 48.7, 77.5, 42.0, 256 MiB 96.4, 98.3, 77.3; `f32`, 16 MiB 6.80, 6.55, 7.67, 32 MiB 10.4, 10.1, 10.4, 64 MiB
-/// 25.1, 26.8, 24.6, 128 MiB 46.7, 43.8, 41.1, 256 MiB 87.0, 76.2, 73.2, 512 MiB looking back 182, 138.0, 137.9; `u64`, 16 MiB 7.16, 7.55,
-/// 8.51, 32 MiB 11.0, 9.49, 11.3, 64 MiB 26.0, 24.0, 25.1; 2 × 2 matrices of `f32`, 32 MiB 15.3, 11.2, 17.7, 64 MiB 32.3, 28.5, 32.9;
-/// 3 × 3 matrices of `u32`, 36 MiB 22.5 looking at all, 72 MiB 47.1, 30.1. An earlier run: a product modulo a prime, 16 MiB 10.9,
-/// 15.0, 32 MiB 20.6, 18.4; 12 bytes, 24 MiB 10.3, 11.4, 48 MiB 23.2, 19.8.
-///
-/// By flags: `u8`, 64 MiB 39.6, 68.8, 57.5, 128 MiB 72.7, 85.0, 70.6; `f32`, 64 MiB 27.9, 32.6, 30.6, 128 MiB 51.9, 53.4, 48.8, 256
-/// MiB 98.5, 88.2, 86.0, 512 MiB looking back 169, 153, 159; `u64` (earlier), 32 MiB 12.5 and 13.2, 64 MiB 27.2 and 26.7; 12 bytes
-/// (earlier), 48 MiB 21.8 and 26.0, 96 MiB 40.5 and 39.0. By keys of 4 bytes, which look-ahead reads in bulk: `f32`, 32 MiB 19.8, 23.9,
-/// 22.0, 64 MiB 38.8, 36.1, 37.0, 128 MiB 70.4, 59.0, 58.6. By offsets: `f32`, 64 MiB 27.7, 30.1, 30.5, 128 MiB 50.6, 48.6, 48.7.
-///
-/// Elements of more than 36 bytes (of more than 64 the planner has look-ahead follow one block at once), the best shape that looks at
-/// all or back, and look-ahead in groups of blocks: 64 bytes, 4 MiB 8.2,
-/// 9.4, 8 MiB 11.9, 11.5, 16 MiB 22.2, 13.8, 32 MiB 44.6, 18.2; 100 bytes, whose tiles no block looks at all of, 0.1 MiB 12.4 and 0.4 MiB
-/// 13.0, 10.9, 3 MiB 17.2, 13.1, 25 MiB 58, 17; 144 bytes, 0.6 MiB 31.2, 11.4, 2 MiB 32.8, 14.0; 256 bytes, 0.1 MiB 29.0, 26.4 for
-/// counters, 1 MiB 172, 63 for matrices. In segments: 36 bytes by flags, 72 MiB 35.6, 37.2, 144 MiB 64.3, 60.6; 64 bytes by flags, 16 MiB 12.3, 16.3,
-/// 32 MiB 22.6, 18.5, by keys of 4 bytes, 16 MiB 17.9, 15.9, by offsets, 16 MiB 19.0, 19.8, 32 MiB 28.4, 24.5; 100 bytes by flags, 0.4 MiB 14.1, 11.4;
-/// 144 bytes by offsets, 0.6 MiB 33.7, 23.9; 12 bytes by offsets, 96 MiB 40.7, 44.1, 192 MiB 74.2, 72.0.
+/// Measured: `docs/tuning.md#from-which-length-on-look-ahead`.
 const fn long_bytes(element: usize, state: usize, segments: &Segments) -> u64 {
     let mebibytes: u64 = match (segments, element) {
         (Segments::None, 0..=1) => 448,
@@ -99,12 +74,7 @@ const fn long_bytes(element: usize, state: usize, segments: &Segments) -> u64 {
 /// The same where sums are larger than elements, so that looking at all tiles, or back, takes longer; `None` where that makes no
 /// difference, or has not been measured.
 ///
-/// Microseconds back to back, with the bench `engine`, `operators carries`, looking at all or back, and by look-ahead, by bytes of input,
-/// sum and output: 4, 8, 4 (log-sum-exp) 16 MiB 19.8, 18.4; 4, 24, 4 16 MiB 12.1, 14.4; 1, 8, 4 20 MiB 17.2, 16.1 and 19.4, 17.2; 1, 16, 8 9 MiB
-/// 80.7, 76.0, 18 MiB 159, 115; 4, 32, 8 12 MiB 12.0, 14.3; 4, 24, 16 20 MiB 28.3, 25.7; 12, 16, 12 24 MiB 28.1, 26.1; 20, 24, 16 18 MiB 19.5, 18.2;
-/// 12, 36, 4 8 MiB 11.2, 12.5, 16 MiB 18.1, 15.0; 8, 72, 8, which cannot look at all, 1 MiB 12.3, 13.9, 2 MiB 15.9, 12.7, 16 MiB 65.2, 19.1.
-/// With short runs: 1, 4, 1 16 MiB 52.4, 47.5, 32 MiB 103, 78; 1, 12, 1 16 MiB 21.9, 20.6, 64 MiB 66.6, 61.2; 2, 16, 1 24 MiB 49.6, 47.2;
-/// 1, 32, 2 12 MiB 1246, 679, 48 MiB 10771, 2303.
+/// Measured: `docs/tuning.md#states-larger-than-elements`.
 const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segments) -> Option<u64> {
     let mebibytes: u64 = match (segments, element, state) {
         (Segments::None, _, 36..) => 14,
@@ -118,9 +88,7 @@ const fn long_bytes_of_large_sums(element: usize, state: usize, segments: &Segme
 /// runs from the first, but for elements of one and two bytes: short runs of those begin where looking at all tiles is slow, for
 /// sums of 8 bytes and more and for heavy operators.
 ///
-/// As above, with short runs and long ones: 1, 8, 4 80 MiB 64.6, 53.3 and 49.6, 50.1, 320 MiB 232, 170 and 174, 151; 4, 24, 4 128 MiB 79.4, 57.8; 4, 8, 4
-/// 128 MiB 110, 92 and 43.6, 41.4; 1, 4, 1 64 MiB 152, 173, 128 MiB 292, 326; 1, 12, 1 64 MiB 61.2, 72.0, 128 MiB 97.9, 101; 2, 16, 1 192
-/// MiB 320, 341; 1, 32, 2 192 MiB 9066, 11499. A sum of `f16` kept in `f32` (2, 4, 2), 64 MiB: looking at all 27, by short runs 37.
+/// Measured: `docs/tuning.md#short-runs`.
 const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segments) -> Option<u64> {
     let mebibytes: u64 = match (segments, element) {
         (Segments::None, 0..=2) if state >= 36 => return None,
@@ -134,8 +102,7 @@ const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segm
     Some(mebibytes << 20)
 }
 
-/// Threads of a team, teams, and bytes of a run at middle lengths; measured as above, beside 192 × 3 with 60 and 92 bytes, and 128 × 3
-/// with 92.
+/// Threads of a team, teams, and bytes of a run at middle lengths. Measured: `docs/tuning.md#short-runs`.
 const MIDDLE: (u32, u32, u32) = (256, 3, 60);
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
@@ -145,33 +112,9 @@ const LONG_SHARED_BYTES: u32 = 160 * 1024;
 /// of one byte by flags, the second for elements of 5 to 12 bytes; small ones begin with the third, large ones further on, because
 /// their teams need more registers.
 ///
-/// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy, the host's work for each scan included. `f32`:
-/// 192 × 4 × 23 words 0.922, 256 × 3 × 31 0.920, 192 × 3 × 31 0.917, 128 × 5 × 31 0.915; `u8`: 192 × 3 × 31 0.912, 256 × 3 × 31
-/// 0.910, 128 × 5 × 31 0.905; `i16`: 192 × 3 × 31 0.916; `u64`: 256 × 3 × 30 0.923, 256 × 3 × 26 0.919, 192 × 3 × 30 0.919; 12
-/// bytes: 256 × 3 × 27 0.920, 192 × 3 × 27 0.914; a 2 × 2 matrix of `f32`: 256 × 3 × 28 0.863, 192 × 3 × 28 0.825; a product
-/// modulo a prime: 192 × 3 × 31 0.777, 256 × 3 × 31 0.690. 64 bytes, since blocks form groups: 128 × 3 × 48 0.734, 192 × 2 × 48 0.727, 96 × 3 × 80
-/// 0.699, 128 × 2 × 80 0.691, 64 × 3 × 112 0.636, 64 × 2 × 144 0.549.
+/// Other segmented scans start with the third.
 ///
-/// Since neighbouring lanes of the looker read neighbouring messages, kernels alone, 2 GiB: `f32` 192 × 3 × 31 words 0.967 (0.959
-/// before), 192 × 3 × 23 0.972 but 0.895 in place of 0.931 at 256 MiB; `u8` 192 × 3 × 31 0.949 (0.939); `f64` 256 × 3 × 26 0.957, 256 ×
-/// 3 × 22 0.963; 12 bytes 256 × 3 × 27 0.962 (0.952); 2 × 2 matrices 192 × 3 × 36 0.956, 256 × 3 × 28 0.950, 192 × 4 × 28 0.865; the
-/// product modulo a prime 192 × 3 × 31 0.796, 256 × 3 × 31 0.740; 3 × 3 matrices of `u32` 192 × 2 × 45 0.903, 128 × 2 × 63 0.882, 96 × 4 ×
-/// 63 0.749, 256 × 3 × 27 0.473 before; 64 bytes 128 × 2 × 80 0.474, 256 × 3 × 16 0.130 before.
-///
-/// Other segmented scans start with the third. With `segments`, 512 MiB, segments of mean length 64, ratio to a copy of all bytes
-/// that are moved: `f32` by flags 192 × 3 × 31 elements 0.935, 256 × 3 × 17 0.942, 192 × 3 × 23 0.909; by bits 192 × 3 × 31 0.937; by
-/// keys of 4 bytes 192 × 3 × 19 0.925, 192 × 3 × 15 0.885, 256 × 3 × 11 0.875; `u64` by flags 192 × 3 × 17 0.937, 192 × 3 × 13
-/// 0.917; 12 bytes by flags 192 × 3 × 11 0.913, 192 × 3 × 9 0.907; `u8` by flags 192 × 3 × 60 0.810, 192 × 3 × 76 0.739. Kernels alone,
-/// `f32` by offsets: 192 × 3 × 23 0.830, 192 × 3 × 25 0.827, 256 × 3 × 15 0.788, 192 × 3 × 19 0.784, 192 × 3 × 15 0.739.
-///
-/// `u8` by flags, 256 MiB, segments of mean length 64: 320 × 3 × 44 0.884 to 0.892, 288 × 3 × 44 0.848, 192 × 3 × 60 0.813 to 0.820, 256 × 3 × 60
-/// 0.799 to 0.816, 320 × 3 × 36 0.760; of 192 × 3 × 60 in and out alone 0.894. `f32` by offsets: 192 × 3 × 25 0.903, 192 × 3 × 23 0.898, 256 × 3 × 19 0.897,
-/// 192 × 3 × 27, which leaves room for fewer stages, 0.813.
-///
-/// Larger elements, 640 MiB, segments of mean length 1000, microseconds, the shape that came before last. 16 bytes by flags 192 × 3 × 9 357, 128 × 3 × 9 357,
-/// 192 × 2 × 11 363; by offsets 192 × 2 × 11 362, 128 × 3 × 9 381, 128 × 3 × 11 411, 192 × 3 × 9 439, 192 × 3 × 7 494. 36 bytes by flags 192 × 2 × 5 400, 128 × 2 ×
-/// 7 465, 128 × 2 × 5 472, 128 × 3 × 5 568, 192 × 3 × 3 861. 64 bytes by flags, by keys of 4 bytes and by offsets 128 × 2 × 5 530, 539 and 566, 128 × 3 × 3 550, 555
-/// and 776, 128 × 2 × 3 658, 667 and 708, 64 × 3 × 5 677, 704 and 818, 192 × 3 × 1 1438, 1482 and 1403. Without segments, 64 bytes take 436.
+/// Measured: `docs/tuning.md#teams-and-runs`.
 const TEAMS: [(u32, u32); 11] =
     [(320, 3), (256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
@@ -182,11 +125,11 @@ const MOST_REGISTERS: u32 = 255;
 /// Registers of a lane of the looker that do not hold messages.
 const OTHER_REGISTERS: u32 = 32;
 
-/// The most bytes of shared memory in which the lanes of the looker exchange sums. With elements of 64 bytes 3 sums a lane were
-/// faster than 5 (0.474 and 0.420), with 36 bytes 5 faster than 3 (128 × 4 × 5: 0.723 and 0.547).
+/// The most bytes of shared memory in which the lanes of the look-ahead warp exchange statuses. It bounds how many a
+/// lane folds. Measured: `docs/tuning.md#statuses-of-a-lane`.
 const EXCHANGED_BYTES: u32 = 6 * 1024;
 
-/// Stages beyond those that the teams need: more do not load faster.
+/// Stages beyond those that the teams need: more do not load faster. Measured: `docs/tuning.md#stages`.
 const MORE_STAGES: u32 = 3;
 
 /// Bytes of an element from which on a thread reads its elements one by one when it scans them.
@@ -194,13 +137,8 @@ const STREAMED_BYTES: u32 = 16;
 
 /// Bytes of an element above which blocks form groups, and of a sum where sums are larger than elements.
 ///
-/// Measured on an H200, 2 GiB, ratio to a copy, with each block reading the sums of all tiles, as it is or in the way of reading
-/// that was best before, and with groups of 11 in the same shape: 36 bytes 0.921, 0.765; 64 bytes 0.660, 0.697; 100 bytes 0.342, 0.360; 144
-/// bytes 0.224, 0.336; 256 bytes 0.038, 0.064 for matrices and 0.165, 0.214 for counters. Of sums larger than elements, with the bench `engine`, `operators
-/// variants`: 24 bytes 0.603, 0.356 and 0.745, 0.611 and 0.264, 0.248; 32 bytes 0.349, 0.334; 36 bytes 0.428, 0.546; 72 bytes 0.349, 0.492. Groups of
-/// 8 and of 16 are within a hundredth of those of 11. What one sum has to wait for another is longer, but there is less to
-/// read and to fold. Two warps of each kind that gather, which take rounds in turn, leave fewer registers: 100 bytes 0.505 in place of
-/// 0.523, 64 bytes 0.673 in place of 0.734.
+/// One status waits for another then, but there is less to load and to fold. Measured:
+/// `docs/tuning.md#groups-of-blocks`.
 const GROUPED_ABOVE: u32 = 36;
 const GROUPED_FROM: u32 = 36;
 
@@ -210,11 +148,7 @@ const MOST_GROUP: u32 = WARP;
 /// Bytes above which what is combined is large: whether its words stay in registers is what counts. Its functions are written out
 /// more often than others', since what they are called with goes by way of memory, and runs are short.
 ///
-/// Measured on an H200 with the bench `engine`, 2 GiB, ratio to a copy, beside look-back, which has 0.177 for 5 × 5 matrices of `u32` (100
-/// bytes), 0.064 for 6 × 6 (144 bytes), 0.015 for 8 × 8 and 0.072 for 64 counters (256 bytes): 5 × 5 by 64 × 2 × 6 0.523, 128 × 2 × 3 0.521, 64 × 3 × 5
-/// 0.511, 96 × 2 × 3 0.459, 64 × 2 × 4 0.449, 64 × 4 × 3 0.382, 64 × 2 × 3 0.357, 32 × 4 × 7 0.318; 6 × 6 by 64 × 2 × 4 0.386, 64 × 2 × 3 0.332, 96 × 2 × 3
-/// 0.307, 64 × 3 × 3 0.287, 32 × 2 × 5 0.280; 8 × 8 by 32 × 3 × 3 0.062, 32 × 2 × 5 0.054; counters by 32 × 2 × 5 0.222, 32 × 3 × 3 0.213, 32 × 2 × 3
-/// 0.166. Before blocks formed groups, called in place of written out: 6 × 6 0.086 in place of 0.218, 8 × 8 0.010 in place of 0.036.
+/// Measured: `docs/tuning.md#large-elements`.
 pub(crate) const LARGE: u32 = 64;
 
 /// Bytes of a run in teams of 64 threads, elements of one in smaller and in larger teams, and the most instructions of a function at
@@ -226,9 +160,7 @@ const LARGE_WRITTEN_OUT: u32 = 1 << 16;
 /// Whether sums are so large, and elements so much smaller, that tiles are longer: the sums of a round take as long as they do,
 /// whatever a tile has.
 ///
-/// As above, with one warp that reads sums: 12 bytes whose sums have 36 in runs of 11 by 192 × 2 0.385, of 15 0.440; 8 bytes whose sums
-/// have 32 in runs of 17 0.508, of 25 0.545; 8 bytes whose sums have 72 in runs of 17 by 128 × 2 0.220, of 25 0.312, of 37 0.384; 4
-/// bytes whose sums have 24 in runs of 33 0.778, of 49 0.759, and of 31 by 192 × 3 0.70.
+/// Measured: `docs/tuning.md#runs-under-large-states`.
 const fn has_large_sums(state: u32, element: u32) -> bool {
     state > 16 && state > element && element <= 16
 }
@@ -243,17 +175,15 @@ const fn packets(state: u32) -> u32 {
 
 /// Whether neighbouring lanes read neighbouring packets, and not messages, which they have to exchange then.
 ///
-/// Measured on an H200, 2²⁷ elements, ratio to a copy, by messages and by packets: online softmax, whose sums have 24 bytes, 0.62 and 0.48,
-/// the longest sorted run, 24 bytes, 0.79 and 0.78, Welford's moments, 24 bytes, 0.27 and 0.26.
+/// Measured: `docs/tuning.md#packets-or-statuses`.
 pub(crate) const fn reads_packets(state: u32) -> bool {
     packets(state) > 2
 }
 
 /// Threads of the two warps that serve the teams.
 ///
-/// One of them folds the sums of all tiles. Two or three that take the rounds in turn are slower the more there are, because
-/// they look for messages that have not been sent yet: `f32` 0.965, 0.946, 0.870 with one, two and three, a product modulo a
-/// prime 0.805, 0.726, 0.696, a 3 × 3 matrix 0.889, 0.791, 0.698.
+/// One of them folds the aggregates of all tiles. Two or three that take the iterations in turn poll statuses that are
+/// not published yet. Measured: `docs/tuning.md#one-look-ahead-warp`.
 const SERVING: u32 = 2 * WARP;
 
 impl Pipeline {

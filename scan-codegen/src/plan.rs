@@ -19,10 +19,8 @@ pub const MAX_ELEMENT_BYTES: usize = 256;
 
 /// The most bytes of an element of which several are held in registers at once.
 ///
-/// NVRTC 13.0 miscompiles larger ones. After `sum = other; if (c) { sum = combine(sum, more); }` its PTX reads `other` again where
-/// `sum` is used, as if the branch had not been: look-at-all with an initial value loads the parameter anew after having combined
-/// it. Of 64 bytes it does not, of 256 it does, with loops that leave the elements in local memory. Hiding where `other` comes
-/// from (`as_it_is`) mends that: look-ahead, which does so, takes larger ones.
+/// NVRTC 13.0 miscompiles larger ones: it reads a value again that a branch has changed meanwhile. Where the value is
+/// opaque to it, as in look-ahead, larger ones are right: `docs/tuning.md#elements-in-registers`.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
 /// The most bytes of an operator's parameters: what a launch can hand over, less what the kernels need themselves.
@@ -46,11 +44,11 @@ const LEAST_THREADS: u32 = 32;
 /// The most elements that a thread scans on its own.
 const MOST_RUN: u32 = 1024;
 
-/// The most stages of a pipeline: as many as there are teams and turns for is far below it.
+/// The most stages of a pipeline: as many as there are teams and iterations for is far below it.
 const MOST_STAGES: u32 = 1024;
 
-/// The most bytes of a sum that blocks of look-ahead tell for others. 3 × 3 matrices of `u32`, 36 bytes, have 128 registers, and
-/// spilled some for it: 2²⁸ of them had 0.877 of a copy in place of 0.933. Operators with sums of 24 and 32 bytes spill nothing for it.
+/// The most bytes of a state whose aggregates blocks of look-ahead publish for others. For larger ones the kernel would
+/// spill registers: `docs/tuning.md#stand-in`.
 const MOST_HELPED_BYTES: u64 = 32;
 
 /// The first architecture on which a launch may begin before the one before it has ended.
@@ -83,8 +81,8 @@ pub struct Overrides {
     /// default would look back, it is hierarchical then.
     pub deterministic: bool,
     /// Whether a launch may begin before what is before it in the stream has ended: CUDA's programmatic dependent launch. A scan
-    /// after a scan takes 0.3 to 0.5 µs less in a graph by that, 0.6 to 3 in a stream. `None` and `true` mean where the architecture has
-    /// it, which is from `sm_90` on.
+    /// after a scan takes less time by that: `docs/tuning.md#programmatic-dependent-launches`. `None` and `true` mean
+    /// where the architecture has it, which is from `sm_90` on.
     pub programmatic: Option<bool>,
     /// Whether whoever tells other threads something, or is told, waits for a while that looks random. For tests of the kernels,
     /// which see more of the orders in which threads can come.
@@ -630,7 +628,7 @@ impl Plan {
     /// Words of a sum that a packet of a message between blocks has room for, beside its tag.
     ///
     /// Look-ahead reads all messages, of which the shorter ones are read faster. Look-back waits at single ones, which other
-    /// blocks write meanwhile: with messages of 8 bytes it has been measured a tenth slower than with 16.
+    /// blocks write meanwhile: with messages of 8 bytes it is slower than with 16: `docs/tuning.md#bytes-of-a-packet`.
     pub(crate) fn packet_payload(&self) -> u64 {
         if self.strategy.carry == Carry::LookAhead && self.state_bytes <= 4 { 1 } else { 3 }
     }

@@ -27,9 +27,7 @@ const SHAPE: Shape = Shape { threads: 256, run_bytes: 48 };
 
 /// What one block scans alone, from the shortest on, and how many elements at the most; the last where there are no clusters.
 ///
-/// Measured as below, of one block, of the best cluster, and of the best that looks at all: sums of `u8`, 2¹² elements: 256 × 16 bytes
-/// 2.15, 2.27, 2.69; 2¹³: 512 × 16 2.60, 2.32, 2.71; `i16`, 2¹²: 512 × 16 2.33, 2.29, 2.56; `f32`, 2¹¹: 512 × 16 1.92, 2.22, 2.54; 2¹²:
-/// 512 × 48 2.39, 2.30, 2.57; `u64`, 2¹¹: 512 × 48 2.45, 2.35, 2.63.
+/// Measured: `docs/tuning.md#one-block`.
 const ALONE: [(Shape, u32); 3] = [
     (Shape { threads: 256, run_bytes: 16 }, u32::MAX),
     (Shape { threads: 512, run_bytes: 16 }, 4096),
@@ -38,12 +36,7 @@ const ALONE: [(Shape, u32); 3] = [
 
 /// What one cluster scans at once, for elements of [`MOST_CLUSTER_BYTES`] at most.
 ///
-/// Measured as below, microseconds: sums of `f32`, 2¹² elements: 128 × 16 bytes 2.31, 256 × 16 2.30; 2¹³: 256 × 16 2.39, looking at all
-/// 2.67; 2¹⁴: 256 × 32 2.56, 256 × 48 2.58, 2.80; 2¹⁵: 512 × 32 3.06, 2.82; `u8`, 2¹⁴: 128 × 16 2.42, 256 × 16 2.47, 2.73; 2¹⁵: 256 × 16
-/// 2.57, 2.82; 2¹⁶: 256 × 32 2.73, 2.92; 2¹⁷: 512 × 32 3.43, 2.98; `u64`, 2¹²: 256 × 16 2.49, 2.70; 2¹³: 256 × 32 2.67, 256 × 48 2.64,
-/// 2.87; 2 × 2 matrices of `f32`, 2¹¹: 256 × 16 2.82, 3.06; 2¹²: 256 × 32 3.08, 3.17; by flags, `f32`, 2¹²: 256 × 16 2.76, one block
-/// 2.92; 2¹³: 256 × 16 2.92, 256 × 32 2.86, 3.15; 2¹⁴: 256 × 32 3.00, 3.13. With 3 × 3 matrices of `u32` it was
-/// slower at every length (2¹¹: 256 × 16 4.90, looking at all 3.93); its sums still went by ordinary stores then.
+/// Measured: `docs/tuning.md#one-cluster`.
 const CLUSTER: [Shape; 3] = [
     Shape { threads: 128, run_bytes: 16 },
     Shape { threads: 256, run_bytes: 16 },
@@ -58,25 +51,9 @@ const MOST_CLUSTER_BYTES: usize = 16;
 
 /// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
 ///
-/// Measured on an H200 with the bench `engine`, `back`, microseconds in a graph, of shapes that look at all: sums of `f32`, 2¹⁵
-/// elements: 128 × 16 bytes 2.57, 128 × 48 2.65, 256 × 16 2.73; 2¹⁷: 128 × 48 2.80, 256 × 48 2.96, 128 × 16 3.37; 2¹⁸: 256 × 48 3.10, 256 × 80
-/// 3.32; 2²⁰: 256 × 80 4.84, 256 × 144 4.88, 256 × 112 5.09; 2²²: 256 × 144 10.5, 256 × 112 10.5, 512 × 80 11.5; `u8`, 2²⁴: 256 × 144 13.0,
-/// 256 × 112 14.4, 512 × 80 15.1; `u64`, 2²⁰: 256 × 144 7.04, 256 × 112 7.49, 256 × 80 7.62; 2²¹: 256 × 144 11.3, 256 × 112 12.6; 2 × 2
-/// matrices of `f32`, 2²⁰: 256 × 144 16.0, 512 × 80 16.1, 256 × 112 17.6.
-///
-/// Two tiles a multiprocessor, of 80 bytes a thread, and one, of 144, since tiles come to shared memory past the registers (by the
-/// bench `peers`): maxima of `f64`, 2¹⁹: 4.82, 4.61; `i64` 4.23, 4.10; 2 × 2 matrices of `f32`, 2¹⁸: 5.53, 4.61; 3 × 3 matrices of `u32`, 2¹⁷:
-/// 7.80, 6.67; `f32`, 2²⁰: 3.99, 3.92; but `i16`, 2²¹: 4.33, 4.40, and a product modulo a prime, 2²⁰: 6.93, 7.81.
-///
-/// By flags, segments of mean length 1000: `f32`, 2¹⁷: 128 × 48 3.33, 256 × 48 3.53; 2²⁰: 128 × 80 5.41, 256 × 80 5.59, 256 × 144 6.12;
-/// 2²²: 256 × 176 11.8, 128 × 144 12.4, 256 × 144 12.8; `u8`, 2²²: 128 × 80 7.03, 256 × 80 8.28; 2²⁴: 128 × 144 20.5, 128 × 80 22.4; 2²⁵: 128
-/// × 144 39.6, 128 × 80 41.3; `u64`, 2²⁰: 128 × 80 7.24, 256 × 144 7.74, 256 × 80 8.00. By keys, `f32`, 2²²: 128 × 144 19.8, 128 × 208 20.2,
-/// 256 × 176 20.3; by offsets 11.9, 11.9, 12.3. A segment over many tiles makes each look at all those before it, and so wants few of them.
-///
-/// Looking back takes longer at small lengths (`f32`, 2¹⁶: 256 × 80 3.38; 2²⁰: 256 × 112 5.84), and some of it less at large ones (by
-/// flags, `f32`, 2²⁴: 256 × 112 47.9, 256 × 80 51.0, looking at all 52.6), where it gives other floats in every run. It is left to
-/// lengths at which there are too many tiles to look at all: `f32`, 2²⁵: 256 × 112 92.9, 256 × 80 97.6. Threads that look at 4 or 8
-/// tiles each are as fast as with one or slower, and so are messages of 8 bytes.
+/// A segment over many tiles makes each block look at all those before it, and so wants few of them. Look-back gives
+/// other floats in every run, so it is left to lengths with too many tiles for look-at-all. Measured:
+/// `docs/tuning.md#look-at-all`.
 fn together(segmented: bool, element: usize) -> &'static [(Carry, Shape, u32)] {
     const fn at_all(threads: u32, run_bytes: u32, tiles: u32) -> (Carry, Shape, u32) {
         (Carry::LookAtAll, Shape { threads, run_bytes }, tiles)
@@ -146,10 +123,9 @@ pub(crate) fn plan_ranges(
     Ok((shortest, longer))
 }
 
-/// Whether runs of which a tile has a part only are scanned whole, zeros and all: there is one text for both then, which NVRTC compiles in
-/// four fifths of the time, and less to do for one block. Where there are more, a whole run has to be as fast as before: on an H200 sums
-/// of halves of 2^20 are faster by 2 to 7 %, those of `f32` slower by up to 2 %, affine pairs by 8 %; and a maximum of `u16` takes 88 registers
-/// in place of 80 over long runs, so that a multiprocessor has room for two blocks in place of three.
+/// Whether runs of which a tile has a part only are scanned whole, zeros and all: there is one text for both then,
+/// which compiles faster, and less to do for one block. Of several blocks, a whole run has to be as fast. Measured:
+/// `docs/tuning.md#whole-runs`.
 fn scans_whole_runs(operator: &OpSource, spec: &ScanSpec, carry: Carry, shape: Shape) -> bool {
     let bytes = operator.largest_element();
     let as_fast = bytes <= 4 && !(bytes == 2 && shape.run_bytes > 80);

@@ -97,7 +97,7 @@ pub struct Launch {
     pub cooperative: Cooperative,
     /// Whether the launch may begin before what is before it in the stream has ended, because the kernel waits for that itself: a
     /// programmatic dependent launch. It may be launched as any other, too, and is where it is cooperative: that gains nothing
-    /// in a stream, as measured on an H200.
+    /// in a stream (`docs/tuning.md#programmatic-dependent-launches`).
     pub programmatic: bool,
     /// The arguments, in order.
     pub arguments: Vec<Argument>,

@@ -11,17 +11,13 @@ pub(crate) const CALL: u64 = 24;
 
 /// The most instructions that a function is to have at all its places together in a kernel; beyond it, it is called.
 ///
-/// Products of 16 × 16 bit matrices over runs of 72 elements took NVRTC 13.0 81 s written out, and 4 s when only `combine` was
-/// called. What calls cost, on an H200, 2²⁷ elements, ratio to a copy with at most 512, 2048, 4096 and 16384 instructions (bench `engine`,
-/// `operators`): log-sum-exp 0.30, 0.30, 0.33, 0.41; online softmax 0.42, 0.42, 0.62, 0.62; products of complex numbers 0.37, 0.37,
-/// 0.37, 0.41; tropical matrices 0.26, 0.34, 0.34, 0.34; but quaternions 0.34, 0.35, 0.35, 0.25.
+/// A heavy operator takes NVRTC long where it is inlined everywhere; a light one is slower where it is called.
+/// Measured: `docs/tuning.md#called-or-inlined`.
 pub(crate) const WRITTEN_OUT: u32 = 8192;
 
 /// The most instructions that the unrolled loops over a run are to have.
 ///
-/// Of elements of one byte there are 144 in the longest runs. For a lexer's table that took NVRTC six times as long as runs of 36,
-/// and the kernel was no faster (2²⁴ elements, looking at all, ratio to a copy: runs of 144 0.05, of 72 0.07, of 36 0.06); a saturating
-/// counter had 0.14, 0.18 and 0.12.
+/// Longer ones take NVRTC longer and are no faster. Measured: `docs/tuning.md#unrolled-runs`.
 const UNROLLED: u64 = 4096;
 
 /// What each function of an operator weighs, and whether it is called or written out.
@@ -72,8 +68,8 @@ impl Weights {
 }
 
 /// Whether `combine` is called, so that the steps of a network over a warp are a loop in the machine code as well: it would be called
-/// at ten places otherwise, in each of the three networks of a kernel that looks at all. Lighter operators have their steps unrolled:
-/// a product modulo a prime was up to 6 % slower with loops.
+/// at ten places otherwise, in each of the three networks of a kernel that looks at all. Lighter operators have their
+/// steps unrolled, which is faster. Measured: `docs/tuning.md#networks-as-loops`.
 pub(crate) fn calls_combine(op: &OpSource, places: u64, written_out: u32) -> bool {
     let weights = Weights::of(op, places, written_out);
     let mut functions = op.functions.iter().zip(&weights.functions);
