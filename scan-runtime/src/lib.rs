@@ -44,6 +44,8 @@
 extern crate self as scan_runtime;
 
 pub mod aot;
+mod buffers;
+mod caught;
 mod cpu;
 mod cuda;
 mod disk_cache;
@@ -64,6 +66,7 @@ mod segmented;
 pub mod telemetry;
 mod tune;
 
+pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;

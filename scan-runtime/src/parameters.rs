@@ -14,7 +14,7 @@ use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
     label = "read by the operator",
     note = "parameters are elements, and `Table<T>` for many items: `Table::from(vec)`"
 )]
-pub trait Parameter {
+pub trait Parameter: sealed::Sealed {
     /// The layout of what the kernels are given.
     #[doc(hidden)]
     fn parameter_layout(&self) -> ElementType;
@@ -22,6 +22,15 @@ pub trait Parameter {
     /// Writes what the kernels are given, as far as the host knows it.
     #[doc(hidden)]
     fn write(&self, offset: usize, parameters: &mut Parameters);
+}
+
+/// Kernels read what a parameter writes by the layout that it tells, so both are told here only.
+mod sealed {
+    use super::{ScanElement, Table};
+
+    pub trait Sealed {}
+    impl<T: ScanElement> Sealed for T {}
+    impl<T: ScanElement> Sealed for Table<T> {}
 }
 
 impl<T: ScanElement> Parameter for T {

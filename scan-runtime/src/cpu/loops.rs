@@ -77,6 +77,13 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         Loops { op, input, output, identity, exact: true, vectorized }
     }
 
+    /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
+    /// identity that the loops use: no answer that the operator may have given before counts.
+    #[inline]
+    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::State>) -> bool {
+        kind == ScanKind::Inclusive || before.is_some() || self.identity.is_some()
+    }
+
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
     pub(super) fn at_once(&self, threads: usize) -> bool {
         // A fold by registers takes a small part of the time of its scan, and the more threads there are, the more of them

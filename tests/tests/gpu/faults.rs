@@ -378,6 +378,11 @@ impl<T> DevicePtr<T> for Unreal {
     }
 }
 
+// SAFETY: it is not: the lengths are such that every call is refused before anything is read or written.
+unsafe impl<T> DeviceBuffer<T> for Unreal {}
+// SAFETY: as above.
+unsafe impl<T> DeviceBufferMut<T> for Unreal {}
+
 impl<T> scan_runtime::cudarc::driver::DevicePtrMut<T> for Unreal {
     fn device_ptr_mut<'a>(&'a mut self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
         (0x1000, SyncOnDrop::Sync(None))
