@@ -8,6 +8,8 @@
 //! A user's build pays for what is compiled anew for each operator. So only the loops over elements are compiled for each kind of
 //! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
+#[cfg(test)]
+mod hostile;
 mod lanes;
 mod loops;
 mod pipeline;

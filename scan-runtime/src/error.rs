@@ -202,7 +202,9 @@ pub enum Error {
         bytes: usize,
     },
     /// The source of an operator tells something else than its Rust type. `#[scan_op]` writes no such source.
-    #[error("the source of operator `{operator}` tells another {what} than its Rust type: let `#[scan_op]` write the source")]
+    #[error(
+        "the source of operator `{operator}` tells another {what} than its Rust type: let `#[scan_op]` write the source"
+    )]
     SourceMismatch {
         /// The operator.
         operator: String,

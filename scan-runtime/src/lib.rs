@@ -59,11 +59,14 @@ mod op;
 pub mod ops;
 mod parameters;
 mod prepared;
+mod primitives;
 mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
 pub mod telemetry;
+#[cfg(test)]
+mod time_limit;
 mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};

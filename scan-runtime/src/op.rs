@@ -122,3 +122,53 @@ fn check_source(
     };
     Err(Error::SourceMismatch { operator: source.name, what })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+
+    /// A sum whose source is told by the test.
+    struct Told(OpSource);
+
+    // SAFETY: it is not, and nothing but its source is asked for.
+    unsafe impl ScanOp for Told {
+        type Input = u32;
+        type State = u32;
+        type Output = u32;
+        fn identity(&self) -> Option<u32> {
+            Some(0)
+        }
+        fn lift(&self, x: u32) -> u32 {
+            x
+        }
+        fn combine(&self, a: u32, b: u32) -> u32 {
+            a.wrapping_add(b)
+        }
+        fn project(&self, x: u32) -> u32 {
+            x
+        }
+        fn source(&self) -> OpSource {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn a_source_of_another_type_is_refused() {
+        let source = ops::sum::<u32>().source();
+        let double = f64::layout();
+        assert!(checked_source(&Told(source.clone())).is_ok());
+        let wrong = [
+            ("input", OpSource { input: double.clone(), ..source.clone() }),
+            ("state", OpSource { state: double.clone(), ..source.clone() }),
+            ("output", OpSource { output: double.clone(), ..source.clone() }),
+            ("identity", OpSource { identity: None, ..source.clone() }),
+            ("identity", OpSource { identity: Some(vec![1; 4]), ..source.clone() }),
+            ("parameters", OpSource { parameters: Some(double), ..source }),
+        ];
+        for (expected, source) in wrong {
+            let error = checked_source(&Told(source)).unwrap_err();
+            assert!(matches!(error, Error::SourceMismatch { what, .. } if what == expected), "{expected}: {error}");
+        }
+    }
+}

@@ -322,7 +322,11 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
     /// # Errors
     ///
     /// As [`run_into`](PreparedSegmentedScan::run_into).
-    pub fn run_in_place<E>(&self, heads: &impl DeviceBuffer<T>, buffer: &mut impl DeviceBufferMut<E>) -> Result<(), Error>
+    pub fn run_in_place<E>(
+        &self,
+        heads: &impl DeviceBuffer<T>,
+        buffer: &mut impl DeviceBufferMut<E>,
+    ) -> Result<(), Error>
     where
         Op: ScanOp<Input = E, Output = E>,
         E: ScanElement,

@@ -199,7 +199,10 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// assert_eq!(stream.clone_dtoh(&output)?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_flags<'h, F: HeadFlag, H: DeviceBuffer<F>>(self, flags: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, F, H> {
+    pub fn by_flags<'h, F: HeadFlag, H: DeviceBuffer<F>>(
+        self,
+        flags: &'h H,
+    ) -> DeviceSegmentedScan<'a, 's, 'h, Op, F, H> {
         self.by(HeadKind::Flags, flags)
     }
 

@@ -13,18 +13,22 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::loops::chunk_length;
 use crate::{
     __private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::HeadKind, ops, scan_element,
-    scan_op,
+    scan_op, time_limit::TimeLimit,
 };
 
 /// Threads in several numbers, one among them.
 static POOLS: LazyLock<Vec<ThreadPool>> =
     LazyLock::new(|| [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()).into());
 
+/// The seconds after which a call hangs.
+const LONGEST: u64 = if cfg!(miri) { 3600 } else { 60 };
+
 /// Works on a pool. What rayon does for that is compiled once, and not for every operator.
 fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     fn erased(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
         pool.install(work);
     }
+    let _limit = TimeLimit::seconds(LONGEST);
     let (mut work, mut result) = (Some(work), None);
     erased(pool, &mut || result = work.take().map(|work| work()));
     result.unwrap()
@@ -490,6 +494,7 @@ fn scans_inside_of_scans() {
     let x: Vec<u32> = (0..200_000).collect();
     let expected = by_hand(&ops::sum::<u32>(), ScanKind::Inclusive, None, &x, &vec![false; x.len()]);
     let done = AtomicUsize::new(0);
+    let _limit = TimeLimit::seconds(LONGEST);
     for pool in POOLS.iter() {
         pool.broadcast(|_| {
             for _ in 0..20 {

@@ -29,9 +29,7 @@ use scan_codegen::{
 use tracing::{Dispatch, Span, dispatcher, field::Empty};
 
 use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
-use crate::{
-    DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, op::checked_source, telemetry::timed, tune,
-};
+use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, op::checked_source, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -470,8 +468,9 @@ impl CudaDevice {
         let ranges = self.ranges_of(key, source, task)?;
         let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
         let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
-        let kernels =
-            |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(&ranges.operator, range)?));
+        let kernels = |&(range, end): &(&Range, u64)| {
+            Ok((range.from, end.min(max_len), self.kernels_of(&ranges.operator, range)?))
+        };
         let missing = wanted.iter().filter(|(range, _)| lock(&range.kernels).is_none()).count();
         if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }

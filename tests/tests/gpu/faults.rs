@@ -10,7 +10,7 @@ use std::{
 };
 
 use scan_runtime::{
-    Error, PlanError, ScanOp, Scanner, Staging,
+    DeviceBuffer, DeviceBufferMut, Error, PlanError, ScanOp, Scanner, Staging,
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop, result, sys},
     ops, scan_element, scan_op,
 };
