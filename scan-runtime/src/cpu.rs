@@ -204,6 +204,11 @@ pub(crate) fn reduce<Op: ScanOp>(
     Job { initial_value: before, ..Job::new(loops) }.run(input.len())
 }
 
+/// Makes an output of a partial result.
+pub(crate) fn project<Op: ScanOp>(op: &Op, state: Op::State) -> Result<Op::Output, Error> {
+    caught(op, || op.project(state))
+}
+
 /// Makes a panic of the operator an error.
 #[inline(always)]
 fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {

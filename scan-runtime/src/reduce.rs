@@ -80,7 +80,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
             _ => {
                 let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
                 match cpu::reduce(&self.op, self.initial_value, input)? {
-                    Some(sum) => Ok(self.op.project(sum)),
+                    Some(sum) => cpu::project(&self.op, sum),
                     None => self.of_nothing(),
                 }
             }
@@ -96,7 +96,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     pub(crate) fn of_nothing(&self) -> Result<Op::Output, Error> {
         let sum = self.initial_value.or_else(|| self.op.identity());
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.op.project(sum.ok_or_else(nothing)?))
+        cpu::project(&self.op, sum.ok_or_else(nothing)?)
     }
 
     fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {

@@ -56,6 +56,9 @@ unsafe impl ScanOp for ByHand {
     }
 
     fn project(&self, x: u32) -> u32 {
+        if x == self.panics_at {
+            resume_unwind(Box::new(Bomb(2)));
+        }
         x
     }
 
@@ -117,8 +120,13 @@ fn what_a_panic_carried_may_panic_when_it_is_dropped() {
             assert!(matches!(&error, Error::OperatorPanicked { message, .. } if message == "no message"), "{error}");
         }
     }
-    let error = Scanner::cpu().reduce(op()).run(&[1, 7]).unwrap_err();
-    assert!(matches!(error, Error::OperatorPanicked { .. }), "{error}");
+    let scanner = Scanner::cpu();
+    let reduce = || scanner.reduce(op());
+    // In `combine`, and in `project`: of one element, of the initial value.
+    for outcome in [reduce().run(&[1, 7]), reduce().run(&[7]), reduce().init(7).run(&[])] {
+        let error = outcome.unwrap_err();
+        assert!(matches!(error, Error::OperatorPanicked { .. }), "{error}");
+    }
     let failure = laws::check(&op(), [1, 7, 3]).unwrap_err();
     assert!(matches!(failure, laws::Failure::Panicked { .. }), "{failure}");
 }

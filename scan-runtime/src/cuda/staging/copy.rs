@@ -9,7 +9,7 @@ use std::{
 use super::{Staging, pieces::Pieces};
 
 /// What a thread copies at a time.
-const PIECE: usize = 128 << 10;
+const PIECE: usize = if cfg!(miri) { 1 << 7 } else { 128 << 10 };
 /// So many threads copy faster than the bus carries.
 const MOST_THREADS: usize = 8;
 
