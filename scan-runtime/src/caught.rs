@@ -78,12 +78,12 @@ fn install() {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::panic::resume_unwind;
 
-    /// Panics whenever it is dropped, with another of its kind.
-    struct Bomb(u32);
+    /// Panics so many times when it is dropped: each time with another of its kind.
+    pub(crate) struct Bomb(pub(crate) u32);
 
     impl Drop for Bomb {
         fn drop(&mut self) {

@@ -9,7 +9,7 @@ use rayon::ThreadPoolBuilder;
 use scan_codegen::OpSource;
 
 use super::loops::chunk_length;
-use crate::{Error, PlanError, ScanOp, Scanner, laws, ops, time_limit::TimeLimit};
+use crate::{Error, PlanError, ScanOp, Scanner, caught::tests::Bomb, laws, ops, time_limit::TimeLimit};
 
 /// A sum that tells its identity so many times and never after, and panics at a number.
 struct ByHand {
@@ -20,17 +20,6 @@ struct ByHand {
 impl ByHand {
     fn new(identities: usize) -> Self {
         ByHand { identities: AtomicUsize::new(identities), panics_at: u32::MAX }
-    }
-}
-
-/// Panics whenever it is dropped, with another of its kind.
-struct Bomb(u32);
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        if self.0 > 0 {
-            resume_unwind(Box::new(Bomb(self.0 - 1)));
-        }
     }
 }
 

@@ -104,3 +104,39 @@ impl Drop for Entrance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::{
+        caught::{message, tests::Bomb},
+        time_limit::TimeLimit,
+    };
+
+    /// Every thread comes, and panics with what panics again when it is dropped.
+    struct AllPanic(Barrier);
+
+    impl Work for AllPanic {
+        fn work(&self) {
+            self.0.wait();
+            resume_unwind(Box::new(Bomb(2)));
+        }
+    }
+
+    #[test]
+    fn one_panic_comes_out_however_many_threads_panic() {
+        let _limit = TimeLimit::seconds(60);
+        for threads in [2, 4] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for _ in 0..20 {
+                let work = AllPanic(Barrier::new(threads));
+                let panicked = catch_unwind(AssertUnwindSafe(|| pool.install(|| work_together(&work, threads - 1))));
+                assert_eq!(panicked.map_err(message), Err("no message".to_owned()));
+            }
+        }
+    }
+}

@@ -162,7 +162,7 @@ fn every_chunk_is_done_once_in_order() {
 
 #[test]
 fn helpers_that_are_sent_away_leave_nothing_undone() {
-    explore(2, || {
+    explore(3, || {
         let model = Model::new(3, false, None);
         let line = Arc::new(model.line());
         let helped = line.clone();
