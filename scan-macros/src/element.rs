@@ -3,7 +3,7 @@
 use crate::attribute;
 use crate::errors::Errors;
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -108,6 +108,11 @@ fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream
         let name = name.trim_start_matches("r#");
         quote!((#name, Self::#ident as i128))
     });
+    // A `repr` that this attribute has not seen, inside a `cfg_attr`, would make another number of it.
+    let message = format!("`{ident}` is not stored as its `#[repr]` says: write that without `cfg_attr`");
+    let size = sound.then(|| {
+        quote!(const { #private::assert!(#private::size_of::<Self>() == #private::Primitive::#repr.size(), #message) };)
+    });
     quote! {
         #added
         #item
@@ -116,6 +121,7 @@ fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream
         #[automatically_derived]
         unsafe impl #krate::ScanElement for #ident {
             fn layout() -> #private::ElementType {
+                #size
                 #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
             }
         }
@@ -252,6 +258,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         quote_spanned!(ty.span()=> (#name, #private::offset_of!(Self, #member), <#ty as #private::ScanElement>::layout))
     });
     let size = sound.then(|| size_check(&private, item));
+    let exact = exact_fields(fields);
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
         let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
         quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message) };)
@@ -263,6 +270,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
             fn layout() -> #private::ElementType {
                 #inside
+                #exact
                 #private::structure::<Self>(#name, #compares, const { &[#(#layouts),*] })
             }
         }
@@ -270,6 +278,20 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         #[automatically_derived]
         unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
     }
+}
+
+/// Has rustc compare the fields that it compiles with those that this attribute has seen: another attribute below may have changed
+/// them, or packed them, which a reference to a field does not allow.
+fn exact_fields(fields: &[(Member, &Type)]) -> Option<TokenStream> {
+    let patterns = fields.iter().enumerate().map(|(index, (member, _))| {
+        let field = format_ident!("field_{index}");
+        quote!(#member: #field)
+    });
+    let types = fields.iter().enumerate().map(|(index, (_, ty))| {
+        let field = format_ident!("field_{index}");
+        quote_spanned!(ty.span()=> let _: &#ty = #field;)
+    });
+    (!fields.is_empty()).then(|| quote!(let _ = |value: &Self| { let Self { #(#patterns),* } = value; #(#types)* };))
 }
 
 /// The size is known to rustc alone, and of a struct without parameters it can be checked at once.

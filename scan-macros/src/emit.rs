@@ -74,7 +74,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         #laws
         #(#attributes)*
         #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
-        impl #impl_generics #trait_path for #self_ty #where_clause {
+        unsafe impl #impl_generics #trait_path for #self_ty #where_clause {
             type Input = #input;
             type State = #state;
             type Output = #output;

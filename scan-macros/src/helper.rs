@@ -110,7 +110,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
         #(#conditions)*
         #[automatically_derived]
         #[allow(unused, non_camel_case_types, clippy::all)]
-        impl #impl_generics #private::ScanFn for #ident #type_generics #where_clause {
+        unsafe impl #impl_generics #private::ScanFn for #ident #type_generics #where_clause {
             const NOT_RECURSIVE: #private::Callee = {
                 #callees
                 #(let #bindings = ();)*

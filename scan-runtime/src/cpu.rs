@@ -8,6 +8,8 @@
 //! A user's build pays for what is compiled anew for each operator. So only the loops over elements are compiled for each kind of
 //! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
+#[cfg(test)]
+mod hostile;
 mod lanes;
 mod loops;
 mod pipeline;
@@ -16,17 +18,17 @@ mod segmented;
 mod tests;
 
 use std::{
-    any::Any,
     cell::UnsafeCell,
     mem::MaybeUninit,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use scan_codegen::{MAX_ELEMENT_BYTES, OpSource, ScanKind};
+use scan_codegen::{MAX_ELEMENT_BYTES, OpSource, PlanError, ScanKind};
 
 use crate::{
     Error, ScanOp,
+    caught::{self, Panic},
     heads::{HeadKind, Heads},
 };
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
@@ -118,13 +120,17 @@ pub(crate) unsafe fn scan_short<Op: ScanOp>(
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
-    ) -> Result<(), Panic> {
+    ) -> Result<(), Stop> {
         let loops = Loops::of_a_chunk(op, input, output, len);
+        if !loops.can_begin(kind, before) {
+            return Err(Stop::NoIdentity);
+        }
         // SAFETY: the caller vouches for the elements.
-        catch_unwind(AssertUnwindSafe(|| unsafe { _ = loops.scan_first(kind, 0..len, before) }))
+        let scan = || unsafe { _ = loops.scan_first(kind, 0..len, before) };
+        catch_unwind(AssertUnwindSafe(scan)).map_err(Stop::Panicked)
     }
     // SAFETY: the caller vouches for the elements.
-    unsafe { run(op, kind, before, input, output, len) }.map_err(|panic| panicked(op, panic))
+    unsafe { run(op, kind, before, input, output, len) }.map_err(|stop| stopped(op, stop))
 }
 
 /// As [`scan_short`], restarting wherever a flag is set.
@@ -149,21 +155,24 @@ pub(crate) unsafe fn scan_short_by<Op: ScanOp>(
         flags: &[u8],
         input: *const Op::Input,
         output: *mut Op::Output,
-    ) -> Result<(), Panic> {
+    ) -> Result<(), Stop> {
         let heads = Heads::flags(flags);
-        let job = Job { initial_value, ..Job::new(Loops::of_a_chunk(op, input, output, flags.len())) };
+        let loops = Loops::of_a_chunk(op, input, output, flags.len());
+        if !loops.can_begin(kind, initial_value) {
+            return Err(Stop::NoIdentity);
+        }
+        let job = Job { initial_value, ..Job::new(loops) };
         // SAFETY: the caller vouches for the elements.
-        catch_unwind(AssertUnwindSafe(|| unsafe {
-            _ = job.scan_segments(kind, &heads, 0..flags.len(), initial_value);
-        }))
+        let scan = || unsafe { _ = job.scan_segments(kind, &heads, 0..flags.len(), initial_value) };
+        catch_unwind(AssertUnwindSafe(scan)).map_err(Stop::Panicked)
     }
     // SAFETY: the caller vouches for the elements.
-    unsafe { run(op, kind, initial_value, flags, input, output) }.map_err(|panic| panicked(op, panic))
+    unsafe { run(op, kind, initial_value, flags, input, output) }.map_err(|stop| stopped(op, stop))
 }
 
 /// Scans, and gives the sum of everything, or of the last segment. `initial_value` is what stands before the first element, and
-/// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity, which the
-/// caller has checked to exist. The caller has checked the heads against the length, too.
+/// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity. The caller has
+/// checked the heads against the length.
 ///
 /// # Safety
 ///
@@ -178,6 +187,9 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
     len: usize,
 ) -> Result<Option<Op::State>, Error> {
     let loops = Loops::new(op, input, output, len);
+    if !loops.can_begin(kind, initial_value) {
+        return Err(stopped(op, Stop::NoIdentity));
+    }
     let heads = if matches!(heads.kind, HeadKind::None) { None } else { Some(heads) };
     Job { loops, goal: Goal::Scan(kind), heads, initial_value, ..Job::new(loops) }.run(len)
 }
@@ -192,28 +204,35 @@ pub(crate) fn reduce<Op: ScanOp>(
     Job { initial_value: before, ..Job::new(loops) }.run(input.len())
 }
 
+/// Makes an output of a partial result.
+pub(crate) fn project<Op: ScanOp>(op: &Op, state: Op::State) -> Result<Op::Output, Error> {
+    caught(op, || op.project(state))
+}
+
 /// Makes a panic of the operator an error.
 #[inline(always)]
 fn caught<Op: ScanOp, T>(op: &Op, work: impl FnOnce() -> T) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panicked(op, panic))
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| stopped(op, Stop::Panicked(panic)))
 }
 
-/// What an operator panicked with.
-type Panic = Box<dyn Any + Send>;
+/// Why a scan ends before its end.
+enum Stop {
+    Panicked(Panic),
+    /// There is nothing to begin an exclusive scan with. The planner has been told otherwise.
+    NoIdentity,
+}
 
 #[cold]
 #[inline(never)]
-fn panicked<Op: ScanOp>(op: &Op, panic: Panic) -> Error {
-    told(op.source(), &*panic)
+fn stopped<Op: ScanOp>(op: &Op, stop: Stop) -> Error {
+    told(op.source(), stop)
 }
 
-fn told(operator: OpSource, payload: &(dyn Any + Send)) -> Error {
-    let message = payload
-        .downcast_ref::<&str>()
-        .map(|message| (*message).to_owned())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
-    Error::OperatorPanicked { operator: operator.name, message }
+fn told(OpSource { name: operator, .. }: OpSource, stop: Stop) -> Error {
+    match stop {
+        Stop::Panicked(panic) => Error::OperatorPanicked { operator, message: caught::message(panic) },
+        Stop::NoIdentity => PlanError::NoIdentity { operator }.into(),
+    }
 }
 
 /// What comes of a job.

@@ -125,3 +125,45 @@ fn copy_fields(layout: &ElementType, from: *const u8, to: &mut [u8]) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan_element;
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    enum Side {
+        Left,
+        Right,
+    }
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Inner {
+        side: Side,
+        wide: u32,
+    }
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Outer {
+        flag: bool,
+        inner: [Inner; 2],
+        last: u16,
+    }
+
+    #[test]
+    fn padding_is_zero_and_never_read() {
+        let inner = |side, wide| Inner { side, wide };
+        let outer =
+            Outer { flag: true, inner: [inner(Side::Right, 0x0403_0201), inner(Side::Left, u32::MAX)], last: 0x0605 };
+        let mut expected = vec![1, 0, 0, 0, 1, 0, 0, 0];
+        expected.extend(0x0403_0201_u32.to_ne_bytes());
+        expected.extend([0; 4]);
+        expected.extend([0xff; 4]);
+        expected.extend(0x0605_u16.to_ne_bytes());
+        expected.extend([0; 2]);
+        assert_eq!(bytes_of(&outer), expected);
+    }
+}

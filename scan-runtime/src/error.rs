@@ -201,6 +201,16 @@ pub enum Error {
         /// Bytes that were asked for.
         bytes: usize,
     },
+    /// The source of an operator tells something else than its Rust type. `#[scan_op]` writes no such source.
+    #[error(
+        "the source of operator `{operator}` tells another {what} than its Rust type: let `#[scan_op]` write the source"
+    )]
+    SourceMismatch {
+        /// The operator.
+        operator: String,
+        /// `input`, `state`, `output`, `identity` or `parameters`.
+        what: &'static str,
+    },
     /// The operator panicked while it ran on the CPU.
     #[error("operator `{operator}` panicked: {message}")]
     OperatorPanicked {

@@ -279,3 +279,33 @@ pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(
     };
     if found == expected { Ok(()) } else { Err(Error::SegmentsLength { what, found, expected, len }) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan_element;
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Padded {
+        small: u8,
+        large: u32,
+    }
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Packed {
+        key: [u16; 3],
+        other: u16,
+    }
+
+    #[test]
+    fn padding_of_keys_is_never_read() {
+        let padded = [Padded { small: 1, large: 2 }; 4];
+        assert!(Heads::keys(&padded).bytes.is_empty());
+        let packed = [0, 0, 1, 1, 0].map(|other| Packed { key: [1, 2, 3], other });
+        let heads = Heads::keys(&packed);
+        assert_eq!(heads.bytes.len(), size_of_val(&packed));
+        assert_eq!(heads.cursor(0).mask(0..packed.len()), 0b10100);
+    }
+}

@@ -44,6 +44,8 @@
 extern crate self as scan_runtime;
 
 pub mod aot;
+mod buffers;
+mod caught;
 mod cpu;
 mod cuda;
 mod disk_cache;
@@ -57,13 +59,17 @@ mod op;
 pub mod ops;
 mod parameters;
 mod prepared;
+mod primitives;
 mod reduce;
 mod scan;
 mod scanner;
 mod segmented;
 pub mod telemetry;
+#[cfg(test)]
+mod time_limit;
 mod tune;
 
+pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;

@@ -1,8 +1,8 @@
 //! The operator of a scan.
 
-use scan_codegen::OpSource;
+use scan_codegen::{ElementType, OpSource};
 
-use crate::{Parameters, ScanElement};
+use crate::{Error, Parameters, ScanElement, element::bytes_of};
 
 /// An associative operator that a scan applies, with its identity if it has one.
 ///
@@ -29,12 +29,26 @@ use crate::{Parameters, ScanElement};
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
 /// The operator need not be commutative: the machinery always applies it to two adjacent partial results, the earlier one
 /// on the left. [`laws`](crate::laws) checks both.
+///
+/// # Safety
+///
+/// Kernels are made of the text and the layouts that [`source`](ScanOp::source) gives, and run on the memory of values of
+/// `Input`, `State` and `Output`. `#[scan_op]` derives all of it from the Rust bodies, so that an operator needs no `unsafe`;
+/// there is no reason to implement the trait by hand. Who does so vouches that
+///
+/// - `source` gives the layouts of `Input`, `State` and `Output`, and the same text for every operator of the type;
+/// - the functions in the text touch nothing but their parameters, the operator's own fields and the items of its tables, and
+///   give valid values of the types that they return;
+/// - `identity` always gives a value or never does, and `source` tells the same value;
+/// - `parameters` has the fields that the text reads, with the layouts that `source` tells.
+///
+/// Laws are no part of it: an operator that breaks them gives unspecified values and stays within its memory.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scan operator",
     label = "not a scan operator",
     note = "mark an `impl ScanOp for {Self}`, or a function of two elements, with `#[scan_op]`"
 )]
-pub trait ScanOp: Send + Sync + 'static {
+pub unsafe trait ScanOp: Send + Sync + 'static {
     /// What the scan reads.
     type Input: ScanElement;
     /// What is combined.
@@ -71,5 +85,90 @@ pub trait ScanOp: Send + Sync + 'static {
         Self: Sized,
     {
         None
+    }
+}
+
+/// The source of an operator, compared with its types: kernels that are made of another one would go astray in their memory.
+pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
+    let elements = [expected::<Op::Input>(), expected::<Op::State>(), expected::<Op::Output>()];
+    check_source(op.source(), elements, op.identity().as_ref().map(bytes_of), &op.parameters())
+}
+
+/// A type as its layout tells it, if that is as long and as aligned as the type.
+fn expected<T: ScanElement>() -> Option<ElementType> {
+    let layout = T::layout();
+    (layout.size == size_of::<T>() && layout.align == align_of::<T>()).then_some(layout)
+}
+
+/// Not compiled anew for every operator.
+fn check_source(
+    source: OpSource,
+    [input, state, output]: [Option<ElementType>; 3],
+    identity: Option<Vec<u8>>,
+    parameters: &Parameters,
+) -> Result<OpSource, Error> {
+    let what = if Some(&source.input) != input.as_ref() {
+        "input"
+    } else if Some(&source.state) != state.as_ref() {
+        "state"
+    } else if Some(&source.output) != output.as_ref() {
+        "output"
+    } else if source.identity != identity {
+        "identity"
+    } else if source.parameters != parameters.layout(&source.name) {
+        "parameters"
+    } else {
+        return Ok(source);
+    };
+    Err(Error::SourceMismatch { operator: source.name, what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+
+    /// A sum whose source is told by the test.
+    struct Told(OpSource);
+
+    // SAFETY: it is not, and nothing but its source is asked for.
+    unsafe impl ScanOp for Told {
+        type Input = u32;
+        type State = u32;
+        type Output = u32;
+        fn identity(&self) -> Option<u32> {
+            Some(0)
+        }
+        fn lift(&self, x: u32) -> u32 {
+            x
+        }
+        fn combine(&self, a: u32, b: u32) -> u32 {
+            a.wrapping_add(b)
+        }
+        fn project(&self, x: u32) -> u32 {
+            x
+        }
+        fn source(&self) -> OpSource {
+            self.0.clone()
+        }
+    }
+
+    #[test]
+    fn a_source_of_another_type_is_refused() {
+        let source = ops::sum::<u32>().source();
+        let double = f64::layout();
+        assert!(checked_source(&Told(source.clone())).is_ok());
+        let wrong = [
+            ("input", OpSource { input: double.clone(), ..source.clone() }),
+            ("state", OpSource { state: double.clone(), ..source.clone() }),
+            ("output", OpSource { output: double.clone(), ..source.clone() }),
+            ("identity", OpSource { identity: None, ..source.clone() }),
+            ("identity", OpSource { identity: Some(vec![1; 4]), ..source.clone() }),
+            ("parameters", OpSource { parameters: Some(double), ..source }),
+        ];
+        for (expected, source) in wrong {
+            let error = checked_source(&Told(source)).unwrap_err();
+            assert!(matches!(error, Error::SourceMismatch { what, .. } if what == expected), "{expected}: {error}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
     label = "read by the operator",
     note = "parameters are elements, and `Table<T>` for many items: `Table::from(vec)`"
 )]
-pub trait Parameter {
+pub trait Parameter: sealed::Sealed {
     /// The layout of what the kernels are given.
     #[doc(hidden)]
     fn parameter_layout(&self) -> ElementType;
@@ -22,6 +22,15 @@ pub trait Parameter {
     /// Writes what the kernels are given, as far as the host knows it.
     #[doc(hidden)]
     fn write(&self, offset: usize, parameters: &mut Parameters);
+}
+
+/// Kernels read what a parameter writes by the layout that it tells, so both are told here only.
+mod sealed {
+    use super::{ScanElement, Table};
+
+    pub trait Sealed {}
+    impl<T: ScanElement> Sealed for T {}
+    impl<T: ScanElement> Sealed for Table<T> {}
 }
 
 impl<T: ScanElement> Parameter for T {
@@ -203,5 +212,48 @@ impl<T: ScanElement> Parameter for Table<T> {
         parameters.put(offset, &pointer.to_le_bytes());
         parameters.put(offset + 8, &(self.shared.items.len() as u64).to_le_bytes());
         parameters.tables.push(TableAt { offset, table: self.shared.clone() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan_element;
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Padded {
+        small: u8,
+        large: u64,
+    }
+
+    #[test]
+    fn fields_lie_where_the_layout_says() {
+        let padded = Padded { small: 7, large: 9 };
+        let table = Table::from([padded; 3]);
+        let parameters = Parameters::default()
+            .with("flag", &true)
+            .with("table", &table)
+            .with("small", &3_u16)
+            .with("empty", &Table::<u32>::from(vec![]))
+            .with("padded", &padded);
+        let layout = parameters.layout("Op").unwrap();
+        assert_eq!(layout.size, parameters.bytes().len());
+        let ElementKind::Struct(fields) = &layout.kind else { panic!("{layout:?}") };
+        let field = |index: usize| &parameters.bytes()[fields[index].offset..][..fields[index].ty.size];
+        assert_eq!(field(0), [1]);
+        assert_eq!(field(1)[..8], (table.as_ptr() as usize as u64).to_le_bytes());
+        assert_eq!(field(1)[8..], 3_u64.to_le_bytes());
+        assert_eq!(field(2), 3_u16.to_ne_bytes());
+        assert_eq!(field(3)[8..], 0_u64.to_le_bytes());
+        assert_eq!(field(4), bytes_of(&padded));
+        let tables: Vec<_> = parameters.tables().iter().map(|at| (at.offset, at.table.bytes().len())).collect();
+        assert_eq!(tables, [(fields[1].offset, 48), (fields[3].offset, 0)]);
+        // The copies hold the items when the caller's are gone.
+        let copy = parameters.clone();
+        drop((table, parameters));
+        let items = copy.tables()[0].table.clone();
+        // SAFETY: the first byte of an item is a field of it.
+        assert_eq!(unsafe { items.bytes()[0].assume_init() }, 7);
     }
 }

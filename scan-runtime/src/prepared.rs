@@ -2,11 +2,11 @@
 
 use std::{marker::PhantomData, slice, sync::Arc};
 
-use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut, sys};
+use cudarc::driver::{CudaStream, sys};
 use scan_codegen::{PlanError, Segments};
 
 use crate::{
-    Error, HeadFlag, Reduce, Scan, ScanElement, ScanOp, SegmentOffset,
+    DeviceBuffer, DeviceBufferMut, Error, HeadFlag, Reduce, Scan, ScanElement, ScanOp, SegmentOffset,
     cuda::{InOut, Prepared, SideBuffers, Task, driver_error},
     heads::{HeadKind, check_length},
 };
@@ -204,8 +204,8 @@ impl<Op: ScanOp> PreparedScan<Op> {
     /// differ, [`Error::ForeignContext`] if a buffer is of another context than the stream, and whatever else the driver reports.
     pub fn run_into(
         &self,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         run_into(&self.prepared, SideBuffers::default(), input, output)
     }
@@ -215,7 +215,7 @@ impl<Op: ScanOp> PreparedScan<Op> {
     /// # Errors
     ///
     /// As [`run_into`](PreparedScan::run_into).
-    pub fn run_in_place<T>(&self, buffer: &mut impl DevicePtrMut<T>) -> Result<(), Error>
+    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -244,9 +244,9 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
     /// elements, no initial value and no identity.
     pub fn run_into(
         &self,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
-        total: &mut impl DevicePtrMut<Op::State>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+        total: &mut impl DeviceBufferMut<Op::State>,
     ) -> Result<(), Error> {
         let len = input.len();
         self.with_total(len, total, |side| run_into(&self.prepared, side, input, output))
@@ -259,8 +259,8 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
     /// As [`run_into`](PreparedScanWithTotal::run_into).
     pub fn run_in_place<T>(
         &self,
-        buffer: &mut impl DevicePtrMut<T>,
-        total: &mut impl DevicePtrMut<Op::State>,
+        buffer: &mut impl DeviceBufferMut<T>,
+        total: &mut impl DeviceBufferMut<Op::State>,
     ) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -273,7 +273,7 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
     fn with_total(
         &self,
         len: usize,
-        total: &mut impl DevicePtrMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::State>,
         run: impl FnOnce(SideBuffers) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.prepared.check_context("total", total.stream())?;
@@ -309,9 +309,9 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
     /// requires.
     pub fn run_into(
         &self,
-        heads: &impl DevicePtr<T>,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        heads: &impl DeviceBuffer<T>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         let len = input.len();
         self.with_heads(len, heads, |side| run_into(&self.prepared, side, input, output))
@@ -322,7 +322,11 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
     /// # Errors
     ///
     /// As [`run_into`](PreparedSegmentedScan::run_into).
-    pub fn run_in_place<E>(&self, heads: &impl DevicePtr<T>, buffer: &mut impl DevicePtrMut<E>) -> Result<(), Error>
+    pub fn run_in_place<E>(
+        &self,
+        heads: &impl DeviceBuffer<T>,
+        buffer: &mut impl DeviceBufferMut<E>,
+    ) -> Result<(), Error>
     where
         Op: ScanOp<Input = E, Output = E>,
         E: ScanElement,
@@ -334,7 +338,7 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
     fn with_heads(
         &self,
         len: usize,
-        heads: &impl DevicePtr<T>,
+        heads: &impl DeviceBuffer<T>,
         run: impl FnOnce(SideBuffers) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.prepared.check_context("heads", heads.stream())?;
@@ -397,8 +401,8 @@ impl<Op: ScanOp> PreparedReduction<Op> {
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else the driver reports.
     pub fn run_into(
         &self,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         let (prepared, len) = (&self.prepared, input.len());
         prepared.check_len(len)?;
@@ -422,7 +426,7 @@ fn write_nothing<T: ScanElement>(
     prepared: &Prepared,
     of_nothing: Option<&T>,
     operator: &str,
-    to: &mut impl DevicePtrMut<T>,
+    to: &mut impl DeviceBufferMut<T>,
 ) -> Result<(), Error> {
     let nothing = of_nothing.ok_or_else(|| PlanError::NoElements { operator: operator.to_owned() })?;
     let copied = prepared.stream().memcpy_htod(slice::from_ref(nothing), to);
@@ -432,8 +436,8 @@ fn write_nothing<T: ScanElement>(
 fn run_into<Input, Output>(
     prepared: &Prepared,
     side: SideBuffers,
-    input: &impl DevicePtr<Input>,
-    output: &mut impl DevicePtrMut<Output>,
+    input: &impl DeviceBuffer<Input>,
+    output: &mut impl DeviceBufferMut<Output>,
 ) -> Result<(), Error> {
     let len = input.len();
     prepared.check_len(len)?;
@@ -448,7 +452,7 @@ fn run_into<Input, Output>(
     enqueue(prepared, side, input, output, len)
 }
 
-fn run_in_place<T>(prepared: &Prepared, side: SideBuffers, buffer: &mut impl DevicePtrMut<T>) -> Result<(), Error> {
+fn run_in_place<T>(prepared: &Prepared, side: SideBuffers, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error> {
     let len = buffer.len();
     prepared.check_len(len)?;
     prepared.check_context("buffer", buffer.stream())?;

@@ -101,12 +101,16 @@ pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
 
 /// A function that operators can call. `#[scan_fn]` makes a type of the function's name, which implements it; nothing else
 /// should.
+///
+/// # Safety
+///
+/// The text says of the function's parameters and result what Rust says, and touches no memory but them. `#[scan_fn]` sees to it.
 #[diagnostic::on_unimplemented(
     message = "an operator can only call functions that are marked `#[scan_fn]`",
     label = "not marked `#[scan_fn]`",
     note = "mark the function: `#[scan_fn]` on the line before its `fn`"
 )]
-pub trait ScanFn: 'static {
+pub unsafe trait ScanFn: 'static {
     /// Its text, which holds those of the functions that it calls: so none of them can call it in turn.
     #[doc(hidden)]
     const NOT_RECURSIVE: Callee;

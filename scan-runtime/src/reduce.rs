@@ -2,11 +2,11 @@
 
 use std::{mem::MaybeUninit, ptr, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaSlice, CudaStream};
 use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
-    Error, ScanOp, Scanner, cpu,
+    DeviceBuffer, DeviceBufferMut, Error, ScanOp, Scanner, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
     generate,
     heads::HeadKind,
@@ -80,7 +80,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
             _ => {
                 let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
                 match cpu::reduce(&self.op, self.initial_value, input)? {
-                    Some(sum) => Ok(self.op.project(sum)),
+                    Some(sum) => cpu::project(&self.op, sum),
                     None => self.of_nothing(),
                 }
             }
@@ -96,7 +96,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     pub(crate) fn of_nothing(&self) -> Result<Op::Output, Error> {
         let sum = self.initial_value.or_else(|| self.op.identity());
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.op.project(sum.ok_or_else(nothing)?))
+        cpu::project(&self.op, sum.ok_or_else(nothing)?)
     }
 
     fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {
@@ -164,7 +164,7 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
     /// whatever else can go wrong.
-    pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         let device = self.reduce.scanner.device_of(self.stream)?;
         // SAFETY: nothing reads the output before the reduction has written it.
         let mut output = unsafe { device.slice::<Op::Output>(self.stream, 1)? };
@@ -179,8 +179,8 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
     /// As [`run`](DeviceReduce::run), and [`Error::ResultLength`] if the output is not one element.
     pub fn run_into(
         &self,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         let reduce = self.reduce;
         let device = reduce.scanner.device_of(self.stream)?;
@@ -192,6 +192,7 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
         let len = input.len();
         if len == 0 {
             reduce.plan()?;
+            device.refuse_capture(self.stream)?;
             let result = [reduce.of_nothing()?];
             return self.stream.memcpy_htod(&result, output).map_err(driver_error("copying to the device"));
         }

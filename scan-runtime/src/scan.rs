@@ -2,11 +2,11 @@
 
 use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, sys};
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Segments, Strategy};
 
 use crate::{
-    Error, ScanOp, Scanner, cpu,
+    DeviceBuffer, DeviceBufferMut, Error, ScanOp, Scanner, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
     generate,
     heads::{HeadKind, Heads},
@@ -521,7 +521,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     ///
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
-    pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         self.run_with(&Segments::None, SideBuffers::default(), input)
     }
 
@@ -535,9 +535,10 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_total(
         &self,
-        input: &impl DevicePtr<Op::Input>,
+        input: &impl DeviceBuffer<Op::Input>,
     ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
         if input.len() == 0 {
+            self.device()?.refuse_capture(self.stream)?;
             let output = self.run(input)?;
             let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
             return Ok((output, total.transpose().map_err(driver_error("copying to the device"))?));
@@ -556,7 +557,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         &self,
         segments: &Segments,
         side: SideBuffers,
-        input: &impl DevicePtr<Op::Input>,
+        input: &impl DeviceBuffer<Op::Input>,
     ) -> Result<CudaSlice<Op::Output>, Error> {
         let device = self.device()?;
         let len = input.len();
@@ -577,8 +578,8 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     /// As [`run`](DeviceScan::run), and [`Error::OutputLength`] if the lengths differ.
     pub fn run_into(
         &self,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         self.run_into_with(&Segments::None, SideBuffers::default(), input, output)
     }
@@ -587,8 +588,8 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         &self,
         segments: &Segments,
         side: SideBuffers,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         let device = self.device()?;
         if input.len() != output.len() {
@@ -609,7 +610,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
     /// # Errors
     ///
     /// As [`run`](DeviceScan::run).
-    pub fn run_in_place<T>(&self, buffer: &mut impl DevicePtrMut<T>) -> Result<(), Error>
+    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: crate::ScanElement,
@@ -621,7 +622,7 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
         &self,
         segments: &Segments,
         side: SideBuffers,
-        buffer: &mut impl DevicePtrMut<T>,
+        buffer: &mut impl DeviceBufferMut<T>,
     ) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,

@@ -92,6 +92,9 @@ impl ScannerBuilder {
     /// Takes kernels from what a [`Bundle`](crate::aot::Bundle) has compiled [ahead of time](crate::aot), and needs NVRTC
     /// only for those that are not there. Several bundles are looked through in turn.
     ///
+    /// Kernels are machine code and run as such: take a bundle only from where you would take a program. What is damaged is found,
+    /// what is forged is not.
+    ///
     /// ```no_run
     /// use scan_runtime::Scanner;
     ///

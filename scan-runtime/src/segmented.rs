@@ -1,10 +1,10 @@
 //! Scans that restart: what tells where, and the ways to run them on host and device memory.
 
-use cudarc::driver::{CudaSlice, DevicePtr, DevicePtrMut};
+use cudarc::driver::CudaSlice;
 use scan_codegen::{KernelSource, Plans};
 
 use crate::{
-    DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
+    DeviceBuffer, DeviceBufferMut, DeviceScan, Error, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
     aot::Wanted,
     cpu,
     cuda::{SideBuffers, Task},
@@ -199,7 +199,10 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// assert_eq!(stream.clone_dtoh(&output)?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_flags<'h, F: HeadFlag, H: DevicePtr<F>>(self, flags: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, F, H> {
+    pub fn by_flags<'h, F: HeadFlag, H: DeviceBuffer<F>>(
+        self,
+        flags: &'h H,
+    ) -> DeviceSegmentedScan<'a, 's, 'h, Op, F, H> {
         self.by(HeadKind::Flags, flags)
     }
 
@@ -214,7 +217,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// scanner.scan(ops::sum()).on(&stream).by_bits(&bits).run_in_place(&mut buffer)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_bits<'h, H: DevicePtr<u32>>(self, bits: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, u32, H> {
+    pub fn by_bits<'h, H: DeviceBuffer<u32>>(self, bits: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, u32, H> {
         self.by(HeadKind::Bits, bits)
     }
 
@@ -229,7 +232,7 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// scanner.scan(ops::sum()).on(&stream).by_keys(&keys).run_in_place(&mut buffer)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_keys<'h, K: ScanElement, H: DevicePtr<K>>(
+    pub fn by_keys<'h, K: ScanElement, H: DeviceBuffer<K>>(
         self,
         keys: &'h H,
     ) -> DeviceSegmentedScan<'a, 's, 'h, Op, K, H> {
@@ -247,14 +250,14 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
     /// scanner.scan(ops::sum()).on(&stream).by_offsets(&offsets).run_in_place(&mut buffer)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_offsets<'h, T: SegmentOffset, H: DevicePtr<T>>(
+    pub fn by_offsets<'h, T: SegmentOffset, H: DeviceBuffer<T>>(
         self,
         offsets: &'h H,
     ) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
         self.by(HeadKind::Offsets(T::WIDTH), offsets)
     }
 
-    fn by<'h, T, H: DevicePtr<T>>(self, kind: HeadKind, heads: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
+    fn by<'h, T, H: DeviceBuffer<T>>(self, kind: HeadKind, heads: &'h H) -> DeviceSegmentedScan<'a, 's, 'h, Op, T, H> {
         DeviceSegmentedScan { scan: self, kind, heads, item: std::marker::PhantomData }
     }
 }
@@ -264,21 +267,21 @@ impl<'a, 's, Op: ScanOp> DeviceScan<'a, 's, Op> {
 ///
 /// Every method enqueues its work on the stream and returns, as those of [`DeviceScan`] do.
 #[must_use = "a scan does nothing until it is run"]
-pub struct DeviceSegmentedScan<'a, 's, 'h, Op: ScanOp, T, H: DevicePtr<T>> {
+pub struct DeviceSegmentedScan<'a, 's, 'h, Op: ScanOp, T, H: DeviceBuffer<T>> {
     scan: DeviceScan<'a, 's, Op>,
     kind: HeadKind,
     heads: &'h H,
     item: std::marker::PhantomData<T>,
 }
 
-impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
+impl<Op: ScanOp, T, H: DeviceBuffer<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     /// Scans a device slice or view into a new slice.
     ///
     /// # Errors
     ///
     /// As [`DeviceScan::run`], and [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input
     /// requires.
-    pub fn run(&self, input: &impl DevicePtr<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         self.with_heads(input.len(), |heads| self.scan.run_with(&self.kind.segments(), heads, input))
     }
 
@@ -289,8 +292,8 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     /// As [`run`](DeviceSegmentedScan::run), and [`Error::OutputLength`] if the lengths differ.
     pub fn run_into(
         &self,
-        input: &impl DevicePtr<Op::Input>,
-        output: &mut impl DevicePtrMut<Op::Output>,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         self.with_heads(input.len(), |heads| self.scan.run_into_with(&self.kind.segments(), heads, input, output))
     }
@@ -300,7 +303,7 @@ impl<Op: ScanOp, T, H: DevicePtr<T>> DeviceSegmentedScan<'_, '_, '_, Op, T, H> {
     /// # Errors
     ///
     /// As [`run`](DeviceSegmentedScan::run).
-    pub fn run_in_place<E>(&self, buffer: &mut impl DevicePtrMut<E>) -> Result<(), Error>
+    pub fn run_in_place<E>(&self, buffer: &mut impl DeviceBufferMut<E>) -> Result<(), Error>
     where
         Op: ScanOp<Input = E, Output = E>,
         E: ScanElement,

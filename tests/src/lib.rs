@@ -41,6 +41,8 @@ pub mod reference;
 pub mod segments;
 pub mod spans;
 pub mod strategies;
+#[path = "../../scan-runtime/src/time_limit.rs"]
+pub mod time_limit;
 
 pub use nvrtc::nvrtc;
 pub use scan_emulator::target_dir;

@@ -5,6 +5,7 @@ use scan_tests::{
     configure,
     operators::{Interval, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference::{self, WAYS},
+    time_limit::TimeLimit,
 };
 
 /// The usual suspects, and around the CPU backend's chunks, which have 64 KiB.
@@ -33,11 +34,13 @@ impl Visitor for AgainstLoop {
 
 #[test]
 fn equals_a_plain_loop() {
+    let _limit = TimeLimit::seconds(600);
     visit_all(&mut AgainstLoop);
 }
 
 #[test]
 fn the_number_of_threads_changes_nothing() {
+    let _limit = TimeLimit::seconds(600);
     let scanner = Scanner::cpu();
     let input = inputs::<Interval>(1_048_577);
     let scan = configure::<Interval>(&scanner, (ScanKind::Inclusive, false));
@@ -51,6 +54,7 @@ fn the_number_of_threads_changes_nothing() {
 
 #[test]
 fn long_inputs_equal_a_plain_loop() {
+    let _limit = TimeLimit::seconds(600);
     let scanner = Scanner::cpu();
     let input = inputs::<PolynomialHash>(8_388_611);
     for way in WAYS {
@@ -81,11 +85,13 @@ impl Visitor for IntoBuffer {
 
 #[test]
 fn writes_into_the_callers_buffer() {
+    let _limit = TimeLimit::seconds(600);
     visit_all(&mut IntoBuffer);
 }
 
 #[test]
 fn scans_in_place() {
+    let _limit = TimeLimit::seconds(600);
     let scanner = Scanner::cpu();
     for way in WAYS {
         let scan = configure::<PolynomialHash>(&scanner, way);
@@ -98,6 +104,7 @@ fn scans_in_place() {
 
 #[test]
 fn refuses_an_output_of_another_length() {
+    let _limit = TimeLimit::seconds(600);
     let mut output = [0_i32; 3];
     let error = Scanner::cpu().scan(ops::sum()).run_into(&[1, 2], &mut output).unwrap_err();
     assert!(matches!(error, Error::OutputLength { input: 2, output: 3 }), "{error}");
@@ -118,6 +125,7 @@ impl ScanOp for Quotient {
 
 #[test]
 fn a_panicking_operator_is_an_error() {
+    let _limit = TimeLimit::seconds(600);
     for len in [3, 100_000] {
         let mut input = vec![1; len];
         input[len - 2] = 0;
@@ -130,6 +138,7 @@ fn a_panicking_operator_is_an_error() {
 
 #[test]
 fn sums_wrap_in_debug_builds_too() {
+    let _limit = TimeLimit::seconds(600);
     assert_eq!(Scanner::cpu().scan(ops::sum()).run(&[200_u8, 100, 1]).unwrap(), [200, 44, 45]);
     assert_eq!(Scanner::cpu().scan(ops::product()).run(&[i32::MAX, 2]).unwrap(), [i32::MAX, -2]);
 }

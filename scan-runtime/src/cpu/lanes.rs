@@ -106,7 +106,7 @@ impl<Op: ScanOp> Vectorized<Op> {
     where
         Op: ScanOp<Input = T, State = T, Output = T>,
     {
-        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             return Some(Vectorized(
                 const {

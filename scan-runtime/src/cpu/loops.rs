@@ -17,8 +17,9 @@ use scan_codegen::{ElementKind, ElementType, Primitive};
 use super::lanes::{Places, Restarts, Sums, Vectorized};
 use crate::{ScanElement, ScanKind, ScanOp};
 
-/// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning.
-pub(super) const CHUNK_BYTES: usize = 1 << 16;
+/// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning. Miri, which takes
+/// a thousand times as long, sees several chunks in short inputs.
+pub(super) const CHUNK_BYTES: usize = if cfg!(miri) { 1 << 9 } else { 1 << 16 };
 
 /// Elements of a block. The blocks of a chunk do not wait for each other's sums, so that the processor has several under way.
 const BLOCK: usize = 16;
@@ -75,6 +76,13 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         let identity = op.identity();
         let vectorized = if len >= least_vector::<Op>() { op.vectorized().zip(identity) } else { None };
         Loops { op, input, output, identity, exact: true, vectorized }
+    }
+
+    /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
+    /// identity that the loops use: no answer that the operator may have given before counts.
+    #[inline]
+    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::State>) -> bool {
+        kind == ScanKind::Inclusive || before.is_some() || self.identity.is_some()
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).

@@ -13,18 +13,22 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::loops::chunk_length;
 use crate::{
     __private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::HeadKind, ops, scan_element,
-    scan_op,
+    scan_op, time_limit::TimeLimit,
 };
 
 /// Threads in several numbers, one among them.
 static POOLS: LazyLock<Vec<ThreadPool>> =
     LazyLock::new(|| [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()).into());
 
+/// The seconds after which a call hangs.
+const LONGEST: u64 = if cfg!(miri) { 3600 } else { 60 };
+
 /// Works on a pool. What rayon does for that is compiled once, and not for every operator.
 fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     fn erased(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
         pool.install(work);
     }
+    let _limit = TimeLimit::seconds(LONGEST);
     let (mut work, mut result) = (Some(work), None);
     erased(pool, &mut || result = work.take().map(|work| work()));
     result.unwrap()
@@ -76,6 +80,9 @@ fn scan_of<'s, Op: ScanOp>(scanner: &'s Scanner, op: Op, kind: ScanKind, initial
 /// Lengths at which something changes.
 fn edges<Op: ScanOp>() -> Vec<usize> {
     let chunk = chunk_length::<Op>();
+    if cfg!(miri) {
+        return vec![0, 1, 33, 3 * chunk + 1];
+    }
     let mut lengths: Vec<usize> = (0..10).chain([31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 300]).collect();
     for chunks in [1, 3] {
         lengths.extend([chunks * chunk - 1, chunks * chunk, chunks * chunk + 1]);
@@ -122,7 +129,8 @@ where
     let chunk = chunk_length::<Op>();
     let scanner = Scanner::cpu();
     let mut turn = 0_u64;
-    for len in [0, 1, 2, 63, 64, 65, 200, chunk - 1, chunk, chunk + 1, 4 * chunk + 65] {
+    let lengths = [0, 1, 2, 63, 64, 65, 200, chunk - 1, chunk, chunk + 1, 4 * chunk + 65];
+    for len in if cfg!(miri) { vec![1, 3 * chunk + 65] } else { lengths.to_vec() } {
         let x: Vec<T> = (0..len as u64).map(&input).collect();
         // None; all; a few in every group; about one in every third chunk; at the edges of groups.
         for pattern in 0..5 {
@@ -173,6 +181,7 @@ where
 macro_rules! ready_integers {
     ($($test:ident: $ty:ident;)*) => {$(
         #[test]
+        #[cfg_attr(miri, ignore = "the others' loops, once for each type")]
         fn $test() {
             let input = |i: u64| random(i) as $ty;
             check(ops::sum::<$ty>(), input, 77);
@@ -352,7 +361,8 @@ fn short_segments() {
         Op: ScanOp<Input = T, State = T, Output = T> + Clone,
     {
         let scanner = Scanner::cpu();
-        for len in (0..=70).chain([95, 96, 97, 190, 191, 192, 193]) {
+        let lengths = (0..=70).chain([95, 96, 97, 190, 191, 192, 193]);
+        for len in if cfg!(miri) { vec![0, 1, 66, 97] } else { lengths.collect() } {
             let x: Vec<T> = (0..len as u64).map(&input).collect();
             for (turn, rare) in [1, 2, 9, 1000].into_iter().enumerate() {
                 let begins: Vec<bool> = (0..len as u64).map(|i| random(i).is_multiple_of(rare)).collect();
@@ -401,7 +411,7 @@ where
         for initial in [None, Some(initial)] {
             let scan = scan_of(&scanner, op.clone(), ScanKind::Inclusive, initial);
             let mut expected = None;
-            for turn in 0..3 * POOLS.len() {
+            for turn in 0..if cfg!(miri) { 2 } else { 3 * POOLS.len() } {
                 let found = within(&POOLS[turn % POOLS.len()], || {
                     let (output, total) = scan.run_with_total(&x).unwrap();
                     let mut reduce = scanner.reduce(op.clone());
@@ -460,7 +470,7 @@ fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
     let chunk = chunk_length::<Fails>();
     let scanner = Scanner::cpu();
     let mut x = vec![1; 12 * chunk];
-    for turn in 0..120 {
+    for turn in 0..if cfg!(miri) { 12 } else { 120 } {
         let place = 1 + random(turn) as usize % (x.len() - 1);
         x[place] = u32::MAX;
         let error = within(&POOLS[turn as usize % POOLS.len()], || match turn % 3 {
@@ -487,18 +497,20 @@ fn a_panic_anywhere_is_an_error_and_nobody_waits_for_ever() {
 #[test]
 fn scans_inside_of_scans() {
     // Each thread of a pool scans, and all of them call for help.
-    let x: Vec<u32> = (0..200_000).collect();
+    let (len, turns) = if cfg!(miri) { (500, 2) } else { (200_000, 20) };
+    let x: Vec<u32> = (0..len).collect();
     let expected = by_hand(&ops::sum::<u32>(), ScanKind::Inclusive, None, &x, &vec![false; x.len()]);
     let done = AtomicUsize::new(0);
+    let _limit = TimeLimit::seconds(LONGEST);
     for pool in POOLS.iter() {
         pool.broadcast(|_| {
-            for _ in 0..20 {
+            for _ in 0..turns {
                 assert_eq!(Scanner::cpu().scan(ops::sum()).run(&x).unwrap(), expected);
                 done.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
-    assert_eq!(done.into_inner(), 20 * (1 + 2 + 3 + 8));
+    assert_eq!(done.into_inner(), turns * (1 + 2 + 3 + 8));
 }
 
 /// A key type with padding.

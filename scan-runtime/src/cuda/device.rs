@@ -17,9 +17,9 @@ use super::{
     out_of_memory_or,
     panics::Panics,
     staging::{Lanes, Staging},
-    workspace::Workspaces,
+    workspace::{Workspaces, is_captured},
 };
-use crate::{Error, ScanOp, nvrtc};
+use crate::{Error, ScanOp, caught::discard, nvrtc};
 
 /// The first CUDA whose graphs keep that a launch may begin before what is before it has ended.
 const PROGRAMMATIC_IN_GRAPHS: (u32, u32) = (12, 3);
@@ -107,6 +107,11 @@ impl CudaDevice {
         allocated.map_err(|error| self.named(out_of_memory_or(stream, requested, error)))
     }
 
+    /// An error if the stream is being captured: the graph would copy from this call's memory whenever it is launched.
+    pub(crate) fn refuse_capture(&self, stream: &CudaStream) -> Result<(), Error> {
+        if is_captured(stream)? { Err(Error::Captured) } else { Ok(()) }
+    }
+
     /// An error if `stream`, to which the `what` of a call belongs, is of another context.
     pub(crate) fn check_context(&self, what: &'static str, stream: &CudaStream) -> Result<(), Error> {
         if stream.context() == &self.context { Ok(()) } else { Err(Error::ForeignContext { what }) }
@@ -127,7 +132,9 @@ fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error
         });
         let context = CudaContext::new(index).map_err(driver_error("creating the context"));
         // Whatever has gone wrong there will go wrong with the first call, which tells it.
-        drop(warming_up.map(|thread| thread.join()));
+        if let Some(Err(panic)) = warming_up.map(|thread| thread.join()) {
+            discard(panic);
+        }
         context
     })
 }

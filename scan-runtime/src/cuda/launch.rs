@@ -41,6 +41,8 @@ pub(crate) struct Constants {
     name: &'static str,
     /// The operator's bytes, in which tables point at their items in device memory.
     operator: Vec<u8>,
+    /// How many of them are its parameters'.
+    operator_bytes: usize,
     initial_value: Vec<u8>,
     /// Holds the tables.
     _parameters: Parameters,
@@ -67,8 +69,9 @@ impl Constants {
             let pointer = table.copies().pointer(stream, table.bytes())?.to_le_bytes();
             operator[*offset..offset + pointer.len()].copy_from_slice(&pointer);
         }
-        operator.resize(operator.len().max(1), 0); // an empty struct is one byte in CUDA
-        Ok(Constants { name, operator, initial_value, _parameters: parameters })
+        let operator_bytes = operator.len();
+        operator.resize(operator_bytes.max(1), 0); // an empty struct is one byte in CUDA
+        Ok(Constants { name, operator, operator_bytes, initial_value, _parameters: parameters })
     }
 }
 
@@ -149,6 +152,10 @@ impl Kernels {
         side: SideBuffers,
         InOut { input, output, len }: InOut,
     ) -> Result<(), Error> {
+        // The driver reads as many bytes of the operator as the kernels were compiled for.
+        if constants.operator_bytes != self.operator_bytes {
+            return Err(Error::SourceMismatch { operator: constants.name.to_owned(), what: "parameters" });
+        }
         let telling = launching(constants.name, len);
         let (schedule, workspace) = workspace.schedule(stream, &self.plan, len)?;
         for launch in &schedule.launches {

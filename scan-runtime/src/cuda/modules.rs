@@ -29,7 +29,7 @@ use scan_codegen::{
 use tracing::{Dispatch, Span, dispatcher, field::Empty};
 
 use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
-use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, telemetry::timed, tune};
+use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, op::checked_source, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -256,6 +256,8 @@ impl fmt::Display for AnyPlan {
 /// The plans of a task for all lengths, in the order of these.
 #[derive(Debug)]
 pub(super) struct Ranges {
+    /// What they were made for, and the kernels are made of.
+    operator: OpSource,
     shortest: Range,
     longer: Vec<Range>,
 }
@@ -272,27 +274,28 @@ struct Range {
 
 impl Ranges {
     fn new(
-        operator: &OpSource,
+        operator: OpSource,
         task: &Task,
         limits: &DeviceLimits,
-        plan_scan: impl FnOnce(&ScanSpec, &Overrides) -> Result<Plans, PlanError>,
+        plan_scan: impl FnOnce(&OpSource, &ScanSpec, &Overrides) -> Result<Plans, PlanError>,
     ) -> Result<Self, Error> {
-        Ok(match task {
+        let (shortest, longer) = match task {
             Task::Scan(spec, overrides) => {
-                let plans = plan_scan(spec, overrides)?;
-                Ranges { shortest: plans.shortest().into(), longer: plans.longer().iter().map(Range::from).collect() }
+                let plans = plan_scan(&operator, spec, overrides)?;
+                (plans.shortest().into(), plans.longer().iter().map(Range::from).collect())
             }
             Task::Reduce(reduction, initial_value) => {
-                let plan = generate::plan_reduction(operator, *initial_value, limits, *reduction)?;
-                let shortest = Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Slot::default() };
-                Ranges { shortest, longer: Vec::new() }
+                let plan = generate::plan_reduction(&operator, *initial_value, limits, *reduction)?;
+                (Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Slot::default() }, Vec::new())
             }
-        })
+        };
+        Ok(Ranges { operator, shortest, longer })
     }
 
     /// Those for a device that is not here.
     fn for_limits(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
-        Self::new(operator, task, limits, |spec, overrides| generate::plan(operator, spec, limits, overrides))
+        let plan = |operator: &_, spec: &_, overrides: &_| generate::plan(operator, spec, limits, overrides);
+        Self::new(operator.clone(), task, limits, plan)
     }
 
     fn iter(&self) -> impl Iterator<Item = &Range> {
@@ -362,6 +365,8 @@ pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
     /// By their roles: so few that looking through them is the quickest.
     functions: Vec<(&'static str, CudaFunction)>,
+    /// Bytes of the operator's parameters, which they read.
+    pub(super) operator_bytes: usize,
     /// Whether the driver knows launches that begin before what is before them has ended, graphs of them too.
     pub(super) launches_programmatically: bool,
     /// Where they leave marks.
@@ -390,13 +395,13 @@ impl Kernels {
     fn load(
         device: &CudaDevice,
         plan: AnyPlan,
-        operator: &str,
+        operator: &OpSource,
         source: &KernelSource,
         cubin: &[u8],
     ) -> Result<Self, Error> {
         let module: Arc<CudaModule> =
             device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
-        device.panics.listen(&module, source, operator)?;
+        device.panics.listen(&module, source, &operator.name)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
             // Beyond what every device grants, the driver wants to be told.
@@ -412,6 +417,7 @@ impl Kernels {
         Ok(Kernels {
             plan,
             functions,
+            operator_bytes: operator.parameters.as_ref().map_or(0, |parameters| parameters.size),
             launches_programmatically: device.launches_programmatically,
             number,
             workspaces: device.workspaces.clone(),
@@ -427,18 +433,18 @@ impl Drop for Kernels {
 }
 
 /// What gives an operator's source, where it is needed at all.
-type Source<'a> = &'a (dyn Fn() -> OpSource + Sync);
+type Source<'a> = &'a (dyn Fn() -> Result<OpSource, Error> + Sync);
 
 impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
-        self.kernels_for(KernelsKey::new(op, &task), &|| op.source(), &task, len)
+        self.kernels_for(KernelsKey::new(op, &task), &|| checked_source(op), &task, len)
     }
 
     /// Not compiled anew for every operator; as what follows.
     fn kernels_for(&self, key: KernelsKey, source: Source<'_>, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
         self.ranges_of(key, source, task)
-            .and_then(|ranges| self.kernels_of(source, ranges.for_len(len)))
+            .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_len(len)))
             .map_err(|error| self.named(error))
     }
 
@@ -449,7 +455,7 @@ impl CudaDevice {
         task: &Task,
         max_len: u64,
     ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
-        self.kernels_for_up_to(KernelsKey::new(op, task), &|| op.source(), task, max_len)
+        self.kernels_for_up_to(KernelsKey::new(op, task), &|| checked_source(op), task, max_len)
     }
 
     fn kernels_for_up_to(
@@ -462,8 +468,9 @@ impl CudaDevice {
         let ranges = self.ranges_of(key, source, task)?;
         let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
         let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
-        let kernels =
-            |&(range, end): &(&Range, u64)| Ok((range.from, end.min(max_len), self.kernels_of(source, range)?));
+        let kernels = |&(range, end): &(&Range, u64)| {
+            Ok((range.from, end.min(max_len), self.kernels_of(&ranges.operator, range)?))
+        };
         let missing = wanted.iter().filter(|(range, _)| lock(&range.kernels).is_none()).count();
         if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
     }
@@ -473,18 +480,21 @@ impl CudaDevice {
         let mut slot = lock(&slot);
         Ok(match &*slot {
             Some(ranges) => ranges.clone(),
-            None => slot.insert(Arc::new(self.ranges(&source(), task)?)).clone(),
+            None => slot.insert(Arc::new(self.ranges(source()?, task)?)).clone(),
         })
     }
 
-    fn kernels_of(&self, source: Source<'_>, Range { plan, kernels: slot, .. }: &Range) -> Result<Arc<Kernels>, Error> {
+    fn kernels_of(
+        &self,
+        operator: &OpSource,
+        Range { plan, kernels: slot, .. }: &Range,
+    ) -> Result<Arc<Kernels>, Error> {
         let mut slot = lock(slot);
         if let Some(kernels) = &*slot {
             lock(&CUBINS).stats.hits += 1;
             return Ok(kernels.clone());
         }
-        let operator = source();
-        let source = plan.render(&operator)?;
+        let source = plan.render(operator)?;
         let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
         let telling = timed(tracing::debug_span!(
             "load",
@@ -493,14 +503,14 @@ impl CudaDevice {
             kernels = plan.kernels().len(),
             microseconds = Empty
         ));
-        let kernels = Arc::new(Kernels::load(self, plan.clone(), &operator.name, &source, &cubin)?);
+        let kernels = Arc::new(Kernels::load(self, plan.clone(), operator, &source, &cubin)?);
         drop(telling);
         *slot = Some(kernels.clone());
         Ok(kernels)
     }
 
-    fn ranges(&self, operator: &OpSource, task: &Task) -> Result<Ranges, Error> {
-        Ranges::new(operator, task, &self.limits, |spec, overrides| self.plans(operator, spec, overrides))
+    fn ranges(&self, operator: OpSource, task: &Task) -> Result<Ranges, Error> {
+        Ranges::new(operator, task, &self.limits, |operator, spec, overrides| self.plans(operator, spec, overrides))
     }
 
     /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.

@@ -24,8 +24,9 @@ const MARKS: usize = 1024;
 /// The marks of a device's operators.
 #[derive(Debug)]
 pub(super) struct Panics {
-    context: Arc<CudaContext>,
+    // Registered in the context, so before it.
     marks: OnceLock<Option<Marks>>,
+    context: Arc<CudaContext>,
     /// Whose the marks are.
     operators: Mutex<Vec<String>>,
 }
@@ -35,7 +36,7 @@ static ALL: Mutex<Vec<Weak<Panics>>> = Mutex::new(Vec::new());
 
 impl Panics {
     pub(super) fn new(context: &Arc<CudaContext>) -> Arc<Self> {
-        let panics = Arc::new(Panics { context: context.clone(), marks: OnceLock::new(), operators: Mutex::default() });
+        let panics = Arc::new(Panics { marks: OnceLock::new(), context: context.clone(), operators: Mutex::default() });
         let mut all = lock(&ALL);
         all.retain(|panics| panics.strong_count() > 0);
         all.push(Arc::downgrade(&panics));
@@ -75,6 +76,13 @@ impl Panics {
         let Some(Some(marks)) = self.marks.get() else { return Vec::new() };
         let operators = lock(&self.operators);
         operators.iter().enumerate().filter(|(index, _)| marks.is_set(*index)).map(|(_, name)| name.clone()).collect()
+    }
+}
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        // The marks go next, and the driver looks for them in the context that is bound. They are in none if this fails.
+        self.context.record_err(self.context.bind_to_thread());
     }
 }
 

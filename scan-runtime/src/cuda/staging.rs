@@ -7,6 +7,9 @@
 
 mod copy;
 mod lane;
+#[cfg(all(test, not(miri)))]
+mod model;
+mod pieces;
 mod ring;
 
 use std::{
@@ -17,7 +20,7 @@ use std::{
 use cudarc::driver::{CudaStream, sys};
 
 use super::{CudaDevice, lock};
-use crate::{Error, telemetry::transferring};
+use crate::{Error, primitives, telemetry::transferring};
 use lane::Lane;
 
 /// How host slices travel to a CUDA device and back, for

@@ -29,6 +29,13 @@
 //! A counterexample is made small: the fewest samples, then the simplest ones. The failure tells the law, the values and both
 //! sides, and where the mistake has a known shape, what to do about it. Shapes are found by trying the operator out.
 //!
+//! # Panics
+//!
+//! An operator that panics, such as one that overflows in a debug build, fails the check. The panics of the check's own trials are
+//! not printed: the first check of a process puts a panic hook in front of the one that is set, which passes on all panics but
+//! those of a thread that tries an operator out. A hook that you set later is left alone; it hears of those trials, too, unless it
+//! passes on to the hook that it replaced.
+//!
 //! # Floats
 //!
 //! Integers and `bool` must be equal. Floats round, so the two sides may differ: each float of the element by `tolerance` times

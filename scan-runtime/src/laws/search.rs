@@ -1,10 +1,6 @@
 //! Looks for a counterexample among what scans can reach, and makes it small.
 
-use std::{
-    any::Any,
-    cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::cell::Cell;
 
 use scan_codegen::ElementType;
 
@@ -12,7 +8,10 @@ use super::{
     Check, Failure, Law, Report, Violation, hints,
     value::{Difference, Shape, Value},
 };
-use crate::{ScanElement, ScanOp};
+use crate::{
+    ScanElement, ScanOp,
+    caught::{self, Panic, quietly},
+};
 
 /// How often each float is nudged to see what rounding may do.
 const TRIALS: u64 = 4;
@@ -73,10 +72,8 @@ pub(super) struct Panicked {
 }
 
 impl Panicked {
-    fn new(on: String, panic: &(dyn Any + Send)) -> Self {
-        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let message = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Panicked { on, message: message.unwrap_or_else(|| "no message".to_owned()) }
+    fn new(on: String, panic: Panic) -> Self {
+        Panicked { on, message: caught::message(panic) }
     }
 }
 
@@ -107,8 +104,8 @@ pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> 
     let needed = if check.in_order { 3 } else { 1 };
     let found = samples.len();
     let lift = |sample: &Op::Input| {
-        catch_unwind(AssertUnwindSafe(|| op.lift(*sample))).map(|state| Value::of(&state)).map_err(|panic| {
-            Panicked::new(format!("lift({})", Shape::of(Op::Input::layout()).show(&Value::of(sample))), &*panic)
+        quietly(|| op.lift(*sample)).map(|state| Value::of(&state)).map_err(|panic| {
+            Panicked::new(format!("lift({})", Shape::of(Op::Input::layout()).show(&Value::of(sample))), panic)
         })
     };
     let stop = match samples.iter().map(lift).collect::<Result<Vec<_>, _>>() {
@@ -139,8 +136,8 @@ pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> 
 
 impl Applied<'_> {
     pub(super) fn combine(&self, a: &Value, b: &Value) -> Result<Value, Panicked> {
-        catch_unwind(AssertUnwindSafe(|| self.op.combine(a, b)))
-            .map_err(|panic| Panicked::new(format!("combine({}, {})", self.shape.show(a), self.shape.show(b)), &*panic))
+        quietly(|| self.op.combine(a, b))
+            .map_err(|panic| Panicked::new(format!("combine({}, {})", self.shape.show(a), self.shape.show(b)), panic))
     }
 
     fn fold<'v>(&self, states: impl IntoIterator<Item = &'v Value>) -> Result<Option<Value>, Panicked> {

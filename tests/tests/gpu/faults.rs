@@ -10,7 +10,7 @@ use std::{
 };
 
 use scan_runtime::{
-    Error, PlanError, ScanOp, Scanner, Staging,
+    DeviceBuffer, DeviceBufferMut, Error, PlanError, ScanOp, Scanner, Staging,
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop, result, sys},
     ops, scan_element, scan_op,
 };
@@ -377,6 +377,11 @@ impl<T> DevicePtr<T> for Unreal {
         (0x1000, SyncOnDrop::Sync(None))
     }
 }
+
+// SAFETY: it is not: the lengths are such that every call is refused before anything is read or written.
+unsafe impl<T> DeviceBuffer<T> for Unreal {}
+// SAFETY: as above.
+unsafe impl<T> DeviceBufferMut<T> for Unreal {}
 
 impl<T> scan_runtime::cudarc::driver::DevicePtrMut<T> for Unreal {
     fn device_ptr_mut<'a>(&'a mut self, _: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {

@@ -4,15 +4,12 @@
 //! can take longer than the work.
 
 use std::{
-    any::Any,
-    hint,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
+    sync::{Arc, Mutex, PoisonError},
 };
+
+use super::gate::{Closing, Gate};
+use crate::caught::{Panic, discard};
 
 /// Work that any number of threads can share. A thread returns when it finds nothing more to do; when all that have begun have
 /// returned, the work is done.
@@ -30,12 +27,12 @@ pub(super) fn work_together<W: Work>(work: &W, helpers: usize) {
         unsafe { &*work.cast::<W>() }.work();
     }
 
-    let gate = Arc::new(Gate::default());
-    let closing = Closing(&gate);
-    Help { gate: gate.clone(), work: std::ptr::from_ref(work).cast(), function: erased::<W> }.call(helpers);
+    let entrance = Arc::new(Entrance { gate: Gate::new(), panic: Mutex::new(None) });
+    let closing = Closing(&entrance.gate);
+    Help { entrance: entrance.clone(), work: std::ptr::from_ref(work).cast(), function: erased::<W> }.call(helpers);
     work.work();
     drop(closing);
-    let panic = gate.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let panic = entrance.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(panic) = panic {
         resume_unwind(panic);
     }
@@ -44,7 +41,7 @@ pub(super) fn work_together<W: Work>(work: &W, helpers: usize) {
 /// What a helper is given.
 #[derive(Clone)]
 struct Help {
-    gate: Arc<Gate>,
+    entrance: Arc<Entrance>,
     work: *const (),
     function: unsafe fn(*const ()),
 }
@@ -62,7 +59,7 @@ impl Help {
     }
 
     fn help(self, others: usize) {
-        if !self.gate.enter() {
+        if !self.entrance.gate.enter() {
             return;
         }
         // SAFETY: the gate was open, and whoever made it waits until this has left before the work ends.
@@ -72,54 +69,74 @@ impl Help {
             work();
         }));
         if let Err(panic) = outcome {
-            self.gate.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+            self.entrance.keep(panic);
         }
-        self.gate.leave();
+        self.entrance.gate.leave();
     }
 }
 
-/// Lets helpers in until it is closed.
-#[derive(Default)]
-struct Gate {
-    /// How many are in, and [`CLOSED`].
-    inside: AtomicUsize,
+/// Where helpers come in, and what they leave there.
+struct Entrance {
+    gate: Gate,
     /// What the first of them to panic said.
-    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    panic: Mutex<Option<Panic>>,
 }
 
-/// Nobody comes in any more.
-const CLOSED: usize = 1 << (usize::BITS - 1);
-
-impl Gate {
-    fn enter(&self) -> bool {
-        let before = self.inside.fetch_add(1, Ordering::Acquire);
-        if before & CLOSED != 0 {
-            self.leave();
-            return false;
+impl Entrance {
+    /// Keeps the first panic. Another one must not unwind from here, where a helper has yet to leave.
+    fn keep(&self, panic: Panic) {
+        let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.is_none() {
+            *first = Some(panic);
+        } else {
+            drop(first);
+            discard(panic);
         }
-        true
-    }
-
-    fn leave(&self) {
-        self.inside.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// Closes the gate when it is dropped, and waits for those inside.
-struct Closing<'a>(&'a Gate);
-
-impl Drop for Closing<'_> {
+impl Drop for Entrance {
     fn drop(&mut self) {
-        let mut inside = self.0.inside.fetch_or(CLOSED, Ordering::Acquire) & !CLOSED;
-        let mut looks = 0_u32;
-        while inside != 0 {
-            if looks < super::PATIENCE {
-                hint::spin_loop()
-            } else {
-                thread::yield_now()
+        // There is one where the calling thread has panicked as well. This may run while that panic unwinds.
+        let panic = self.panic.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(panic) = panic {
+            discard(panic);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+    use crate::{
+        caught::{message, tests::Bomb},
+        time_limit::TimeLimit,
+    };
+
+    /// Every thread comes, and panics with what panics again when it is dropped.
+    struct AllPanic(Barrier);
+
+    impl Work for AllPanic {
+        fn work(&self) {
+            self.0.wait();
+            resume_unwind(Box::new(Bomb(2)));
+        }
+    }
+
+    #[test]
+    fn one_panic_comes_out_however_many_threads_panic() {
+        let _limit = TimeLimit::seconds(60);
+        for threads in [2, 4] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            for _ in 0..20 {
+                let work = AllPanic(Barrier::new(threads));
+                let panicked = catch_unwind(AssertUnwindSafe(|| pool.install(|| work_together(&work, threads - 1))));
+                assert_eq!(panicked.map_err(message), Err("no message".to_owned()));
             }
-            looks = looks.saturating_add(1);
-            inside = self.0.inside.load(Ordering::Acquire) & !CLOSED;
         }
     }
 }

@@ -1,18 +1,15 @@
 //! Copies in host memory, by several threads.
 
 use std::{
-    hint, ptr,
-    sync::{
-        Arc, LazyLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    ptr,
+    sync::{Arc, LazyLock},
     thread,
 };
 
-use super::Staging;
+use super::{Staging, pieces::Pieces};
 
 /// What a thread copies at a time.
-const PIECE: usize = 128 << 10;
+const PIECE: usize = if cfg!(miri) { 1 << 7 } else { 128 << 10 };
 /// So many threads copy faster than the bus carries.
 const MOST_THREADS: usize = 8;
 
@@ -36,10 +33,7 @@ struct Shared {
     from: *const u8,
     to: *mut u8,
     bytes: usize,
-    /// Pieces that have been taken, and perhaps more.
-    taken: AtomicUsize,
-    /// Pieces that are copied.
-    copied: AtomicUsize,
+    pieces: Pieces,
 }
 
 // SAFETY: each piece is copied by the one thread that took its number, while the caller of `copy` waits; see there.
@@ -48,25 +42,16 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    fn pieces(&self) -> usize {
-        self.bytes.div_ceil(PIECE)
-    }
-
     /// Copies pieces until none is left.
     fn work(&self) {
-        loop {
-            let piece = self.taken.fetch_add(1, Ordering::Relaxed);
-            if piece >= self.pieces() {
-                return;
-            }
+        self.pieces.work(|piece| {
             let start = piece * PIECE;
             // SAFETY: the piece lies within the copy, and nobody else has it. The memory is there: the caller of `copy` waits for
             // this piece.
             unsafe {
                 ptr::copy_nonoverlapping(self.from.add(start), self.to.add(start), PIECE.min(self.bytes - start))
             };
-            self.copied.fetch_add(1, Ordering::Release);
-        }
+        });
     }
 }
 
@@ -84,18 +69,13 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, staging: &
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
         return;
     };
-    let shared = Arc::new(Shared { from, to, bytes, taken: AtomicUsize::new(0), copied: AtomicUsize::new(0) });
-    for _ in 0..helpers.current_num_threads().min(threads - 1).min(shared.pieces() - 1) {
+    let shared = Arc::new(Shared { from, to, bytes, pieces: Pieces::new(bytes.div_ceil(PIECE)) });
+    for _ in 0..helpers.current_num_threads().min(threads - 1).min(shared.pieces.count() - 1) {
         let shared = shared.clone();
         helpers.spawn(move || shared.work());
     }
     shared.work();
-    // All pieces are taken. Who comes late finds none, and touches nothing; who has one is copying now.
-    let mut turns = 0_u32;
-    while shared.copied.load(Ordering::Acquire) < shared.pieces() {
-        turns += 1;
-        if turns < 1000 { hint::spin_loop() } else { thread::yield_now() }
-    }
+    shared.pieces.wait();
 }
 
 #[cfg(test)]

@@ -1,0 +1,32 @@
+//! Ends the process, by the name of the test, where a test hangs: a wait that never ends would otherwise fail nothing.
+
+use std::{
+    io::{Write, stderr},
+    process,
+    sync::mpsc::{RecvTimeoutError, Sender, channel},
+    thread,
+    time::Duration,
+};
+
+/// Holds for as long as it lives.
+#[derive(Debug)]
+#[must_use = "the limit ends when this is dropped"]
+pub struct TimeLimit {
+    _disarm: Sender<()>,
+}
+
+impl TimeLimit {
+    /// So many seconds from now, for what runs on this thread: its name is the test's.
+    pub fn seconds(seconds: u64) -> Self {
+        let (disarm, disarmed) = channel();
+        let name = thread::current().name().unwrap_or("a test").to_owned();
+        thread::spawn(move || {
+            if disarmed.recv_timeout(Duration::from_secs(seconds)) == Err(RecvTimeoutError::Timeout) {
+                // Not by `eprintln!`, whose text the test harness keeps until the test has ended.
+                let _ = writeln!(stderr(), "\n{name} has run for {seconds} s: it hangs");
+                process::abort();
+            }
+        });
+        TimeLimit { _disarm: disarm }
+    }
+}
