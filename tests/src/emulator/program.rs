@@ -15,6 +15,9 @@ use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
 use crate::{reference, segments::Heads};
 
+/// The alignment of the parts of a workspace that has no unused bytes, which would hide an access beyond the end of a part.
+const UNPADDED: u64 = 1;
+
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
 /// operator's prelude, whose machine part is written for the host.
 ///
@@ -311,7 +314,7 @@ impl<Op: ScanOp> Program<Op> {
         memory: Memory<'_>,
     ) -> Result<Emulated<Op::Output>, EmulatorError> {
         let module = self.module()?;
-        let schedule = self.plan.schedule(input.len() as u64)?;
+        let schedule = self.plan.schedule_aligned(input.len() as u64, UNPADDED)?;
         let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
@@ -381,7 +384,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
         Op::Output: Debug,
     {
         let module = Module::new(&self.source)?;
-        let schedule = self.plan.schedule(input.len() as u64)?;
+        let schedule = self.plan.schedule_aligned(input.len() as u64, UNPADDED)?;
         let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
