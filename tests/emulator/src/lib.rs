@@ -34,9 +34,10 @@ mod schedule;
 mod target;
 mod trace;
 mod translate;
+mod watchdog;
 mod weak;
 
-use std::{ffi::c_void, fmt::Debug, rc::Rc};
+use std::{ffi::c_void, fmt::Debug, rc::Rc, time::Duration};
 
 use scan_codegen::{Argument, Launch, PlanError, RenderError, Schedule, Workspace};
 
@@ -137,6 +138,7 @@ pub struct Emulator {
     resident_blocks: usize,
     interrupt: usize,
     limit: u64,
+    patience: Duration,
     banks: Option<Banks>,
     trace: bool,
     check: Option<OperandCheck>,
@@ -145,7 +147,16 @@ pub struct Emulator {
 impl Emulator {
     /// An emulator whose choices are drawn from this seed.
     pub fn new(seed: u64) -> Self {
-        Emulator { seed, resident_blocks: 4, interrupt: 0, limit: 200_000_000, banks: None, trace: false, check: None }
+        Emulator {
+            seed,
+            resident_blocks: 4,
+            interrupt: 0,
+            limit: 200_000_000,
+            patience: watchdog::PATIENCE,
+            banks: None,
+            trace: false,
+            check: None,
+        }
     }
 
     /// How many blocks are alive at once; 4 unless told otherwise. With 1, a block ends before the next one starts.
@@ -164,6 +175,13 @@ impl Emulator {
     /// The accesses after which a launch is taken never to end.
     pub fn limit(mut self, accesses: u64) -> Self {
         self.limit = accesses;
+        self
+    }
+
+    /// How long a thread may run without an access or a barrier; two minutes unless told otherwise. After that the process ends with a
+    /// message: a kernel cannot be stopped from outside.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -237,7 +255,8 @@ impl Emulator {
         }
         let output = std::mem::take(&mut output.bytes);
         if matches!(schedule.workspace, Workspace::Kept { .. }) {
-            let parts = buffers.workspace().map(|(offset, buffer)| (offset, &*machine.memory[buffer as usize - 1].bytes));
+            let parts =
+                buffers.workspace().map(|(offset, buffer)| (offset, &*machine.memory[buffer as usize - 1].bytes));
             kept.give_back(workspace, parts);
         }
         Ok(Run { output, total, counters, trace: machine.trace.take() })
@@ -325,8 +344,9 @@ impl Emulator {
         let cooperative = launch.cooperative.applies(memory.output_bytes.is_none());
         let resident_blocks = if cooperative { usize::MAX } else { self.resident_blocks };
         callbacks::machine(|machine| machine.begin_launch(shape, name));
+        let watched = watchdog::watch(format!("{name} ({})", module.name), self.patience);
         // SAFETY: the machine is active; the arguments have the sizes that the kernel tells, and live as long as the launch.
-        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr()) };
+        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr(), &watched) };
         launched.map_err(|error| failed(format!("a stack for a thread: {error}")))?;
         match callbacks::machine(|machine| machine.fault.take()) {
             Some((kind, place)) => {
