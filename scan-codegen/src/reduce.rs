@@ -124,11 +124,17 @@ impl ReductionPlan {
     ///
     /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
     pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
+        self.schedule_aligned(len, Reserved::ALIGNMENT)
+    }
+
+    /// As [`Plan::schedule_aligned`](crate::Plan::schedule_aligned).
+    #[doc(hidden)]
+    pub fn schedule_aligned(&self, len: u64, alignment: u64) -> Result<Schedule, PlanError> {
         use Argument::*;
         if len > self.max_len {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
-        let mut workspace = Reserved::default();
+        let mut workspace = Reserved::new(alignment);
         let mut launches = Vec::new();
         let (mut from, mut elements) = (Input, len);
         while elements > 1 || (elements == 1 && from == Input) {

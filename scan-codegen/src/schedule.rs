@@ -175,6 +175,13 @@ impl Plan {
     ///
     /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
     pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
+        self.schedule_aligned(len, Reserved::ALIGNMENT)
+    }
+
+    /// As [`schedule`](Plan::schedule), with the parts of scratch memory at multiples of so many bytes. Where that is one, no part has
+    /// unused bytes behind it that would hide an access beyond its end.
+    #[doc(hidden)]
+    pub fn schedule_aligned(&self, len: u64, alignment: u64) -> Result<Schedule, PlanError> {
         if len > self.max_len {
             return Err(PlanError::TooLong { len, max_len: self.max_len });
         }
@@ -183,7 +190,7 @@ impl Plan {
             Carry::LookAhead => self.look_ahead(len),
             _ if self.has_kernel_of_one_block() && len <= u64::from(self.tile) => self.one_block(len),
             Carry::OneBlock => self.one_block(len),
-            Carry::Hierarchical => self.hierarchical(len),
+            Carry::Hierarchical => self.hierarchical(len, alignment),
             Carry::Chained(_) => self.single_pass("scan_chained", len),
             Carry::LookBack => self.single_pass("scan_look_back", len),
             Carry::LookAtAll => self.single_pass("scan_look_at_all", len),
@@ -209,10 +216,10 @@ impl Plan {
         Schedule { workspace: NO_WORKSPACE, launches: vec![launch] }
     }
 
-    fn hierarchical(&self, len: u64) -> Schedule {
+    fn hierarchical(&self, len: u64, alignment: u64) -> Schedule {
         use Argument::*;
         let tile = u64::from(self.tile);
-        let mut workspace = Reserved::default();
+        let mut workspace = Reserved::new(alignment);
         // levels[k] is the array of section totals that level k leaves: its place, that of the sections' first heads in a
         // segmented scan, and how many sections there are.
         let mut levels = Vec::new();
@@ -345,14 +352,19 @@ struct Level {
     sections: u64,
 }
 
-/// Hands out places in the workspace, each aligned for any element.
-#[derive(Default)]
+/// Hands out places in the workspace, each at a multiple of so many bytes.
 pub(crate) struct Reserved {
     bytes: u64,
+    alignment: u64,
 }
 
 impl Reserved {
-    const ALIGNMENT: u64 = 256;
+    /// Aligned for any element.
+    pub(crate) const ALIGNMENT: u64 = 256;
+
+    pub(crate) fn new(alignment: u64) -> Self {
+        Reserved { bytes: 0, alignment }
+    }
 
     pub(crate) fn scratch(&self) -> Workspace {
         Workspace::Scratch { bytes: self.bytes }
@@ -360,7 +372,7 @@ impl Reserved {
 
     pub(crate) fn reserve(&mut self, bytes: u64) -> u64 {
         let offset = self.bytes;
-        self.bytes = (offset + bytes).next_multiple_of(Self::ALIGNMENT);
+        self.bytes = (offset + bytes).next_multiple_of(self.alignment);
         offset
     }
 }

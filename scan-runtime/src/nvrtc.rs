@@ -189,7 +189,7 @@ fn in_python(prefix: &Path) -> Vec<PathBuf> {
 
 /// What is called of the library.
 #[cfg(unix)]
-const FUNCTIONS: [&str; 8] = [
+const FUNCTIONS: [&str; 10] = [
     "nvrtcVersion",
     "nvrtcCreateProgram",
     "nvrtcCompileProgram",
@@ -197,6 +197,8 @@ const FUNCTIONS: [&str; 8] = [
     "nvrtcGetProgramLog",
     "nvrtcGetCUBINSize",
     "nvrtcGetCUBIN",
+    "nvrtcGetPTXSize",
+    "nvrtcGetPTX",
     "nvrtcDestroyProgram",
 ];
 
@@ -368,7 +370,8 @@ fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
 pub(crate) fn warm_up(architecture: Architecture) -> Result<(), Error> {
     load()?;
     let _telling = timed(tracing::debug_span!("warm_up_nvrtc", %architecture, microseconds = Empty));
-    translate("extern \"C\" __global__ void nothing() {}\n", "nothing.cu", &[], "nothing", architecture).map(drop)
+    let text = "extern \"C\" __global__ void nothing() {}\n";
+    translate(text, "nothing.cu", &[], "nothing", &architecture.to_string())?.cubin().map(drop)
 }
 
 /// What NVRTC made of a source.
@@ -391,19 +394,23 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
         cubin_bytes = Empty,
         microseconds = Empty
     ));
-    let compiled = translate(&source.text, &source.name, &source.options, operator, architecture)?;
+    let program = translate(&source.text, &source.name, &source.options, operator, &architecture.to_string())?;
+    let compiled = Compiled { log: program.log()?, cubin: program.cubin()? };
     telling.record("cubin_bytes", compiled.cubin.len());
     Ok(compiled)
 }
 
+/// As [`compile`], to PTX, which the driver finishes for this architecture or a newer one. It ends in a zero byte.
+#[doc(hidden)]
+pub fn compile_to_ptx(source: &KernelSource, operator: &str, architecture: Architecture) -> Result<Compiled, Error> {
+    load()?;
+    let virtual_architecture = format!("compute_{}{}", architecture.major, architecture.minor);
+    let program = translate(&source.text, &source.name, &source.options, operator, &virtual_architecture)?;
+    Ok(Compiled { log: program.log()?, cubin: program.ptx()? })
+}
+
 /// The work itself, by the library that has been loaded.
-fn translate(
-    text: &str,
-    name: &str,
-    options: &[&str],
-    operator: &str,
-    architecture: Architecture,
-) -> Result<Compiled, Error> {
+fn translate(text: &str, name: &str, options: &[&str], operator: &str, architecture: &str) -> Result<Program, Error> {
     let text = c_string(text)?;
     let name = c_string(name)?;
     let architecture_option = format!("--gpu-architecture={architecture}");
@@ -419,13 +426,13 @@ fn translate(
         unsafe { sys::nvrtcCompileProgram(program.0, option_pointers.len() as c_int, option_pointers.as_ptr()) };
     let log = program.log()?;
     if result == sys::nvrtcResult::NVRTC_ERROR_COMPILATION {
-        return Err(Error::Compile { operator: operator.to_owned(), architecture: architecture.to_string(), log });
+        return Err(Error::Compile { operator: operator.to_owned(), architecture: architecture.to_owned(), log });
     }
     if result != sys::nvrtcResult::NVRTC_SUCCESS && !log.is_empty() {
         return Err(Error::Nvrtc { call: "nvrtcCompileProgram", message: format!("{result:?}\n{log}") });
     }
     check("nvrtcCompileProgram", result)?;
-    Ok(Compiled { cubin: program.cubin()?, log })
+    Ok(program)
 }
 
 fn c_string(text: &str) -> Result<CString, Error> {
@@ -470,6 +477,17 @@ impl Program {
         let mut bytes = vec![0_u8; size];
         // SAFETY: the buffer has the size that NVRTC asked for.
         check("nvrtcGetCUBIN", unsafe { sys::nvrtcGetCUBIN(self.0, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+
+    /// With the zero byte that ends it.
+    fn ptx(&self) -> Result<Vec<u8>, Error> {
+        let mut size = 0;
+        // SAFETY: the program is alive.
+        check("nvrtcGetPTXSize", unsafe { sys::nvrtcGetPTXSize(self.0, &mut size) })?;
+        let mut bytes = vec![0_u8; size];
+        // SAFETY: the buffer has the size that NVRTC asked for.
+        check("nvrtcGetPTX", unsafe { sys::nvrtcGetPTX(self.0, bytes.as_mut_ptr().cast()) })?;
         Ok(bytes)
     }
 }

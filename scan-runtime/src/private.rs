@@ -35,7 +35,7 @@ pub fn machine_code(
     precompiled: Option<Precompiled>,
     disk: Option<DiskCache>,
 ) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-    let stores = Stores { precompiled: precompiled.into_iter().collect(), disk, no_compiler: false };
+    let stores = Stores { precompiled: precompiled.into_iter().collect(), disk, ..Stores::default() };
     what.wanted().machine_code(limits, &stores)
 }
 

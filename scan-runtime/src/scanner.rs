@@ -52,6 +52,8 @@ pub struct ScannerBuilder {
     cache: CacheChoice,
     precompiled: Vec<Cow<'static, [u8]>>,
     staging: Staging,
+    /// Those of an older device, if it is to be as if there were only that.
+    limits: Option<DeviceLimits>,
 }
 
 /// Where compiled kernels are kept beyond the process.
@@ -113,6 +115,14 @@ impl ScannerBuilder {
         self
     }
 
+    /// Plans as for a device with these limits, whose architecture is no newer than that of the device at hand, and compiles kernels to
+    /// PTX of that architecture, which the driver finishes. So tests run what older devices would.
+    #[doc(hidden)]
+    pub fn as_if_on(mut self, limits: DeviceLimits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
     /// Makes the scanner.
     ///
     /// # Errors
@@ -120,7 +130,7 @@ impl ScannerBuilder {
     /// [`Error::Precompiled`] if precompiled kernels are not whole, on a machine without a GPU too.
     /// Those of [`Scanner::cuda`] where a device is asked for, else those of [`Scanner::new`].
     pub fn build(self) -> Result<Scanner, Error> {
-        let ScannerBuilder { device, cache, precompiled, staging } = self;
+        let ScannerBuilder { device, cache, precompiled, staging, limits } = self;
         let precompiled = precompiled.into_iter().map(Precompiled::open).collect::<Result<Vec<_>, _>>()?;
         let cuda = |index| {
             let disk = match cache {
@@ -129,7 +139,9 @@ impl ScannerBuilder {
                 CacheChoice::Disk(cache) => Some(cache),
             };
             // What the driver lacks is told first.
-            let mut device = CudaDevice::open(index, Stores { precompiled, disk, no_compiler: false }, staging)?;
+            let stores = Stores { precompiled, disk, no_compiler: false, as_ptx: limits.is_some() };
+            let mut device = CudaDevice::open(index, stores, staging)?;
+            device.limits = limits.unwrap_or(device.limits);
             match nvrtc::locate() {
                 Err(error) if device.stores.precompiled.is_empty() => return Err(error),
                 location => device.stores.no_compiler = location.is_err(),
@@ -218,7 +230,7 @@ impl Scanner {
     /// A scanner with other settings than usual.
     pub fn builder() -> ScannerBuilder {
         let (cache, staging) = (CacheChoice::OfUser, Staging::default());
-        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging }
+        ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging, limits: None }
     }
 
     /// Takes the CPU, all cores of it (rayon's global thread pool).

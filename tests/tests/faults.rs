@@ -34,18 +34,21 @@ fn lengths() -> impl Iterator<Item = u64> {
 
 /// The launches for any length fit a grid, and their memory 64 bits; or the plan says that it is too long.
 fn schedules<Op: ScanOp>(op: &Op, kind: ScanSpec) {
-    let limits = [DeviceLimits::BASELINE, DeviceLimits::new(scan_codegen::Architecture { major: 9, minor: 0 }, 132)];
+    let limits = [(7, 5), (9, 0)].map(|(major, minor)| DeviceLimits::of(scan_codegen::Architecture { major, minor }));
+    let (mut planned, mut scheduled) = (0, 0);
     let strategies = strategies::all().map(Some).chain([None]);
     for (strategy, limits) in strategies.flat_map(|strategy| limits.map(|limits| (strategy, limits))) {
         let mut overrides = Overrides::default();
         overrides.strategy = strategy;
         let Ok(plans) = scan_codegen::plan(&op.source(), &kind, &limits, &overrides) else { continue };
+        planned += 1;
         for len in lengths() {
             let plan = plans.for_len(len);
             match plan.schedule(len) {
                 Ok(schedule) => {
                     assert!(len <= plan.max_len, "{plan}: {len}");
                     assert!(!schedule.launches.is_empty(), "{plan}: {len}");
+                    scheduled += 1;
                     for launch in &schedule.launches {
                         let blocks = 1..=limits.blocks_per_grid;
                         assert!(
@@ -63,6 +66,9 @@ fn schedules<Op: ScanOp>(op: &Op, kind: ScanSpec) {
             }
         }
     }
+    // Two devices, on each of which most strategies can be had.
+    assert!(planned > strategies::all().count(), "{planned} plans");
+    assert!(scheduled > 10 * planned, "{scheduled} schedules of {planned} plans");
 }
 
 #[test]

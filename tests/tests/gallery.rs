@@ -174,6 +174,25 @@ fn the_kernels_compile_without_a_word() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
+/// Results that lie one place off are told from the right ones, early and late: they neither settle nor are all within the tolerance.
+struct OnePlaceOff;
+
+impl Visitor for OnePlaceOff {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        let (op, kind) = (Op::new(), ScanKind::Inclusive);
+        let results = expected(&op, kind, &Op::input(20_001));
+        for (what, part) in [("early", &results[..34]), ("late", &results[10_000..])] {
+            let result = compare_defined::<Op>(kind, &part[1..], &part[..part.len() - 1]);
+            assert!(result.is_err(), "{name}: results that lie one place off are taken for right, {what}");
+        }
+    }
+}
+
+#[test]
+fn the_results_of_every_example_can_be_told_apart() {
+    visit_gallery(&mut OnePlaceOff);
+}
+
 /// The comparison of the other tests can fail.
 #[test]
 fn a_wrong_result_is_told() {

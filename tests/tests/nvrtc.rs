@@ -111,6 +111,35 @@ fn every_strategy_compiles_without_a_word() {
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
+/// What the GPU suite runs as older devices would: each operator's kernels become PTX that says so.
+struct OlderKernels {
+    sources: Vec<(String, KernelSource, Architecture)>,
+}
+
+impl Visitor for OlderKernels {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        let index = self.sources.len();
+        let architecture = ARCHITECTURES[index % 2];
+        let scanner = Scanner::cpu_for(DeviceLimits::of(architecture));
+        let source = configure::<Op>(&scanner, WAYS[index / 2 % WAYS.len()]).cuda_source().unwrap();
+        self.sources.push((name.to_owned(), source, architecture));
+    }
+}
+
+#[test]
+fn kernels_of_older_devices_become_ptx() {
+    scan_tests::nvrtc().unwrap();
+    let mut kernels = OlderKernels { sources: Vec::new() };
+    visit_all(&mut kernels);
+    assert!(kernels.sources.len() >= 30, "{} kernels", kernels.sources.len());
+    kernels.sources.into_par_iter().for_each(|(name, source, architecture)| {
+        let compiled = nvrtc::compile_to_ptx(&source, &name, architecture).unwrap();
+        assert_eq!(compiled.log, "", "{name}, {architecture}");
+        let ptx = String::from_utf8(compiled.cubin).unwrap();
+        assert!(ptx.contains(&format!(".target {architecture}\n")) && ptx.ends_with('\0'), "{name}, {architecture}");
+    });
+}
+
 /// Kernels that wait for a while that looks random, of every strategy whose blocks wait for each other. Others know nothing of it.
 #[test]
 fn kernels_with_delays_compile_without_a_word() {

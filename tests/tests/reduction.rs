@@ -1,4 +1,5 @@
-//! Reductions, and the total of a scan: the CPU, the emulator and NVRTC. The GPU has its own.
+//! Reductions, and the total of a scan: the CPU, NVRTC, and what is found to be wrong. The emulator's suite and the GPU's have their
+//! own.
 
 use rayon::prelude::*;
 use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec, plan};
@@ -6,9 +7,9 @@ use scan_runtime::{Architecture, Carry, Error, PlanError, ScanKind, ScanOp, Scan
 use scan_tests::{
     configure,
     emulator::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
-    operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
+    operators::{MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference,
-    strategies::{self, CARRIES, LOOK_AHEAD},
+    strategies::{self, CARRIES},
 };
 
 const TREES: [Reduction; 3] = [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened];
@@ -39,48 +40,6 @@ impl Visitor for OnCpu {
 #[test]
 fn on_the_cpu() {
     visit_all(&mut OnCpu);
-}
-
-fn emulate_trees<Op: TestOperator>(lengths: &[usize]) {
-    let mut limits = DeviceLimits::BASELINE;
-    limits.threads_per_block = 32;
-    for reduction in TREES {
-        for initial_value in [None, Some(Op::initial_value())] {
-            let program = ReductionProgram::new(Op::new(), reduction, initial_value, &limits).unwrap();
-            for &len in lengths {
-                let result = program.verify(&Emulator::new(len as u64), &inputs::<Op>(len), len % 4);
-                result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
-            }
-        }
-    }
-}
-
-/// The interval monoid proves the trees for every operator; the others have values of one word, and of many.
-#[test]
-fn trees_in_the_emulator() {
-    emulate_trees::<Interval>(&[1, 2, 3, 31, 32, 33, 63, 64, 65, 1_019, 4_101]);
-    emulate_trees::<PolynomialHash>(&[65, 1_019]);
-    emulate_trees::<MatrixProduct<3>>(&[65]);
-}
-
-#[test]
-fn totals_in_the_emulator() {
-    let strategies = strategies::all().filter(|strategy| strategy.block == strategies::all().next().unwrap().block);
-    for strategy in strategies.chain([LOOK_AHEAD]) {
-        for initial_value in [None, Some(Interval::initial_value())] {
-            let mut overrides = Overrides::default();
-            overrides.strategy = Some(strategy);
-            overrides.threads = Some(32);
-            let spec = ScanSpec::exclusive().with_total();
-            let program = Program::of(Interval, &spec, initial_value, &overrides).unwrap();
-            for len in [1_usize, 32, 33, 1_019] {
-                let resident = if strategy.carry == Carry::OneBlock { 1 } else { usize::MAX };
-                let emulator = Emulator::new(len as u64).resident_blocks(resident);
-                let result = program.verify(&emulator, &inputs::<Interval>(len));
-                result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
-            }
-        }
-    }
 }
 
 /// What the other tests of totals rest on: a total that is wrong is found, be all outputs right.

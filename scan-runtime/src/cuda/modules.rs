@@ -13,7 +13,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use cudarc::{
@@ -105,6 +105,8 @@ pub(crate) struct Stores {
     pub(crate) disk: Option<DiskCache>,
     /// Whether there is no NVRTC for what is not precompiled.
     pub(crate) no_compiler: bool,
+    /// Whether everything is compiled anew, to PTX: for a device of an older architecture than the one at hand.
+    pub(crate) as_ptx: bool,
 }
 
 impl Stores {
@@ -131,6 +133,7 @@ fn cubin(
         microseconds = Empty
     ));
     let key = nvrtc::key(source, architecture);
+    let key = if stores.as_ptx { blake3::hash(format!("PTX of {key}").as_bytes()) } else { key };
     let slot = lock(&CUBINS).slots.entry(key).or_default().clone();
 
     // Whoever comes first reads or compiles and holds the slot; the others wait here for the result.
@@ -140,13 +143,25 @@ fn cubin(
         telling.record("from", "process").record("bytes", cubin.len());
         return Ok(cubin.clone());
     }
-    let precompiled = stores.precompiled.iter().find_map(|kernels| kernels.cubin(source, architecture));
+    let mut precompiled = stores.precompiled.iter().filter(|_| !stores.as_ptx);
+    let precompiled = precompiled.find_map(|kernels| kernels.cubin(source, architecture));
     let (cubin, from) = if let Some(cubin) = precompiled {
         let stats = &mut lock(&CUBINS).stats;
         (stats.misses, stats.precompiled) = (stats.misses + 1, stats.precompiled + 1);
         (cubin.to_vec(), "precompiled")
     } else {
-        let made = nvrtc::cached(source, operator, architecture, stores.disk.as_ref());
+        let made = match stores.as_ptx {
+            true => {
+                let start = Instant::now();
+                let compiled = nvrtc::compile_to_ptx(source, operator, architecture);
+                compiled.map(|compiled| nvrtc::Cached {
+                    cubin: compiled.cubin,
+                    compile_time: Some(start.elapsed()),
+                    disk: DiskStats::default(),
+                })
+            }
+            false => nvrtc::cached(source, operator, architecture, stores.disk.as_ref()),
+        };
         let made = made.map_err(|error| match error {
             Error::NoNvrtc { .. } if !stores.precompiled.is_empty() => {
                 Error::NotPrecompiled { name: format!("{operator}: {plan}"), architecture: architecture.to_string() }

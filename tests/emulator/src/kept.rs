@@ -2,6 +2,9 @@
 
 use scan_codegen::Workspace;
 
+/// Bytes of the turns, which are all that is before the messages.
+pub(super) const TURNS_BYTES: u64 = 8;
+
 /// Memory that belongs to the kernels of one plan from run to run, as [`Workspace::Kept`] tells. At first there is none; it comes
 /// as zeros, in the length that is asked for, when a run needs it or needs more than there is.
 #[derive(Debug, Default)]
@@ -24,7 +27,11 @@ impl KeptMemory {
         }
     }
 
-    pub(super) fn give_back<'a>(&mut self, parts: impl Iterator<Item = &'a [u8]>) {
-        self.bytes = parts.collect::<Vec<_>>().concat();
+    /// Takes over what the kernels have left in the parts of the memory that they know, which begin at these offsets.
+    pub(super) fn give_back<'a>(&mut self, mut bytes: Vec<u8>, parts: impl Iterator<Item = (u64, &'a [u8])>) {
+        for (offset, part) in parts {
+            bytes[offset as usize..][..part.len()].copy_from_slice(part);
+        }
+        self.bytes = bytes;
     }
 }

@@ -17,6 +17,7 @@
 //!
 //! What the kernels did is counted ([`Counters`]), and traced on demand ([`Trace`]).
 
+mod buffers;
 mod bulk;
 mod callbacks;
 mod cluster;
@@ -33,19 +34,21 @@ mod schedule;
 mod target;
 mod trace;
 mod translate;
+mod watchdog;
 mod weak;
 
-use std::{ffi::c_void, fmt::Debug, rc::Rc};
+use std::{ffi::c_void, fmt::Debug, rc::Rc, time::Duration};
 
 use scan_codegen::{Argument, Launch, PlanError, RenderError, Schedule, Workspace};
 
-use callbacks::{Active, Handle};
+pub use buffers::Stretch;
+use buffers::{Buffers, argument_values};
+use callbacks::Active;
 pub use compile::Module;
 pub use counters::{BankCounters, Banks, Counters, LaunchCounters};
 pub use fault::{Access, Fault, FaultKind, Place, Spot};
 pub use kept::KeptMemory;
 use machine::{Machine, OperandCheck, Shape};
-use memory::Buffer;
 pub use random::Random;
 pub use target::target_dir;
 pub use trace::{Event, EventNumber, Trace, What};
@@ -135,6 +138,7 @@ pub struct Emulator {
     resident_blocks: usize,
     interrupt: usize,
     limit: u64,
+    patience: Duration,
     banks: Option<Banks>,
     trace: bool,
     check: Option<OperandCheck>,
@@ -143,7 +147,16 @@ pub struct Emulator {
 impl Emulator {
     /// An emulator whose choices are drawn from this seed.
     pub fn new(seed: u64) -> Self {
-        Emulator { seed, resident_blocks: 4, interrupt: 0, limit: 200_000_000, banks: None, trace: false, check: None }
+        Emulator {
+            seed,
+            resident_blocks: 4,
+            interrupt: 0,
+            limit: 200_000_000,
+            patience: watchdog::PATIENCE,
+            banks: None,
+            trace: false,
+            check: None,
+        }
     }
 
     /// How many blocks are alive at once; 4 unless told otherwise. With 1, a block ends before the next one starts.
@@ -162,6 +175,13 @@ impl Emulator {
     /// The accesses after which a launch is taken never to end.
     pub fn limit(mut self, accesses: u64) -> Self {
         self.limit = accesses;
+        self
+    }
+
+    /// How long a thread may run without an access or a barrier; two minutes unless told otherwise. After that the process ends with a
+    /// message: a kernel cannot be stopped from outside.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 
@@ -215,37 +235,81 @@ impl Emulator {
         memory: &Memory<'_>,
         kept: &mut KeptMemory,
     ) -> Result<Run, EmulatorError> {
-        let mut machine = Box::new(Machine::new(Random::new(self.seed)));
-        machine.interrupt = self.interrupt;
-        machine.limit = self.limit;
+        let mut machine = self.machine();
         if let Workspace::Kept { message_bytes, .. } = schedule.workspace {
             // Looking for a long message takes many loads.
             machine.patience = machine.patience.max(2 * message_bytes as u32);
         }
-        machine.banks = self.banks;
-        machine.check = self.check.clone();
-        machine.trace = self.trace.then(Trace::default);
-        let buffers = Buffers::new(&mut machine, schedule, memory, kept.take(&schedule.workspace));
-        let mut counters = Counters::default();
-        let pointer: *mut Machine = &mut *machine;
-        for (index, launch) in schedule.launches.iter().enumerate() {
-            let _active = Active::new(pointer);
-            self.launch(module, &kernel_name(launch.kernel), index as u32, launch, &buffers, memory)?;
-            counters.launches.push(callbacks::machine(|machine| std::mem::take(&mut machine.counters)));
-        }
-        let total = &mut machine.memory[buffers.total as usize - 1];
+        let workspace = kept.take(&schedule.workspace);
+        let buffers = Buffers::new(&mut machine, schedule, memory, &workspace);
+        let counters = self.launch_all(&mut machine, module, &kernel_name, &schedule.launches, &buffers, memory)?;
+        let buffer = |argument| buffers.of(&argument).map_or(0, |number| number as usize - 1);
+        let (total, output) = (buffer(Argument::Total), buffer(Argument::Output));
+        let total = &mut machine.memory[total];
         let unwritten_total = total.first_unwritten(memory.total_bytes.max(1));
         let total = std::mem::take(&mut total.bytes);
-        let output = &mut machine.memory[buffers.output as usize - 1];
+        let output = &mut machine.memory[output];
         if let Some(index) = output.first_unwritten(memory.output_element).or(unwritten_total) {
             let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
             return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
         let output = std::mem::take(&mut output.bytes);
         if matches!(schedule.workspace, Workspace::Kept { .. }) {
-            kept.give_back(buffers.workspace.iter().map(|&(_, buffer)| &*machine.memory[buffer as usize - 1].bytes));
+            let parts =
+                buffers.workspace().map(|(offset, buffer)| (offset, &*machine.memory[buffer as usize - 1].bytes));
+            kept.give_back(workspace, parts);
         }
         Ok(Run { output, total, counters, trace: machine.trace.take() })
+    }
+
+    /// Executes launches on buffers of which only stretches are there, and returns what the stretches hold then. So kernels can be
+    /// seen to find their places beyond what a machine has memory for. Of `memory` only what is handed over by value counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Emulator::run).
+    pub fn run_on_stretches(
+        &self,
+        module: &Module,
+        kernel_name: impl Fn(&str) -> String,
+        launches: &[Launch],
+        memory: &Memory<'_>,
+        stretches: &[Stretch],
+        message_room: u64,
+    ) -> Result<Vec<Vec<u8>>, EmulatorError> {
+        let mut machine = self.machine();
+        let buffers = Buffers::of_stretches(&mut machine, stretches, message_room);
+        self.launch_all(&mut machine, module, &kernel_name, launches, &buffers, memory)?;
+        Ok(machine.memory.drain(..).map(|buffer| buffer.bytes).collect())
+    }
+
+    fn machine(&self) -> Box<Machine> {
+        let mut machine = Box::new(Machine::new(Random::new(self.seed)));
+        machine.interrupt = self.interrupt;
+        machine.limit = self.limit;
+        machine.banks = self.banks;
+        machine.check = self.check.clone();
+        machine.trace = self.trace.then(Trace::default);
+        machine
+    }
+
+    fn launch_all(
+        &self,
+        machine: &mut Machine,
+        module: &Module,
+        kernel_name: &impl Fn(&str) -> String,
+        launches: &[Launch],
+        buffers: &Buffers,
+        memory: &Memory<'_>,
+    ) -> Result<Counters, EmulatorError> {
+        let pointer: *mut Machine = machine;
+        let mut counters = Counters::default();
+        for (index, launch) in launches.iter().enumerate() {
+            let _active = Active::new(pointer);
+            self.launch(module, &kernel_name(launch.kernel), index as u32, launch, buffers, memory)?;
+            counters.launches.push(callbacks::machine(|machine| std::mem::take(&mut machine.counters)));
+        }
+        Ok(counters)
     }
 
     /// Executes one launch, with the machine active.
@@ -280,8 +344,9 @@ impl Emulator {
         let cooperative = launch.cooperative.applies(memory.output_bytes.is_none());
         let resident_blocks = if cooperative { usize::MAX } else { self.resident_blocks };
         callbacks::machine(|machine| machine.begin_launch(shape, name));
+        let watched = watchdog::watch(format!("{name} ({})", module.name), self.patience);
         // SAFETY: the machine is active; the arguments have the sizes that the kernel tells, and live as long as the launch.
-        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr()) };
+        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr(), &watched) };
         launched.map_err(|error| failed(format!("a stack for a thread: {error}")))?;
         match callbacks::machine(|machine| machine.fault.take()) {
             Some((kind, place)) => {
@@ -290,126 +355,4 @@ impl Emulator {
             None => Ok(()),
         }
     }
-}
-
-/// The numbers of the buffers that a schedule's arguments mean.
-struct Buffers {
-    input: u32,
-    output: u32,
-    heads: u32,
-    total: u32,
-    /// The places in the workspace that arguments point at, in order, and the buffer that begins at each: one ends where
-    /// the next begins.
-    workspace: Vec<(u64, u32)>,
-    message_room: u64,
-}
-
-impl Buffers {
-    /// `kept` is what stands in the workspace, where it is one that is kept.
-    fn new(machine: &mut Machine, schedule: &Schedule, memory: &Memory<'_>, kept: Vec<u8>) -> Self {
-        let mut add = |mut buffer: Buffer, address: usize, read_only: bool| {
-            buffer.address = address as u64;
-            buffer.read_only = read_only;
-            machine.memory.push(buffer);
-            machine.memory.len() as u32
-        };
-        let in_place = memory.output_bytes.is_none();
-        let input = add(Buffer::initialised("input", memory.input.to_vec()), memory.input_offset, !in_place);
-        let output = match memory.output_bytes {
-            Some(bytes) => add(Buffer::uninitialised("output", bytes), memory.output_offset, false),
-            None => input,
-        };
-        let heads = add(Buffer::initialised("heads", memory.heads.to_vec()), memory.heads_offset, true);
-        let total = add(Buffer::uninitialised("total", memory.total_bytes), 0, false);
-        let mut offsets: Vec<u64> = schedule
-            .launches
-            .iter()
-            .flat_map(|launch| &launch.arguments)
-            .filter_map(|argument| match argument {
-                Argument::Workspace(offset) => Some(*offset),
-                _ => None,
-            })
-            .collect();
-        offsets.sort_unstable();
-        offsets.dedup();
-        let is_kept = matches!(schedule.workspace, Workspace::Kept { .. });
-        let workspace_bytes = if is_kept { kept.len() as u64 } else { schedule.workspace.bytes() };
-        let mut workspace = Vec::new();
-        for (index, &offset) in offsets.iter().enumerate() {
-            let end = offsets.get(index + 1).copied().unwrap_or(workspace_bytes);
-            let name = format!("workspace+{offset}");
-            let buffer = match is_kept {
-                true => Buffer::initialised(name, kept[offset as usize..end as usize].to_vec()),
-                false => Buffer::uninitialised(name, end.saturating_sub(offset) as usize),
-            };
-            workspace.push((offset, add(buffer, 0, false)));
-        }
-        let message_room = schedule.workspace.message_room(workspace_bytes);
-        Buffers { input, output, heads, total, workspace, message_room }
-    }
-
-    /// The buffer that a pointer argument means.
-    fn of(&self, argument: &Argument) -> Option<u32> {
-        match argument {
-            Argument::Input => Some(self.input),
-            Argument::Output => Some(self.output),
-            Argument::Heads => Some(self.heads),
-            Argument::Total => Some(self.total),
-            Argument::Workspace(offset) => {
-                self.workspace.iter().find(|(start, _)| start == offset).map(|&(_, buffer)| buffer)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// The bytes of each argument of a launch, aligned for any type, checked against what the kernel takes.
-fn argument_values(
-    launch: &Launch,
-    parameters: &[u32],
-    buffers: &Buffers,
-    memory: &Memory<'_>,
-) -> Result<Vec<Vec<u128>>, String> {
-    if launch.arguments.len() != parameters.len() {
-        return Err(format!("{} arguments, where the kernel takes {}", launch.arguments.len(), parameters.len()));
-    }
-    let mut values = Vec::new();
-    for (position, (argument, &size)) in launch.arguments.iter().zip(parameters).enumerate() {
-        let bytes = match argument {
-            Argument::Length(length) => length.to_le_bytes().to_vec(),
-            Argument::MessageRoom => buffers.message_room.to_le_bytes().to_vec(),
-            Argument::OffsetCount => memory.offset_count.to_le_bytes().to_vec(),
-            // An operator without parameters is one byte, of any value.
-            Argument::Operator if memory.operator.is_empty() => vec![0],
-            Argument::Operator => memory.operator.to_vec(),
-            Argument::InitialValue => memory.initial_value.to_vec(),
-            pointer => {
-                let buffer =
-                    buffers.of(pointer).ok_or(format!("argument {position} ({pointer:?}) is not known here"))?;
-                if size != 0 {
-                    return Err(format!(
-                        "argument {position} is a pointer, where the kernel takes {size} bytes by value"
-                    ));
-                }
-                let handle = Handle { buffer, offset: 0 };
-                values.push(vec![u128::from(handle.buffer)]);
-                continue;
-            }
-        };
-        if bytes.len() != size as usize {
-            let taken = if size == 0 { "a pointer".to_owned() } else { format!("{size}") };
-            return Err(format!(
-                "argument {position} ({argument:?}) has {} bytes, where the kernel takes {taken}",
-                bytes.len()
-            ));
-        }
-        let mut value = vec![0_u128; bytes.len().div_ceil(16)];
-        for (word, chunk) in value.iter_mut().zip(bytes.chunks(16)) {
-            let mut word_bytes = [0; 16];
-            word_bytes[..chunk.len()].copy_from_slice(chunk);
-            *word = u128::from_ne_bytes(word_bytes);
-        }
-        values.push(value);
-    }
-    Ok(values)
 }

@@ -45,9 +45,11 @@ impl Cell {
 pub(super) struct Buffer {
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
+    /// The offset of the first of these bytes: what is before them is not there, though pointers begin at offset 0.
+    first: i64,
     /// What its address is taken to be, for alignment and banks.
     pub(super) address: u64,
-    pub(super) read_only: bool,
+    read_only: bool,
     initial: Cell,
     /// Bytes to a cell: the greatest that divides every access so far. 0 before the first.
     grain: usize,
@@ -121,9 +123,27 @@ impl Buffer {
     }
 
     fn new(name: String, bytes: Vec<u8>, initial: Cell) -> Self {
-        let (address, read_only, grain) = (0, false, 0);
+        let (first, address, read_only, grain) = (0, 0, false, 0);
         let (cells, readers, histories) = Default::default();
-        Buffer { name, bytes, address, read_only, initial, grain, cells, readers, histories }
+        Buffer { name, bytes, first, address, read_only, initial, grain, cells, readers, histories }
+    }
+
+    /// The same at this address.
+    pub(super) fn at(mut self, address: usize) -> Self {
+        self.address = address as u64;
+        self
+    }
+
+    /// The same, which no kernel may write to.
+    pub(super) fn read_only(mut self) -> Self {
+        self.read_only = true;
+        self
+    }
+
+    /// The same, of which the bytes begin at this offset.
+    pub(super) fn from(mut self, first: i64) -> Self {
+        self.first = first;
+        self
     }
 
     /// Forgets all that was written.
@@ -140,14 +160,14 @@ impl Buffer {
     /// Checks an access and notes it. On return the bytes at the offset may be read or written.
     pub(super) fn access(&mut self, request: &Request, view: &View<'_>) -> Result<usize, FaultKind> {
         let size = request.size as usize;
-        let start = match usize::try_from(request.offset) {
+        let start = match usize::try_from(request.offset - self.first) {
             Ok(start) if start + size <= self.bytes.len() => start,
             _ => {
-                let length = self.bytes.len() as u64 / u64::from(request.size.max(1));
+                let length = (self.bytes.len() as u64 + self.first as u64) / u64::from(request.size.max(1));
                 return Err(FaultKind::OutOfBounds { access: request.access, spot: self.spot(request), length });
             }
         };
-        if (self.address + start as u64) & (u64::from(request.align.max(1)) - 1) != 0 {
+        if self.address.wrapping_add_signed(request.offset) & (u64::from(request.align.max(1)) - 1) != 0 {
             return Err(FaultKind::Misaligned { spot: self.spot(request), align: request.align });
         }
         if request.access == Access::Write && self.read_only {

@@ -8,6 +8,7 @@ use super::{
     callbacks::{self, machine},
     machine::{Machine, Shape, State, shuffle},
     random::Random,
+    watchdog::Watched,
 };
 
 /// Bytes of a thread's stack. Only the pages that a thread touches take memory.
@@ -47,6 +48,7 @@ pub(super) unsafe fn launch(
     resident: usize,
     entry: unsafe extern "C" fn(*const *const c_void),
     arguments: *const *const c_void,
+    watched: &Watched,
 ) -> std::io::Result<()> {
     let bits = machine(|machine| machine.random.bits());
     let (mut random, mut of_copies) = (Random::new(bits), Random::new(!bits));
@@ -75,7 +77,7 @@ pub(super) unsafe fn launch(
         unsafe { scheduler.start_cluster(cluster, entry, arguments)? };
     }
     // SAFETY: as above.
-    unsafe { scheduler.run(entry, arguments) }
+    unsafe { scheduler.run(entry, arguments, watched) }
 }
 
 struct Scheduler {
@@ -205,6 +207,7 @@ impl Scheduler {
         mut self,
         entry: unsafe extern "C" fn(*const *const c_void),
         arguments: *const *const c_void,
+        watched: &Watched,
     ) -> std::io::Result<()> {
         let mut live = self.fibers.iter().filter(|fibers| !fibers.is_empty()).count();
         while live > 0 {
@@ -225,6 +228,7 @@ impl Scheduler {
             };
             let Some(fiber) = &mut self.fibers[slot][thread] else { continue };
             machine(|machine| (machine.slot, machine.thread) = (slot, thread));
+            watched.resume();
             let result = fiber.resume(());
             if machine(|machine| machine.fault.is_some()) {
                 break;

@@ -7,13 +7,16 @@ use std::{
 };
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Segments, Target, plan,
-    plan_reduction, render_for, render_reduction_for,
+    DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Schedule, Segments,
+    Target, plan, plan_reduction, render_for, render_reduction_for,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
 use crate::{reference, segments::Heads};
+
+/// The alignment of the parts of a workspace that has no unused bytes, which would hide an access beyond the end of a part.
+const UNPADDED: u64 = 1;
 
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
 /// operator's prelude, whose machine part is written for the host.
@@ -203,7 +206,7 @@ impl<Op: ScanOp> Program<Op> {
     /// Whatever is wrong with the kernels, and those of [`Module::new`].
     pub fn run(&self, emulator: &Emulator, input: &[Op::Input]) -> Result<Emulated<Op::Output>, EmulatorError> {
         let memory = Memory { output_bytes: Some(input.len() * size_of::<Op::Output>()), ..Memory::default() };
-        self.run_in(emulator, input, memory)
+        self.run_in(emulator, input, memory, |_| ())
     }
 
     /// Scans `input` where it stands: the kernels read and write one buffer.
@@ -215,7 +218,7 @@ impl<Op: ScanOp> Program<Op> {
     where
         Op: ScanOp<Input = T, Output = T>,
     {
-        self.run_in(emulator, input, Memory::default())
+        self.run_in(emulator, input, Memory::default(), |_| ())
     }
 
     /// As [`run`](Program::run), and compares the output, and the total if there is one, bit for bit with those of the plain loop
@@ -258,14 +261,36 @@ impl<Op: ScanOp> Program<Op> {
     where
         Op::Output: Debug,
     {
-        let memory = Memory {
+        self.verify_scheduled(emulator, input, elements, |_| ())
+    }
+
+    /// As [`verify_at_offset`](Program::verify_at_offset), with a schedule that has been changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_scheduled(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        elements: (usize, usize),
+        change: impl Fn(&mut Schedule),
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let memory = self.memory_at_offset(input, elements);
+        self.compare(self.run_in(emulator, input, memory, change)?, input)
+    }
+
+    fn memory_at_offset(&self, input: &[Op::Input], elements: (usize, usize)) -> Memory<'static> {
+        Memory {
             output_bytes: Some(input.len() * size_of::<Op::Output>()),
             input_offset: elements.0 * size_of::<Op::Input>(),
             output_offset: elements.1 * size_of::<Op::Output>(),
             heads_offset: (elements.0 + elements.1) * self.heads.as_ref().map_or(0, Heads::item_bytes),
             ..Memory::default()
-        };
-        self.compare(self.run_in(emulator, input, memory)?, input)
+        }
     }
 
     fn compare(
@@ -309,9 +334,11 @@ impl<Op: ScanOp> Program<Op> {
         emulator: &Emulator,
         input: &[Op::Input],
         memory: Memory<'_>,
+        change: impl Fn(&mut Schedule),
     ) -> Result<Emulated<Op::Output>, EmulatorError> {
         let module = self.module()?;
-        let schedule = self.plan.schedule(input.len() as u64)?;
+        let mut schedule = self.plan.schedule_aligned(input.len() as u64, UNPADDED)?;
+        change(&mut schedule);
         let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
@@ -380,8 +407,27 @@ impl<Op: ScanOp> ReductionProgram<Op> {
     where
         Op::Output: Debug,
     {
+        self.verify_scheduled(emulator, input, offset, |_| ())
+    }
+
+    /// As [`verify`](ReductionProgram::verify), with a schedule that has been changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](ReductionProgram::verify).
+    pub fn verify_scheduled(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        offset: usize,
+        change: impl Fn(&mut Schedule),
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
         let module = Module::new(&self.source)?;
-        let schedule = self.plan.schedule(input.len() as u64)?;
+        let mut schedule = self.plan.schedule_aligned(input.len() as u64, UNPADDED)?;
+        change(&mut schedule);
         let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();

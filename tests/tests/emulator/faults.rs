@@ -388,6 +388,26 @@ fn an_endless_loop() {
     assert!(matches!(fault.kind, FaultKind::Endless | FaultKind::Operands { .. }), "{fault}");
 }
 
+/// The name of the variable that has [`an_endless_loop_of_no_accesses`] run the loop.
+const ENDLESS: &str = "SCAN_TESTS_ENDLESS_LOOP";
+
+/// What no count of accesses ends, the watchdog does: with the process, so it is another one that runs the loop.
+#[test]
+fn an_endless_loop_of_no_accesses() {
+    if std::env::var_os(ENDLESS).is_some() {
+        let place = "const unsigned elements = (unsigned)n;";
+        let program = plant(hierarchical(), place, &format!("{place}\n  for (unsigned k = 1; k > 0; k |= 1) {{}}"));
+        let emulator = emulator(0).patience(std::time::Duration::from_secs(1));
+        panic!("{:?}", program.verify(&emulator, &input(10)).err());
+    }
+    let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+    test.args(["--exact", "faults::an_endless_loop_of_no_accesses", "--nocapture"]).env(ENDLESS, "1");
+    let output = test.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(told.contains("interval_scan_block") && told.contains("an endless loop?"), "{told}");
+}
+
 #[test]
 fn text_that_is_not_known_is_refused() {
     const PLACE: &str = "const unsigned elements = (unsigned)n;";

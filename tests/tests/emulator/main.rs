@@ -2,6 +2,7 @@
 
 mod cluster;
 mod counts;
+mod distant;
 mod epochs;
 mod faults;
 mod in_registers;
@@ -10,6 +11,10 @@ mod launches;
 mod long;
 mod look_ahead;
 mod look_ahead_segmented;
+mod older;
+mod reduction;
 mod segmented;
 mod segmented_faults;
+mod statuses;
 mod texts;
+mod workspace;

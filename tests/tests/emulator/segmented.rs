@@ -1,7 +1,9 @@
 //! Scans that restart, over every rung of the ladder, in the emulator and on the CPU.
 
 use scan_codegen::Overrides;
-use scan_runtime::{Carry, Error, Network, PlanError, ScanKind, Scanner, Strategy, TileNumbers, ops, scan_element};
+use scan_runtime::{
+    BlockScan, Carry, Error, Network, PlanError, ScanKind, Scanner, Strategy, TileNumbers, ops, scan_element,
+};
 use scan_tests::{
     configure,
     emulator::{Emulator, Module, Program},
@@ -10,6 +12,7 @@ use scan_tests::{
         mixed,
     },
     operators_in_steps,
+    planted::each_is_found,
     reference::{self, WAYS},
     restart,
     segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
@@ -162,6 +165,51 @@ fn runs_in_registers() {
         |begins| inputs::<ops::Sum<u8>>(begins.len()),
         |emulator| emulator,
     );
+}
+
+/// Strategies whose tiles have more words of heads than a warp looks at together.
+fn programs_of_long_tiles() -> Vec<(usize, Program<PolynomialHash>)> {
+    let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
+    let program = |(index, carry)| {
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry });
+        (overrides.threads, overrides.run) = (Some(64), Some(33));
+        let (kind, with_initial_value) = WAYS[index % 4];
+        let initial_value = with_initial_value.then(PolynomialHash::initial_value);
+        let segments = Heads::new(index, &[]).segments();
+        let program = Program::segmented(PolynomialHash, kind, initial_value, segments, &overrides).unwrap();
+        assert!(program.plan.tile > 2 * 1_024, "{}", program.plan);
+        (index, program)
+    };
+    carries.into_iter().enumerate().map(program).collect()
+}
+
+#[test]
+fn tiles_of_more_heads_than_a_warp_sees_at_once() {
+    let inputs = |begins: &[bool]| inputs::<PolynomialHash>(begins.len());
+    climb(&programs_of_long_tiles(), |tile| vec![tile + 1, 2 * tile + 5], inputs, |emulator| emulator);
+}
+
+#[test]
+fn planted_faults_of_long_tiles_are_found() {
+    let changes = [
+        ("first < HEAD_WORDS; first += WARP", "first < 1; first += WARP"),
+        ("first < HEAD_WORDS; first += WARP", "first < HEAD_WORDS; first += 2 * WARP"),
+        ("found = first + first_bit(words_with_heads)", "found = first_bit(words_with_heads)"),
+    ];
+    for (telling, program) in programs_of_long_tiles() {
+        let tile = program.plan.tile as usize;
+        let is_found = |program: &Program<PolynomialHash>| {
+            // Heads at every place of a tile, in tiles with one head or none.
+            (0..8).any(|seed| {
+                let len = 3 * tile;
+                let begins: Vec<bool> = (0..len).map(|i| i % tile == (seed * 331 + i / tile * 700) % tile).collect();
+                let program = program.with_heads(Heads::new(telling, &begins));
+                program.verify(&Emulator::new(seed as u64), &inputs::<PolynomialHash>(len)).is_err()
+            })
+        };
+        each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
 }
 
 /// Other operators, over every strategy for which the index is a multiple of `step`.

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use scan_runtime::{ScanElement, Scanner, cudarc::driver::CudaStream};
+use scan_runtime::{ScanElement, cudarc::driver::CudaStream};
 use scan_tests::{
     configure,
     operators::{TestOperator, Visitor, bits, first_difference, inputs},
     reference::{self, WAYS},
 };
 
-use crate::{Outcome, Trials, ensure};
+use crate::{Outcome, Trials, ensure, older::scanner};
 
 impl Visitor for Trials {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
@@ -21,7 +21,7 @@ impl Visitor for Trials {
 }
 
 fn compare<Op: TestOperator>(lengths: &[usize], threads: Option<u32>) -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let longest = lengths.iter().copied().max().unwrap_or(0);
     let input = inputs::<Op>(longest);
     for way in WAYS {
@@ -41,7 +41,7 @@ fn compare<Op: TestOperator>(lengths: &[usize], threads: Option<u32>) -> Outcome
 }
 
 fn lengths<Op: TestOperator>() -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let tile = scanner.scan(Op::new()).plan()?.shortest().tile as usize;
     compare::<Op>(
         &[0, 1, 2, 3, 31, 32, 33, 1_019, tile - 1, tile, tile + 1, 2 * tile - 1, 2 * tile, 2 * tile + 1, 4_101],
@@ -57,7 +57,7 @@ fn levels<Op: TestOperator>() -> Outcome {
 fn large<Op: TestOperator>() -> Outcome {
     let mut lengths = vec![65_537, 786_437, 1_048_577];
     // Where one plan takes over from another.
-    for plan in Scanner::cuda(0)?.scan(Op::new()).plan()?.longer() {
+    for plan in scanner()?.scan(Op::new()).plan()?.longer() {
         let from = usize::try_from(plan.from)?;
         lengths.extend([from - 1, from, from + plan.tile as usize].into_iter().filter(|&len| len < 1_500_000));
     }
@@ -71,7 +71,7 @@ fn large<Op: TestOperator>() -> Outcome {
 /// Views that begin in the middle of a buffer, on a stream of the user's: nothing around the output is touched, all of the
 /// output is written, and in place gives the same.
 fn views<Op: TestOperator>() -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let context = scanner.context().ok_or("no context")?;
     let stream = context.new_stream()?;
     const GUARD: usize = 64;

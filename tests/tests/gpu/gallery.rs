@@ -1,12 +1,12 @@
 //! The gallery's operators on the GPU, against results that were computed without them.
 
-use scan_runtime::{BlockScan, Network, Scanner, Strategy};
+use scan_runtime::{BlockScan, Network, Strategy};
 use scan_tests::{
     gallery::{Example, Visitor, compare, visit_gallery},
     strategies::CARRIES,
 };
 
-use crate::{Outcome, Trials};
+use crate::{Outcome, Trials, older::scanner};
 
 pub(crate) fn add(trials: &mut Trials) {
     visit_gallery(trials);
@@ -19,7 +19,7 @@ impl Visitor for Trials {
 }
 
 fn run<Op: Example>() -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let op = Op::new();
     let input = Op::input(20_001);
     let expected = op.expected(&input);

@@ -1,7 +1,7 @@
 //! Every strategy, on the operators that tell the most: the interval monoid, which proves a network for all others, one of
 //! eight bytes, one of thirty-six whose messages take several packets, the smallest and the largest.
 
-use scan_runtime::{Scanner, Strategy, ops};
+use scan_runtime::{Strategy, ops};
 use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, first_difference},
@@ -13,10 +13,11 @@ use crate::{
     Outcome, Trials,
     cases::{Case, LONGEST},
     ensure,
+    older::scanner,
 };
 
 pub(crate) fn add(trials: &mut Trials) {
-    for strategy in strategies::all() {
+    for strategy in strategies::all().filter(|&strategy| trials.can_have(strategy)).collect::<Vec<_>>() {
         trials.add(format!("ladder: {strategy}"), move || {
             climb::<Interval>(strategy, &[1, 2, 31, 32, 33, 63, 64, 65, 1_019, 4_101], Some(32))?;
             climb::<PolynomialHash>(strategy, &[33, 1_024, 4_101], Some(64))?;
@@ -32,7 +33,9 @@ pub(crate) fn add(trials: &mut Trials) {
             climb::<MatrixProduct<3>>(strategy, &[65_537, 1_048_577], None)
         });
     }
-    trials.add("large_elements: look-ahead", large_elements);
+    if trials.can_have(strategies::LOOK_AHEAD) {
+        trials.add("large_elements: look-ahead", large_elements);
+    }
 }
 
 /// Elements so large that blocks of look-ahead form groups, over several rounds.
@@ -45,7 +48,7 @@ fn large_elements() -> Outcome {
 /// Scans of these lengths in all four ways; of those that are longer than the strategy or the case can be, the longest that
 /// can.
 fn climb<Op: TestOperator>(strategy: Strategy, lengths: &[usize], threads: Option<u32>) -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let case = Case::<Op>::shared();
     for (place, way) in WAYS.into_iter().enumerate() {
         let scan = configure::<Op>(&scanner, way).strategy(strategy);

@@ -1,6 +1,7 @@
 //! What can only be shown on a GPU. Where there is none, every test here is counted as ignored, and the reason printed;
 //! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer, and
-//! those named `fault…`, whose faults it would count. Those named `alone…` run after all others, and not in shards.
+//! those named `fault…`, whose faults it would count. Those named `alone…` run after all others, and not in shards. Those named
+//! `older/…` run what older devices would.
 
 mod against_cpu;
 mod cases;
@@ -13,6 +14,7 @@ mod ladder;
 mod language;
 mod large;
 mod launches;
+mod older;
 mod prepared;
 mod reduction;
 mod segmented;
@@ -25,7 +27,8 @@ mod warm;
 use std::{error::Error, process::ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use scan_runtime::Scanner;
+use scan_codegen::Architecture;
+use scan_runtime::{Carry, Scanner, Strategy};
 use scan_tests::operators::visit_all;
 
 type Outcome = Result<(), Box<dyn Error>>;
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
     stress::add(&mut trials);
     tuner::add(&mut trials);
     warm::add(&mut trials);
+    older::add(&mut trials);
     let shard = match shard() {
         Ok(shard) => shard,
         Err(message) => {
@@ -114,12 +118,24 @@ fn shard() -> Result<(usize, usize), String> {
 pub(crate) struct Trials {
     trials: Vec<Trial>,
     alone: Vec<Trial>,
+    /// The architecture as for which those run that are added now, where that is an older one.
+    older: Option<Architecture>,
 }
 
 impl Trials {
     /// Adds a test.
     pub(crate) fn add(&mut self, name: impl Into<String>, test: impl FnOnce() -> Outcome + Send + 'static) {
-        self.trials.push(trial(name, test));
+        self.trials.push(match self.older {
+            None => trial(name, test),
+            Some(architecture) => {
+                trial(format!("older/{architecture}/{}", name.into()), move || older::as_if_on(architecture, test))
+            }
+        });
+    }
+
+    /// Whether the device has this strategy, as which the tests run that are added now.
+    pub(crate) fn can_have(&self, strategy: Strategy) -> bool {
+        self.older.is_none() || !matches!(strategy.carry, Carry::LookAhead | Carry::Cluster)
     }
 
     /// Adds a test beside which no other can run.

@@ -1,6 +1,6 @@
 //! Reductions, and the total of a scan, against a plain loop.
 
-use scan_runtime::{BlockScan, Error, Network, Reduction, ScanKind, Scanner};
+use scan_runtime::{BlockScan, Error, Network, Reduction, ScanKind};
 use scan_tests::{
     configure,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, bits, first_difference, inputs},
@@ -8,7 +8,7 @@ use scan_tests::{
     strategies,
 };
 
-use crate::{Outcome, Trials, ensure};
+use crate::{Outcome, Trials, ensure, older::scanner};
 
 pub(crate) fn add(trials: &mut Trials) {
     for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
@@ -20,10 +20,12 @@ pub(crate) fn add(trials: &mut Trials) {
         trials
             .add(format!("large reduction: {reduction}"), move || reduce::<Interval>(reduction, &[65_537, 3_000_001]));
     }
-    trials.add("total", || {
-        let block = BlockScan::coarsened(Network::WarpShuffle);
-        for strategy in strategies::all().filter(|strategy| strategy.block == block) {
-            let scanner = Scanner::cuda(0)?;
+    let block = BlockScan::coarsened(Network::WarpShuffle);
+    let strategies = strategies::all().filter(|&strategy| strategy.block == block && trials.can_have(strategy));
+    let strategies: Vec<_> = strategies.collect();
+    trials.add("total", move || {
+        for strategy in strategies {
+            let scanner = scanner()?;
             for (len, with_initial_value) in [(0, true), (1, false), (100, true), (1_019, false), (5_000, true)] {
                 let input = inputs::<PolynomialHash>(len);
                 let scan = configure::<PolynomialHash>(&scanner, (ScanKind::Exclusive, with_initial_value));
@@ -42,7 +44,7 @@ pub(crate) fn add(trials: &mut Trials) {
 
 /// Totals of device slices, beside their scans, in every way.
 fn totals<Op: TestOperator>() -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     for way in WAYS {
         for len in [0, 1, 100, 5_000] {
@@ -72,7 +74,7 @@ fn sum_of<Op: TestOperator>(with_initial_value: bool, input: &[Op::Item]) -> Opt
 }
 
 fn reduce<Op: TestOperator>(reduction: Reduction, lengths: &[usize]) -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     for &len in lengths {
         let input = inputs::<Op>(len);

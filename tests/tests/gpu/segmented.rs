@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scan_runtime::{Carry, Scanner, Strategy, TileNumbers, cudarc::driver::CudaStream, ops};
+use scan_runtime::{Carry, Strategy, TileNumbers, cudarc::driver::CudaStream, ops};
 use scan_tests::{
     configure,
     operators::{MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
@@ -12,13 +12,14 @@ use scan_tests::{
     strategies::{self, LOOK_AHEAD},
 };
 
-use crate::{Outcome, Trials, ensure};
+use crate::{Outcome, Trials, ensure, older::scanner};
 
 /// What a test of one operator needs: where segments begin, and the inputs for that.
 type Inputs<Op> = fn(&[bool]) -> Vec<<Op as TestOperator>::Item>;
 
 pub(crate) fn add(trials: &mut Trials) {
-    for (index, strategy) in strategies::all_segmented().enumerate() {
+    let can_have: Vec<_> = strategies::all_segmented().filter(|&strategy| trials.can_have(strategy)).collect();
+    for (index, strategy) in can_have.into_iter().enumerate() {
         trials.add(format!("segmented: {strategy}"), move || {
             let rung = Rung { index, strategy, threads: Some(32) };
             climb::<Restart>(rung, 9, &[1, 2, 31, 33, 64, 65, 1_019], places)?;
@@ -39,6 +40,9 @@ pub(crate) fn add(trials: &mut Trials) {
         });
     }
     for (name, strategy) in [("segmented_views", None), ("segmented_views_look_ahead", Some(LOOK_AHEAD))] {
+        if strategy.is_some_and(|strategy| !trials.can_have(strategy)) {
+            continue;
+        }
         trials.add(name.to_owned(), move || {
             views::<Restart>(strategy, places)?;
             views::<PolynomialHash>(strategy, |begins| inputs::<PolynomialHash>(begins.len()))
@@ -46,6 +50,9 @@ pub(crate) fn add(trials: &mut Trials) {
     }
     // Several rounds of the grid, by name and by default.
     for (name, strategy) in [("by default", None), ("look-ahead", Some(LOOK_AHEAD))] {
+        if strategy.is_some_and(|strategy| !trials.can_have(strategy)) {
+            continue;
+        }
         trials.add(format!("large segmented, long: {name}"), move || {
             long::<ops::Sum<u8>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<u8>>(begins.len()))?;
             long::<ops::Sum<f32>>(strategy, 20_000_003, |begins| inputs::<ops::Sum<f32>>(begins.len()))?;
@@ -55,7 +62,7 @@ pub(crate) fn add(trials: &mut Trials) {
         });
     }
     trials.add("segmented_lengths_are_checked", || {
-        let scanner = Scanner::cuda(0)?;
+        let scanner = scanner()?;
         let context = scanner.context().ok_or("no context")?;
         let stream = context.new_stream()?;
         let (flags, input) = (stream.clone_htod(&[1_u8; 5])?, stream.clone_htod(&[1_i32; 6])?);
@@ -68,7 +75,7 @@ pub(crate) fn add(trials: &mut Trials) {
 
 /// Every telling, at one length that no tile divides, with patterns and ways to scan in turn.
 fn long<Op: TestOperator>(strategy: Option<Strategy>, len: usize, input: Inputs<Op>) -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     for telling in 0..TELLINGS {
         let way = WAYS[telling % WAYS.len()];
         let scan = configure::<Op>(&scanner, way);
@@ -98,7 +105,7 @@ struct Rung {
 /// Host slices: every pattern at every length. Each way to scan and to tell where segments begin wants kernels of its own,
 /// so a strategy goes only one way, which is another for the next one, and so many tellings.
 fn climb<Op: TestOperator>(rung: Rung, tellings: usize, lengths: &[usize], input: Inputs<Op>) -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let way = WAYS[rung.index % WAYS.len()];
     let scan = || {
         let scan = configure::<Op>(&scanner, way).strategy(rung.strategy);
@@ -131,7 +138,7 @@ fn same<T: scan_runtime::ScanElement>(result: &[T], expected: &[T], what: impl F
 /// Device slices and views that begin in the middle of a buffer, on a stream of the user's: into a view, in place, and into a
 /// new slice. Nothing around the output is touched.
 fn views<Op: TestOperator>(strategy: Option<Strategy>, input: Inputs<Op>) -> Outcome {
-    let scanner = Scanner::cuda(0)?;
+    let scanner = scanner()?;
     let context = scanner.context().ok_or("no context")?;
     let stream: Arc<CudaStream> = context.new_stream()?;
     let mut run = 0;

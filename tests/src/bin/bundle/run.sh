@@ -9,6 +9,8 @@ usage() {
     cat <<'TEXT'
 ./run.sh [tests] [ARGUMENTS]   the GPU tests; arguments go to the test program (a name to filter by). They are shared out
                                over as many processes as the cores can bear
+./run.sh older [ARGUMENTS]     those of them that run what devices of sm_75 and sm_80 would: planned for their limits, compiled to
+                               PTX, finished by the driver. `./run.sh sanitize older/` has them under the sanitizer
 ./run.sh sanitize [TOOL...] [ARGUMENTS]
                                the GPU tests but the large ones and the faults, under compute-sanitizer's four tools, or those named:
                                memcheck, racecheck, initcheck, synccheck; as many processes as there are cores
@@ -99,9 +101,15 @@ share_of_cores() {
     echo $(($(nproc) / $1 | 1))
 }
 
+# What older devices would run is left out unless it is asked for.
+not_older() {
+    [[ " $* " == *older/* ]] || echo --skip older/
+}
+
 tests() {
     under=()
-    in_shards tests "$(share_of_cores 2)" 2 "$@"
+    # shellcheck disable=SC2046 # several words, or none
+    in_shards tests "$(share_of_cores 2)" 2 $(not_older "$@") "$@"
     finish tests
     # What takes the whole device.
     [ $# -gt 0 ] || "$here/tests/gpu" alone_
@@ -124,7 +132,8 @@ sanitize() {
         unfollowed=()
         [ "$tool" != initcheck ] || unfollowed=(--skip "kept_workspace: look-ahead" --skip "one_scanner_many_streams: look-ahead")
         # One thread each: the sanitizer has been seen to lose track of launches of several.
-        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 --skip large --skip fault_ --skip alone_ "${unfollowed[@]}" "$@"
+        # shellcheck disable=SC2046 # several words, or none
+        in_shards "$tool" "$(share_of_cores ${#tools[@]})" 1 $(not_older "$@") --skip large --skip fault_ --skip alone_ "${unfollowed[@]}" "$@"
     done
     finish "${tools[@]}"
 }
@@ -180,6 +189,7 @@ what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
 tests) tests "$@" ;;
+older) tests older/ "$@" ;;
 sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
 profile) profile "$@" ;;
