@@ -113,7 +113,7 @@ fn planted_faults_are_found() {
     let changes = [
         ("    wait(&all_arrived[slot], iteration / 2 % 2);\n", ""),
         ("    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n", ""),
-        ("  arrive_in_cluster();\n  Span prefix", "  Span prefix"),
+        ("  arrive_in_cluster();\n  State prefix", "  State prefix"),
         ("    fence_barriers();\n", ""),
         ("    init_barrier(&all_arrived[1], 1);\n", ""),
         ("const unsigned slot = iteration % 2;", "const unsigned slot = 0;"),
@@ -185,7 +185,7 @@ fn fault(changes: &[(&str, &str)]) -> FaultKind {
 
 #[test]
 fn what_a_cluster_must_not_do_has_a_name() {
-    let beginning = ("  arrive_in_cluster();\n  Span before", "  Span before");
+    let beginning = ("  arrive_in_cluster();\n  State prefix", "  State prefix");
     let meeting =
         "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n";
     let telling = "&all_arrived[slot], threadIdx.x);";

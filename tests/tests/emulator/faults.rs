@@ -209,7 +209,7 @@ fn an_output_that_is_never_written() {
     one_block.source.text = one_block
         .source
         .text
-        .replace("Span* output, unsigned elements", "Span* output, size_t start, unsigned elements");
+        .replace("Output* output, unsigned elements", "Output* output, size_t start, unsigned elements");
     let program = plant(one_block, from, to);
     assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
 }
@@ -368,7 +368,7 @@ fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
         let text = &program.source.text;
         let text = text
             .replace("slots[number].word", "slot->word")
-            .replace("  Span value;\n", "  unsigned long long word[3];\n");
+            .replace("  State value;\n", "  unsigned long long word[3];\n");
         program.source.text = text.replace("    so_far = before->value;\n", "");
         let found = (0..10).find_map(|seed| program.clone().verify(&emulator(seed), &input(LENGTH)).err());
         if (tell_fence, take_fence) == ("fence();", "fence();") {
