@@ -98,11 +98,7 @@ fn a_wrong_total_is_found() {
     overrides.strategy = strategies::all().find(|strategy| strategy.carry == Carry::OneBlock);
     let spec = ScanSpec::inclusive().with_total();
     let mut scan = Program::of(ops::sum::<i32>(), &spec, None, &overrides).unwrap();
-    spoil(
-        &mut scan.source.text,
-        "sum_of_all[0] = sum_before",
-        "sum_of_all[0] = op.combine(sum_before, sum_before)",
-    );
+    spoil(&mut scan.source.text, "sum_of_all[0] = sum_before", "sum_of_all[0] = op.combine(sum_before, sum_before)");
     found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
 
     let limits = DeviceLimits::BASELINE;

@@ -259,10 +259,7 @@ fn planted_faults_are_found() {
         ("folded += count;", "folded += count + 1;"),
         ("op.combine(before, earlier_warps)", "op.combine(earlier_warps, before)"),
         ("op.combine(before, earlier_lanes)", "op.combine(earlier_lanes, before)"),
-        (
-            "combine(sum, element_at(op, elements, thread, k))",
-            "combine(element_at(op, elements, thread, k), sum)",
-        ),
+        ("combine(sum, element_at(op, elements, thread, k))", "combine(element_at(op, elements, thread, k), sum)"),
         ("sums_before[0] = initial_value;", "sums_before[0] = op.identity();"),
     ];
     let tile = u64::from(program.plan.tile);
