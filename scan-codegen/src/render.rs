@@ -164,9 +164,6 @@ struct Words<'a> {
     slots: u32,
     slot_bytes: u32,
     copy_alignment: u32,
-    /// Whether it is asked of one element, and of several at once, whether a segment begins there.
-    asks_of_one: bool,
-    asks_of_several: bool,
     /// How a block does it.
     block_scan: &'a str,
     network: &'a str,
@@ -300,12 +297,6 @@ impl<'a> Words<'a> {
             slots: pipeline.slots,
             slot_bytes: pipeline.slot_bytes,
             copy_alignment: 16,
-            asks_of_one: !in_registers
-                && (exclusive
-                    || coarsened
-                    || matches!(network, Network::Sequential | Network::Naive | Network::Blelloch { .. })),
-            asks_of_several: !in_registers
-                && (coarsened || !matches!(network, Network::Sequential | Network::Naive | Network::WarpShuffle)),
             block_scan: if in_registers {
                 "in_registers"
             } else if coarsened {
@@ -328,7 +319,7 @@ impl<'a> Words<'a> {
             tile_scanned: match (in_registers, segmented) {
                 (true, false) => "run, prefix_in_tile",
                 (true, true) => "run, heads, prefix_in_tile, restarts",
-                (false, _) => "tile",
+                (false, _) => "tile, heads",
             },
             tile_stored: match (in_registers, segmented) {
                 (true, false) => "run, stage, prefix_in_tile",
@@ -338,7 +329,7 @@ impl<'a> Words<'a> {
                 (false, true) => "tile, head",
             },
             load_ending: value_if(!in_registers),
-            scan_ending: if segmented && !in_registers { ", heads" } else { value_if(in_registers) },
+            scan_ending: value_if(in_registers),
             store_ending: value_if(in_registers || exclusive),
             heads_found: if in_registers { "heads, restarts" } else { "heads" },
             initial_parameter: if begins_with_value { ", const State& initial_value" } else { "" },

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 56] = [
+const PARTS: [(&str, &str); 57] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -23,6 +23,7 @@ const PARTS: [(&str, &str); 56] = [
     ("run_heads", include_str!("../templates/run_heads.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
+    ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),
     ("sequential", include_str!("../templates/block/sequential.cu.tera")),
     ("naive", include_str!("../templates/block/naive.cu.tera")),
     ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),

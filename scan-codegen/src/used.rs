@@ -136,9 +136,7 @@ fn names<'a>(lines: &[&'a str]) -> Vec<&'a str> {
             let named = before_each.len().saturating_sub(1);
             before_each[..named].iter().filter_map(|part| words(part).last()).collect()
         }
-        Some("__device__") => {
-            first.split('(').next().and_then(|before| words(before).last()).into_iter().collect()
-        }
+        Some("__device__") => first.split('(').next().and_then(|before| words(before).last()).into_iter().collect(),
         _ => Vec::new(),
     }
 }

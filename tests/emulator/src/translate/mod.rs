@@ -340,6 +340,8 @@ impl<'a> Translator<'a> {
                 }
                 if declares_type {
                     self.rewrite_indexing(position, end);
+                } else if self.text(position) == "using" {
+                    self.rewrite_pointer(position + 3)?;
                 }
                 let end = if self.text(end) == "{" { self.partner[end] + 1 } else { end };
                 position = end + 1;
