@@ -66,6 +66,7 @@ mod scanner;
 mod segmented;
 pub mod telemetry;
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "the project's other tests compile this file, too")]
 mod time_limit;
 mod tune;
 

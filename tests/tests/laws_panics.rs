@@ -33,7 +33,12 @@ fn check() {
 }
 
 fn set_hook(name: &'static str) {
-    panic::set_hook(Box::new(move |info| eprintln!("[{name}: {}]", info.payload_as_str().unwrap_or("?"))));
+    panic::set_hook(Box::new(move |info| {
+        let payload = info.payload();
+        let message = payload.downcast_ref::<&str>().map(|message| (*message).to_owned());
+        let message = message.or_else(|| payload.downcast_ref::<String>().cloned());
+        eprintln!("[{name}: {}]", message.unwrap_or_default());
+    }));
 }
 
 /// Panics on purpose, and goes on.

@@ -213,7 +213,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
     /// What is between the kernels of a hierarchical scan.
     fn add_sections(&self, stretches: &mut Stretches, first_kernel: bool, elements: &Elements, launch: &Launch) {
         let (tile, op) = (self.program.plan.tile as usize, &self.program.op);
-        let (mut partials, mut totals, mut first_heads) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut partials, mut totals, mut first_heads) = (Vec::<Span>::new(), Vec::<Span>::new(), Vec::<u32>::new());
         for start in (tile..elements.values.len()).step_by(tile) {
             let end = (start + tile).min(elements.values.len());
             let begins =
@@ -225,7 +225,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
                 &elements.values[start..end],
                 &begins,
             ));
-            totals.extend(partials.last());
+            totals.extend(partials.last().copied());
             first_heads.push(begins.iter().position(|&begins| begins).map_or(u32::MAX, |head| head as u32));
         }
         let (first, first_tile) = (elements.first * SIZE, elements.first / tile as u64);

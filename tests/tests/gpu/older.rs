@@ -31,10 +31,18 @@ pub(crate) fn add(trials: &mut Trials) {
 
 /// Runs a trial whose [`scanner`] is one for this architecture.
 pub(crate) fn as_if_on(architecture: Architecture, test: impl FnOnce() -> Outcome) -> Outcome {
+    /// Trials that panic leave their thread to others, too.
+    struct Reset;
+
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            AS_IF_ON.set(None);
+        }
+    }
+
     AS_IF_ON.set(Some(architecture));
-    let outcome = test();
-    AS_IF_ON.set(None);
-    outcome
+    let _reset = Reset;
+    test()
 }
 
 /// A scanner on the first device: as it is, or as if it were the one for which the trial runs.

@@ -3,6 +3,8 @@
 //! The cells that stand for carry, slots and outputs fail the test where two threads touch one without an order between them. A
 //! thread that waits for what never comes fails it, too.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+
 use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -18,6 +20,7 @@ use line::Line;
 #[path = "gate.rs"]
 mod gate;
 #[path = "line.rs"]
+#[allow(dead_code, reason = "what measures time is not modelled")]
 mod line;
 
 /// What is known of a chunk of one element: all that counts is which chunks are before.

@@ -8,6 +8,7 @@ use crate::primitives::modelled as primitives;
 use pieces::Pieces;
 
 #[path = "pieces.rs"]
+#[allow(dead_code, reason = "nobody asks how many pieces there are")]
 mod pieces;
 
 #[test]
