@@ -29,6 +29,7 @@
 pub mod climb;
 pub mod emulator;
 pub mod explain;
+pub mod fuzz;
 pub mod gallery;
 pub mod items;
 mod nvrtc;
