@@ -134,10 +134,11 @@ impl Plans {
 impl Plans {
     /// These plans, with another one for inputs of `from` to `to - 1` elements.
     pub(crate) fn with_range(&self, from: u64, to: u64, plan: Plan) -> Self {
-        let after = Plan { from: to, ..self.for_len(to).clone() };
+        // What was for so many elements may be for no more.
+        let after = Some(Plan { from: to, ..self.for_len(to).clone() }).filter(|after| after.max_len >= to);
         let before = self.iter().filter(|known| known.from < from).cloned();
         let later = self.iter().filter(|known| known.from > to).cloned();
-        let mut ranges = before.chain([Plan { from, ..plan.clone() }, after]).chain(later);
+        let mut ranges = before.chain([Plan { from, ..plan.clone() }]).chain(after).chain(later);
         let shortest = ranges.next().unwrap_or(plan);
         Plans { shortest, longer: ranges.collect() }
     }

@@ -138,13 +138,13 @@ impl DiskCache {
         removed.into_iter().collect()
     }
 
-    /// What was stored under this name: [`load`](Self::load) for the project's own fuzzer.
+    /// What was stored under this name. For the project's own fuzzer.
     #[doc(hidden)]
     pub fn load_named(&self, name: [u8; 32]) -> Option<Vec<u8>> {
         self.load(&Key::from_bytes(name))
     }
 
-    /// Stores something under a name: [`store`](Self::store) for the project's own fuzzer.
+    /// Stores something under a name; whether it was stored. For the project's own fuzzer.
     #[doc(hidden)]
     pub fn store_named(&self, name: [u8; 32], cubin: &[u8]) -> bool {
         self.store(&Key::from_bytes(name), cubin)

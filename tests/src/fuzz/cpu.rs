@@ -312,6 +312,8 @@ where
             }
         }
         ((Ok(_), _), Ok(None)) => Err(format!("a result without an identity: {}", what())),
+        // The loop combines the last element too, which an exclusive scan does not need.
+        ((Ok(_), _), Err(_)) if exclusive => Ok(true),
         ((Ok(_), _), Err(panic)) => Err(format!("a result where the loop panics ({panic}): {}", what())),
         ((Err(error), _), _) => Err(format!("{error}: {}", what())),
     }

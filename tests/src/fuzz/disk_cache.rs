@@ -185,7 +185,7 @@ impl World {
             0 => fs::create_dir(&path).map_err(wrong)?,
             #[cfg(unix)]
             1 => {
-                let target = self.outside.join("file");
+                let target = self.outside.join(format!("file {}", self.foreign.len()));
                 fs::write(&target, &content).map_err(wrong)?;
                 std::os::unix::fs::symlink(&target, &path).map_err(wrong)?;
                 self.foreign.insert(target, Some(content.clone()));
