@@ -6,10 +6,10 @@ use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, ops};
 use crate::emulator::{BankCounters, Banks, Emulator, EmulatorError, Program};
 
 const UP: &str = "x[i] = op.combine(x[i - stride], x[i]);";
-const READ_LEFT: &str = "const i32 first_half = x[i - stride];";
-const READ_RIGHT: &str = "const i32 before = x[i];";
-const WRITE_LEFT: &str = "x[i - stride] = before;";
-const WRITE_RIGHT: &str = "x[i] = op.combine(before, first_half);";
+const READ_LEFT: &str = "const State first_half = x[i - stride];";
+const READ_RIGHT: &str = "const State prefix = x[i];";
+const WRITE_LEFT: &str = "x[i - stride] = prefix;";
+const WRITE_RIGHT: &str = "x[i] = op.combine(prefix, first_half);";
 
 /// What computing padded addresses takes a warp at each level, as the texts count: a shift and an addition for each of two
 /// operands, on the way up and on the way down.

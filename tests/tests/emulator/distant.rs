@@ -368,8 +368,8 @@ fn hierarchical() {
         &restart(&overrides, Kernels::Carries, FLAGS),
         fit,
         &[(
-            "i < head ? before : nullptr, partial[start + i]",
-            "i < head ? before : nullptr, partial[(unsigned)(start + i)]",
+            "i < head ? prefix : nullptr, partial[start + i]",
+            "i < head ? prefix : nullptr, partial[(unsigned)(start + i)]",
         )],
     );
 }

@@ -130,7 +130,7 @@ fn a_read_of_what_nothing_has_written() {
 #[test]
 fn a_use_of_a_variable_that_was_given_no_value() {
     let program =
-        plant(hierarchical(), "    if (adds) {\n      x[i] = sum;", "    if (i < count) {\n      x[i] = sum;");
+        plant(hierarchical(), "    if (combines) {\n      x[i] = partial;", "    if (i < count) {\n      x[i] = partial;");
     assert_faults(&program, |kind| *kind == FaultKind::Uninitialised { spot: None });
 }
 
@@ -149,7 +149,7 @@ fn a_load_outside_of_the_input() {
 fn swapped_operands() {
     for (from, to) in [
         ("combine(x[i - stride], x[i])", "combine(x[i], x[i - stride])"),
-        ("combine(*before, partial)", "combine(partial, *before)"),
+        ("combine(*prefix, partial)", "combine(partial, *prefix)"),
         ("combine(prefix, aggregates[start + i])", "combine(aggregates[start + i], prefix)"),
     ] {
         let program = plant(hierarchical(), from, to);
@@ -227,8 +227,8 @@ fn a_barrier_that_not_all_threads_reach() {
 #[test]
 fn a_shuffle_that_not_all_lanes_reach() {
     let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false, 32);
-    let from = "sum = scan_warp(op, sum, lane, values);";
-    let program = plant(program, from, "if (lane < values) { sum = scan_warp(op, sum, lane, values); }");
+    let from = "prefix = scan_warp(op, prefix, lane, values);";
+    let program = plant(program, from, "if (lane < values) { prefix = scan_warp(op, prefix, lane, values); }");
     // The last tile is not full.
     assert_faults(&program, |kind| matches!(kind, FaultKind::Warp { .. } | FaultKind::Barrier { .. }));
 }

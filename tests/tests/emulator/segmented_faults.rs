@@ -86,7 +86,7 @@ fn in_the_networks() {
         ("head_among(heads, i - 2 * stride + 1, i - stride) ?", "false ?"),
         ("i - 2 * stride + 1, i - stride", "i - 2 * stride + 2, i - stride"),
         ("i - 2 * stride + 1, i - stride", "i - 2 * stride + 1, i"),
-        ("alone ?", "false ?"),
+        ("is_head(heads, i) ? own[k]", "false ? own[k]"),
     ];
     each_is_found(BlockScan::of(Network::Blelloch { padded: false }), Carry::OneBlock, FLAGS, &blelloch);
 }
@@ -97,7 +97,7 @@ fn in_warps_and_runs() {
         ("&& heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
         ("own_heads << (WARP - 1 - lane) == 0", "true"),
         (">> (WARP - stride)", ">> (WARP - stride + 1)"),
-        ("is_head(heads, i) ? Span(x[i]) :", "false ? Span(x[i]) :"),
+        ("is_head(heads, i) ? State(x[i]) :", "false ? State(x[i]) :"),
         (" && !is_head(heads, i)", ""),
         ("head_among(heads, first, end - 1)", "is_head(heads, first)"),
         ("= runs_with_heads;", "= 0;"),
@@ -122,12 +122,9 @@ fn in_the_tile() {
         ("tile[i] = begins ?", "tile[i] = i == 0 ?"),
         ("tile[i] = begins ?", "tile[i] = start + i == 0 ?"),
         ("if (is_head(heads, i)) {\n      output[i]", "if (i == 0) {\n      output[i]"),
-        ("i < head ? before", "i <= head ? before"),
         ("i < head ? prefix", "i <= head ? prefix"),
         ("i < head ? prefix", "i + 1 < head ? prefix"),
         ("i < head ? prefix", "false ? prefix"),
-        ("i < head ? before", "i + 1 < head ? before"),
-        ("i < head ? before", "false ? before"),
         ("0xffffffff << first % WARP", "0xfffffffe << first % WARP"),
         ("(WARP - 1 - last % WARP)", "(WARP - last % WARP) % WARP"),
         ("i == 0 || head_flags[i]", "head_flags[i]"),
