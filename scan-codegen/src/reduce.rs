@@ -13,7 +13,7 @@ use crate::{
     plan::{PlanError, check_operator},
     render::{KernelSource, finish},
     schedule::{Argument, Launch, Reserved, Schedule},
-    templates::render_part,
+    templates::Templates,
     weight::WRITTEN_OUT,
 };
 
@@ -171,6 +171,16 @@ pub fn render_reduction_for(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
+    render_reduction_from(Templates::of_kernels(), operator, plan, target)
+}
+
+/// As [`render_reduction_for`], from other templates than those of this crate.
+pub fn render_reduction_from(
+    templates: &Templates,
+    operator: &OpSource,
+    plan: &ReductionPlan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
     let context = Context::from_serialize(&Words {
         op: words.operator,
@@ -194,9 +204,9 @@ pub fn render_reduction_for(
         Reduction::Contiguous => &["reduce_contiguous"],
         Reduction::Coarsened => &["reduce_contiguous", "reduce_coarsened"],
     };
-    let mut text = render_part("heading", &context)? + &words.text;
+    let mut text = templates.render("heading", &context)? + &words.text;
     for part in ["reduce_tile"].iter().chain(trees).chain(&["reduce_kernels"]) {
-        text = text + "\n" + &render_part(part, &context)?;
+        text = text + "\n" + &templates.render(part, &context)?;
     }
     Ok(finish(&text, words.value))
 }

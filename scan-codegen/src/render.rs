@@ -12,7 +12,7 @@ use crate::{
     segments::Segments,
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
-    templates::render_part,
+    templates::Templates,
     weight::calls_combine,
 };
 
@@ -69,13 +69,23 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 
 /// As [`render`], for another target than the GPU's compiler.
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
+    render_from(Templates::of_kernels(), operator, plan, target)
+}
+
+/// As [`render_for`], from other templates than those of this crate.
+pub fn render_from(
+    templates: &Templates,
+    operator: &OpSource,
+    plan: &Plan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
-    let mut text = render_part("heading", &context)?;
+    let mut text = templates.render("heading", &context)?;
     text.push_str(&words.text);
     for part in parts(plan) {
         text.push('\n');
-        text.push_str(&render_part(part, &context)?);
+        text.push_str(&templates.render(part, &context)?);
     }
     Ok(finish(&text, words.value))
 }
