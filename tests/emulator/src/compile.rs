@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -73,7 +73,15 @@ pub(super) struct Kernel {
     pub(super) parameters: Vec<u32>,
 }
 
+/// The folder of compiled modules, where it is not that in Cargo's target folder.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
 impl Module {
+    /// Keeps what this process compiles in a folder of the caller's, who can then remove it. Only the first call counts.
+    pub fn keep_in(folder: PathBuf) {
+        FOLDER.get_or_init(|| folder);
+    }
+
     /// Translates and compiles a source, unless that has been done before.
     ///
     /// # Errors
@@ -337,9 +345,12 @@ fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError>
     Ok(())
 }
 
-/// A folder in Cargo's target folder.
+/// A folder in Cargo's target folder, unless another one has been named.
 fn cache_directory() -> Result<PathBuf, EmulatorError> {
-    let directory = crate::target_dir().map_err(|message| EmulatorError::Compiler { message })?.join("emulator");
+    let directory = match FOLDER.get() {
+        Some(folder) => folder.clone(),
+        None => crate::target_dir().map_err(|message| EmulatorError::Compiler { message })?.join("emulator"),
+    };
     fs::create_dir_all(&directory)
         .map_err(|error| EmulatorError::Compiler { message: format!("{}: {error}", directory.display()) })?;
     Ok(directory)

@@ -8,12 +8,12 @@ use std::{
 
 use scan_codegen::{
     DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Segments, Target, plan,
-    plan_reduction, render_for, render_reduction_for,
+    plan_reduction, render_from, render_reduction_from,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
-use crate::{reference, segments::Heads};
+use crate::{mutants, reference, segments::Heads};
 
 /// A scan as the emulator executes it. What would run on the GPU with the same choices is the same text, but for the
 /// operator's prelude, whose machine part is written for the host.
@@ -170,7 +170,7 @@ impl<Op: ScanOp> Program<Op> {
     }
 
     fn with_plan(op: Op, initial_value: Option<Op::State>, plan: Plan) -> Result<Self, EmulatorError> {
-        let source = render_for(&op.source(), &plan, Target::Host)?;
+        let source = render_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
         Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
 
@@ -366,7 +366,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
     ) -> Result<Self, EmulatorError> {
         let operator = op.source();
         let plan = plan_reduction(&operator, initial_value.is_some(), limits, reduction)?;
-        let source = render_reduction_for(&operator, &plan, Target::Host)?;
+        let source = render_reduction_from(mutants::templates(), &operator, &plan, Target::Host)?;
         Ok(ReductionProgram { op, initial_value, plan, source })
     }
 

@@ -12,4 +12,5 @@ mod look_ahead;
 mod look_ahead_segmented;
 mod segmented;
 mod segmented_faults;
+mod shared_memory;
 mod texts;
