@@ -31,6 +31,7 @@ pub mod emulator;
 pub mod explain;
 pub mod gallery;
 pub mod items;
+pub mod lifting;
 pub mod mutants;
 mod nvrtc;
 pub mod operators;

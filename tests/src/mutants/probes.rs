@@ -1,7 +1,7 @@
 //! Programs, and runs of each, that look at the kernels from every side: the strategies, shapes, operators and heads of the tests in
 //! the emulator, a few short runs of each.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
     DeviceLimits, KernelSource, Overrides, Reduction, RenderError, ScanSpec, Target, Templates, render_from,
@@ -12,6 +12,7 @@ use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops}
 use crate::{
     climb::{self, climb},
     emulator::{Emulator, EmulatorError, Program, ReductionProgram},
+    lifting::{self, Lifting},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
@@ -72,7 +73,7 @@ impl Probe {
 const LIMIT: u64 = 200_000_000;
 
 /// A probe of a scan.
-fn scan<Op: TestOperator + 'static>(
+fn scan<Op: ScanOp + Clone + 'static>(
     what: &str,
     program: Program<Op>,
     run: impl Fn(&Program<Op>) -> Result<(), EmulatorError> + 'static,
@@ -103,6 +104,8 @@ pub fn all() -> Vec<Probe> {
     segmented(&mut probes);
     segmented_in_registers(&mut probes);
     segmented_look_ahead(&mut probes);
+    lifts(&mut probes);
+    statuses(&mut probes);
     epochs(&mut probes);
     probes
 }
@@ -160,12 +163,25 @@ fn totals(probes: &mut Vec<Probe>) {
 }
 
 fn reductions(probes: &mut Vec<Probe>) {
+    reductions_of(probes, Interval, Interval::initial_value(), inputs::<Interval>, |emulator| emulator.check(adjacent));
+    reductions_of(probes, Lifting, lifting::INITIAL_VALUE, lifting::inputs, |emulator| emulator);
+}
+
+fn reductions_of<Op: ScanOp + Clone + 'static>(
+    probes: &mut Vec<Probe>,
+    op: Op,
+    initial_value: Op::State,
+    inputs: fn(usize) -> Vec<Op::Input>,
+    prepare: fn(Emulator) -> Emulator,
+) where
+    Op::Output: Debug,
+{
     for threads in [32, 128] {
         for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
-            for initial_value in [None, Some(Interval::initial_value())] {
+            for initial_value in [None, Some(initial_value)] {
                 let mut limits = DeviceLimits::BASELINE;
                 limits.threads_per_block = threads;
-                let program = planned(ReductionProgram::new(Interval, reduction, initial_value, &limits));
+                let program = planned(ReductionProgram::new(op.clone(), reduction, initial_value, &limits));
                 let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
                 let name = format!("reduction, {}, {threads} threads, {}", plan.reduction, initial_value.is_some());
                 let render =
@@ -175,8 +191,8 @@ fn reductions(probes: &mut Vec<Probe>) {
                     program.source = source.clone();
                     let tile = program.plan.tile as usize;
                     for length in [tile + 1, 1, 3, tile - 1, 7 * tile, 1_019, 4_101] {
-                        let emulator = Emulator::new(length as u64).check(adjacent).limit(LIMIT);
-                        program.verify(&emulator, &inputs::<Interval>(length), length % 4)?;
+                        let emulator = prepare(Emulator::new(length as u64).limit(LIMIT));
+                        program.verify(&emulator, &inputs(length), length % 4)?;
                     }
                     Ok(())
                 };
@@ -364,7 +380,7 @@ fn segmented(probes: &mut Vec<Probe>) {
                 probes,
                 telling,
                 program,
-                vec![7 * tile + 5, 2 * tile + 1, 1_019, tile - 1, tile + 1, 1, 3 * tile],
+                vec![7 * tile + 5, 2 * tile + 1, 1_019, tile - 1, tile + 1, 1, 4_101, 3 * tile],
             );
         }
     }
@@ -398,7 +414,12 @@ fn segmented_in_registers(probes: &mut Vec<Probe>) {
                 let initial_value = with_initial_value.then(Restart::initial_value);
                 let program = planned(Program::segmented(Restart, kind, initial_value, segments, &overrides));
                 let tile = program.plan.tile as usize;
-                restarts(probes, telling, program, vec![3 * tile + 33, 65, 40 * tile.min(96) + 7, 2 * tile, tile - 1]);
+                restarts(
+                    probes,
+                    telling,
+                    program,
+                    vec![3 * tile + 33, 65, 40 * tile.min(96) + 7, 2 * tile, tile - 1, tile + 32],
+                );
             }
         }
     }
@@ -459,6 +480,75 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
     }));
 }
 
+/// An operator that lifts and projects.
+fn lifts(probes: &mut Vec<Probe>) {
+    for (index, strategy) in ladder_strategies().enumerate() {
+        for telling in [None, Some(index % TELLINGS)] {
+            let (kind, with_initial_value) = WAYS[(index + telling.unwrap_or(1)) % 4];
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = match telling {
+                Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+                None => spec.with_total(),
+            };
+            let initial_value = with_initial_value.then_some(lifting::INITIAL_VALUE);
+            let program = planned(Program::of(Lifting, &spec, initial_value, &overrides));
+            let run = move |program: &Program<Lifting>| {
+                let tile = program.plan.tile as usize;
+                for length in [3 * tile - 2, 1, tile + 1] {
+                    let input = lifting::inputs(length);
+                    let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
+                    let program = match telling {
+                        Some(telling) => program.with_heads(Heads::new(telling, &begins)),
+                        None => program.clone(),
+                    };
+                    let emulator = Emulator::new(length as u64).resident_blocks(usize::MAX).limit(LIMIT);
+                    program.verify_at_offset(&emulator, &input, (3, 1))?;
+                }
+                Ok(())
+            };
+            probes.push(scan("lifting", program, run));
+        }
+    }
+}
+
+/// Blocks that tell each other what does not fit one packet, and fold more the more of them there are at once.
+fn statuses(probes: &mut Vec<Probe>) {
+    type Op = MatrixProduct<4>;
+    for carry in [Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
+        let strategy = ladder_strategies().find(|strategy| strategy.carry == carry);
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.threads) = (strategy, Some(32));
+        let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
+        let tile = program.plan.tile as usize;
+        let run = move |program: &Program<Op>| {
+            for seed in 0..12 {
+                let emulator = Emulator::new(seed).interrupt_once_in(3).resident_blocks(usize::MAX).limit(LIMIT);
+                program.clone().verify(&emulator, &inputs::<Op>(14 * tile))?;
+            }
+            Ok(())
+        };
+        probes.push(scan("statuses of several packets", program, run));
+        if carry == Carry::LookBack {
+            let program = planned(Program::new(ops::sum::<i32>(), ScanKind::Inclusive, None, &overrides));
+            let run = move |program: &Program<ops::Sum<i32>>| {
+                let applications = |resident| {
+                    let emulator = Emulator::new(3).resident_blocks(resident).limit(LIMIT);
+                    let run = program.verify(&emulator, &vec![1; 100 * program.plan.tile as usize])?;
+                    Ok::<_, EmulatorError>(run.counters.applications())
+                };
+                let (alone, together) = (applications(1)?, applications(100)?);
+                let message = format!("{alone} applications of blocks one by one, {together} of all at once");
+                let failed = EmulatorError::Launch { kernel: program.source.name.clone(), message };
+                if alone < together { Ok(()) } else { Err(failed) }
+            };
+            probes.push(scan("how far blocks look back", program, run));
+        }
+    }
+}
+
 /// Several launches on one memory, the last and the first of a cycle of epochs among them.
 fn epochs(probes: &mut Vec<Probe>) {
     const CYCLE: u32 = 1 << 30;
@@ -472,7 +562,7 @@ fn epochs(probes: &mut Vec<Probe>) {
             if strategy == LOOK_AHEAD {
                 (overrides.run, overrides.teams, overrides.stages, overrides.blocks) =
                     (Some(4), Some(2), Some(5), Some(3));
-                overrides.group = Some(1 + probes.len() as u32 % 2);
+                overrides.group = Some(1 + probes.len() as u32 % 2); // the second of the two has groups, or the first
             }
             let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
             let tile = u64::from(program.plan.tile);
@@ -494,9 +584,9 @@ fn epochs(probes: &mut Vec<Probe>) {
                     };
                     [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
                     set(&mut program, last - 1);
-                    [14, 2, 3].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
                     set(&mut program, (last - 1).wrapping_add(CYCLE));
-                    [3, 14, 9].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
                 }
                 Ok(())
             };

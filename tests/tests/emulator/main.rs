@@ -2,11 +2,13 @@
 
 mod cluster;
 mod counts;
+mod edges;
 mod epochs;
 mod faults;
 mod in_registers;
 mod ladder;
 mod launches;
+mod lifting;
 mod long;
 mod look_ahead;
 mod look_ahead_segmented;
