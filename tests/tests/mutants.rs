@@ -19,8 +19,8 @@ const FOUND: [(&str, &str); 12] = [
     ("chained", "equality"),
     ("look_back", "negate"),
     ("in_registers", "logic"),
-    ("cluster", "parity"),
-    ("look_ahead", "parity"),
+    ("cluster", "order"),
+    ("look_ahead", "epoch"),
 ];
 
 /// The first mutant of a template by a rule.

@@ -148,8 +148,8 @@ fn shape(text: &str) -> String {
             (rest.find("#}").map(|end| end + 2), ' ')
         } else if rest.starts_with("//") {
             (rest.find('\n'), ' ')
-        } else if rest.starts_with('"') {
-            (rest[1..].find('"').map(|end| end + 2), ' ')
+        } else if let Some(quoted) = rest.strip_prefix('"') {
+            (quoted.find('"').map(|end| end + 2), ' ')
         } else {
             let c = rest.chars().next().unwrap_or_default();
             shape.push(c);

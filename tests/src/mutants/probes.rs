@@ -26,6 +26,9 @@ fn mark(name: &str) -> String {
     format!("/* the template {name} */")
 }
 
+type Render = dyn Fn(&Templates) -> Result<KernelSource, RenderError>;
+type Run = dyn Fn(&KernelSource) -> Result<(), EmulatorError>;
+
 /// A program, and what is done with it.
 pub struct Probe {
     /// What it is.
@@ -34,8 +37,8 @@ pub struct Probe {
     pub templates: BTreeSet<&'static str>,
     /// Its text without a mutant.
     pub source: KernelSource,
-    render: Box<dyn Fn(&Templates) -> Result<KernelSource, RenderError>>,
-    run: Box<dyn Fn(&KernelSource) -> Result<(), EmulatorError>>,
+    render: Box<Render>,
+    run: Box<Run>,
 }
 
 impl Probe {
@@ -567,7 +570,7 @@ fn epochs(probes: &mut Vec<Probe>) {
             let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
             let tile = u64::from(program.plan.tile);
             let run = move |program: &Program<Op>| {
-                for (seed, last) in [(0, CYCLE - 1), (1, u32::MAX), (2, 3 * CYCLE - 1)] {
+                for (seed, last) in (0..9).zip([CYCLE - 1, u32::MAX, 3 * CYCLE - 1].into_iter().cycle()) {
                     let mut program = program.clone();
                     let mut first = 0;
                     let mut scan = |program: &Program<Op>, tiles: u64| {

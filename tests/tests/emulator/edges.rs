@@ -1,4 +1,5 @@
-//! What lies behind the end: of words of head bits, which must not be read, and of a sum in the last packet of its status.
+//! What short inputs of one shape leave out: words of head bits that end with the input, heads over several levels of totals, and
+//! statuses of several packets.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
@@ -40,6 +41,34 @@ fn head_bits_that_end_with_a_word() {
             let emulator = Emulator::new(length as u64).resident_blocks(usize::MAX).check(fit);
             let result = program.with_heads(Heads::new(BITS, &begins)).verify(&emulator, &places(&begins));
             result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Three levels of totals, with sections of the second that have a head, begin with one, and have none.
+#[test]
+fn heads_over_three_levels() {
+    let networks = [Network::KoggeStone, Network::Blelloch { padded: true }, Network::WarpShuffle];
+    let programs: Vec<_> = networks
+        .into_iter()
+        .zip([WAYS[0], WAYS[2], WAYS[1]])
+        .map(|(network, (kind, with_initial_value))| {
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(Strategy { block: BlockScan::of(network), carry: Carry::Hierarchical });
+            overrides.threads = Some(32);
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            Program::segmented(Restart, kind, initial_value, Segments::HeadBits, &overrides).unwrap()
+        })
+        .collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let tile = program.plan.tile as usize;
+        let length = 3 * tile * tile + tile + 5;
+        for rare in [2 * tile * tile, tile * tile / 3, tile] {
+            let begins: Vec<_> = (0..length).map(|i| i % rare == 7).collect();
+            let emulator = Emulator::new(rare as u64).check(fit);
+            let result = program.with_heads(Heads::new(BITS, &begins)).verify(&emulator, &places(&begins));
+            result.unwrap_or_else(|error| panic!("a head in {rare}: {error}\n{}", program.plan));
         }
     }
 }
