@@ -4,8 +4,8 @@
 //! $ cargo run --release -p scan-tests --bin mutants                            # 200 mutants, drawn by a seed
 //! $ cargo run --release -p scan-tests --bin mutants -- --sample 1000 --seed 7
 //! $ cargo run --release -p scan-tests --bin mutants -- --template look_back    # all of one template
-//! $ cargo run --release -p scan-tests --bin mutants -- --only look_back:14:sign
-//! $ SCAN_TESTS_MUTANT=look_back:14:sign cargo test -p scan-tests --test emulator   # what the whole suite says of one
+//! $ cargo run --release -p scan-tests --bin mutants -- --only look_back:162:operands
+//! $ SCAN_TESTS_MUTANT=look_back:162:operands cargo test -p scan-tests --test emulator   # what the whole suite says of one
 //! ```
 
 use std::{

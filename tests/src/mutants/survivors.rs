@@ -34,8 +34,8 @@ impl Survivor {
     pub fn of(mutant: &Mutant, reason: String) -> Self {
         Survivor {
             template: mutant.template.to_owned(),
-            before: mutant.before.trim().to_owned(),
-            after: mutant.after.trim().to_owned(),
+            before: mutant.before.clone(),
+            after: mutant.after.trim_end().to_owned(),
             same_before: mutant.same_before,
             reason,
         }
@@ -67,6 +67,7 @@ fn entry(lines: &[&str]) -> Result<Survivor, String> {
         rest.next().and_then(|line| line.strip_prefix("- ")).ok_or_else(|| missing("line that begins with `- `"))?;
     let after =
         rest.next().and_then(|line| line.strip_prefix('+')).ok_or_else(|| missing("line that begins with `+`"))?;
+    let after = after.strip_prefix(' ').unwrap_or(after);
     let number = match rest.next_if(|line| line.starts_with("@ ")) {
         Some(line) => {
             line[2..].parse::<usize>().ok().filter(|&number| number > 0).ok_or_else(|| missing("number after `@`"))?
@@ -80,7 +81,7 @@ fn entry(lines: &[&str]) -> Result<Survivor, String> {
     Ok(Survivor {
         template: template.to_owned(),
         before: before.to_owned(),
-        after: after.trim().to_owned(),
+        after: after.trim_end().to_owned(),
         same_before: number - 1,
         reason,
     })
