@@ -41,10 +41,16 @@ pub use operator_text::Target;
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
 pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, Plans, plan};
+#[doc(hidden)]
+pub use reduce::render_reduction_from;
 pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
+#[doc(hidden)]
+pub use render::render_from;
 pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Cooperative, Launch, Schedule, Workspace};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
 pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+#[doc(hidden)]
+pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};

@@ -666,6 +666,81 @@ mod tests {
     }
 
     #[test]
+    fn runs_are_moved_in_the_widest_units_that_divide_them() {
+        let units = [(1, 3), (1, 4), (2, 1), (2, 2), (3, 4), (4, 1), (6, 1), (6, 2), (8, 1), (12, 3), (16, 1), (64, 3)];
+        assert_eq!(units.map(|(size, run)| unit(size, run)), [0, 4, 0, 4, 4, 4, 0, 4, 8, 4, 16, 16]);
+    }
+
+    #[test]
+    fn sums_of_more_than_two_packets_are_read_by_packets() {
+        assert_eq!([1, 12, 13, 24, 25, 36, 37].map(packets), [1, 1, 2, 2, 3, 3, 4]);
+        assert_eq!([24, 25].map(reads_packets), [false, true]);
+    }
+
+    /// What is copied in bulk begins and ends at multiples of 16 bytes, wherever the first flag lies among them.
+    #[test]
+    fn a_stage_has_room_for_what_tells_the_heads_of_a_tile() {
+        let key = |bytes| Segments::Keys(operator_of(bytes).state);
+        let offsets = Segments::Offsets(OffsetWidth::U32);
+        let room = |tile| {
+            [Segments::None, Segments::HeadFlags, Segments::HeadBits].map(|segments| head_bytes(&segments, tile))
+        };
+        assert_eq!(room(96), [0, 112, 32]);
+        assert_eq!(room(97), [0, 128, 32]);
+        assert_eq!(room(128), [0, 144, 48]);
+        assert_eq!([key(1), key(4), key(7)].map(|segments| head_bytes(&segments, 96)), [128, 416, 704]);
+        assert_eq!([96, 128, 136].map(|tile| head_bytes(&offsets, tile)), [16, 16, 32]);
+    }
+
+    /// A group tells in each whole round of the blocks, and in the last one where all its blocks have a tile.
+    #[test]
+    fn a_group_tells_where_all_its_blocks_have_a_tile() {
+        let messages = |group, tiles, blocks| Pipeline { group, ..Pipeline::default() }.group_messages(tiles, blocks);
+        assert_eq!([0, 7, 8, 10, 11, 16, 22].map(|tiles| messages(3, tiles, 8)), [0, 2, 3, 3, 4, 6, 8]);
+        assert_eq!((messages(1, 100, 8), messages(2, 5, 0)), (0, 5));
+    }
+
+    #[test]
+    fn a_run_that_the_caller_names_is_not_made_shorter() {
+        let run = |run| {
+            let strategy =
+                Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead });
+            let overrides = Overrides { strategy, run, ..Overrides::default() };
+            plan(&operator_of(100), &ScanSpec::inclusive(), &h200(), &overrides).map(|plans| plans.longest().run)
+        };
+        assert_eq!([run(Some(2)), run(Some(6))], [Ok(2), Ok(6)]);
+        assert!(matches!(run(Some(1000)), Err(PlanError::Run { run: 1000, .. })));
+    }
+
+    /// Sums larger than elements have their own shapes and their own lengths from which long runs are faster.
+    #[test]
+    fn sums_larger_than_elements_are_planned_for_themselves() {
+        let none = &Segments::None;
+        let long = |element, state| long_bytes_of_large_sums(element, state, none).map(|bytes| bytes >> 20);
+        assert_eq!(
+            [long(4, 4), long(12, 12), long(4, 8), long(1, 32), long(1, 36), long(36, 36)],
+            [None, None, Some(18), None, Some(14), None]
+        );
+        let middle = |element, state, heavy| middle_bytes(element, state, heavy, none).map(|bytes| bytes >> 20);
+        assert_eq!(
+            [middle(1, 1, false), middle(1, 4, false), middle(1, 8, false), middle(1, 36, false)],
+            [Some(64), Some(64), Some(16), None]
+        );
+        assert_eq!([middle(2, 2, false), middle(2, 4, false), middle(2, 4, true)], [None, Some(96), Some(16)]);
+        let teams = |element: usize, state: usize| {
+            let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
+            Sizes::of(&op, none).teams()[0]
+        };
+        assert_eq!([teams(24, 24), teams(8, 24)], [(192, 3), (192, 2)]);
+    }
+
+    #[test]
+    fn operators_of_large_elements_are_written_out_further() {
+        let written_out = |bytes| plan_of(bytes, &h200()).written_out;
+        assert_eq!([4, 64, 68].map(written_out), [WRITTEN_OUT, WRITTEN_OUT, LARGE_WRITTEN_OUT]);
+    }
+
+    #[test]
     fn segmented_runs_share_their_room_with_what_tells_the_segments() {
         let longest = |bytes, segments: Segments| {
             let spec = ScanSpec::inclusive().with_segments(segments);
@@ -752,7 +827,8 @@ mod tests {
         assert_eq!(plans.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [31]);
         // Of bytes short runs come before the long ones.
         let bytes = plan(&operator_of(1), &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap();
-        assert_eq!(bytes.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [60, 124]);
+        let shape = |plan: &Plan| (plan.threads, plan.pipeline.unwrap_or_default().teams, plan.run);
+        assert_eq!(bytes.iter().filter(ahead).map(shape).collect::<Vec<_>>(), [MIDDLE, (192, 3, 124)]);
         let from = plans.iter().find(ahead).unwrap().from;
         let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
         assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_at_all", "scan_look_ahead"));

@@ -13,7 +13,7 @@ use crate::{
     plan::{PlanError, check_operator},
     render::{KernelSource, finish},
     schedule::{Argument, Launch, Reserved, Schedule},
-    templates::render_part,
+    templates::Templates,
     used::used,
     weight::WRITTEN_OUT,
 };
@@ -184,6 +184,16 @@ pub fn render_reduction_for(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
+    render_reduction_from(Templates::of_kernels(), operator, plan, target)
+}
+
+/// As [`render_reduction_for`], from other templates than those of this crate.
+pub fn render_reduction_from(
+    templates: &Templates,
+    operator: &OpSource,
+    plan: &ReductionPlan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
     let context = Context::from_serialize(&Words {
         operator: words.operator,
@@ -209,9 +219,9 @@ pub fn render_reduction_for(
     };
     let mut kernels = String::new();
     for part in ["types", "reduce_tile"].iter().chain(trees).chain(&["reduce_kernels"]) {
-        kernels = kernels + "\n" + &render_part(part, &context)?;
+        kernels = kernels + "\n" + &templates.render(part, &context)?;
     }
-    let heading = render_part("heading", &context)?;
+    let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
 }
 

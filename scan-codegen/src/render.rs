@@ -14,7 +14,7 @@ use crate::{
     segments::Segments,
     spec::ScanKind,
     strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
-    templates::render_part,
+    templates::Templates,
     used::used,
     weight::calls_combine,
 };
@@ -72,14 +72,24 @@ pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderEr
 
 /// As [`render`], for another target than the GPU's compiler.
 pub fn render_for(operator: &OpSource, plan: &Plan, target: Target) -> Result<KernelSource, RenderError> {
+    render_from(Templates::of_kernels(), operator, plan, target)
+}
+
+/// As [`render_for`], from other templates than those of this crate.
+pub fn render_from(
+    templates: &Templates,
+    operator: &OpSource,
+    plan: &Plan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut kernels = String::new();
     for part in iter::once("types").chain(parts(plan)) {
         kernels.push('\n');
-        kernels.push_str(&render_part(part, &context)?);
+        kernels.push_str(&templates.render(part, &context)?);
     }
-    let heading = render_part("heading", &context)?;
+    let heading = templates.render("heading", &context)?;
     Ok(finish(&format!("{heading}{}\n{}", words.text, used(&kernels)), words.prefix))
 }
 

@@ -395,6 +395,14 @@ mod tests {
     }
 
     #[test]
+    fn launches_are_cooperative_where_all_blocks_must_be_there() {
+        let applies = |cooperative: Cooperative| [false, true].map(|in_place| cooperative.applies(in_place));
+        assert_eq!(applies(Cooperative::Never), [false, false]);
+        assert_eq!(applies(Cooperative::InPlace), [false, true]);
+        assert_eq!(applies(Cooperative::Always), [true, true]);
+    }
+
+    #[test]
     fn a_level_of_totals_is_added_as_soon_as_they_outgrow_a_block() {
         assert_eq!(launches(0), []);
         assert_eq!(launches(1), [("scan_block", 1)]);

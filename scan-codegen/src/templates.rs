@@ -75,16 +75,28 @@ const PARTS: [(&str, &str); 57] = [
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));
 
-/// Writes one part.
-pub(crate) fn render_part(name: &str, context: &Context) -> Result<String, RenderError> {
-    TEMPLATES.render(name, context)
-}
-
 /// Templates, parsed once a process, which takes as long as writing a kernel. One that does not parse is found by the tests of
 /// this crate; it is kept as an error all the same, because a library must not panic.
-pub(crate) struct Templates(Result<Tera, RenderError>);
+pub struct Templates(Result<Tera, RenderError>);
 
 impl Templates {
+    /// The templates of the kernels.
+    pub fn of_kernels() -> &'static Self {
+        &TEMPLATES
+    }
+
+    /// The text of each of these templates, by name.
+    pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PARTS.into_iter()
+    }
+
+    /// The templates of the kernels, each as `change` makes it of its name and its text: for tests that plant faults.
+    pub fn changed(change: impl Fn(&str, &str) -> String) -> Self {
+        let mut tera = Tera::new();
+        let texts: Vec<_> = PARTS.iter().map(|(name, text)| (*name, change(name, text))).collect();
+        Templates(tera.add_raw_templates(texts).map(|()| tera).map_err(RenderError::from))
+    }
+
     /// Parses templates, by name.
     pub(crate) fn parse(parts: &[(&'static str, &'static str)]) -> Self {
         let mut tera = Tera::new();

@@ -32,6 +32,8 @@ pub mod explain;
 pub mod fuzz;
 pub mod gallery;
 pub mod items;
+pub mod lifting;
+pub mod mutants;
 mod nvrtc;
 pub mod operators;
 pub mod pip;

@@ -64,6 +64,7 @@ pub(super) struct Host {
     shared: unsafe extern "C" fn(u32, *const c_char, u64, u32, u32) -> u32,
     address: extern "C" fn(u32, i64) -> u64,
     trap: extern "C" fn(u32),
+    outside_own_array: extern "C" fn(u64, u32),
     launched_shared: extern "C" fn() -> u32,
     init_barrier: extern "C" fn(u32, i64, u32, u32),
     arrive: extern "C" fn(u32, i64, u32, u32),
@@ -97,6 +98,7 @@ pub(super) static HOST: Host = Host {
     shared,
     address,
     trap,
+    outside_own_array,
     launched_shared,
     init_barrier,
     arrive,
@@ -354,6 +356,10 @@ extern "C" fn address(buffer: u32, offset: i64) -> u64 {
 
 extern "C" fn trap(line: u32) {
     fail(FaultKind::Trap, line);
+}
+
+extern "C" fn outside_own_array(index: u64, line: u32) {
+    fail(FaultKind::OwnArray { index }, line);
 }
 
 extern "C" fn launched_shared() -> u32 {

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -46,6 +46,11 @@ const FLAGS: [&str; 12] = [
     "-pipe",
 ];
 
+/// Has the indices of arrays that are a thread's own checked, those at the end of a structure too. The prelude has the function that
+/// is called, so nothing is linked in for it.
+const CHECKED_BY_GCC: [&str; 2] = ["-fsanitize=bounds-strict", "-nodefaultlibs"];
+const CHECKED_BY_CLANG: [&str; 1] = ["-fsanitize=array-bounds"];
+
 /// Sources in one call of the compiler.
 const BATCH: usize = 24;
 
@@ -73,7 +78,15 @@ pub(super) struct Kernel {
     pub(super) parameters: Vec<u32>,
 }
 
+/// The folder of compiled modules, where it is not that in Cargo's target folder.
+static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+
 impl Module {
+    /// Keeps what this process compiles in a folder of the caller's, who can then remove it. Only the first call counts.
+    pub fn keep_in(folder: PathBuf) {
+        FOLDER.get_or_init(|| folder);
+    }
+
     /// Translates and compiles a source, unless that has been done before.
     ///
     /// # Errors
@@ -142,7 +155,7 @@ impl Unit {
         let translation = translate(&source.text)
             .map_err(|unsupported| EmulatorError::Unsupported { source_name: source.name.clone(), unsupported })?;
         let adapters = adapters("", &translation);
-        let (flags, compiler, includes) = (FLAGS.join(" "), compiler(), translation.includes.join("\n"));
+        let (flags, compiler, includes) = (options().join(" "), compiler(), translation.includes.join("\n"));
         let parts =
             [PRELUDE, &flags, &compiler, &source.name, &includes, &translation.operator, &translation.body, &adapters];
         let id = format!("unit_{}", &digest(parts.map(str::as_bytes)).to_hex()[..24]);
@@ -257,6 +270,17 @@ fn open(path: &Path) -> Result<Arc<Library>, libloading::Error> {
     Ok(library)
 }
 
+/// All options of the compiler.
+fn options() -> &'static [&'static str] {
+    static OPTIONS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let version = Command::new(compiler()).arg("--version").output();
+        let is_clang = version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("clang"));
+        let checked: &[&str] = if is_clang { &CHECKED_BY_CLANG } else { &CHECKED_BY_GCC };
+        [&FLAGS, checked].concat()
+    });
+    &OPTIONS
+}
+
 fn compiler() -> String {
     env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
 }
@@ -317,7 +341,7 @@ fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError>
     let (source, object) = (directory.join(format!("{own}.cpp")), directory.join(format!("{own}.so")));
     fs::write(&source, &text).map_err(failed)?;
     let output =
-        Command::new(compiler()).args(FLAGS).arg(&source).arg("-o").arg(&object).output().map_err(|error| {
+        Command::new(compiler()).args(options()).arg(&source).arg("-o").arg(&object).output().map_err(|error| {
             EmulatorError::Compiler {
                 message: format!("the C++ compiler `{}` (set CXX to name another): {error}", compiler()),
             }
@@ -337,9 +361,12 @@ fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError>
     Ok(())
 }
 
-/// A folder in Cargo's target folder.
+/// A folder in Cargo's target folder, unless another one has been named.
 fn cache_directory() -> Result<PathBuf, EmulatorError> {
-    let directory = crate::target_dir().map_err(|message| EmulatorError::Compiler { message })?.join("emulator");
+    let directory = match FOLDER.get() {
+        Some(folder) => folder.clone(),
+        None => crate::target_dir().map_err(|message| EmulatorError::Compiler { message })?.join("emulator"),
+    };
     fs::create_dir_all(&directory)
         .map_err(|error| EmulatorError::Compiler { message: format!("{}: {error}", directory.display()) })?;
     Ok(directory)

@@ -31,6 +31,8 @@ pub struct LaunchCounters {
     pub global_read: u64,
     /// bytes written there.
     pub global_written: u64,
+    /// Bytes of shared memory that a block declares, and is launched with; the most of any block.
+    pub shared_bytes: u64,
     /// Accesses to shared memory, one for each thread.
     pub shared_accesses: u64,
     /// The same as a warp makes them, if [`Banks`] were given.

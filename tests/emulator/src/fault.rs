@@ -173,6 +173,11 @@ pub enum FaultKind {
     },
     /// The kernel, or the operator, gave up: an integer division by zero, say.
     Trap,
+    /// An access to an array of the thread's own, beyond its end.
+    OwnArray {
+        /// The index.
+        index: u64,
+    },
 }
 
 impl Fault {
@@ -274,6 +279,9 @@ impl fmt::Display for FaultKind {
                 write!(f, "output[{index}] is {found}, and should be {expected}")
             }
             FaultKind::WrongTotal { expected, found } => write!(f, "the total is {found}, and should be {expected}"),
+            FaultKind::OwnArray { index } => {
+                write!(f, "out of bounds: element {index} of an array of the thread's own, which has fewer")
+            }
             FaultKind::Trap => f.write_str("the kernel gave up (a trap: a division by zero, or an overflow of one)"),
         }
     }

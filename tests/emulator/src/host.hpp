@@ -58,6 +58,7 @@ struct Host {
                           std::uint32_t line);
   std::uint64_t (*address)(std::uint32_t buffer, std::int64_t offset);
   void (*trap)(std::uint32_t line);
+  void (*outside_own_array)(std::uint64_t index, std::uint32_t line);
   std::uint32_t (*launched_shared)();
   void (*init_barrier)(std::uint32_t buffer, std::int64_t offset, std::uint32_t arrivals, std::uint32_t line);
   void (*arrive)(std::uint32_t buffer, std::int64_t offset, std::uint32_t bytes, std::uint32_t line);
@@ -555,3 +556,14 @@ inline unsigned opaque_word(unsigned word) {
 
 } // namespace machine
 } // namespace emulator
+
+// Where an index lies beyond the end of an array, the compiler's `-fsanitize=bounds` calls this function. What it hands over is laid out
+// as its runtime library has it; that library is not needed then.
+struct OutOfBoundsData {
+  const char* file;
+  std::uint32_t line, column;
+  const void *array_type, *index_type;
+};
+extern "C" inline __attribute__((used)) void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, void* index) {
+  ::emulator::host->outside_own_array((std::uint64_t)index, data->line);
+}

@@ -281,6 +281,7 @@ impl Machine {
             let counters = &mut self.counters;
             counters.steps = counters.steps.max(block.steps);
             counters.phases = counters.phases.max(block.phases);
+            counters.shared_bytes = counters.shared_bytes.max(block.shared_bytes);
             let waits = block.threads.first().map_or(0, |thread| thread.membership.waits);
             counters.barriers = counters.barriers.max(block.barriers + waits);
         }

@@ -8,12 +8,12 @@ use std::{
 
 use scan_codegen::{
     DeviceLimits, KernelSource, Overrides, Plan, Reduction, ReductionPlan, ScanKind, ScanSpec, Schedule, Segments,
-    Target, plan, plan_reduction, render_for, render_reduction_for,
+    Target, plan, plan_reduction, render_from, render_reduction_from,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
-use crate::{reference, segments::Heads};
+use crate::{mutants, reference, segments::Heads};
 
 /// The alignment of the parts of a workspace that has no unused bytes, which would hide an access beyond the end of a part.
 const UNPADDED: u64 = 1;
@@ -173,7 +173,7 @@ impl<Op: ScanOp> Program<Op> {
     }
 
     fn with_plan(op: Op, initial_value: Option<Op::State>, plan: Plan) -> Result<Self, EmulatorError> {
-        let source = render_for(&op.source(), &plan, Target::Host)?;
+        let source = render_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
         Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
 
@@ -393,7 +393,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
     ) -> Result<Self, EmulatorError> {
         let operator = op.source();
         let plan = plan_reduction(&operator, initial_value.is_some(), limits, reduction)?;
-        let source = render_reduction_for(&operator, &plan, Target::Host)?;
+        let source = render_reduction_from(mutants::templates(), &operator, &plan, Target::Host)?;
         Ok(ReductionProgram { op, initial_value, plan, source })
     }
 

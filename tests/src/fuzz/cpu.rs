@@ -61,9 +61,7 @@ impl ScanOp for Horner {
     type Input = u32;
     type State = [u32; 2];
     type Output = u32;
-    fn identity(&self) -> Option<[u32; 2]> {
-        Some([0, 1])
-    }
+    const IDENTITY: [u32; 2] = [0, 1];
     fn lift(&self, x: u32) -> [u32; 2] {
         [x, self.point]
     }
@@ -168,7 +166,7 @@ fn segmented<'s, 'h, Op: ScanOp>(scan: Scan<'s, Op>, heads: &'h Heads) -> Option
     }
 }
 
-fn in_place<T: Copy, Op: ScanOp<Input = T, Output = T> + Clone>(
+fn in_place<T: ScanElement, Op: ScanOp<Input = T, Output = T> + Clone>(
     scan: Scan<'_, Op>,
     heads: &Heads,
     x: &[T],

@@ -527,3 +527,11 @@ fn every_order_of_operands_matters() {
     assert!(mutants.len() > 40, "{} mutants", mutants.len());
     assert_eq!(survivors(&mutants), []);
 }
+
+/// An array of the thread's own, at the end of a structure, of which an element more is read.
+#[test]
+fn an_index_beyond_the_end_of_a_threads_own_array() {
+    let program = program_of(BlockScan::in_registers(), Carry::OneBlock, ScanKind::Inclusive, false, 32);
+    let program = plant(program, "run.word[byte / 4] >> bits", "run.word[byte / 4 + 1000] >> bits");
+    assert_faults(&program, |kind| matches!(kind, FaultKind::OwnArray { index: 1000.. }));
+}

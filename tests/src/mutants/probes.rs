@@ -1,0 +1,601 @@
+//! Programs, and runs of each, that look at the kernels from every side: the strategies, shapes, operators and heads of the tests in
+//! the emulator, a few short runs of each.
+
+use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
+
+use scan_codegen::{
+    DeviceLimits, KernelSource, Overrides, Reduction, RenderError, ScanSpec, Target, Templates, render_from,
+    render_reduction_from,
+};
+use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
+
+use crate::{
+    climb::{self, climb},
+    emulator::{Emulator, EmulatorError, Program, ReductionProgram},
+    lifting::{self, Lifting},
+    operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
+    reference::WAYS,
+    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    strategies::{self, IN_REGISTERS, LOOK_AHEAD},
+};
+
+/// Templates that tell their names.
+static MARKED: LazyLock<Templates> = LazyLock::new(|| Templates::changed(|name, text| mark(name) + text));
+
+fn mark(name: &str) -> String {
+    format!("/* the template {name} */")
+}
+
+type Render = dyn Fn(&Templates) -> Result<KernelSource, RenderError>;
+type Run = dyn Fn(&KernelSource) -> Result<(), EmulatorError>;
+
+/// A program, and what is done with it.
+pub struct Probe {
+    /// What it is.
+    pub name: String,
+    /// The templates that its text is made of.
+    pub templates: BTreeSet<&'static str>,
+    /// Its text without a mutant.
+    pub source: KernelSource,
+    render: Box<Render>,
+    run: Box<Run>,
+}
+
+impl Probe {
+    fn new(
+        name: String,
+        render: impl Fn(&Templates) -> Result<KernelSource, RenderError> + 'static,
+        run: impl Fn(&KernelSource) -> Result<(), EmulatorError> + 'static,
+        source: KernelSource,
+    ) -> Self {
+        let marked = render(&MARKED).map_or_else(|_| String::new(), |source| source.text);
+        let templates = Templates::texts().map(|(name, _)| name).filter(|name| marked.contains(&mark(name))).collect();
+        Probe { name, templates, source, render: Box::new(render), run: Box::new(run) }
+    }
+
+    /// Its text from these templates.
+    ///
+    /// # Errors
+    ///
+    /// If a template is none any more.
+    pub fn render(&self, templates: &Templates) -> Result<KernelSource, RenderError> {
+        (self.render)(templates)
+    }
+
+    /// Compiles this text, and does with it what is done with the program.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that goes wrong.
+    pub fn run(&self, source: &KernelSource) -> Result<(), EmulatorError> {
+        (self.run)(source)
+    }
+}
+
+/// More accesses of one launch are taken for an endless loop.
+const LIMIT: u64 = 200_000_000;
+
+/// A probe of a scan.
+fn scan<Op: ScanOp + Clone + 'static>(
+    what: &str,
+    program: Program<Op>,
+    run: impl Fn(&Program<Op>) -> Result<(), EmulatorError> + 'static,
+) -> Probe {
+    let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+    let name = format!("{what}, {}, {}, {} threads", plan.spec, plan.strategy, plan.threads);
+    let with_text = move |source: &KernelSource| {
+        let mut program = program.clone();
+        program.source = source.clone();
+        run(&program)
+    };
+    Probe::new(name, move |templates| render_from(templates, &operator, &plan, Target::Host), with_text, source)
+}
+
+/// All of them.
+///
+/// # Panics
+///
+/// If one cannot be planned.
+pub fn all() -> Vec<Probe> {
+    let mut probes = Vec::new();
+    reductions(&mut probes);
+    ladder(&mut probes);
+    totals(&mut probes);
+    runs_in_registers(&mut probes);
+    clusters(&mut probes);
+    look_ahead(&mut probes);
+    segmented(&mut probes);
+    segmented_in_registers(&mut probes);
+    segmented_look_ahead(&mut probes);
+    lifts(&mut probes);
+    statuses(&mut probes);
+    epochs(&mut probes);
+    probes
+}
+
+/// The strategies, those of which only the network differs by the simplest ways to carry alone.
+fn ladder_strategies() -> impl Iterator<Item = Strategy> {
+    strategies::all().filter(|strategy| {
+        let simple = matches!(strategy.carry, Carry::OneBlock | Carry::Hierarchical);
+        simple || matches!(strategy.block.network, Network::KoggeStone | Network::WarpShuffle)
+    })
+}
+
+fn planned<T>(result: Result<T, EmulatorError>) -> T {
+    result.unwrap_or_else(|error| panic!("a probe: {error}"))
+}
+
+fn ladder(probes: &mut Vec<Probe>) {
+    for (threads, turn) in [(32, 0), (64, 1), (128, 2), (32, 3)] {
+        for (index, strategy) in ladder_strategies().enumerate() {
+            let program = planned(climb::program::<Interval>(strategy, WAYS[(index + turn) % 4], threads));
+            let tile = u64::from(program.plan.tile);
+            let lengths = [tile + 1, 1_019, 33, tile, 2 * tile + 1, tile - 1, 4_101, 1];
+            let run = move |program: &Program<Interval>| {
+                climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
+            };
+            probes.push(scan("intervals", program, run));
+        }
+    }
+}
+
+fn totals(probes: &mut Vec<Probe>) {
+    let first = strategies::all().next().map(|strategy| strategy.block);
+    let strategies =
+        strategies::all().filter(move |strategy| Some(strategy.block) == first || strategy.block.in_registers);
+    for (index, strategy) in strategies.chain([LOOK_AHEAD]).enumerate() {
+        for (group, with_initial_value) in [(None, false), (Some(2), true), (Some(2), false), (None, true)] {
+            if group.is_some() && strategy != LOOK_AHEAD {
+                continue;
+            }
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(strategy);
+            overrides.threads = Some([32, 64][index % 2]);
+            (overrides.group, overrides.blocks) = (group, (strategy == LOOK_AHEAD).then_some(5));
+            let spec = if index % 2 == 0 { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
+            let initial_value = with_initial_value.then(Interval::initial_value);
+            let program = planned(Program::of(Interval, &spec.with_total(), initial_value, &overrides));
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Interval>| {
+                let lengths = [1, tile, tile + 1, 1_019, 5 * tile, 12 * tile + 3];
+                climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
+            };
+            probes.push(scan("totals", program, run));
+        }
+    }
+}
+
+fn reductions(probes: &mut Vec<Probe>) {
+    reductions_of(probes, Interval, Interval::initial_value(), inputs::<Interval>, |emulator| emulator.check(adjacent));
+    reductions_of(probes, Lifting, lifting::INITIAL_VALUE, lifting::inputs, |emulator| emulator);
+}
+
+fn reductions_of<Op: ScanOp + Clone + 'static>(
+    probes: &mut Vec<Probe>,
+    op: Op,
+    initial_value: Op::State,
+    inputs: fn(usize) -> Vec<Op::Input>,
+    prepare: fn(Emulator) -> Emulator,
+) where
+    Op::Output: Debug,
+{
+    for threads in [32, 128] {
+        for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
+            for initial_value in [None, Some(initial_value)] {
+                let mut limits = DeviceLimits::BASELINE;
+                limits.threads_per_block = threads;
+                let program = planned(ReductionProgram::new(op.clone(), reduction, initial_value, &limits));
+                let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+                let name = format!("reduction, {}, {threads} threads, {}", plan.reduction, initial_value.is_some());
+                let render =
+                    move |templates: &Templates| render_reduction_from(templates, &operator, &plan, Target::Host);
+                let run = move |source: &KernelSource| {
+                    let mut program = program.clone();
+                    program.source = source.clone();
+                    let tile = program.plan.tile as usize;
+                    for length in [tile + 1, 1, 3, tile - 1, 7 * tile, 1_019, 4_101] {
+                        let emulator = prepare(Emulator::new(length as u64).limit(LIMIT));
+                        program.verify(&emulator, &inputs(length), length % 4)?;
+                    }
+                    Ok(())
+                };
+                probes.push(Probe::new(name, render, run, source));
+            }
+        }
+    }
+}
+
+/// Runs a program in every place: as it is, in place, and between addresses that are aligned for one element only.
+fn in_every_place<Op: TestOperator>(
+    program: &Program<Op>,
+    seeds: u64,
+    lengths: impl Fn(u64) -> Vec<u64>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), EmulatorError> {
+    const OFFSETS: [(usize, usize); 6] = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)];
+    let lengths = lengths(u64::from(program.plan.tile));
+    for run in 0..seeds {
+        let input = inputs::<Op>(lengths[run as usize % lengths.len()].min(program.plan.max_len) as usize);
+        let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let resident = if by_index { usize::MAX } else { [100, 1, 3, 2][run as usize / 2 % 4] };
+        let emulator = Emulator::new(mixed(run)).resident_blocks(resident).limit(LIMIT);
+        let emulator = prepare(if run % 3 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+        match run % 3 {
+            0 => program.verify(&emulator, &input)?,
+            1 => program.verify_at_offset(&emulator, &input, OFFSETS[run as usize / 3 % 6])?,
+            _ => program.verify_in_place(&emulator, &input)?,
+        };
+    }
+    Ok(())
+}
+
+fn runs_in_registers(probes: &mut Vec<Probe>) {
+    fn of<Op: TestOperator + 'static>(
+        probes: &mut Vec<Probe>,
+        what: &str,
+        shapes: &[(u32, u32, u32)],
+        prepare: fn(Emulator) -> Emulator,
+    ) {
+        for (index, &(threads, run, look_run)) in shapes.iter().enumerate() {
+            for strategy in IN_REGISTERS {
+                let (kind, with_initial_value) = WAYS[(index + strategy.carry.name().len()) % 4];
+                let mut overrides = Overrides::default();
+                overrides.strategy = Some(strategy);
+                (overrides.threads, overrides.run) = (Some(threads), Some(run));
+                overrides.look_run = (strategy.carry == Carry::LookBack).then_some(look_run);
+                let initial_value = with_initial_value.then(Op::initial_value);
+                let program = planned(Program::new(Op::new(), kind, initial_value, &overrides));
+                let lengths =
+                    |tile: u64| vec![5 * tile + 7, 1, tile + 1, 150 * tile.min(64), tile, 33, 3 * tile, tile - 1];
+                probes.push(scan(what, program, move |program| in_every_place(program, 16, lengths, prepare)));
+            }
+        }
+    }
+    of::<Interval>(probes, "intervals", &[(64, 3, 2), (32, 1, 1), (128, 4, 2)], |emulator| emulator.check(adjacent));
+    of::<ops::Sum<u8>>(probes, "bytes", &[(64, 12, 1), (32, 7, 2), (64, 16, 2)], |emulator| emulator);
+    of::<Bytes3Sum>(probes, "three bytes", &[(64, 4, 1)], |emulator| emulator);
+    of::<MixedSum>(probes, "twelve bytes", &[(64, 5, 2)], |emulator| emulator);
+    of::<MatrixProduct<3>>(probes, "matrices", &[(32, 2, 1)], |emulator| emulator);
+}
+
+fn clusters(probes: &mut Vec<Probe>) {
+    for (index, (threads, run, blocks)) in
+        [(32, 3, 8), (64, 4, 2), (32, 7, 5), (128, 1, 3), (32, 5, 1)].into_iter().enumerate()
+    {
+        let (kind, with_initial_value) = WAYS[index % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if index % 2 == 0 { spec.with_total() } else { spec };
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(IN_REGISTERS[5]);
+        (overrides.threads, overrides.run, overrides.blocks) = (Some(threads), Some(run), Some(blocks));
+        let program =
+            planned(Program::of(Interval, &spec, with_initial_value.then(Interval::initial_value), &overrides));
+        let lengths = move |tile: u64| {
+            let round = tile * u64::from(blocks);
+            vec![3 * round - tile / 2, tile + 1, round, round + 1, 5 * round, 2 * tile, round - 1]
+        };
+        probes.push(scan("a cluster", program, move |program| {
+            in_every_place(program, 12, lengths, |emulator| emulator.check(adjacent))
+        }));
+    }
+}
+
+/// Look-ahead of this shape on a device with room for it: threads of a team, teams, stages, elements a thread, blocks, sums a lane.
+fn look_ahead_of(
+    (threads, teams, stages, run, blocks, look_run): (u32, u32, u32, u32, u32, Option<u32>),
+) -> (DeviceLimits, Overrides) {
+    let mut limits = DeviceLimits::BASELINE;
+    limits.shared_bytes_per_block_optin = 227 * 1024;
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(LOOK_AHEAD);
+    (overrides.threads, overrides.teams, overrides.stages) = (Some(threads), Some(teams), Some(stages));
+    (overrides.run, overrides.blocks, overrides.look_run) = (Some(run), Some(blocks), look_run);
+    overrides.group = Some(if blocks > 4 { blocks / 2 } else { 1 });
+    (limits, overrides)
+}
+
+type LookAheadShape = (u32, u32, u32, u32, u32, Option<u32>);
+
+fn look_ahead(probes: &mut Vec<Probe>) {
+    const SHAPES: [LookAheadShape; 6] = [
+        (32, 2, 5, 4, 3, None),
+        (96, 2, 5, 4, 5, None),
+        (64, 2, 6, 4, 4, Some(2)),
+        (32, 1, 3, 8, 5, None),
+        (96, 1, 3, 3, 4, Some(1)),
+        (32, 4, 9, 12, 7, None),
+    ];
+    fn of<Op: TestOperator + 'static>(
+        probes: &mut Vec<Probe>,
+        what: &str,
+        shapes: &[usize],
+        prepare: fn(Emulator) -> Emulator,
+    ) {
+        for &index in shapes {
+            let (threads, teams, stages, run, blocks, look_run) = SHAPES[index];
+            let run = run.min((256 / size_of::<Op::Item>() as u32).max(1));
+            let (limits, overrides) = look_ahead_of((threads, teams, stages, run, blocks, look_run));
+            let (kind, with_initial_value) = WAYS[index % 4];
+            let initial_value = with_initial_value.then(Op::initial_value);
+            let seeds = if size_of::<Op::Item>() > 32 { 8 } else { 24 };
+            let program = planned(Program::planned(Op::new(), kind, initial_value, &limits, &overrides));
+            let lengths = |tile| {
+                vec![23 * tile - 1, tile + 1, 12 * tile + 7, 1, 5 * tile, tile, 33, 17 * tile - 40, 40 * tile + 5]
+            };
+            probes.push(scan(what, program, move |program| in_every_place(program, seeds, lengths, prepare)));
+        }
+    }
+    of::<Interval>(probes, "intervals", &[0, 1, 2, 3, 4, 5], |emulator| emulator.check(adjacent));
+    of::<ops::Sum<u8>>(probes, "bytes", &[0, 5, 3, 4], |emulator| emulator);
+    of::<MatrixProduct<3>>(probes, "matrices", &[2, 3, 0], |emulator| emulator);
+    of::<MixedSum>(probes, "twelve bytes", &[2, 5], |emulator| emulator);
+    of::<Bytes3Sum>(probes, "three bytes", &[1, 2], |emulator| emulator);
+    of::<MatrixProduct<4>>(probes, "large matrices", &[0, 5], |emulator| emulator);
+    of::<ops::Sum<i16>>(probes, "two bytes", &[2], |emulator| emulator);
+}
+
+/// Runs a program that restarts over the patterns of heads.
+fn over_patterns<Op: TestOperator>(
+    program: &Program<Op>,
+    telling: usize,
+    lengths: &[usize],
+    inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), EmulatorError> {
+    const OFFSETS: [(usize, usize); 6] = [(0, 0), (1, 1), (8, 8), (1, 0), (0, 5), (16, 3)];
+    let tile = program.plan.tile as usize;
+    // Heads at random come first: they show the most.
+    for (run, place) in (0..PATTERNS.len()).map(|place| (place + 11) % PATTERNS.len()).enumerate() {
+        let length = lengths[run % lengths.len()].min(program.plan.max_len as usize);
+        let begins = begins(PATTERNS[place], length, tile);
+        let program = program.with_heads(Heads::new(telling, &begins));
+        let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let resident = if by_index { usize::MAX } else { [4, 1, 100, 2][run % 4] };
+        let emulator = Emulator::new(mixed(run as u64)).resident_blocks(resident).limit(LIMIT);
+        let emulator = prepare(if run % 3 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+        let input = inputs(&begins);
+        match run % 3 {
+            1 => program.verify_in_place(&emulator, &input)?,
+            _ => program.verify_at_offset(&emulator, &input, OFFSETS[run % 6])?,
+        };
+    }
+    Ok(())
+}
+
+fn restarts(probes: &mut Vec<Probe>, telling: usize, program: Program<Restart>, lengths: Vec<usize>) {
+    probes.push(scan(&format!("heads {telling}"), program, move |program| {
+        over_patterns(program, telling, &lengths, places, |emulator| emulator.check(fit))
+    }));
+}
+
+fn segmented(probes: &mut Vec<Probe>) {
+    for (threads, turn) in [(64, 0), (32, 1), (128, 2)] {
+        for (index, strategy) in ladder_strategies().filter(|strategy| strategy.carry != Carry::LookAhead).enumerate() {
+            let telling = (index + 4 * turn) % TELLINGS;
+            let (kind, with_initial_value) = WAYS[(index + turn) % 4];
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(threads));
+            let segments = Heads::new(telling, &[]).segments();
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            let program = planned(Program::segmented(Restart, kind, initial_value, segments, &overrides));
+            let tile = program.plan.tile as usize;
+            restarts(
+                probes,
+                telling,
+                program,
+                vec![7 * tile + 5, 2 * tile + 1, 1_019, tile - 1, tile + 1, 1, 4_101, 3 * tile],
+            );
+        }
+    }
+}
+
+fn segmented_in_registers(probes: &mut Vec<Probe>) {
+    for (turn, run) in [1, 5, 7, 12, 33, 48].into_iter().enumerate() {
+        for (index, strategy) in IN_REGISTERS.into_iter().enumerate() {
+            let telling = (index + 5 * turn) % TELLINGS;
+            let (kind, with_initial_value) = WAYS[(index + turn) % 4];
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(strategy);
+            (overrides.threads, overrides.run) = (Some([32, 64, 128][(index + turn) % 3]), Some(run));
+            overrides.look_run = (strategy.carry == Carry::LookBack).then_some([1, 2][turn % 2]);
+            let segments = Heads::new(telling, &[]).segments();
+            if run > 12 {
+                let initial_value = with_initial_value.then_some(3_u8);
+                let program = planned(Program::segmented(ops::sum::<u8>(), kind, initial_value, segments, &overrides));
+                let tile = program.plan.tile as usize;
+                let lengths = vec![3 * tile + 33, tile - 1, 7 * tile + 5];
+                probes.push(scan(&format!("bytes, heads {telling}"), program, move |program| {
+                    over_patterns(
+                        program,
+                        telling,
+                        &lengths,
+                        |begins| inputs::<ops::Sum<u8>>(begins.len()),
+                        |emulator| emulator,
+                    )
+                }));
+            } else {
+                let initial_value = with_initial_value.then(Restart::initial_value);
+                let program = planned(Program::segmented(Restart, kind, initial_value, segments, &overrides));
+                let tile = program.plan.tile as usize;
+                restarts(
+                    probes,
+                    telling,
+                    program,
+                    vec![3 * tile + 33, 65, 40 * tile.min(96) + 7, 2 * tile, tile - 1, tile + 32],
+                );
+            }
+        }
+    }
+}
+
+fn segmented_look_ahead(probes: &mut Vec<Probe>) {
+    const SHAPES: [LookAheadShape; 6] = [
+        (32, 2, 5, 4, 3, None),
+        (96, 2, 5, 4, 5, None),
+        (64, 2, 6, 4, 4, Some(2)),
+        (32, 1, 3, 36, 5, None),
+        (96, 1, 3, 3, 4, Some(1)),
+        (32, 4, 9, 20, 7, None),
+    ];
+    let plan = |telling: usize, turn: usize| {
+        let (limits, overrides) = look_ahead_of(SHAPES[(telling + turn) % SHAPES.len()]);
+        let (kind, with_initial_value) = WAYS[(telling + turn / 2) % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        (spec.with_segments(Heads::new(telling, &[]).segments()), with_initial_value, limits, overrides)
+    };
+    for turn in 0..3 {
+        for telling in 0..TELLINGS {
+            let (spec, with_initial_value, limits, overrides) = plan(telling, turn);
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            let program = planned(Program::with_limits(Restart, &spec, initial_value, &limits, &overrides));
+            let tile = program.plan.tile as usize;
+            restarts(
+                probes,
+                telling,
+                program,
+                vec![23 * tile - 1, tile + 1, 12 * tile + 7, 5 * tile, tile, 1, 9 * tile - 1, 33],
+            );
+        }
+    }
+    for telling in 0..TELLINGS {
+        let (spec, with_initial_value, limits, overrides) = plan(telling, 1);
+        let initial_value = with_initial_value.then_some(3);
+        let program = planned(Program::with_limits(ops::sum::<u8>(), &spec, initial_value, &limits, &overrides));
+        let tile = program.plan.tile as usize;
+        let lengths = vec![23 * tile - 1, tile + 1, 12 * tile + 7, 5 * tile, tile, 1, 33];
+        probes.push(scan(&format!("bytes, heads {telling}"), program, move |program| {
+            over_patterns(
+                program,
+                telling,
+                &lengths,
+                |begins| inputs::<ops::Sum<u8>>(begins.len()),
+                |emulator| emulator,
+            )
+        }));
+    }
+    let (spec, _, limits, mut overrides) = plan(4, 2);
+    overrides.run = Some(1);
+    let program = planned(Program::with_limits(MatrixProduct::<5>::new(), &spec, None, &limits, &overrides));
+    let tile = program.plan.tile as usize;
+    let lengths = vec![12 * tile - 1, 5 * tile + 3];
+    probes.push(scan("large matrices, heads 4", program, move |program| {
+        over_patterns(program, 4, &lengths, |begins| inputs::<MatrixProduct<5>>(begins.len()), |emulator| emulator)
+    }));
+}
+
+/// An operator that lifts and projects.
+fn lifts(probes: &mut Vec<Probe>) {
+    for (index, strategy) in ladder_strategies().enumerate() {
+        for telling in [None, Some(index % TELLINGS)] {
+            let (kind, with_initial_value) = WAYS[(index + telling.unwrap_or(1)) % 4];
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = match telling {
+                Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+                None => spec.with_total(),
+            };
+            let initial_value = with_initial_value.then_some(lifting::INITIAL_VALUE);
+            let program = planned(Program::of(Lifting, &spec, initial_value, &overrides));
+            let run = move |program: &Program<Lifting>| {
+                let tile = program.plan.tile as usize;
+                for length in [3 * tile - 2, 1, tile + 1] {
+                    let input = lifting::inputs(length);
+                    let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
+                    let program = match telling {
+                        Some(telling) => program.with_heads(Heads::new(telling, &begins)),
+                        None => program.clone(),
+                    };
+                    let emulator = Emulator::new(length as u64).resident_blocks(usize::MAX).limit(LIMIT);
+                    program.verify_at_offset(&emulator, &input, (3, 1))?;
+                }
+                Ok(())
+            };
+            probes.push(scan("lifting", program, run));
+        }
+    }
+}
+
+/// Blocks that tell each other what does not fit one packet, and fold more the more of them there are at once.
+fn statuses(probes: &mut Vec<Probe>) {
+    type Op = MatrixProduct<4>;
+    for carry in [Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
+        let strategy = ladder_strategies().find(|strategy| strategy.carry == carry);
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.threads) = (strategy, Some(32));
+        let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
+        let tile = program.plan.tile as usize;
+        let run = move |program: &Program<Op>| {
+            for seed in 0..12 {
+                let emulator = Emulator::new(seed).interrupt_once_in(3).resident_blocks(usize::MAX).limit(LIMIT);
+                program.clone().verify(&emulator, &inputs::<Op>(14 * tile))?;
+            }
+            Ok(())
+        };
+        probes.push(scan("statuses of several packets", program, run));
+        if carry == Carry::LookBack {
+            let program = planned(Program::new(ops::sum::<i32>(), ScanKind::Inclusive, None, &overrides));
+            let run = move |program: &Program<ops::Sum<i32>>| {
+                let applications = |resident| {
+                    let emulator = Emulator::new(3).resident_blocks(resident).limit(LIMIT);
+                    let run = program.verify(&emulator, &vec![1; 100 * program.plan.tile as usize])?;
+                    Ok::<_, EmulatorError>(run.counters.applications())
+                };
+                let (alone, together) = (applications(1)?, applications(100)?);
+                let message = format!("{alone} applications of blocks one by one, {together} of all at once");
+                let failed = EmulatorError::Launch { kernel: program.source.name.clone(), message };
+                if alone < together { Ok(()) } else { Err(failed) }
+            };
+            probes.push(scan("how far blocks look back", program, run));
+        }
+    }
+}
+
+/// Several launches on one memory, the last and the first of a cycle of epochs among them.
+fn epochs(probes: &mut Vec<Probe>) {
+    const CYCLE: u32 = 1 << 30;
+    fn of<Op: TestOperator + 'static>(probes: &mut Vec<Probe>, what: &str) {
+        let carries = [Carry::Chained(TileNumbers::Counter), Carry::Chained(TileNumbers::BlockIndex), Carry::LookBack];
+        let strategies =
+            carries.into_iter().filter_map(|carry| ladder_strategies().find(|strategy| strategy.carry == carry));
+        for strategy in strategies.chain([IN_REGISTERS[4], LOOK_AHEAD, LOOK_AHEAD]) {
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            if strategy == LOOK_AHEAD {
+                (overrides.run, overrides.teams, overrides.stages, overrides.blocks) =
+                    (Some(4), Some(2), Some(5), Some(3));
+                overrides.group = Some(1 + probes.len() as u32 % 2); // the second of the two has groups, or the first
+            }
+            let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Op>| {
+                for (seed, last) in (0..9).zip([CYCLE - 1, u32::MAX, 3 * CYCLE - 1].into_iter().cycle()) {
+                    let mut program = program.clone();
+                    let mut first = 0;
+                    let mut scan = |program: &Program<Op>, tiles: u64| {
+                        first += 1_000_003;
+                        let input: Vec<Op::Item> = (first..first + tiles * tile - 3).map(Op::input).collect();
+                        let emulator =
+                            Emulator::new(mixed(seed * 64 + first)).interrupt_once_in(8).resident_blocks(usize::MAX);
+                        program.verify(&emulator.limit(LIMIT), &input).map(drop)
+                    };
+                    let set = |program: &mut Program<Op>, epoch: u32| {
+                        if let Some(bytes) = program.kept_bytes().get_mut(4..8) {
+                            bytes.copy_from_slice(&epoch.to_le_bytes());
+                        }
+                    };
+                    [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    set(&mut program, last - 1);
+                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    set(&mut program, (last - 1).wrapping_add(CYCLE));
+                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                }
+                Ok(())
+            };
+            probes.push(scan(what, program, run));
+        }
+    }
+    of::<Interval>(probes, "launches of intervals");
+    of::<ops::Sum<i32>>(probes, "launches of sums");
+}
