@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn expressions_and_statements_have_an_end() {
-        let shapes = [("-", "", 255), ("a + (", ")", 255), ("f(", ")", 255), ("", ".abs()", 510), ("", " + a", 510)];
+        let shapes = [("-", "", 255), ("a + (", ")", 255), ("f(", ")", 255), ("", ".abs()", 510), ("", " + a", 509)];
         for (open, close, most) in shapes {
             assert_eq!(nested(most, open, close), [""; 0], "{open}");
             assert_eq!(nested(most + 1, open, close).len(), 1, "{open}");

@@ -155,7 +155,7 @@ fn named_by(function: &Function, contexts: &Contexts) -> Named {
             (Contexts::Hidden, idents) => assumption.extend(are_one(*of_loop, idents)),
             (_, idents) => assumption.extend(are_several(*of_loop, name, idents)),
         }
-        let raw = all.iter().any(|one| one.ident.to_string() != *name);
+        let raw = all.iter().any(|one| one.ident != name.as_str());
         if first.len() == 1 && !raw {
             continue;
         }

@@ -31,7 +31,7 @@ macro_rules! with_items {
                 fn combine(p: [Run<T, 2>; 2], q: [Run<T, 2>; 2]) -> [Run<T, 2>; 2] {
                     let mut r = p;
                     for i in 0..2 {
-                        r[i] = Run { count: twice(r[i].count) ^ q[1].count, ..p[i] };
+                        r[i] = Run::<T, 2> { count: twice(r[i].count) ^ q[1].count, ..p[i] };
                     }
                     r
                 }
@@ -90,7 +90,7 @@ macro_rules! operators {
             use super::*;
             $(
                 #[scan_op(identity = 0, laws = [1, 2, 3])]
-                fn $name(p: u32, q: u32) -> u32 {
+                pub(super) fn $name(p: u32, q: u32) -> u32 {
                     p.wrapping_add(q)
                 }
             )*
@@ -100,7 +100,7 @@ macro_rules! operators {
             use super::*;
             $(
                 #[scan_op]
-                fn $name($name: u32, q: u32) -> u32 {
+                pub(super) fn $name($name: u32, q: u32) -> u32 {
                     let $name = $name ^ q;
                     match $name { 0 => 1, $name => $name }
                 }
@@ -237,7 +237,7 @@ mod warned {
         'outer: loop {
             loop {
                 return n;
-                break 'outer;
+                break 'outer n;
             }
         }
     }
