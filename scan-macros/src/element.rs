@@ -2,6 +2,7 @@
 
 use crate::attribute;
 use crate::errors::Errors;
+use crate::text::not_empty;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
@@ -257,11 +258,12 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // At the field's own span, so that rustc points at it.
         quote_spanned!(ty.span()=> (#name, #private::offset_of!(Self, #member), <#ty as #private::ScanElement>::layout))
     });
-    let size = sound.then(|| size_check(&private, item));
+    let checks: TokenStream = fields.iter().map(|(_, ty)| not_empty(krate, &quote!(#ty))).collect();
+    let size = sound.then(|| size_check(&private, item, &checks));
     let exact = exact_fields(fields);
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
         let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
-        quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message) };)
+        quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message); #checks };)
     });
     quote! {
         #size
@@ -295,7 +297,7 @@ fn exact_fields(fields: &[(Member, &Type)]) -> Option<TokenStream> {
 }
 
 /// The size is known to rustc alone, and of a struct without parameters it can be checked at once.
-fn size_check(private: &TokenStream, item: &ItemStruct) -> TokenStream {
+fn size_check(private: &TokenStream, item: &ItemStruct, fields: &TokenStream) -> TokenStream {
     if !item.generics.params.is_empty() {
         return TokenStream::new();
     }
@@ -306,6 +308,7 @@ fn size_check(private: &TokenStream, item: &ItemStruct) -> TokenStream {
         const _: () = {
             #private::assert!(#private::size_of::<#ident>() != 0, #small);
             #private::assert!(#private::size_of::<#ident>() <= #LARGEST, #large);
+            #fields
         };
     }
 }
@@ -332,8 +335,5 @@ fn name(private: &TokenStream, ident: &Ident, generics: &syn::Generics) -> Token
     if arguments.is_empty() {
         return quote!(#private::String::from(#own));
     }
-    quote!({
-        let arguments: #private::Vec<#private::String> = #private::vec![#private::String::from(#own), #(#arguments),*];
-        arguments.join("_")
-    })
+    quote!(<[#private::String]>::join(&[#private::String::from(#own), #(#arguments),*], "_"))
 }

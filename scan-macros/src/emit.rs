@@ -1,9 +1,11 @@
 //! The Rust item that comes out: the impl of the trait, the user's bodies untouched, the CUDA text beside them.
 
 use crate::attribute::Laws;
+use crate::hygiene;
 use crate::lower::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
-use proc_macro2::TokenStream;
+use crate::text::not_empty;
+use proc_macro2::{TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, Member, Path, parse_quote};
@@ -18,19 +20,19 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             quote_spanned!(value.span()=> #krate::__private::Some(Self::IDENTITY))
         }
         Some((ty, value)) => quote_spanned! {value.span()=>
-            let identity: #ty = #value;
-            #krate::__private::Some(identity)
+            let __scan_identity: #ty = #value;
+            #krate::__private::Some(__scan_identity)
         },
         None => quote!(#krate::__private::None),
     };
     let lift = find(operator, "lift").map(function).unwrap_or_else(|| {
-        quote! { fn lift(&self, input: Self::Input) -> Self::State { input } }
+        quote! { fn lift(&self, __scan_input: Self::Input) -> Self::State { __scan_input } }
     });
     let combine = find(operator, "combine").map(function).unwrap_or_else(|| {
-        quote! { fn combine(&self, a: Self::State, _b: Self::State) -> Self::State { a } }
+        quote! { fn combine(&self, __scan_a: Self::State, _: Self::State) -> Self::State { __scan_a } }
     });
     let project = find(operator, "project").map(function).unwrap_or_else(|| {
-        quote! { fn project(&self, state: Self::State) -> Self::Output { state } }
+        quote! { fn project(&self, __scan_state: Self::State) -> Self::Output { __scan_state } }
     });
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
@@ -68,10 +70,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         }
     });
     let laws = lowered.and(operator.laws.as_ref()).map(|laws| test_of_laws(operator, laws));
-    quote! {
-        #declaration
-        #constant
-        #laws
+    let implementation = quote! {
         #(#attributes)*
         #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
         unsafe impl #impl_generics #trait_path for #self_ty #where_clause {
@@ -86,6 +85,31 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #parameters
             #vectorized
         }
+    };
+    let implementation = match &operator.declare {
+        Some(Declare { ident, .. }) if operator.functions.iter().any(|function| hygiene::binds(function, ident)) => {
+            apart_from(ident, &implementation)
+        }
+        _ => implementation,
+    };
+    quote! {
+        #declaration
+        #constant
+        #laws
+        #implementation
+    }
+}
+
+/// The implementation where locals can have the operator's own name: to a pattern the name of a unit struct is its value, and
+/// that of a function is free.
+fn apart_from(ident: &Ident, implementation: &TokenStream) -> TokenStream {
+    quote! {
+        #[allow(non_local_definitions)]
+        const _: () = {
+            #[allow(dead_code, non_snake_case)]
+            fn #ident() {}
+            #implementation
+        };
     }
 }
 
@@ -104,15 +128,14 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
     let tolerance = laws.tolerance.as_ref().map(|tolerance| quote!(.tolerance(#tolerance)));
     let in_order = laws.in_order.then(|| quote!(.in_order()));
     let run = match &laws.samples {
-        Some(samples) => quote!(.run(&operator, #samples)),
-        None => quote!(.run_on_default_samples(&operator)),
+        Some(samples) => quote!(.run(&#value, #samples)),
+        None => quote!(.run_on_default_samples(&#value)),
     };
     quote! {
         #[cfg(test)]
         #[::core::prelude::v1::test]
         #[allow(non_snake_case)]
         fn #name() -> #krate::__private::LawsResult {
-            let operator = #value;
             #krate::laws::Check::new()#tolerance #in_order #run?;
             #krate::__private::Ok(())
         }
@@ -161,14 +184,35 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     });
     // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
+    let assumptions = lowered.iter().map(|function| &function.assumption);
+    let mut types = vec![&operator.input, &operator.state, &operator.output];
+    types.dedup_by(|a, b| quote!(#a).to_string() == quote!(#b).to_string());
+    let types = types.into_iter().filter(|_| !lowered.is_empty()).map(|ty| not_empty(krate, &quote!(#ty)));
+    let types: TokenStream = types.collect();
+    // As an item, where it can be one, it is evaluated by `cargo check`.
+    let types = match operator.generics.params.is_empty() && !names_self(&types) {
+        true => quote!(const _: () = { #types };),
+        false => quote!(const { #types };),
+    };
     quote! {
         #[allow(unused, non_camel_case_types, clippy::all)]
         fn source(&self) -> #private::OpSource {
             #callees
             #(let #bindings = ();)*
+            #(#assumptions)*
+            #types
             #private::operator(self, #name, const { &[#(#functions),*] })
         }
     }
+}
+
+/// Whether `Self` is among the tokens.
+fn names_self(tokens: &TokenStream) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "Self",
+        TokenTree::Group(group) => names_self(&group.stream()),
+        _ => false,
+    })
 }
 
 /// A function's text as a constant; `takes` and `returns` are its types.

@@ -97,6 +97,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
         },
     };
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
+    let assumptions = lowered.iter().map(|function| &function.assumption);
     // A function that calls itself through others is found here, as a constant that is made of itself.
     let evaluated = item.sig.generics.params.is_empty().then(|| {
         quote_spanned! {ident.span()=>
@@ -114,6 +115,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             const NOT_RECURSIVE: #private::Callee = {
                 #callees
                 #(let #bindings = ();)*
+                #(#assumptions)*
                 #private::Callee {
                     id: #private::TypeId::of::<Self>,
                     arguments: || #private::vec![#(#arguments),*],

@@ -9,10 +9,12 @@
 
 mod attribute;
 mod check;
+mod depth;
 mod element;
 mod emit;
 mod errors;
 mod helper;
+mod hygiene;
 mod lower;
 mod methods;
 mod operator;
@@ -97,7 +99,7 @@ use proc_macro::TokenStream;
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]
 pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
-    operator::scan_op(options.into(), item.into()).into()
+    depth::with_stack(options, item, operator::scan_op)
 }
 
 /// Makes a function one that operators can call, and other such functions.
@@ -124,7 +126,7 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// cannot call itself, not through others either. `crate = path` is an option, as for `#[scan_op]`.
 #[proc_macro_attribute]
 pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
-    helper::scan_fn(options.into(), item.into()).into()
+    depth::with_stack(options, item, helper::scan_fn)
 }
 
 /// Makes a struct, or an enum without fields, an element that a scan can read, combine and write.
@@ -145,5 +147,5 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// `repr` of its own, which it needs where it says its numbers.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
-    element::scan_element(options.into(), item.into()).into()
+    depth::with_stack(options, item, element::scan_element)
 }

@@ -3,6 +3,7 @@
 use crate::attribute::Options;
 use crate::check::PRIMITIVES;
 use crate::errors::Errors;
+use crate::hygiene;
 use crate::methods;
 use crate::operator::{Declare, Function, Operator};
 use proc_macro2::TokenStream;
@@ -131,7 +132,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
     }
     let mut reads = Reads::default();
-    functions.iter().for_each(|function| reads.visit_block(&function.block));
+    functions.iter().for_each(|function| reads.visit_block(&hygiene::ungrouped(&function.block)));
     Some(Operator {
         krate: options.krate,
         attributes: item.attrs,
