@@ -2,7 +2,7 @@
 
 use crate::attribute;
 use crate::errors::Errors;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
@@ -108,9 +108,28 @@ fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream
         let name = name.trim_start_matches("r#");
         quote!((#name, Self::#ident as i128))
     });
+    let compares = derives(&item.attrs, "PartialEq");
+    let ordered = derives(&item.attrs, "PartialOrd");
+    let types = quote!(#private::types);
+    let equal = compares.then(|| {
+        quote! {
+            #[automatically_derived]
+            impl #types::Equal for #ident {}
+        }
+    });
+    let order = ordered.then(|| {
+        quote! {
+            #[automatically_derived]
+            impl #types::Ordered for #ident {}
+        }
+    });
     quote! {
         #added
         #item
+        #equal
+        #order
+        #[automatically_derived]
+        impl #types::Matched for #ident {}
         // SAFETY: the enum is stored as a number of this type, and an operator has no way to make a value of it but to name a
         // variant.
         #[automatically_derived]
@@ -118,6 +137,7 @@ fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream
             fn layout() -> #private::ElementType {
                 #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
             }
+            const OPERATIONS: #types::Operations = #types::Operations::enumeration(#compares, #ordered);
         }
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
@@ -176,12 +196,19 @@ fn pass_arguments(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-/// Whether the attributes derive `PartialEq`, as far as this one sees them.
-fn derives_equality(attributes: &[Attribute]) -> bool {
+/// Whether the attributes derive the comparison `name`, as far as this one sees them.
+fn derives(attributes: &[Attribute], name: &str) -> bool {
     let mut found = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
         let Ok(paths) = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated) else { continue };
-        found |= paths.iter().any(|path| path.segments.last().is_some_and(|last| last.ident == "PartialEq"));
+        found |= paths.iter().any(|path| {
+            // Another crate's derive of this name may compare in another way.
+            let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            match names.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+                ["std" | "core", "cmp", last] | [last] => *last == name,
+                _ => false,
+            }
+        });
     }
     found
 }
@@ -242,7 +269,9 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let name = name(&private, ident, &item.generics);
-    let compares = derives_equality(&item.attrs);
+    let compares = derives(&item.attrs, "PartialEq");
+    let comparisons = (sound && compares).then(|| comparisons(&private, ident, &generics, fields));
+    let types = fields.iter().map(|(_, ty)| ty);
     let layouts = fields.iter().map(|(member, ty)| {
         let name = match member {
             Member::Named(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
@@ -265,11 +294,40 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
                 #inside
                 #private::structure::<Self>(#name, #compares, const { &[#(#layouts),*] })
             }
+            const OPERATIONS: #private::types::Operations =
+                #private::types::Operations::structure(#compares, &[#(<#types as #private::ScanElement>::OPERATIONS),*]);
         }
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+        #comparisons
     }
+}
+
+/// A struct whose `PartialEq` is derived is compared by its fields, as far as they are.
+fn comparisons(
+    private: &TokenStream,
+    ident: &Ident,
+    generics: &syn::Generics,
+    fields: &[(Member, &Type)],
+) -> TokenStream {
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let given = where_clause.map(|clause| &clause.predicates);
+    let given = given.filter(|given| !given.is_empty()).map(|given| {
+        let given = given.iter();
+        quote!(#(#given,)*)
+    });
+    let implementation = |name: &str| {
+        let name = Ident::new(name, Span::call_site());
+        // With a lifetime of its own a bound is looked at only where the impl is used.
+        let fields = fields.iter().map(|(_, ty)| quote!(for<'scan_field> #ty: #private::types::#name));
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #private::types::#name for #ident #type_generics where #given #(#fields),* {}
+        }
+    };
+    let (equal, matched) = (implementation("Equal"), implementation("Matched"));
+    quote!(#equal #matched)
 }
 
 /// The size is known to rustc alone, and of a struct without parameters it can be checked at once.

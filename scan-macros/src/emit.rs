@@ -3,6 +3,7 @@
 use crate::attribute::Laws;
 use crate::lower::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
+use crate::twin;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -147,6 +148,8 @@ fn function(function: &Function) -> TokenStream {
 fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
+    // After an error there is none, so that it is not reported once more.
+    let twins = lowered.map(|_| twin::statement(krate, &operator.generics, &operator.functions));
     let lowered = lowered.unwrap_or_default();
     let callees = callees(lowered);
     let functions = lowered.iter().map(|function| {
@@ -164,6 +167,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     quote! {
         #[allow(unused, non_camel_case_types, clippy::all)]
         fn source(&self) -> #private::OpSource {
+            #twins
             #callees
             #(let #bindings = ();)*
             #private::operator(self, #name, const { &[#(#functions),*] })

@@ -4,7 +4,7 @@
 use crate::emit::{callees, function_text};
 use crate::errors::Errors;
 use crate::operator::Function;
-use crate::{attribute, check, lower};
+use crate::{attribute, check, lower, twin};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Item, ItemFn, Path, ReturnType};
@@ -96,6 +96,8 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             }
         },
     };
+    // After an error there is none, so that it is not reported once more.
+    let twin = lowered.as_ref().map(|_| twin::statement(krate, &item.sig.generics, [&function]));
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     // A function that calls itself through others is found here, as a constant that is made of itself.
     let evaluated = item.sig.generics.params.is_empty().then(|| {
@@ -116,7 +118,10 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
                 #(let #bindings = ();)*
                 #private::Callee {
                     id: #private::TypeId::of::<Self>,
-                    arguments: || #private::vec![#(#arguments),*],
+                    arguments: || {
+                        #twin
+                        #private::vec![#(#arguments),*]
+                    },
                     function: #text,
                 }
             };

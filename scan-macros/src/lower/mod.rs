@@ -14,6 +14,9 @@ mod statement;
 mod tests;
 mod uses;
 
+pub(crate) use pattern::is_constant;
+pub(crate) use purity::is_assignment;
+
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
 use crate::text::{Piece, Text};

@@ -251,6 +251,6 @@ fn join(conditions: Vec<Value>, between: &str, rank: Rank) -> Option<Value> {
 }
 
 /// Whether Rust's style takes the name for a constant: `MODULUS`, `None`, and not `x` or `n`.
-fn is_constant(ident: &Ident) -> bool {
+pub(crate) fn is_constant(ident: &Ident) -> bool {
     ident.to_string().trim_start_matches('_').starts_with(|first: char| first.is_uppercase())
 }
