@@ -5,8 +5,9 @@ use crate::hygiene;
 use crate::lower::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
 use crate::text::not_empty;
+use crate::twin;
 use proc_macro2::{TokenStream, TokenTree};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, Member, Path, parse_quote};
 
@@ -170,6 +171,8 @@ fn function(function: &Function) -> TokenStream {
 fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
+    // After an error there is none, so that it is not reported once more.
+    let twins = lowered.map(|_| twin::statement(krate, &operator.generics, &operator.functions));
     let lowered = lowered.unwrap_or_default();
     let callees = callees(lowered);
     let functions = lowered.iter().map(|function| {
@@ -182,6 +185,9 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         let takes = vec![takes; function.parameters.len()];
         function_text(krate, &function.name, function, &takes, &returns)
     });
+    // The `self` that the twins name: that of the user's macro, where it has one of its own.
+    let this = operator.functions.iter().find_map(|function| function.signature.receiver());
+    let this = this.map_or_else(|| quote!(self), |receiver| receiver.self_token.to_token_stream());
     // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     let assumptions = lowered.iter().map(|function| &function.assumption);
@@ -196,12 +202,13 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     };
     quote! {
         #[allow(unused, non_camel_case_types, clippy::all)]
-        fn source(&self) -> #private::OpSource {
+        fn source(&#this) -> #private::OpSource {
+            #twins
             #callees
             #(let #bindings = ();)*
             #(#assumptions)*
             #types
-            #private::operator(self, #name, const { &[#(#functions),*] })
+            #private::operator(#this, #name, const { &[#(#functions),*] })
         }
     }
 }

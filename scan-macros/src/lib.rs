@@ -13,6 +13,7 @@ mod depth;
 mod element;
 mod emit;
 mod errors;
+mod groups;
 mod helper;
 mod hygiene;
 mod lower;
@@ -20,6 +21,7 @@ mod methods;
 mod operator;
 mod parse;
 mod text;
+mod twin;
 
 use proc_macro::TokenStream;
 
@@ -65,6 +67,11 @@ use proc_macro::TokenStream;
 /// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
 /// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. It means on the GPU what it means in Rust: integers wrap, shift counts
 /// are masked, `as` saturates, floats are not contracted. What is outside the language is an error at the expression.
+///
+/// Code that is written by hand behind an operator or a method is outside: `a * b` with an `impl Mul`, `a.max(b)` of anything but
+/// numbers, `==` with an `impl PartialEq`. In a generic operator, or a generic `#[scan_fn]`, such types are found where it is
+/// used: `cargo build` reports them at the expression, `cargo check` does not. There a value that is computed with must have a
+/// type that is known to be a `ScanElement`.
 ///
 /// # Numbers
 ///
@@ -141,7 +148,8 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. It must
 /// be `Copy` and at most 256 bytes long. `crate = path` is an option, as for `#[scan_op]`.
 ///
-/// `==` compares two of them in an operator where the attribute sees `#[derive(PartialEq)]`, which stands below it then.
+/// `==` compares two of them in an operator where the attribute sees `#[derive(PartialEq)]`, which stands below it then, and the
+/// types of the fields have it too. `<` compares two enums where it sees `#[derive(PartialOrd)]`: by their numbers, as in Rust.
 ///
 /// An enum is stored as its number. It gets `#[repr(u8)]` (`u16` if it has more variants than that has values) unless it has a
 /// `repr` of its own, which it needs where it says its numbers.

@@ -3,6 +3,7 @@
 use crate::attribute::Options;
 use crate::check::PRIMITIVES;
 use crate::errors::Errors;
+use crate::groups;
 use crate::hygiene;
 use crate::methods;
 use crate::operator::{Declare, Function, Operator};
@@ -14,7 +15,7 @@ use syn::{Expr, GenericParam, Ident, ImplItem, Item, ItemFn, ItemImpl, Member, P
 
 /// The outline of the operator, or `None` where the item has none.
 pub(crate) fn operator(options: Options, item: TokenStream, errors: &mut Errors) -> Option<Operator> {
-    match syn::parse2::<Item>(item) {
+    match groups::item(item) {
         Ok(Item::Impl(item)) => impl_form(options, item, errors),
         Ok(Item::Fn(item)) => function_form(options, item, errors),
         Ok(item) => {

@@ -14,6 +14,8 @@ mod statement;
 mod tests;
 mod uses;
 
+pub(crate) use purity::is_assignment;
+
 use crate::errors::Errors;
 use crate::hygiene;
 use crate::operator::{Function, Operator};

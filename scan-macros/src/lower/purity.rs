@@ -423,7 +423,7 @@ pub(super) fn is_index(name: &syn::Ident, body: &Block) -> bool {
     indexes.indexes && !indexes.rebound
 }
 
-pub(super) fn is_assignment(op: &BinOp) -> bool {
+pub(crate) fn is_assignment(op: &BinOp) -> bool {
     matches!(
         op,
         BinOp::AddAssign(_)

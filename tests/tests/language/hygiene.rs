@@ -214,14 +214,14 @@ pub(crate) fn cases(suite: &mut Suite) {
     patterns!(suite, y, x);
     indexed!(suite, i);
     indexed!(suite, j);
-    // A loop of the same label inside, and a name that is raw here and not there.
+    // A loop inside of a loop, and a name that is raw here and not there.
     operator!(suite, u32, |a, b| {
         let mut n = a & 7;
         'a: loop {
-            'a: loop {
+            'b: loop {
                 n += 1;
                 if n > 3 {
-                    break 'a;
+                    break 'b;
                 }
             }
             if n > b & 15 {
