@@ -174,6 +174,77 @@
 //!
 //! Largest::<u8>(PhantomData).source();
 //! Largest::<Level>(PhantomData).source();
+//! What kernels trust is not written by hand, or only by who vouches for it with `unsafe`:
+//!
+//! ```compile_fail,E0200
+//! use scan_codegen::OpSource;
+//! use scan_runtime::{ScanOp, ops};
+//!
+//! struct Sum;
+//!
+//! impl ScanOp for Sum {
+//!     type Input = u32;
+//!     type State = u32;
+//!     type Output = u32;
+//!     fn identity(&self) -> Option<u32> { None }
+//!     fn lift(&self, x: u32) -> u32 { x }
+//!     fn combine(&self, a: u32, b: u32) -> u32 { a + b }
+//!     fn project(&self, x: u32) -> u32 { x }
+//!     fn source(&self) -> OpSource { ops::sum::<f64>().source() }
+//! }
+//! ```
+//!
+//! ```compile_fail,E0200
+//! struct Text;
+//!
+//! impl scan_runtime::ScanFn for Text {
+//!     const NOT_RECURSIVE: scan_runtime::__private::Callee = panic!();
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use scan_codegen::ElementType;
+//! use scan_runtime::{Parameter, Parameters};
+//!
+//! struct Pointer;
+//!
+//! impl Parameter for Pointer {
+//!     fn parameter_layout(&self) -> ElementType { panic!() }
+//!     fn write(&self, _: usize, parameters: &mut Parameters) { *parameters = Parameters::default(); }
+//! }
+//! ```
+//!
+//! ```compile_fail,E0277
+//! use std::sync::Arc;
+//!
+//! use scan_runtime::{Scanner, cudarc::driver::{CudaStream, DevicePtr, DeviceSlice, SyncOnDrop}, ops};
+//!
+//! struct Anywhere(Arc<CudaStream>);
+//!
+//! impl DeviceSlice<u32> for Anywhere {
+//!     fn len(&self) -> usize { usize::MAX }
+//!     fn stream(&self) -> &Arc<CudaStream> { &self.0 }
+//! }
+//!
+//! impl DevicePtr<u32> for Anywhere {
+//!     fn device_ptr<'a>(&'a self, _: &'a CudaStream) -> (u64, SyncOnDrop<'a>) { (0x1000, SyncOnDrop::Sync(None)) }
+//! }
+//!
+//! fn scan(scanner: &Scanner, anywhere: &Anywhere) {
+//!     scanner.scan(ops::sum::<u32>()).on(&anywhere.0).run(anywhere).unwrap();
+//! }
+//! ```
+//!
+//! Nor does a layout pass that `#[scan_element]` has not seen:
+//!
+//! ```compile_fail,E0793
+//! #[scan_runtime::scan_element]
+//! #[cfg_attr(all(), repr(packed))]
+//! #[derive(Clone, Copy)]
+//! struct Packed {
+//!     a: u8,
+//!     b: u32,
+//! }
 //! ```
 
 pub mod climb;

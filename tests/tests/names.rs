@@ -171,7 +171,7 @@ macro_rules! fifty {
 }
 
 fifty!(p parentheses a b (a));
-fifty!(b blocks a b { a });
+fifty!(b blocks a b a);
 fifty!(e else_ifs a b { a });
 fifty!(i ifs a b { a });
 deep!([n n n n n n n n n n n n n n n n n n n n] signs a b a);
@@ -245,14 +245,17 @@ mod warned {
     #[scan_op]
     fn same_label(a: u32, b: u32) -> u32 {
         let mut n = a & 7;
-        'a: loop {
-            'a: while n < 100 {
-                n += 1;
-                loop {
-                    continue 'a;
-                }
+        'a: while n < 50 {
+            n += 1;
+            loop {
+                continue 'a;
             }
-            break;
+        }
+        'a: while n < 100 {
+            n += 3;
+            loop {
+                continue 'a;
+            }
         }
         n ^ b
     }

@@ -108,7 +108,7 @@ macro_rules! groups {
             let matched: u32 = match product {
                 $l => 1,
                 $p => 2,
-                0..=$l => 3,
+                0..$l => 3,
                 $l.. if $e > $f => 4,
                 _ => $l,
             };
