@@ -274,7 +274,7 @@ mod warned {
             0.. => b,
             _ => a,
         };
-        let d = if b >= 0 || b == b { a } else { c };
+        let d = if b >= a || b == b { a } else { c };
         return d;
         a
     }
@@ -284,7 +284,7 @@ mod warned {
         let said = complaints(&names) + &complaints(&loops) + &complaints(&same_label) + &complaints(&conditions);
         assert_eq!(said, "");
         assert_eq!(loops.combine(5, 3), 6);
-        assert_eq!(same_label.combine(5, 3), 103);
+        assert_eq!(same_label.combine(5, 3), 102);
         assert_eq!(conditions.combine(5, 3), 4);
     }
 }
