@@ -325,7 +325,8 @@ fn exact_fields(fields: &[(Member, &Type)]) -> Option<TokenStream> {
         let field = format_ident!("__scan_field_{index}");
         quote_spanned!(ty.span()=> let _: &#ty = #field;)
     });
-    (!fields.is_empty()).then(|| quote!(let _ = |__scan_value: &Self| { let Self { #(#patterns),* } = __scan_value; #(#types)* };))
+    (!fields.is_empty())
+        .then(|| quote!(let _ = |__scan_value: &Self| { let Self { #(#patterns),* } = __scan_value; #(#types)* };))
 }
 
 /// A struct whose `PartialEq` is derived is compared by its fields, as far as they are.

@@ -45,6 +45,14 @@ mod tests {
         let group = |tokens| TokenTree::Group(Group::new(Delimiter::None, tokens));
         let (sum, name) = (group(quote!(x + 1)), group(quote!(y)));
         let item = item(quote!(fn f() { #sum * #name })).unwrap();
-        assert_eq!(item.into_token_stream().to_string(), quote!(fn f() { (x + 1) * y }).to_string());
+        assert_eq!(
+            item.into_token_stream().to_string(),
+            quote!(
+                fn f() {
+                    (x + 1) * y
+                }
+            )
+            .to_string()
+        );
     }
 }
