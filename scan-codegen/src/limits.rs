@@ -121,6 +121,11 @@ impl DeviceLimits {
             ..DeviceLimits::new(architecture, multiprocessors)
         }
     }
+
+    /// How many blocks of one grid run at the same time, at the least: a multiprocessor has room for one.
+    pub(crate) fn blocks_at_once(&self) -> u64 {
+        u64::from(self.multiprocessors).min(self.blocks_per_grid)
+    }
 }
 
 #[cfg(test)]

@@ -460,8 +460,7 @@ fn plan_with(
         partials_in_output: operator.state == operator.output,
         max_len: match strategy.carry {
             Carry::OneBlock => u64::MAX,
-            // A multiprocessor has room for one block at least.
-            Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(shape.tile()),
+            Carry::Chained(TileNumbers::BlockIndex) => limits.blocks_at_once() * u64::from(shape.tile()),
             _ => limits.blocks_per_grid.saturating_mul(u64::from(shape.tile())),
         },
         pipeline: None,
@@ -791,6 +790,18 @@ mod tests {
             let plans = of(&all).unwrap();
             assert!(plans.iter().all(|plan| plan.threads <= 1024 && plan.schedule(plan.max_len).is_ok()), "{plans}");
         }
+    }
+
+    #[test]
+    fn chained_blocks_that_all_must_be_there_fit_a_small_grid() {
+        let mut limits = DeviceLimits::new(Architecture { major: 7, minor: 5 }, 1024);
+        limits.blocks_per_grid = 8;
+        let strategy =
+            Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Chained(TileNumbers::BlockIndex) };
+        let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+        let plans = plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &overrides).unwrap();
+        let longest = plans.longest();
+        assert_eq!(longest.max_len, 8 * u64::from(longest.tile));
     }
 
     #[test]

@@ -221,8 +221,7 @@ fn plan_shape(
         partials_in_output: operator.state == operator.output,
         max_len: match strategy.carry {
             Carry::OneBlock | Carry::Cluster => u64::MAX,
-            // A multiprocessor has room for one block at least.
-            Carry::Chained(TileNumbers::BlockIndex) => u64::from(limits.multiprocessors) * u64::from(tile),
+            Carry::Chained(TileNumbers::BlockIndex) => limits.blocks_at_once() * u64::from(tile),
             _ => limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         },
         pipeline: None,

@@ -147,18 +147,16 @@ impl Launch {
 impl Plan {
     /// The roles of the kernels that schedules of this plan may launch.
     pub fn kernels(&self) -> &'static [&'static str] {
-        match self.strategy.carry {
-            Carry::OneBlock => &["scan_block"],
+        let all: &[&str] = match self.strategy.carry {
+            Carry::OneBlock => return &["scan_block"],
+            Carry::LookAhead => return &["scan_look_ahead"],
             Carry::Hierarchical => &["scan_block", "scan_sections", "scan_totals", "carry_totals", "carry_sections"],
             Carry::Chained(_) => &["scan_block", "scan_chained"],
-            Carry::LookBack if !self.has_kernel_of_one_block() => &["scan_look_back"],
             Carry::LookBack => &["scan_block", "scan_look_back"],
-            Carry::LookAtAll if !self.has_kernel_of_one_block() => &["scan_look_at_all"],
             Carry::LookAtAll => &["scan_block", "scan_look_at_all"],
-            Carry::Cluster if !self.has_kernel_of_one_block() => &["scan_cluster"],
             Carry::Cluster => &["scan_block", "scan_cluster"],
-            Carry::LookAhead => &["scan_look_ahead"],
-        }
+        };
+        if self.has_kernel_of_one_block() { all } else { &all[1..] }
     }
 
     /// Bytes of shared memory that launches of the kernel with this role ask for, at the most.
@@ -426,6 +424,7 @@ mod tests {
     #[test]
     fn a_plan_for_longer_inputs_has_a_schedule_for_the_shortest() {
         let longer = Plan { from: 1_000, ..plan_with(4, 32).unwrap() };
+        assert!(!longer.kernels().contains(&"scan_block"));
         for len in [1, 2, 32] {
             let schedule = longer.schedule(len).unwrap();
             let kernels: Vec<_> = schedule.launches.iter().map(|launch| (launch.kernel, launch.blocks)).collect();

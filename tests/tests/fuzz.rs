@@ -9,7 +9,7 @@ fn short(cases: u64, case: impl Fn(u64) -> Result<bool, String>) -> Report {
     assert!(findings.is_empty(), "{}", findings.join("\n\n"));
     // A run whose cases are mostly refused proves little.
     assert_eq!(report.executions, cases);
-    assert!(report.accepted >= cases / 3, "{} of {cases} cases are accepted", report.accepted);
+    assert!(report.accepted >= cases / 4, "{} of {cases} cases are accepted", report.accepted);
     report
 }
 

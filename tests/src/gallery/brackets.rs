@@ -42,12 +42,12 @@ impl Example for Depth {
     fn new() -> Self {
         Depth
     }
-    /// Source text; after 3,000 bytes there is one bracket too many.
+    /// Source text; in its last eighth there is one closing bracket too many.
     fn input(len: usize) -> Vec<u8> {
         let text = b"fn f(x: [u8; 4]) { g(h(x[0]), { y + (1 * z) }); } struct S { a: (u8, u8) } mod m { ";
         let mut input: Vec<u8> = text.iter().copied().cycle().take(len).collect();
         for (index, byte) in input.iter_mut().enumerate() {
-            if index >= 3_000 && *byte == b'm' {
+            if index >= len - len / 8 && byte.is_ascii_alphabetic() {
                 *byte = b'}';
             }
         }
