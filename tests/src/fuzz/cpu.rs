@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use scan_runtime::{Error, Scan, ScanOp, Scanner, SegmentedScan, ops, scan_op};
+use scan_runtime::{Error, Scan, ScanElement, ScanOp, Scanner, SegmentedScan, ops, scan_op};
 
 use super::{odd, of_case};
 use crate::{
