@@ -87,7 +87,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let Trials { trials, alone } = trials;
+    let Trials { trials, alone, .. } = trials;
     let trials = trials.into_iter().enumerate().filter(|(index, _)| index % shard.1 == shard.0).map(|(_, trial)| trial);
     let run = |trials: Vec<Trial>, arguments: &Arguments| {
         let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
