@@ -25,10 +25,10 @@ use std::{error::Error, sync::Arc};
 use rayon::prelude::*;
 use scan_codegen::{Argument, KernelSource, Overrides, ScanSpec, plan, render};
 use scan_runtime::{
-    BlockScan, Carry, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
+    BlockScan, Carry, DeviceBuffer, DeviceBufferMut, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
         driver::{
-            CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
+            CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
             sys::{CUevent_flags, CUfunction_attribute},
         },
         nvrtc::Ptx,
@@ -646,8 +646,8 @@ fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
 fn measure<Op: TestOperator>(
     stream: &Arc<CudaStream>,
     scan: &Scan<'_, Op>,
-    input: &impl DevicePtr<Op::Item>,
-    output: &mut impl DevicePtrMut<Op::Item>,
+    input: &impl DeviceBuffer<Op::Item>,
+    output: &mut impl DeviceBufferMut<Op::Item>,
 ) -> Outcome<(f64, f64)> {
     let (mut copies, mut scans) = (Vec::new(), Vec::new());
     for _ in 0..SAMPLES {

@@ -410,10 +410,6 @@ fn segments_by_network() {
         (
             OFFSETS,
             &[
-                (
-                    "first_offset_from(offsets, 0, offset_count, start)",
-                    "first_offset_from(offsets, 0, offset_count, (unsigned)start)",
-                ),
                 ("offset_count, start + TILE)", "offset_count, (unsigned)(start + TILE))"),
                 ("offsets[candidate] == i", "offsets[candidate] == (unsigned)i"),
                 ("offsets[middle] < position", "(unsigned)offsets[middle] < position"),
@@ -460,8 +456,14 @@ fn looking_ahead() {
     overrides.group = Some(1);
     assert_eq!(overrides.strategy, Some(LOOK_AHEAD));
     let tiles: [Change<'_>; 3] = [
-        ("tile.start = (size_t)tile_index * TEAM_TILE - head_padding;", "tile.start = tile_index * TEAM_TILE - head_padding;"),
-        ("(unsigned)((n + head_padding + TEAM_TILE - 1) / TEAM_TILE)", "((unsigned)n + head_padding + TEAM_TILE - 1) / TEAM_TILE"),
+        (
+            "tile.start = (size_t)tile_index * TEAM_TILE - head_padding;",
+            "tile.start = tile_index * TEAM_TILE - head_padding;",
+        ),
+        (
+            "(unsigned)((n + head_padding + TEAM_TILE - 1) / TEAM_TILE)",
+            "((unsigned)n + head_padding + TEAM_TILE - 1) / TEAM_TILE",
+        ),
         ("rest = n - tile.start;", "rest = (unsigned)n - tile.start;"),
     ];
     let copies: [Change<'_>; 3] = [

@@ -129,8 +129,11 @@ fn a_read_of_what_nothing_has_written() {
 
 #[test]
 fn a_use_of_a_variable_that_was_given_no_value() {
-    let program =
-        plant(hierarchical(), "    if (combines) {\n      x[i] = partial;", "    if (i < count) {\n      x[i] = partial;");
+    let program = plant(
+        hierarchical(),
+        "    if (combines) {\n      x[i] = partial;",
+        "    if (i < count) {\n      x[i] = partial;",
+    );
     assert_faults(&program, |kind| *kind == FaultKind::Uninitialised { spot: None });
 }
 
