@@ -18,12 +18,13 @@ const RESERVED: &[&str] = &[
     "blockDim", "blockIdx", "gridDim", "threadIdx", "warpSize", "dim3", "size_t", "asm_volatile", "main", "NULL", "assert",
     "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16",
     "f32", "f64",
-    "as", "raw", "panic", "range", "range_inclusive", "repeat", "scan_panicked", "set_bits", "value_of", "zeros_above",
-    "Array", "Range", "RangeInclusive", "Slots", "Table", "Values", "linux", "unix", "clock", "clock64",
+    "as", "chosen", "left_by", "raw", "panic", "range", "range_inclusive", "repeat", "right_by", "scan_panicked", "set_bits",
+    "value_of", "zeros_above", "Array", "Range", "RangeInclusive", "Slots", "Table", "Values", "WideNumber", "linux", "unix",
+    "clock", "clock64", "memcpy", "std", "combine", "lift", "project", "identity",
 ];
 
-/// Names of types that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`).
-fn is_cuda_type(name: &str) -> bool {
+/// Names that CUDA declares on its own (`float2`, `uchar4`, `cudaError_t`), or that the prelude keeps for the machine's words.
+fn is_cuda_name(name: &str) -> bool {
     let vector = [
         "char",
         "uchar",
@@ -38,11 +39,16 @@ fn is_cuda_type(name: &str) -> bool {
         "float",
         "double",
     ];
-    name.starts_with("cuda")
-        || name.starts_with("CU")
+    ["cuda", "CU", "NV_", "machine_"].iter().any(|start| name.starts_with(start))
         || vector.iter().any(|stem| {
             name.strip_prefix(stem).is_some_and(|rest| matches!(rest.get(..1), Some("1" | "2" | "3" | "4")))
         })
+}
+
+/// Whether no type and no function of the user's gets this name.
+#[cfg(test)]
+pub(crate) fn is_kept(name: &str) -> bool {
+    RESERVED.contains(&name) || is_cuda_name(name)
 }
 
 /// A local or a field. A reserved word gets an underscore, and so does what would otherwise look like one that did. Letters
@@ -88,7 +94,7 @@ impl TypeNames {
                         self.of(&field.ty);
                     }
                 }
-                let name = self.fresh(&ty.name);
+                let name = self.fresh(&capital(&ty.name));
                 self.structs.push((ty.clone(), name.clone()));
                 name
             }
@@ -98,7 +104,7 @@ impl TypeNames {
     /// A name that nothing else has: `Affine`, then `Affine_2`.
     pub(crate) fn fresh(&mut self, name: &str) -> String {
         let name = identifier(name);
-        let own = if is_cuda_type(&name) { format!("{name}_") } else { variable(&name) };
+        let own = if is_cuda_name(&name) { format!("{name}_") } else { variable(&name) };
         let mut fresh = own.clone();
         let mut number = 1;
         while !self.taken.insert(fresh.clone()) {
@@ -153,6 +159,12 @@ fn identifier(name: &str) -> String {
     identifier
 }
 
+/// The name of a type or a constant as Rust's style has it: `Std` of `std`. Small names at the top of a text are those of C++ and
+/// CUDA: namespaces, functions (`clock`), variables (`warpSize`).
+pub(crate) fn capital(name: &str) -> String {
+    if name.starts_with(|first: char| first.is_ascii_lowercase()) { camel_case(name) } else { name.to_owned() }
+}
+
 /// `compose` and `running_max` as a type: `Compose`, `RunningMax`.
 pub(crate) fn camel_case(name: &str) -> String {
     let mut camel = String::new();
@@ -204,6 +216,8 @@ mod tests {
         assert_eq!(snake_case("RunningMax"), "running_max");
         assert_eq!(snake_case("compose"), "compose");
         assert_eq!(snake_case("__Long"), "long");
+        assert_eq!(capital("std"), "Std");
+        assert_eq!(capital("NULL"), "NULL");
     }
 
     #[test]

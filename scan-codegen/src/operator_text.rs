@@ -3,7 +3,7 @@
 use crate::element::{ElementKind, ElementType, Primitive};
 use crate::error::RenderError;
 use crate::literal::constant;
-use crate::names::{TypeNames, camel_case, collect, snake_case, variable};
+use crate::names::{TypeNames, camel_case, capital, collect, snake_case, variable};
 use crate::operator::{FunctionSource, OpSource, Piece};
 use crate::prelude::{Needs, c_functions, prelude};
 use crate::templates::{KERNEL_NAMES, Templates};
@@ -129,6 +129,10 @@ pub(crate) fn operator_text_at(
     for function in op.functions.iter().chain(&op.helpers) {
         writer.reserve(&function.body);
         function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
+    }
+    // A struct of C++ has no field of its own name.
+    for ty in [&op.input, &op.state, &op.output].into_iter().chain(&op.parameters) {
+        writer.reserve_fields(ty);
     }
     if !op.helpers.is_empty() {
         // A function of C with the same name might fit a call better, literals among its arguments.
@@ -315,10 +319,24 @@ impl Writer {
         if value.contains("::from_bits(") {
             self.needs.uses.insert("constant_bits");
         }
-        let table = TableText { name: self.names.fresh(name), ty: type_name, value };
+        let table = TableText { name: self.names.fresh(&capital(name)), ty: type_name, value };
         let name = table.name.clone();
         self.tables.push((table, ty.clone(), bytes.to_vec()));
         Ok(name)
+    }
+
+    /// Keeps the names of a type's fields away from the types.
+    fn reserve_fields(&mut self, ty: &ElementType) {
+        match &ty.kind {
+            ElementKind::Struct(fields) => {
+                for field in fields {
+                    self.names.avoid(variable(&field.name));
+                    self.reserve_fields(&field.ty);
+                }
+            }
+            ElementKind::Array { item, .. } | ElementKind::Table { item } => self.reserve_fields(item),
+            ElementKind::Primitive(_) | ElementKind::Enum { .. } => {}
+        }
     }
 
     /// Keeps the names of locals and fields away from the types.
@@ -326,11 +344,13 @@ impl Writer {
         for piece in pieces {
             match piece {
                 Piece::Name(name) => self.names.avoid(variable(name)),
-                Piece::Struct { fields, base, .. } => {
+                Piece::Struct { ty, fields, base } => {
+                    ty.iter().for_each(|ty| self.reserve_fields(ty));
                     fields.iter().for_each(|(_, value)| self.reserve(value));
                     base.iter().for_each(|base| self.reserve(base));
                 }
-                Piece::Text(_) | Piece::Type(_) | Piece::Constant { .. } | Piece::Helper(_) | Piece::Line(_) => {}
+                Piece::Type(ty) | Piece::Constant { ty, .. } => self.reserve_fields(ty),
+                Piece::Text(_) | Piece::Helper(_) | Piece::Line(_) => {}
             }
         }
     }

@@ -129,10 +129,127 @@ const MACHINE_FUNCTIONS: &[MachineFunction] = &[
 
 /// Functions of C that the compiler knows without being told.
 pub(crate) fn c_functions() -> impl Iterator<Item = String> {
-    let others =
-        ["abs", "labs", "llabs", "min", "max", "printf", "malloc", "free", "memcpy", "memset", "rsqrt", "norm"];
-    let of_floats =
-        MACHINE_FUNCTIONS.iter().flat_map(|function| [function.cuda.to_owned(), format!("{}f", function.cuda)]);
+    // Those of the tables below come with their names for `float`.
+    let others = [
+        "abs",
+        "labs",
+        "llabs",
+        "min",
+        "max",
+        "umin",
+        "umax",
+        "llmin",
+        "llmax",
+        "ullmin",
+        "ullmax",
+        "printf",
+        "malloc",
+        "free",
+        "memcpy",
+        "memset",
+        "norm",
+        "clz",
+        "clzll",
+        "popc",
+        "popcll",
+        "brev",
+        "brevll",
+        "sad",
+        "usad",
+        "mulhi",
+        "umulhi",
+        "mul64hi",
+        "umul64hi",
+        "mul24",
+        "umul24",
+        "saturate",
+        "dadd",
+        "dmul",
+        "dsub",
+        "int_as_float",
+        "float_as_int",
+        "float2int",
+        "float2uint",
+        "int2float",
+        "uint2float",
+        "float2ll",
+        "float2ull",
+        "ll2float",
+        "ull2float",
+        "double2float",
+        "double2int",
+        "double2uint",
+        "double2ll",
+        "double2ull",
+        "int2double",
+        "uint2double",
+        "ll2double",
+        "ull2double",
+        "float2double",
+    ];
+    // What is not of the operator language.
+    let more = [
+        "acosh",
+        "asinh",
+        "atanh",
+        "cospi",
+        "cyl_bessel_i0",
+        "cyl_bessel_i1",
+        "erf",
+        "erfc",
+        "erfcinv",
+        "erfcx",
+        "erfinv",
+        "exp10",
+        "fdim",
+        "fdivide",
+        "frexp",
+        "ilogb",
+        "isfinite",
+        "isinf",
+        "isnan",
+        "j0",
+        "j1",
+        "jn",
+        "ldexp",
+        "lgamma",
+        "llrint",
+        "llround",
+        "logb",
+        "lrint",
+        "lround",
+        "modf",
+        "nan",
+        "nearbyint",
+        "nextafter",
+        "norm3d",
+        "norm4d",
+        "normcdf",
+        "normcdfinv",
+        "rcbrt",
+        "remainder",
+        "remquo",
+        "rhypot",
+        "rnorm",
+        "rnorm3d",
+        "rnorm4d",
+        "rsqrt",
+        "scalbln",
+        "scalbn",
+        "signbit",
+        "sincos",
+        "sincospi",
+        "sinpi",
+        "tgamma",
+        "y0",
+        "y1",
+        "yn",
+    ];
+    let of_floats = MACHINE_FUNCTIONS
+        .iter()
+        .map(|function| function.cuda)
+        .chain(more)
+        .flat_map(|name| [name.to_owned(), format!("{name}f")]);
     others.into_iter().map(str::to_owned).chain(of_floats)
 }
 
@@ -498,5 +615,25 @@ mod tests {
         let parts = BTreeMap::from([("f16".to_owned(), ElementType::primitive(Primitive::F16))]);
         let found = primitives(&parts, &BTreeSet::from(["to_f64", "from_bits"]), false);
         assert_eq!(found, BTreeSet::from([Primitive::U16, Primitive::U64, Primitive::F16, Primitive::F64]));
+    }
+
+    /// A user's function or type of the same name would be another one of C++, or none.
+    #[test]
+    fn what_the_prelude_declares_is_kept_for_it() {
+        let mut found = BTreeSet::new();
+        for line in PARTS.iter().flat_map(|(_, text)| text.lines()) {
+            let before = line.split('(').next().unwrap_or_default();
+            let name = match line.strip_prefix("struct ") {
+                Some(rest) => rest.split([' ', '{']).find(|word| !word.starts_with("alignas")).unwrap_or_default(),
+                None if line.starts_with("__device__") => before.rsplit([' ', '&', '*']).next().unwrap_or_default(),
+                None => continue,
+            };
+            if name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_') && !name.is_empty() {
+                found.insert(name);
+            }
+        }
+        assert!(found.len() > 10 && found.contains("chosen") && found.contains("Array"), "{found:?}");
+        let open: Vec<_> = found.into_iter().filter(|name| !crate::names::is_kept(name)).collect();
+        assert!(open.is_empty(), "{open:?}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::attribute::Laws;
 use crate::errors::Errors;
 use crate::operator::{Function, Operator};
-use crate::{methods, parse};
+use crate::{depth, hygiene, methods, parse};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, FnArg, Generics, Lit, Local, Pat, Safety, Stmt, UnOp};
@@ -18,7 +18,9 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
     });
     laws(operator, errors);
     for function in &operator.functions {
-        Body { errors, generics: &operator.generics, own_name: None }.visit_block(&function.block);
+        let body = hygiene::ungrouped(&function.block);
+        depth::body(&body, errors);
+        Body { errors, generics: &operator.generics, own_name: None }.visit_block(&body);
     }
 }
 
@@ -56,7 +58,9 @@ pub(crate) fn helper(function: &Function, errors: &mut Errors) {
         }
         syn::ReturnType::Type(_, ty) => value_type(ty, errors),
     }
-    Body { errors, generics: &signature.generics, own_name: Some(&signature.ident) }.visit_block(&function.block);
+    let body = hygiene::ungrouped(&function.block);
+    depth::body(&body, errors);
+    Body { errors, generics: &signature.generics, own_name: Some(&signature.ident) }.visit_block(&body);
 }
 
 /// The type of a parameter, or of a result, of a function that operators can call.

@@ -2,7 +2,8 @@
 
 use crate::attribute;
 use crate::errors::Errors;
-use proc_macro2::TokenStream;
+use crate::text::not_empty;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
@@ -113,9 +114,28 @@ fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream
     let size = sound.then(|| {
         quote!(const { #private::assert!(#private::size_of::<Self>() == #private::Primitive::#repr.size(), #message) };)
     });
+    let compares = derives(&item.attrs, "PartialEq");
+    let ordered = derives(&item.attrs, "PartialOrd");
+    let types = quote!(#private::types);
+    let equal = compares.then(|| {
+        quote! {
+            #[automatically_derived]
+            impl #types::Equal for #ident {}
+        }
+    });
+    let order = ordered.then(|| {
+        quote! {
+            #[automatically_derived]
+            impl #types::Ordered for #ident {}
+        }
+    });
     quote! {
         #added
         #item
+        #equal
+        #order
+        #[automatically_derived]
+        impl #types::Matched for #ident {}
         // SAFETY: the enum is stored as a number of this type, and an operator has no way to make a value of it but to name a
         // variant.
         #[automatically_derived]
@@ -124,6 +144,7 @@ fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream
                 #size
                 #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
             }
+            const OPERATIONS: #types::Operations = #types::Operations::enumeration(#compares, #ordered);
         }
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
@@ -182,12 +203,19 @@ fn pass_arguments(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-/// Whether the attributes derive `PartialEq`, as far as this one sees them.
-fn derives_equality(attributes: &[Attribute]) -> bool {
+/// Whether the attributes derive the comparison `name`, as far as this one sees them.
+fn derives(attributes: &[Attribute], name: &str) -> bool {
     let mut found = false;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
         let Ok(paths) = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated) else { continue };
-        found |= paths.iter().any(|path| path.segments.last().is_some_and(|last| last.ident == "PartialEq"));
+        found |= paths.iter().any(|path| {
+            // Another crate's derive of this name may compare in another way.
+            let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            match names.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+                ["std" | "core", "cmp", last] | [last] => *last == name,
+                _ => false,
+            }
+        });
     }
     found
 }
@@ -248,7 +276,9 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     }
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let name = name(&private, ident, &item.generics);
-    let compares = derives_equality(&item.attrs);
+    let compares = derives(&item.attrs, "PartialEq");
+    let comparisons = (sound && compares).then(|| comparisons(&private, ident, &generics, fields));
+    let types = fields.iter().map(|(_, ty)| ty);
     let layouts = fields.iter().map(|(member, ty)| {
         let name = match member {
             Member::Named(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
@@ -257,11 +287,12 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // At the field's own span, so that rustc points at it.
         quote_spanned!(ty.span()=> (#name, #private::offset_of!(Self, #member), <#ty as #private::ScanElement>::layout))
     });
-    let size = sound.then(|| size_check(&private, item));
+    let checks: TokenStream = fields.iter().map(|(_, ty)| not_empty(krate, &quote!(#ty))).collect();
+    let size = sound.then(|| size_check(&private, item, &checks));
     let exact = exact_fields(fields);
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
         let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
-        quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message) };)
+        quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message); #checks };)
     });
     quote! {
         #size
@@ -273,10 +304,13 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
                 #exact
                 #private::structure::<Self>(#name, #compares, const { &[#(#layouts),*] })
             }
+            const OPERATIONS: #private::types::Operations =
+                #private::types::Operations::structure(#compares, &[#(<#types as #private::ScanElement>::OPERATIONS),*]);
         }
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+        #comparisons
     }
 }
 
@@ -284,18 +318,45 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
 /// them, or packed them, which a reference to a field does not allow.
 fn exact_fields(fields: &[(Member, &Type)]) -> Option<TokenStream> {
     let patterns = fields.iter().enumerate().map(|(index, (member, _))| {
-        let field = format_ident!("field_{index}");
+        let field = format_ident!("__scan_field_{index}");
         quote!(#member: #field)
     });
     let types = fields.iter().enumerate().map(|(index, (_, ty))| {
-        let field = format_ident!("field_{index}");
+        let field = format_ident!("__scan_field_{index}");
         quote_spanned!(ty.span()=> let _: &#ty = #field;)
     });
-    (!fields.is_empty()).then(|| quote!(let _ = |value: &Self| { let Self { #(#patterns),* } = value; #(#types)* };))
+    (!fields.is_empty())
+        .then(|| quote!(let _ = |__scan_value: &Self| { let Self { #(#patterns),* } = __scan_value; #(#types)* };))
+}
+
+/// A struct whose `PartialEq` is derived is compared by its fields, as far as they are.
+fn comparisons(
+    private: &TokenStream,
+    ident: &Ident,
+    generics: &syn::Generics,
+    fields: &[(Member, &Type)],
+) -> TokenStream {
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let given = where_clause.map(|clause| &clause.predicates);
+    let given = given.filter(|given| !given.is_empty()).map(|given| {
+        let given = given.iter();
+        quote!(#(#given,)*)
+    });
+    let implementation = |name: &str| {
+        let name = Ident::new(name, Span::call_site());
+        // With a lifetime of its own a bound is looked at only where the impl is used.
+        let fields = fields.iter().map(|(_, ty)| quote!(for<'scan_field> #ty: #private::types::#name));
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #private::types::#name for #ident #type_generics where #given #(#fields),* {}
+        }
+    };
+    let (equal, matched) = (implementation("Equal"), implementation("Matched"));
+    quote!(#equal #matched)
 }
 
 /// The size is known to rustc alone, and of a struct without parameters it can be checked at once.
-fn size_check(private: &TokenStream, item: &ItemStruct) -> TokenStream {
+fn size_check(private: &TokenStream, item: &ItemStruct, fields: &TokenStream) -> TokenStream {
     if !item.generics.params.is_empty() {
         return TokenStream::new();
     }
@@ -306,6 +367,7 @@ fn size_check(private: &TokenStream, item: &ItemStruct) -> TokenStream {
         const _: () = {
             #private::assert!(#private::size_of::<#ident>() != 0, #small);
             #private::assert!(#private::size_of::<#ident>() <= #LARGEST, #large);
+            #fields
         };
     }
 }
@@ -332,8 +394,5 @@ fn name(private: &TokenStream, ident: &Ident, generics: &syn::Generics) -> Token
     if arguments.is_empty() {
         return quote!(#private::String::from(#own));
     }
-    quote!({
-        let arguments: #private::Vec<#private::String> = #private::vec![#private::String::from(#own), #(#arguments),*];
-        arguments.join("_")
-    })
+    quote!(<[#private::String]>::join(&[#private::String::from(#own), #(#arguments),*], "_"))
 }

@@ -1,10 +1,13 @@
 //! The Rust item that comes out: the impl of the trait, the user's bodies untouched, the CUDA text beside them.
 
 use crate::attribute::Laws;
+use crate::hygiene;
 use crate::lower::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
-use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use crate::text::not_empty;
+use crate::twin;
+use proc_macro2::{TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, Member, Path, parse_quote};
 
@@ -18,19 +21,19 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             quote_spanned!(value.span()=> #krate::__private::Some(Self::IDENTITY))
         }
         Some((ty, value)) => quote_spanned! {value.span()=>
-            let identity: #ty = #value;
-            #krate::__private::Some(identity)
+            let __scan_identity: #ty = #value;
+            #krate::__private::Some(__scan_identity)
         },
         None => quote!(#krate::__private::None),
     };
     let lift = find(operator, "lift").map(function).unwrap_or_else(|| {
-        quote! { fn lift(&self, input: Self::Input) -> Self::State { input } }
+        quote! { fn lift(&self, __scan_input: Self::Input) -> Self::State { __scan_input } }
     });
     let combine = find(operator, "combine").map(function).unwrap_or_else(|| {
-        quote! { fn combine(&self, a: Self::State, _b: Self::State) -> Self::State { a } }
+        quote! { fn combine(&self, __scan_a: Self::State, _: Self::State) -> Self::State { __scan_a } }
     });
     let project = find(operator, "project").map(function).unwrap_or_else(|| {
-        quote! { fn project(&self, state: Self::State) -> Self::Output { state } }
+        quote! { fn project(&self, __scan_state: Self::State) -> Self::Output { __scan_state } }
     });
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
@@ -68,10 +71,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         }
     });
     let laws = lowered.and(operator.laws.as_ref()).map(|laws| test_of_laws(operator, laws));
-    quote! {
-        #declaration
-        #constant
-        #laws
+    let implementation = quote! {
         #(#attributes)*
         #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
         unsafe impl #impl_generics #trait_path for #self_ty #where_clause {
@@ -86,6 +86,31 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #parameters
             #vectorized
         }
+    };
+    let implementation = match &operator.declare {
+        Some(Declare { ident, .. }) if operator.functions.iter().any(|function| hygiene::binds(function, ident)) => {
+            apart_from(ident, &implementation)
+        }
+        _ => implementation,
+    };
+    quote! {
+        #declaration
+        #constant
+        #laws
+        #implementation
+    }
+}
+
+/// The implementation where locals can have the operator's own name: to a pattern the name of a unit struct is its value, and
+/// that of a function is free.
+fn apart_from(ident: &Ident, implementation: &TokenStream) -> TokenStream {
+    quote! {
+        #[allow(non_local_definitions)]
+        const _: () = {
+            #[allow(dead_code, non_snake_case)]
+            fn #ident() {}
+            #implementation
+        };
     }
 }
 
@@ -104,15 +129,14 @@ fn test_of_laws(operator: &Operator, laws: &Laws) -> TokenStream {
     let tolerance = laws.tolerance.as_ref().map(|tolerance| quote!(.tolerance(#tolerance)));
     let in_order = laws.in_order.then(|| quote!(.in_order()));
     let run = match &laws.samples {
-        Some(samples) => quote!(.run(&operator, #samples)),
-        None => quote!(.run_on_default_samples(&operator)),
+        Some(samples) => quote!(.run(&#value, #samples)),
+        None => quote!(.run_on_default_samples(&#value)),
     };
     quote! {
         #[cfg(test)]
         #[::core::prelude::v1::test]
         #[allow(non_snake_case)]
         fn #name() -> #krate::__private::LawsResult {
-            let operator = #value;
             #krate::laws::Check::new()#tolerance #in_order #run?;
             #krate::__private::Ok(())
         }
@@ -147,6 +171,8 @@ fn function(function: &Function) -> TokenStream {
 fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let Operator { krate, name, .. } = operator;
     let private = quote!(#krate::__private);
+    // After an error there is none, so that it is not reported once more.
+    let twins = lowered.map(|_| twin::statement(krate, &operator.generics, &operator.functions));
     let lowered = lowered.unwrap_or_default();
     let callees = callees(lowered);
     let functions = lowered.iter().map(|function| {
@@ -159,16 +185,41 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         let takes = vec![takes; function.parameters.len()];
         function_text(krate, &function.name, function, &takes, &returns)
     });
+    // The `self` that the twins name: that of the user's macro, where it has one of its own.
+    let this = operator.functions.iter().find_map(|function| function.signature.receiver());
+    let this = this.map_or_else(|| quote!(self), |receiver| receiver.self_token.to_token_stream());
     // The text takes a lower-case name in a pattern for a new one. Where it is a constant, this does not compile.
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
+    let assumptions = lowered.iter().map(|function| &function.assumption);
+    let mut types = vec![&operator.input, &operator.state, &operator.output];
+    types.dedup_by(|a, b| quote!(#a).to_string() == quote!(#b).to_string());
+    let types = types.into_iter().filter(|_| !lowered.is_empty()).map(|ty| not_empty(krate, &quote!(#ty)));
+    let types: TokenStream = types.collect();
+    // As an item, where it can be one, it is evaluated by `cargo check`.
+    let types = match operator.generics.params.is_empty() && !names_self(&types) {
+        true => quote!(const _: () = { #types };),
+        false => quote!(const { #types };),
+    };
     quote! {
         #[allow(unused, non_camel_case_types, clippy::all)]
-        fn source(&self) -> #private::OpSource {
+        fn source(&#this) -> #private::OpSource {
+            #twins
             #callees
             #(let #bindings = ();)*
-            #private::operator(self, #name, const { &[#(#functions),*] })
+            #(#assumptions)*
+            #types
+            #private::operator(#this, #name, const { &[#(#functions),*] })
         }
     }
+}
+
+/// Whether `Self` is among the tokens.
+fn names_self(tokens: &TokenStream) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == "Self",
+        TokenTree::Group(group) => names_self(&group.stream()),
+        _ => false,
+    })
 }
 
 /// A function's text as a constant; `takes` and `returns` are its types.

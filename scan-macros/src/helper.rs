@@ -4,7 +4,7 @@
 use crate::emit::{callees, function_text};
 use crate::errors::Errors;
 use crate::operator::Function;
-use crate::{attribute, check, lower};
+use crate::{attribute, check, groups, lower, twin};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericParam, Item, ItemFn, Path, ReturnType};
@@ -12,8 +12,12 @@ use syn::{GenericParam, Item, ItemFn, Path, ReturnType};
 pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let krate = attribute::options(options, &["crate"], &mut errors).krate;
-    let companion = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Fn(function)) => companion(&krate, &function, &mut errors),
+    let mut item = item;
+    let companion = match groups::item(item.clone()) {
+        Ok(Item::Fn(function)) => {
+            item = function.to_token_stream();
+            companion(&krate, &function, &mut errors)
+        }
         Ok(other) => {
             errors.at(&other, "`#[scan_fn]` stands on a function");
             TokenStream::new()
@@ -96,7 +100,10 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             }
         },
     };
+    // After an error there is none, so that it is not reported once more.
+    let twin = lowered.as_ref().map(|_| twin::statement(krate, &item.sig.generics, [&function]));
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
+    let assumptions = lowered.iter().map(|function| &function.assumption);
     // A function that calls itself through others is found here, as a constant that is made of itself.
     let evaluated = item.sig.generics.params.is_empty().then(|| {
         quote_spanned! {ident.span()=>
@@ -114,9 +121,13 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             const NOT_RECURSIVE: #private::Callee = {
                 #callees
                 #(let #bindings = ();)*
+                #(#assumptions)*
                 #private::Callee {
                     id: #private::TypeId::of::<Self>,
-                    arguments: || #private::vec![#(#arguments),*],
+                    arguments: || {
+                        #twin
+                        #private::vec![#(#arguments),*]
+                    },
                     function: #text,
                 }
             };

@@ -9,15 +9,19 @@
 
 mod attribute;
 mod check;
+mod depth;
 mod element;
 mod emit;
 mod errors;
+mod groups;
 mod helper;
+mod hygiene;
 mod lower;
 mod methods;
 mod operator;
 mod parse;
 mod text;
+mod twin;
 
 use proc_macro::TokenStream;
 
@@ -64,6 +68,11 @@ use proc_macro::TokenStream;
 /// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. It means on the GPU what it means in Rust: integers wrap, shift counts
 /// are masked, `as` saturates, floats are not contracted. What is outside the language is an error at the expression.
 ///
+/// Code that is written by hand behind an operator or a method is outside: `a * b` with an `impl Mul`, `a.max(b)` of anything but
+/// numbers, `==` with an `impl PartialEq`. In a generic operator, or a generic `#[scan_fn]`, such types are found where it is
+/// used: `cargo build` reports them at the expression, `cargo check` does not. There a value that is computed with must have a
+/// type that is known to be a `ScanElement`.
+///
 /// # Numbers
 ///
 /// The CPU and the GPU give the same bits for integers, for `bool`, and for whatever IEEE 754 fixes of floats: `+ - * / %`,
@@ -97,7 +106,7 @@ use proc_macro::TokenStream;
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]
 pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
-    operator::scan_op(options.into(), item.into()).into()
+    depth::with_stack(options, item, operator::scan_op)
 }
 
 /// Makes a function one that operators can call, and other such functions.
@@ -124,7 +133,7 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// cannot call itself, not through others either. `crate = path` is an option, as for `#[scan_op]`.
 #[proc_macro_attribute]
 pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
-    helper::scan_fn(options.into(), item.into()).into()
+    depth::with_stack(options, item, helper::scan_fn)
 }
 
 /// Makes a struct, or an enum without fields, an element that a scan can read, combine and write.
@@ -139,11 +148,12 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. It must
 /// be `Copy` and at most 256 bytes long. `crate = path` is an option, as for `#[scan_op]`.
 ///
-/// `==` compares two of them in an operator where the attribute sees `#[derive(PartialEq)]`, which stands below it then.
+/// `==` compares two of them in an operator where the attribute sees `#[derive(PartialEq)]`, which stands below it then, and the
+/// types of the fields have it too. `<` compares two enums where it sees `#[derive(PartialOrd)]`: by their numbers, as in Rust.
 ///
 /// An enum is stored as its number. It gets `#[repr(u8)]` (`u16` if it has more variants than that has values) unless it has a
 /// `repr` of its own, which it needs where it says its numbers.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
-    element::scan_element(options.into(), item.into()).into()
+    depth::with_stack(options, item, element::scan_element)
 }

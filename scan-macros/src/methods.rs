@@ -1,95 +1,133 @@
 //! The numeric methods of the operator language, and the nearest ones to a name that is not among them.
 
-/// Name and number of arguments after the receiver.
-pub(crate) const METHODS: &[(&str, usize)] = &[
-    ("abs", 0),
-    ("abs_diff", 1),
-    ("acos", 0),
-    ("asin", 0),
-    ("atan", 0),
-    ("atan2", 1),
-    ("cbrt", 0),
-    ("ceil", 0),
-    ("clamp", 2),
-    ("copysign", 1),
-    ("cos", 0),
-    ("cosh", 0),
-    ("count_ones", 0),
-    ("count_zeros", 0),
-    ("div_euclid", 1),
-    ("exp", 0),
-    ("exp2", 0),
-    ("exp_m1", 0),
-    ("floor", 0),
-    ("fract", 0),
-    ("hypot", 1),
-    ("is_finite", 0),
-    ("is_infinite", 0),
-    ("is_nan", 0),
-    ("is_negative", 0),
-    ("is_normal", 0),
-    ("is_positive", 0),
-    ("is_power_of_two", 0),
-    ("is_sign_negative", 0),
-    ("is_sign_positive", 0),
-    ("is_subnormal", 0),
-    ("leading_ones", 0),
-    ("leading_zeros", 0),
-    ("ln", 0),
-    ("ln_1p", 0),
-    ("log10", 0),
-    ("log2", 0),
-    ("max", 1),
-    ("min", 1),
-    ("mul_add", 2),
-    ("pow", 1),
-    ("powf", 1),
-    ("powi", 1),
-    ("recip", 0),
-    ("rem_euclid", 1),
-    ("reverse_bits", 0),
-    ("rotate_left", 1),
-    ("rotate_right", 1),
-    ("round", 0),
-    ("round_ties_even", 0),
-    ("saturating_abs", 0),
-    ("saturating_add", 1),
-    ("saturating_div", 1),
-    ("saturating_mul", 1),
-    ("saturating_neg", 0),
-    ("saturating_pow", 1),
-    ("saturating_sub", 1),
-    ("signum", 0),
-    ("sin", 0),
-    ("sinh", 0),
-    ("sqrt", 0),
-    ("swap_bytes", 0),
-    ("tan", 0),
-    ("tanh", 0),
-    ("to_bits", 0),
-    ("to_f32", 0),
-    ("to_f64", 0),
-    ("trailing_ones", 0),
-    ("trailing_zeros", 0),
-    ("trunc", 0),
-    ("unsigned_abs", 0),
-    ("wrapping_abs", 0),
-    ("wrapping_add", 1),
-    ("wrapping_div", 1),
-    ("wrapping_div_euclid", 1),
-    ("wrapping_mul", 1),
-    ("wrapping_neg", 0),
-    ("wrapping_pow", 1),
-    ("wrapping_rem", 1),
-    ("wrapping_rem_euclid", 1),
-    ("wrapping_shl", 1),
-    ("wrapping_shr", 1),
-    ("wrapping_sub", 1),
+/// The types that have a method themselves; `scan_runtime::__private::types` has a type for each group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    Numbers,
+    SignedNumbers,
+    Euclidean,
+    Integers,
+    UnsignedIntegers,
+    SignedIntegers,
+    Floats,
+    WideFloats,
+    Halves,
+}
+
+impl Group {
+    /// The function through which the receivers go.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Numbers => "numbers",
+            SignedNumbers => "signed_numbers",
+            Euclidean => "euclidean",
+            Integers => "integers",
+            UnsignedIntegers => "unsigned_integers",
+            SignedIntegers => "signed_integers",
+            Floats => "floats",
+            WideFloats => "wide_floats",
+            Halves => "halves",
+        }
+    }
+}
+
+use Group::*;
+
+/// Name, number of arguments after the receiver, and the types that have it.
+pub(crate) const METHODS: &[(&str, usize, Group)] = &[
+    ("abs", 0, SignedNumbers),
+    ("abs_diff", 1, Integers),
+    ("acos", 0, Floats),
+    ("asin", 0, Floats),
+    ("atan", 0, Floats),
+    ("atan2", 1, Floats),
+    ("cbrt", 0, Floats),
+    ("ceil", 0, Floats),
+    ("clamp", 2, Numbers),
+    ("copysign", 1, Floats),
+    ("cos", 0, Floats),
+    ("cosh", 0, Floats),
+    ("count_ones", 0, Integers),
+    ("count_zeros", 0, Integers),
+    ("div_euclid", 1, Euclidean),
+    ("exp", 0, Floats),
+    ("exp2", 0, Floats),
+    ("exp_m1", 0, Floats),
+    ("floor", 0, Floats),
+    ("fract", 0, Floats),
+    ("hypot", 1, Floats),
+    ("is_finite", 0, Floats),
+    ("is_infinite", 0, Floats),
+    ("is_nan", 0, Floats),
+    ("is_negative", 0, SignedIntegers),
+    ("is_normal", 0, Floats),
+    ("is_positive", 0, SignedIntegers),
+    ("is_power_of_two", 0, UnsignedIntegers),
+    ("is_sign_negative", 0, Floats),
+    ("is_sign_positive", 0, Floats),
+    ("is_subnormal", 0, WideFloats),
+    ("leading_ones", 0, Integers),
+    ("leading_zeros", 0, Integers),
+    ("ln", 0, Floats),
+    ("ln_1p", 0, Floats),
+    ("log10", 0, Floats),
+    ("log2", 0, Floats),
+    ("max", 1, Numbers),
+    ("min", 1, Numbers),
+    ("mul_add", 2, Floats),
+    ("pow", 1, Integers),
+    ("powf", 1, Floats),
+    ("powi", 1, Floats),
+    ("recip", 0, Floats),
+    ("rem_euclid", 1, Euclidean),
+    ("reverse_bits", 0, Integers),
+    ("rotate_left", 1, Integers),
+    ("rotate_right", 1, Integers),
+    ("round", 0, Floats),
+    ("round_ties_even", 0, WideFloats),
+    ("saturating_abs", 0, SignedIntegers),
+    ("saturating_add", 1, Integers),
+    ("saturating_div", 1, Integers),
+    ("saturating_mul", 1, Integers),
+    ("saturating_neg", 0, SignedIntegers),
+    ("saturating_pow", 1, Integers),
+    ("saturating_sub", 1, Integers),
+    ("signum", 0, SignedNumbers),
+    ("sin", 0, Floats),
+    ("sinh", 0, Floats),
+    ("sqrt", 0, Floats),
+    ("swap_bytes", 0, Integers),
+    ("tan", 0, Floats),
+    ("tanh", 0, Floats),
+    ("to_bits", 0, Floats),
+    ("to_f32", 0, Halves),
+    ("to_f64", 0, Halves),
+    ("trailing_ones", 0, Integers),
+    ("trailing_zeros", 0, Integers),
+    ("trunc", 0, Floats),
+    ("unsigned_abs", 0, SignedIntegers),
+    ("wrapping_abs", 0, SignedIntegers),
+    ("wrapping_add", 1, Numbers),
+    ("wrapping_div", 1, Integers),
+    ("wrapping_div_euclid", 1, Integers),
+    ("wrapping_mul", 1, Numbers),
+    ("wrapping_neg", 0, Integers),
+    ("wrapping_pow", 1, Integers),
+    ("wrapping_rem", 1, Integers),
+    ("wrapping_rem_euclid", 1, Integers),
+    ("wrapping_shl", 1, Integers),
+    ("wrapping_shr", 1, Integers),
+    ("wrapping_sub", 1, Integers),
 ];
 
 /// The method's entry: its own static name, and how many arguments it takes.
 pub(crate) fn find(name: &str) -> Option<(&'static str, usize)> {
-    METHODS.iter().find(|(known, _)| *known == name).copied()
+    METHODS.iter().find(|(known, ..)| *known == name).map(|(known, arguments, _)| (*known, *arguments))
+}
+
+/// The types that have the method.
+pub(crate) fn group(name: &str) -> Option<Group> {
+    METHODS.iter().find(|(known, ..)| *known == name).map(|(.., group)| *group)
 }
 
 /// What to say of a method that the language does not have.
@@ -125,7 +163,7 @@ pub(crate) fn unknown(name: &str) -> String {
     }
     let mut near: Vec<(usize, &str)> = METHODS
         .iter()
-        .map(|(known, _)| (if swapped(name, known) { 1 } else { distance(name, known) }, *known))
+        .map(|(known, ..)| (if swapped(name, known) { 1 } else { distance(name, known) }, *known))
         .filter(|(distance, known)| *distance <= known.len().max(name.len()).div_ceil(3))
         .collect();
     near.sort();
@@ -170,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sorted_and_found() {
-        assert!(METHODS.is_sorted());
+        assert!(METHODS.is_sorted_by_key(|(name, ..)| name));
         assert_eq!(find("mul_add"), Some(("mul_add", 2)));
         assert_eq!(find("mull_add"), None);
     }

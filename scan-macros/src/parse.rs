@@ -3,6 +3,8 @@
 use crate::attribute::Options;
 use crate::check::PRIMITIVES;
 use crate::errors::Errors;
+use crate::groups;
+use crate::hygiene;
 use crate::methods;
 use crate::operator::{Declare, Function, Operator};
 use proc_macro2::TokenStream;
@@ -13,7 +15,7 @@ use syn::{Expr, GenericParam, Ident, ImplItem, Item, ItemFn, ItemImpl, Member, P
 
 /// The outline of the operator, or `None` where the item has none.
 pub(crate) fn operator(options: Options, item: TokenStream, errors: &mut Errors) -> Option<Operator> {
-    match syn::parse2::<Item>(item) {
+    match groups::item(item) {
         Ok(Item::Impl(item)) => impl_form(options, item, errors),
         Ok(Item::Fn(item)) => function_form(options, item, errors),
         Ok(item) => {
@@ -131,7 +133,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
     }
     let mut reads = Reads::default();
-    functions.iter().for_each(|function| reads.visit_block(&function.block));
+    functions.iter().for_each(|function| reads.visit_block(&hygiene::ungrouped(&function.block)));
     Some(Operator {
         krate: options.krate,
         attributes: item.attrs,

@@ -1,7 +1,8 @@
 //! CUDA text in pieces, as it is made: the counterpart of the runtime's `Piece`, with Rust tokens where it has values.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use crate::check::PRIMITIVES;
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{quote, quote_spanned};
 use syn::Path;
 
 /// A piece of CUDA text.
@@ -75,6 +76,20 @@ impl From<String> for Text {
     }
 }
 
+/// Compiles only if the type has bytes, as each of C++ has: a statement of a constant. Nothing for a primitive.
+pub(crate) fn not_empty(krate: &Path, ty: &TokenStream) -> TokenStream {
+    let mut tokens = ty.clone().into_iter();
+    let only = (tokens.next(), tokens.next());
+    if matches!(&only, (Some(TokenTree::Ident(ident)), None) if PRIMITIVES.iter().any(|primitive| ident == primitive)) {
+        return TokenStream::new();
+    }
+    let private = quote!(#krate::__private);
+    let span = only.0.map_or_else(Span::call_site, |first| Span::call_site().located_at(first.span()));
+    quote_spanned! {span=>
+        #private::assert!(#private::size_of::<#ty>() != 0, "a type without bytes is no element: C++ has none");
+    }
+}
+
 impl Piece {
     fn to_tokens(&self, krate: &Path) -> TokenStream {
         let private = quote!(#krate::__private);
@@ -82,7 +97,10 @@ impl Piece {
         match self {
             Piece::Text(text) => quote!(#part::Text(#text)),
             Piece::Name(name) => quote!(#part::Name(#name)),
-            Piece::Type(ty) => quote!(#part::Type(<#ty as #private::ScanElement>::layout)),
+            Piece::Type(ty) => {
+                let checked = not_empty(krate, ty);
+                quote!(#part::Type({ #checked <#ty as #private::ScanElement>::layout }))
+            }
             Piece::Constant { value, name } => {
                 let name = match name {
                     Some(name) => quote!(#private::Some(#name)),

@@ -3,6 +3,8 @@
 use cudarc::driver::DeviceRepr;
 use scan_codegen::{ElementType, Primitive};
 
+use crate::__private::types::{OfPrimitive, Operations};
+
 /// A plain-data type that lies in memory the same way on the host and on the GPU.
 ///
 /// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs and enums without
@@ -57,6 +59,10 @@ use scan_codegen::{ElementType, Primitive};
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The layout, as Rust laid the type out in memory.
     fn layout() -> ElementType;
+
+    /// What operators may do with values of the type. `#[scan_element]` writes this.
+    #[doc(hidden)]
+    const OPERATIONS: Operations = Operations::NONE;
 }
 
 macro_rules! primitive_elements {
@@ -68,6 +74,7 @@ macro_rules! primitive_elements {
                 const { assert!(align_of::<$ty>() == Primitive::$name.size()) };
                 ElementType::primitive(Primitive::$name)
             }
+            const OPERATIONS: Operations = <$ty as OfPrimitive>::OPERATIONS;
         }
     )*};
 }
@@ -89,6 +96,7 @@ unsafe impl<T: ScanElement, const N: usize> ScanElement for [T; N] {
     fn layout() -> ElementType {
         ElementType::array(T::layout(), N)
     }
+    const OPERATIONS: Operations = Operations::array(T::OPERATIONS);
 }
 
 /// The bytes of an element, padding as zeros.

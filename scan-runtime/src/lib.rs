@@ -104,5 +104,5 @@ pub use half;
 
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]
-#[path = "private.rs"]
+#[path = "private/mod.rs"]
 pub mod __private;

@@ -19,6 +19,8 @@ impl TimeLimit {
     /// So many seconds from now, for what runs on this thread: its name is the test's.
     pub fn seconds(seconds: u64) -> Self {
         let (disarm, disarmed) = channel();
+        // Miri takes a thousand times as long.
+        let seconds = if cfg!(miri) { seconds * 1000 } else { seconds };
         let name = thread::current().name().unwrap_or("a test").to_owned();
         thread::spawn(move || {
             if disarmed.recv_timeout(Duration::from_secs(seconds)) == Err(RecvTimeoutError::Timeout) {

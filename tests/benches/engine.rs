@@ -28,7 +28,7 @@ use scan_runtime::{
     BlockScan, Carry, DeviceBuffer, DeviceBufferMut, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
         driver::{
-            CudaSlice, CudaStream, DeviceRepr, LaunchConfig, PushKernelArg,
+            CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg,
             sys::{CUevent_flags, CUfunction_attribute},
         },
         nvrtc::Ptx,

@@ -33,4 +33,10 @@ impl ScanOp for Untyped {
     }
 }
 
+#[scan_op]
+fn out_of_range(a: f64, b: f64) -> f64 {
+    let none = [a; 0];
+    a * 1e400_f64 + b * 1e400 + (a as f32 * 3.5e38_f32) as f64 + none[0]
+}
+
 fn main() {}

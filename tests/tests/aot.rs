@@ -209,20 +209,26 @@ fn parameters_are_not_compiled_in() {
 
 #[scan_element]
 #[derive(Clone, Copy)]
-struct Pair {
+struct Number {
     a: f32,
-    b: f32,
 }
 
-impl PartialEq for Pair {
-    fn eq(&self, other: &Pair) -> bool {
-        self.a == other.a
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Wrapped {
+    number: Number,
+}
+
+impl std::ops::Deref for Wrapped {
+    type Target = Number;
+    fn deref(&self) -> &Number {
+        &self.number
     }
 }
 
-#[scan_op(identity = Pair { a: 0.0, b: 0.0 })]
-fn compared(x: Pair, y: Pair) -> Pair {
-    if x == y { x } else { y } // this `==` is no derived one, of which the macro cannot know
+#[scan_op(identity = Wrapped { number: Number { a: 0.0 } })]
+fn compared(x: Wrapped, y: Wrapped) -> Wrapped {
+    if x.a > y.a { x } else { y } // the field of another struct, of which the macro cannot know
 }
 
 const LINE_OF_COMPARISON: u32 = line!() - 3;

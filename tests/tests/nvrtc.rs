@@ -230,14 +230,20 @@ fn every_segmented_strategy_compiles_without_a_word() {
 
 #[scan_element]
 #[derive(Clone, Copy)]
-struct Pair {
+struct Number {
     a: f32,
-    b: f32,
 }
 
-impl PartialEq for Pair {
-    fn eq(&self, other: &Pair) -> bool {
-        self.a == other.a
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Wrapped {
+    number: Number,
+}
+
+impl std::ops::Deref for Wrapped {
+    type Target = Number;
+    fn deref(&self) -> &Number {
+        &self.number
     }
 }
 
@@ -246,10 +252,10 @@ struct Compared;
 
 #[scan_op]
 impl ScanOp for Compared {
-    type Element = Pair;
-    const IDENTITY: Pair = Pair { a: 0.0, b: 0.0 };
-    fn combine(x: Pair, y: Pair) -> Pair {
-        if x == y { x } else { y } // this `==` is no derived one
+    type Element = Wrapped;
+    const IDENTITY: Wrapped = Wrapped { number: Number { a: 0.0 } };
+    fn combine(x: Wrapped, y: Wrapped) -> Wrapped {
+        if x.a > y.a { x } else { y } // the field of another struct
     }
 }
 

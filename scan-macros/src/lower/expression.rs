@@ -16,6 +16,8 @@ use syn::{
 const NEEDS_SUFFIX: &str =
     "the type of this is not known in the GPU's text: give one literal a suffix, like `1_u32` or `1.0_f32`";
 
+const EMPTY_ARRAY: &str = "an empty array holds nothing, and C++ has none: leave it out";
+
 impl Lowerer<'_> {
     /// The expression as one of C++; statements that must come before it are written out.
     pub(super) fn expr(&mut self, expr: &Expr, expected: Option<&Type>) -> Value {
@@ -28,7 +30,6 @@ impl Lowerer<'_> {
                     value
                 }
             }
-            Expr::Group(inner) => self.expr(&inner.expr, expected),
             Expr::Lit(literal) => self.literal(&literal.lit),
             Expr::Path(path) => self.path(path),
             Expr::Unary(unary) => self.unary(unary),
@@ -93,7 +94,6 @@ impl Lowerer<'_> {
     pub(super) fn place(&mut self, expr: &Expr, replaced: bool) -> Value {
         match expr {
             Expr::Paren(inner) => self.place(&inner.expr, replaced),
-            Expr::Group(inner) => self.place(&inner.expr, replaced),
             Expr::Field(field) if self.is_of_local(expr) => {
                 let base = self.place(&field.base, false).at_least(Rank::Postfix).add(".");
                 Value::typed(base.add(Text::name(field_name(&field.member))), Rank::Postfix)
@@ -120,7 +120,6 @@ impl Lowerer<'_> {
     fn is_of_local(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Paren(inner) => self.is_of_local(&inner.expr),
-            Expr::Group(inner) => self.is_of_local(&inner.expr),
             Expr::Field(field) => self.is_of_local(&field.base),
             Expr::Index(at) => self.is_of_local(&at.expr),
             Expr::Path(path) => path.path.get_ident().is_some_and(|ident| self.scopes.find(ident).is_some()),
@@ -404,8 +403,7 @@ impl Lowerer<'_> {
         if let Some(last) = found.segments.last_mut() {
             generics = std::mem::take(&mut last.arguments);
         }
-        let names: Vec<String> = found.segments.iter().map(|segment| super::scope::plain(&segment.ident)).collect();
-        let mut alias = syn::Ident::new(&format!("scan_fn_{}", names.join("__")), path.span());
+        let mut alias = syn::Ident::new(&alias_of(&found), path.span());
         if let Some(last) = path.segments.last() {
             alias.set_span(last.ident.span());
         }
@@ -431,6 +429,23 @@ impl Lowerer<'_> {
         let base = literal.rest.as_deref();
         exprs.extend(base);
         self.structure_of(struct_type(&literal.path, expected), names, &exprs, base)
+    }
+
+    /// The length of a repeated value. Rust evaluates it, whatever constant it is.
+    fn length(&mut self, length: &Expr) -> Text {
+        let check = match length {
+            Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(number), .. }) => {
+                if number.base10_parse::<u128>().is_ok_and(|number| number == 0) {
+                    self.errors.at(number, EMPTY_ARRAY);
+                }
+                None
+            }
+            length => Some(quote::quote_spanned! {length.span()=>
+                const { ::core::assert!(#length != 0, #EMPTY_ARRAY) };
+            }),
+        };
+        let value = quote::quote!({ #check ::core::convert::identity::<usize>(#length) });
+        Text::of(Piece::Constant { value, name: None })
     }
 
     /// The value as an argument: NVRTC 13.0 crashes at braces in a `?:` that stands in braces itself.
@@ -485,7 +500,7 @@ impl Lowerer<'_> {
                 return Value::error();
             }
             (None, _) => {
-                self.errors.at(array, "an empty array holds nothing: leave it out");
+                self.errors.at(array, EMPTY_ARRAY);
                 return Value::error();
             }
         };
@@ -513,10 +528,7 @@ impl Lowerer<'_> {
             );
             return Value::error();
         }
-        // Rust evaluates the length, whatever constant it is.
-        let length = &repeat.len;
-        let length = quote::quote!({ let length: usize = #length; length });
-        let length = Text::of(Piece::Constant { value: length, name: None });
+        let length = self.length(&repeat.len);
         let value = self.settled(value);
         Value::typed(Text::new("repeat<(").add(length).add(").value>(").add(value).add(")"), Rank::Postfix)
     }
@@ -630,6 +642,20 @@ impl Lowerer<'_> {
             }
         }
     }
+}
+
+/// The name under which the text finds a function: another one for each path.
+fn alias_of(path: &Path) -> String {
+    let names: Vec<String> = path.segments.iter().map(|segment| super::scope::plain(&segment.ident)).collect();
+    let lengths: String = match (path.leading_colon, names.as_slice()) {
+        (None, [_]) => String::new(),
+        // `a::b__c` and `a__b::c` differ in these.
+        (root, names) => {
+            let root = root.map(|_| "0_".to_owned());
+            root.into_iter().chain(names.iter().map(|name| format!("{}_", name.len()))).collect()
+        }
+    };
+    format!("scan_fn_{lengths}{}", names.join("__"))
 }
 
 /// `left op right`, where operators of the same rank group from the left.

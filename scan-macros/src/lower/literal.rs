@@ -2,6 +2,7 @@
 
 use super::{Lowerer, Rank, Typing, Value};
 use crate::text::Text;
+use std::num::FpCategory;
 use syn::{Lit, LitFloat, LitInt};
 
 impl Lowerer<'_> {
@@ -29,8 +30,7 @@ impl Lowerer<'_> {
         let suffix = literal.suffix();
         let digits = literal.base10_digits();
         if suffix == "f32" || suffix == "f64" {
-            let tail = if suffix == "f32" { "f" } else { "" };
-            return self.suffixed(suffix, format!("{digits}.0{tail}"), literal.span());
+            return self.suffixed_float(suffix, format!("{digits}.0"), literal.span());
         }
         // A literal past i128::MAX can only be a u128; the bits are the same.
         let small = digits.parse::<i128>().ok();
@@ -93,6 +93,10 @@ impl Lowerer<'_> {
                     self.errors.at(literal, "this literal is no number");
                     return Value::error();
                 };
+                let Some(digits) = in_range(digits, long.classify(), long) else {
+                    self.errors.at(literal, INFINITE);
+                    return Value::error();
+                };
                 // The CUDA text holds it as a double. An f32 made of that must be the f32 that Rust reads.
                 if (long as f32).to_bits() != short.to_bits() {
                     self.errors.at(literal, "this literal rounds differently as `f32` and as `f64`: give it a suffix");
@@ -100,8 +104,36 @@ impl Lowerer<'_> {
                 self.uses.insert("float_literal");
                 Value { text: Text::new(digits), rank: Rank::Postfix, typing: Typing::Float }
             }
-            "f32" => self.suffixed("f32", format!("{digits}f"), literal.span()),
-            suffix => self.suffixed(suffix, digits, literal.span()),
+            suffix => self.suffixed_float(suffix, digits, literal.span()),
         }
+    }
+
+    fn suffixed_float(&mut self, suffix: &str, digits: String, span: proc_macro2::Span) -> Value {
+        let digits = match suffix {
+            "f32" => digits.parse().ok().and_then(|value: f32| in_range(digits, value.classify(), value)),
+            _ => digits.parse().ok().and_then(|value: f64| in_range(digits, value.classify(), value)),
+        };
+        match digits {
+            Some(digits) if suffix == "f32" => self.suffixed(suffix, format!("{digits}f"), span),
+            Some(digits) => self.suffixed(suffix, digits, span),
+            None => {
+                self.errors.at(quote::quote_spanned!(span=> literal), INFINITE);
+                Value::error()
+            }
+        }
+    }
+}
+
+const INFINITE: &str =
+    "this literal is larger than the largest number of its type: write `f32::INFINITY` or `f64::INFINITY`";
+
+/// The digits where C++ takes them: it refuses those that Rust rounds to zero. `None` where Rust makes an infinity of them.
+fn in_range(digits: String, kind: FpCategory, value: impl std::fmt::Debug) -> Option<String> {
+    let mantissa = digits.split(['e', 'E']).next().unwrap_or_default();
+    match kind {
+        FpCategory::Infinite | FpCategory::Nan => None,
+        FpCategory::Zero if !mantissa.contains(|digit: char| matches!(digit, '1'..='9')) => Some(digits),
+        FpCategory::Zero | FpCategory::Subnormal => Some(format!("{value:?}")),
+        FpCategory::Normal => Some(digits),
     }
 }

@@ -14,7 +14,10 @@ mod statement;
 mod tests;
 mod uses;
 
+pub(crate) use purity::is_assignment;
+
 use crate::errors::Errors;
+use crate::hygiene;
 use crate::operator::{Function, Operator};
 use crate::text::{Piece, Text};
 use proc_macro2::{Span, TokenStream};
@@ -36,6 +39,8 @@ pub(crate) struct Lowered {
     pub(crate) bindings: Vec<Ident>,
     /// The functions that it calls.
     pub(crate) callees: Vec<Callee>,
+    /// Rust that compiles only if the names mean to rustc what they mean in the text.
+    pub(crate) assumption: TokenStream,
 }
 
 /// A function that is called: where the user found it, and the name under which the text finds what `#[scan_fn]` made of it.
@@ -144,8 +149,8 @@ struct Lowerer<'a> {
     bindings: Vec<Ident>,
     callees: Vec<Callee>,
     scopes: Scopes,
-    /// Variables that the user did not write.
-    own: BTreeSet<String>,
+    /// The variables that the text declares, but for those that are marked in any case.
+    declared: BTreeSet<String>,
     /// The statements so far.
     out: Text,
     depth: usize,
@@ -164,7 +169,7 @@ impl<'a> Lowerer<'a> {
             bindings: Vec::new(),
             callees: Vec::new(),
             scopes: Scopes::default(),
-            own: BTreeSet::new(),
+            declared: BTreeSet::new(),
             out: Text::default(),
             depth: 0,
             loops: Vec::new(),
@@ -174,7 +179,8 @@ impl<'a> Lowerer<'a> {
     }
 
     fn function(mut self, function: &Function) -> Lowered {
-        let returns = match &function.signature.output {
+        let named = hygiene::named(function);
+        let returns = match &named.signature.output {
             ReturnType::Type(_, ty) => (**ty).clone(),
             ReturnType::Default => syn::parse_quote!(()),
         };
@@ -182,7 +188,7 @@ impl<'a> Lowerer<'a> {
         self.scopes.open();
         let mut parameters = Vec::new();
         let mut patterns = Vec::new();
-        for input in &function.signature.inputs {
+        for input in &named.signature.inputs {
             let FnArg::Typed(typed) = input else { continue };
             let name = match &*typed.pat {
                 syn::Pat::Ident(ident) if ident.subpat.is_none() => {
@@ -201,15 +207,16 @@ impl<'a> Lowerer<'a> {
         for (pattern, name) in patterns {
             self.destructure(pattern, &Text::name(name));
         }
-        self.block(&function.block, &Sink::Return, Some(&returns));
+        self.block(&named.block, &Sink::Return, Some(&returns));
         self.scopes.close();
         Lowered {
             name: function.signature.ident.to_string(),
             parameters,
-            body: mark_unread(self.out, &self.own),
+            body: mark_unread(self.out, &self.declared),
             uses: self.uses,
-            bindings: self.bindings,
+            bindings: self.bindings.into_iter().map(|ident| named.original(ident)).collect(),
             callees: self.callees,
+            assumption: named.assumption,
         }
     }
 
@@ -258,7 +265,7 @@ impl<'a> Lowerer<'a> {
     /// A name for a variable that the user did not write.
     fn own_variable(&mut self, name: &str) -> String {
         let name = self.scopes.fresh(name);
-        self.own.insert(name.clone());
+        self.declared.insert(name.clone());
         name
     }
 
@@ -271,29 +278,91 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// Marks those of the variables that occur only where they are declared, so that the GPU's compiler does not warn.
+/// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's compiler does
+/// not warn.
 fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
-    fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, usize>) {
+    /// How often each name occurs, and how often it is neither declared nor written to.
+    fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
+        for (index, piece) in text.pieces.iter().enumerate() {
+            match piece {
+                Piece::Name(name) if !is_part(&text.pieces, index) => {
+                    let (all, reads) = counts.entry(name).or_default();
+                    *reads += usize::from(*all > 0 && !is_written(&text.pieces, index));
+                    *all += 1;
+                }
+                // The base is read only where fields are left out, which the macro cannot see.
+                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
+                _ => {}
+            }
+        }
+    }
+    /// The same where nothing is declared.
+    fn count_reads<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
         for piece in &text.pieces {
             match piece {
-                Piece::Name(name) => *counts.entry(name).or_default() += 1,
-                // The base is read only where fields are left out, which the macro cannot see.
-                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count(value, counts)),
+                Piece::Name(name) => {
+                    let (all, reads) = counts.entry(name).or_default();
+                    (*all, *reads) = (*all + 1, *reads + 1);
+                }
+                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
                 _ => {}
             }
         }
     }
     let mut counts = BTreeMap::new();
     count(&text, &mut counts);
-    let unread = |name: &String| variables.contains(name) && counts.get(name.as_str()) == Some(&1);
+    let mut declared = BTreeSet::new();
     let mut marked = Text::default();
-    for piece in &text.pieces {
-        marked.push(Text::of(piece.clone()));
-        if matches!(piece, Piece::Name(name) if unread(name)) {
-            marked.push(" [[maybe_unused]]");
+    for (index, piece) in text.pieces.iter().enumerate() {
+        match piece {
+            Piece::Name(name) if !is_part(&text.pieces, index) => {
+                let (all, reads) = counts.get(name.as_str()).copied().unwrap_or_default();
+                let ends =
+                    |piece: Option<&Piece>, end: &str| matches!(piece, Some(Piece::Text(text)) if text.ends_with(end));
+                let before = index.checked_sub(1).and_then(|index| text.pieces.get(index));
+                let label = matches!(text.pieces.get(index + 1), Some(Piece::Text(next)) if next.starts_with(":;"));
+                if label && all == 1 {
+                    continue;
+                }
+                marked.push(Text::of(piece.clone()));
+                let first = declared.insert(name.as_str());
+                if first && reads == 0 && variables.contains(name) && !ends(before, "[[maybe_unused]] auto ") {
+                    marked.push(" [[maybe_unused]]");
+                }
+            }
+            // What is left of a label.
+            Piece::Text(next) if next.starts_with(":;") && ends_with_no_name(&marked) => {
+                marked.push(next.strip_prefix(':').unwrap_or(next));
+            }
+            piece => marked.push(Text::of(piece.clone())),
         }
     }
     marked
+}
+
+/// Whether the last piece is none that a `:` could follow.
+fn ends_with_no_name(text: &Text) -> bool {
+    !matches!(text.pieces.last(), Some(Piece::Name(_)))
+}
+
+/// Whether a name is that of a field.
+fn is_part(pieces: &[Piece], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|index| pieces.get(index));
+    matches!(before, Some(Piece::Text(text)) if text.ends_with('.') || text.ends_with("->"))
+}
+
+/// Whether a variable, or a part of it, is given a value.
+fn is_written(pieces: &[Piece], index: usize) -> bool {
+    let mut after = pieces.iter().skip(index + 1);
+    loop {
+        match after.next() {
+            Some(Piece::Text(text)) if text == "." => {
+                after.next();
+            }
+            Some(Piece::Text(text)) => return text.starts_with(" = "),
+            _ => return false,
+        }
+    }
 }
 
 /// A range that a `for` runs over.
@@ -315,7 +384,6 @@ impl ToTokens for Range<'_> {
 pub(crate) fn range_of(expr: &Expr) -> Option<Range<'_>> {
     match expr {
         Expr::Paren(paren) => range_of(&paren.expr),
-        Expr::Group(group) => range_of(&group.expr),
         Expr::Range(range) => Some(Range {
             start: range.start.as_deref(),
             end: range.end.as_deref(),

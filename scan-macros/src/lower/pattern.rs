@@ -2,6 +2,7 @@
 
 use super::expression::{field_name, ternary};
 use super::{Lowerer, Rank, Sink, Value, purity, scope};
+use crate::hygiene;
 use crate::text::Text;
 use syn::{Arm, Expr, ExprMatch, Ident, Pat, RangeLimits, Type};
 
@@ -140,11 +141,17 @@ impl Lowerer<'_> {
             Pat::Tuple(tuple) => tuple.elems.iter().for_each(|pat| self.copy_mutable(pat)),
             Pat::Struct(fields) => fields.fields.iter().for_each(|field| self.copy_mutable(&field.pat)),
             Pat::TupleStruct(fields) => fields.elems.iter().for_each(|pat| self.copy_mutable(pat)),
-            Pat::Ident(ident) if ident.mutability.is_some() => {
-                let Some(place) = self.scopes.find(&ident.ident).map(|binding| binding.place.clone()) else { return };
-                let name = self.own_variable(&scope::plain(&ident.ident));
-                self.line(Text::new("auto ").add(Text::name(&name)).add(" = ").add(place).add(";"));
-                self.scopes.bind(&ident.ident, Text::name(name), true);
+            Pat::Ident(ident) => {
+                if let Some(place) = self.scopes.find(&ident.ident).map(|binding| binding.place.clone())
+                    && ident.mutability.is_some()
+                {
+                    let name = self.own_variable(&scope::plain(&ident.ident));
+                    self.line(Text::new("auto ").add(Text::name(&name)).add(" = ").add(place).add(";"));
+                    self.scopes.bind(&ident.ident, Text::name(name), true);
+                }
+                if let Some((_, inner)) = &ident.subpat {
+                    self.copy_mutable(inner);
+                }
             }
             _ => {}
         }
@@ -158,7 +165,7 @@ impl Lowerer<'_> {
             Pat::Ident(ident) => {
                 let inner = ident.subpat.as_ref().and_then(|(_, inner)| self.condition(inner, place, bound));
                 // A capital name without a pattern of its own is a constant to Rust, where one is in scope.
-                if ident.subpat.is_none() && is_constant(&ident.ident) {
+                if ident.subpat.is_none() && hygiene::is_constant(&ident.ident) {
                     let name = &ident.ident;
                     let value = self.constant(&syn::Path::from(name.clone()));
                     return Some(self.equals(place, value));
@@ -248,9 +255,4 @@ fn join(conditions: Vec<Value>, between: &str, rank: Rank) -> Option<Value> {
     let within = if rank == Rank::LogicalAnd { Rank::BitOr } else { rank };
     let within = |value: Value| if value.rank == rank { value.text } else { value.at_least(within) };
     conditions.into_iter().reduce(|all, next| Value::typed(within(all).add(between).add(within(next)), rank))
-}
-
-/// Whether Rust's style takes the name for a constant: `MODULUS`, `None`, and not `x` or `n`.
-fn is_constant(ident: &Ident) -> bool {
-    ident.to_string().trim_start_matches('_').starts_with(|first: char| first.is_uppercase())
 }

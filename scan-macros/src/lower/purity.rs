@@ -10,7 +10,6 @@ pub(super) fn is_simple(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(_) | Expr::Path(_) => true,
         Expr::Paren(inner) => is_simple(&inner.expr),
-        Expr::Group(inner) => is_simple(&inner.expr),
         Expr::Unary(inner) => is_simple(&inner.expr),
         Expr::Cast(inner) => is_simple(&inner.expr),
         Expr::Field(inner) => is_simple(&inner.base),
@@ -26,12 +25,14 @@ pub(super) fn is_simple(expr: &Expr) -> bool {
         }
         Expr::Block(block) => block.label.is_none() && simple_block(&block.block),
         Expr::If(branch) => {
-            is_simple(&branch.cond)
+            choices(expr) <= CHOICES
+                && is_simple(&branch.cond)
                 && simple_block(&branch.then_branch)
                 && branch.else_branch.as_ref().is_some_and(|(_, other)| is_simple(other))
         }
         Expr::Match(matching) => {
-            is_place(&matching.expr)
+            choices(expr) <= CHOICES
+                && is_place(&matching.expr)
                 && matching.arms.iter().all(|arm| {
                     let guard = match &arm.pat {
                         Pat::Guard(guard) => is_simple(&guard.guard),
@@ -41,6 +42,29 @@ pub(super) fn is_simple(expr: &Expr) -> bool {
                 })
         }
         _ => false,
+    }
+}
+
+/// The most choices inside one another that become an expression: the GPU's compiler needs more stack for each than for an `if`.
+const CHOICES: usize = 64;
+
+/// How many choices stand inside one another, the arms of an `else if` and of a `match` among them.
+fn choices(expr: &Expr) -> usize {
+    let block = |block: &Block| match block.stmts.as_slice() {
+        [Stmt::Expr(value, None)] => choices(value),
+        _ => 0,
+    };
+    match expr {
+        Expr::Paren(inner) => choices(&inner.expr),
+        Expr::Block(inner) => block(&inner.block),
+        Expr::If(branch) => {
+            let other = branch.else_branch.as_ref().map_or(0, |(_, other)| choices(other));
+            1 + block(&branch.then_branch).max(other)
+        }
+        Expr::Match(matching) => {
+            matching.arms.len() + matching.arms.iter().map(|arm| choices(&arm.body)).max().unwrap_or_default()
+        }
+        _ => 0,
     }
 }
 
@@ -75,7 +99,6 @@ fn builds(expr: &Expr) -> bool {
         Expr::Struct(_) | Expr::Array(_) => true,
         Expr::Call(call) => matches!(&*call.func, Expr::Path(path) if is_capital(path)),
         Expr::Paren(inner) => builds(&inner.expr),
-        Expr::Group(inner) => builds(&inner.expr),
         Expr::Block(inner) => block(&inner.block),
         Expr::If(branch) => {
             block(&branch.then_branch) || branch.else_branch.as_ref().is_some_and(|(_, other)| builds(other))
@@ -102,7 +125,6 @@ fn is_cheap(expr: &Expr) -> bool {
         match expr {
             Expr::Lit(_) | Expr::Path(_) => Some(0),
             Expr::Paren(inner) => operations(&inner.expr),
-            Expr::Group(inner) => operations(&inner.expr),
             Expr::Field(inner) => operations(&inner.base),
             Expr::Unary(inner) => Some(operations(&inner.expr)? + 1),
             Expr::Cast(inner) => Some(operations(&inner.expr)? + 1),
@@ -153,7 +175,6 @@ pub(super) fn chooses_braces(expr: &Expr) -> bool {
             Expr::Call(call) => matches!(&*call.func, Expr::Path(path) if is_capital(path)),
             Expr::Path(path) => is_capital(path),
             Expr::Paren(inner) => in_braces(&inner.expr),
-            Expr::Group(inner) => in_braces(&inner.expr),
             Expr::Block(block) => last_in_braces(&block.block),
             expr => chooses_braces(expr),
         }
@@ -163,7 +184,6 @@ pub(super) fn chooses_braces(expr: &Expr) -> bool {
     }
     match expr {
         Expr::Paren(inner) => chooses_braces(&inner.expr),
-        Expr::Group(inner) => chooses_braces(&inner.expr),
         Expr::Block(block) => {
             matches!(block.block.stmts.as_slice(), [Stmt::Expr(value, None)] if chooses_braces(value))
         }
@@ -189,7 +209,6 @@ pub(super) fn is_number(expr: &Expr) -> bool {
     match expr {
         Expr::Lit(literal) => !matches!(literal.lit, syn::Lit::Bool(_)),
         Expr::Paren(inner) => is_number(&inner.expr),
-        Expr::Group(inner) => is_number(&inner.expr),
         Expr::Cast(cast) => !matches!(&*cast.ty, syn::Type::Path(path) if path.path.is_ident("bool")),
         Expr::Unary(unary) => matches!(unary.op, syn::UnOp::Neg(_)) || is_number(&unary.expr),
         Expr::Binary(binary) => match binary.op {
@@ -211,7 +230,6 @@ pub(super) fn is_place(expr: &Expr) -> bool {
         Expr::Path(path) => path.path.get_ident().is_some(),
         Expr::Field(field) => is_place(&field.base),
         Expr::Paren(inner) => is_place(&inner.expr),
-        Expr::Group(inner) => is_place(&inner.expr),
         _ => false,
     }
 }
@@ -280,7 +298,6 @@ pub(super) fn diverges(expr: &Expr) -> bool {
     match expr {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => true,
         Expr::Paren(inner) => diverges(&inner.expr),
-        Expr::Group(inner) => diverges(&inner.expr),
         Expr::Block(block) => block.label.is_none() && block_diverges(&block.block),
         Expr::If(branch) => {
             block_diverges(&branch.then_branch) && branch.else_branch.as_ref().is_some_and(|(_, other)| diverges(other))
@@ -296,6 +313,16 @@ pub(super) fn block_diverges(block: &Block) -> bool {
         Stmt::Expr(expr, _) => diverges(expr),
         _ => false,
     })
+}
+
+/// The label of a loop.
+fn label_of(expr: &Expr) -> Option<&syn::Label> {
+    match expr {
+        Expr::Loop(endless) => endless.label.as_ref(),
+        Expr::While(looping) => looping.label.as_ref(),
+        Expr::ForLoop(looping) => looping.label.as_ref(),
+        _ => None,
+    }
 }
 
 /// Whether a loop's own body breaks out of it.
@@ -315,9 +342,12 @@ fn breaks(body: &Block, label: Option<&syn::Label>) -> bool {
                     };
                 }
                 Expr::Loop(_) | Expr::While(_) | Expr::ForLoop(_) => {
+                    // Inside a loop of the same label, the label means that one.
+                    let outer = self.label.take_if(|own| label_of(expr).is_some_and(|label| label.name.ident == *own));
                     self.depth += 1;
                     visit::visit_expr(self, expr);
                     self.depth -= 1;
+                    self.label = self.label.take().or(outer);
                 }
                 _ => visit::visit_expr(self, expr),
             }
@@ -343,6 +373,10 @@ pub(super) fn jumps_from_within(body: &Block, label: &str) -> (bool, bool) {
                 Expr::Break(leave) => self.breaks |= self.depth > 0 && means(&leave.label),
                 Expr::Continue(next) => self.continues |= self.depth > 0 && means(&next.label),
                 _ => {}
+            }
+            if label_of(expr).is_some_and(|own| own.name.ident == self.label) {
+                // Inside, the label means this loop.
+                return;
             }
             let inner = usize::from(matches!(expr, Expr::Loop(_) | Expr::While(_) | Expr::ForLoop(_)));
             self.depth += inner;
@@ -389,7 +423,7 @@ pub(super) fn is_index(name: &syn::Ident, body: &Block) -> bool {
     indexes.indexes && !indexes.rebound
 }
 
-pub(super) fn is_assignment(op: &BinOp) -> bool {
+pub(crate) fn is_assignment(op: &BinOp) -> bool {
     matches!(
         op,
         BinOp::AddAssign(_)

@@ -89,7 +89,7 @@ impl Lowerer<'_> {
                     Some(Type::Tuple(types)) => types.elems.iter().map(Some).collect(),
                     _ => Vec::new(),
                 };
-                let mut pairs = Vec::new();
+                let mut parts = Vec::new();
                 for (index, (pat, value)) in tuple.elems.iter().zip(&values.elems).enumerate() {
                     let name = match pat {
                         Pat::Ident(ident) => self.scopes.fresh(&scope::plain(&ident.ident)),
@@ -97,9 +97,15 @@ impl Lowerer<'_> {
                     };
                     let ty = types.get(index).copied().flatten();
                     self.declare_value(&name, ty, value);
-                    pairs.push((pat, name));
+                    parts.push((pat, Text::name(name)));
                 }
-                pairs.into_iter().for_each(|(pat, name)| self.destructure(pat, &Text::name(name)));
+                for (pat, place) in parts {
+                    match pat {
+                        // The variable was made for this name.
+                        Pat::Ident(ident) => self.bind_whole(ident, place),
+                        pat => self.destructure(pat, &place),
+                    }
+                }
             }
             pat => {
                 let Some(init) = &local.init else {
@@ -116,7 +122,10 @@ impl Lowerer<'_> {
     fn declare(&mut self, name: &str, ty: Option<&Type>, local: &Local) {
         match (&local.init, ty) {
             (Some(init), ty) => self.declare_value(name, ty, &init.expr),
-            (None, Some(ty)) => self.line(self.type_text(ty).add(" ").add(Text::name(name)).add(";")),
+            (None, Some(ty)) => {
+                self.declared.insert(name.to_owned());
+                self.line(self.type_text(ty).add(" ").add(Text::name(name)).add(";"));
+            }
             (None, None) => {
                 self.errors.at(&local.pat, "the type of this is not known in the GPU's text: write it, `let x: f32;`")
             }
@@ -124,6 +133,9 @@ impl Lowerer<'_> {
     }
 
     fn declare_value(&mut self, name: &str, ty: Option<&Type>, value: &Expr) {
+        if !name.starts_with('_') {
+            self.declared.insert(name.to_owned());
+        }
         let unused = if name.starts_with('_') { "[[maybe_unused]] " } else { "" };
         let by_statements = matches!(value, Expr::If(_) | Expr::Match(_) | Expr::Loop(_)) && !purity::is_simple(value);
         if let Some(ty) = ty
@@ -157,7 +169,6 @@ impl Lowerer<'_> {
     pub(super) fn lower_to(&mut self, expr: &Expr, sink: &Sink, expected: Option<&Type>) {
         match expr {
             Expr::Paren(inner) => self.lower_to(&inner.expr, sink, expected),
-            Expr::Group(inner) => self.lower_to(&inner.expr, sink, expected),
             Expr::Block(block) if block.label.is_none() => self.block(&block.block, sink, expected),
             Expr::Block(block) => {
                 self.errors.at(&block.label, "labelled blocks are outside the operator language: use `if`")
@@ -420,6 +431,14 @@ impl Lowerer<'_> {
         self.line(place.text.add(format!(" {operator} ")).add(value.text).add(";"));
     }
 
+    /// Binds a name to the variable that was made for it, and what its pattern has inside.
+    fn bind_whole(&mut self, ident: &syn::PatIdent, place: Text) {
+        self.scopes.bind(&ident.ident, place.clone(), true);
+        if let Some((_, inner)) = &ident.subpat {
+            self.destructure(inner, &place);
+        }
+    }
+
     /// Binds the parts of a value that stands in a variable.
     pub(super) fn destructure(&mut self, pat: &Pat, whole: &Text) {
         match pat {
@@ -427,24 +446,10 @@ impl Lowerer<'_> {
             Pat::Type(typed) => self.destructure(&typed.pat, whole),
             Pat::Paren(paren) => self.destructure(&paren.pat, whole),
             Pat::Ident(ident) => {
-                // A variable that was made for this name is the local itself.
-                let place = if own_variable(whole, &scope::plain(&ident.ident)) {
-                    whole.clone()
-                } else {
-                    let own = self.scopes.fresh(&scope::plain(&ident.ident));
-                    self.line(
-                        Text::new("[[maybe_unused]] auto ")
-                            .add(Text::name(&own))
-                            .add(" = ")
-                            .add(whole.clone())
-                            .add(";"),
-                    );
-                    Text::name(own)
-                };
-                self.scopes.bind(&ident.ident, place.clone(), true);
-                if let Some((_, inner)) = &ident.subpat {
-                    self.destructure(inner, &place);
-                }
+                let own = Text::name(self.scopes.fresh(&scope::plain(&ident.ident)));
+                let declared = Text::new("[[maybe_unused]] auto ").add(own.clone());
+                self.line(declared.add(" = ").add(whole.clone()).add(";"));
+                self.bind_whole(ident, own);
             }
             Pat::Struct(fields) => {
                 for field in &fields.fields {
@@ -465,18 +470,5 @@ impl Lowerer<'_> {
             }
             other => self.errors.at(other, "outside the operator language: use a name, and compare with `if`"),
         }
-    }
-}
-
-fn own_variable(place: &Text, name: &str) -> bool {
-    match place.pieces.as_slice() {
-        [crate::text::Piece::Name(own)] => {
-            own == name
-                || own
-                    .strip_prefix(name)
-                    .and_then(|rest| rest.strip_prefix('_'))
-                    .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|letter| letter.is_ascii_digit()))
-        }
-        _ => false,
     }
 }

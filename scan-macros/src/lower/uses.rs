@@ -33,7 +33,7 @@ impl<K: Ord> Counts<K> {
             let products = nests.values().map(|(nest, count)| quote!(&[#count #(, #nest)*]));
             let sum = match nests.values().next() {
                 Some((nest, count)) if nests.len() == 1 && nest.is_empty() => quote!(#count),
-                _ => quote!(sum_of_products(&[#(#products),*])),
+                _ => quote!(__scan_sum_of_products(&[#(#products),*])),
             };
             (what, sum)
         })
@@ -79,15 +79,15 @@ impl Uses {
         self.nest.push(match (bound(range.start), bound(range.end)) {
             (Some(start), Some(end)) => {
                 let past = i128::from(range.inclusive);
-                quote!(rounds(#start, #end.wrapping_add(#past)))
+                quote!(__scan_rounds(#start, #end.wrapping_add(#past)))
             }
-            _ => quote!(SOME_ROUNDS),
+            _ => quote!(__SCAN_SOME_ROUNDS),
         });
     }
 
     /// What follows stands in a loop that goes round nobody knows how often.
     pub(super) fn enter_loop(&mut self) {
-        self.nest.push(quote!(SOME_ROUNDS));
+        self.nest.push(quote!(__SCAN_SOME_ROUNDS));
     }
 
     pub(super) fn leave(&mut self) {
@@ -102,8 +102,11 @@ impl Uses {
             Some(quote!((&<#callee as #krate::__private::ScanFn>::NOT_RECURSIVE, #sum)))
         });
         let counted = |values: Vec<TokenStream>| match values.iter().any(|value| !value.is_empty()) {
+            // Under names that stand in the way of none of the user's constants.
             true => quote!({
-                use #krate::__private::{SOME_ROUNDS, rounds, sum_of_products};
+                use #krate::__private::{
+                    SOME_ROUNDS as __SCAN_SOME_ROUNDS, rounds as __scan_rounds, sum_of_products as __scan_sum_of_products,
+                };
                 &[#(#values),*]
             }),
             false => quote!(&[]),
@@ -116,7 +119,6 @@ impl Uses {
 fn constant(expr: &Expr, scopes: &Scopes) -> Option<TokenStream> {
     match expr {
         Expr::Paren(inner) => constant(&inner.expr, scopes),
-        Expr::Group(inner) => constant(&inner.expr, scopes),
         Expr::Cast(cast) => constant(&cast.expr, scopes),
         Expr::Lit(literal) if matches!(literal.lit, syn::Lit::Int(_)) => Some(quote!((#literal as i128))),
         Expr::Path(path) if path.path.get_ident().is_none_or(|ident| scopes.find(ident).is_none()) => {
@@ -150,7 +152,6 @@ pub(super) fn is_counted(expr: &Expr, scopes: &Scopes) -> bool {
 fn is_made_of(expr: &Expr, is_name: &impl Fn(&Path) -> bool) -> bool {
     match expr {
         Expr::Paren(inner) => is_made_of(&inner.expr, is_name),
-        Expr::Group(inner) => is_made_of(&inner.expr, is_name),
         Expr::Cast(cast) => is_made_of(&cast.expr, is_name),
         Expr::Unary(unary) => is_made_of(&unary.expr, is_name),
         Expr::Binary(binary) => is_made_of(&binary.left, is_name) && is_made_of(&binary.right, is_name),

@@ -21,7 +21,7 @@ static POOLS: LazyLock<Vec<ThreadPool>> =
     LazyLock::new(|| [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().unwrap()).into());
 
 /// The seconds after which a call hangs.
-const LONGEST: u64 = if cfg!(miri) { 3600 } else { 60 };
+const LONGEST: u64 = 60;
 
 /// Works on a pool. What rayon does for that is compiled once, and not for every operator.
 fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {

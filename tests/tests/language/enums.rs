@@ -32,6 +32,30 @@ enum Wide {
     Large = u64::MAX,
 }
 
+/// Not in the order of its numbers, by which `<` goes.
+#[scan_element]
+#[repr(i16)]
+#[derive(Clone, Copy, Debug, PartialEq, std::cmp::PartialOrd)]
+enum Rank {
+    Last = 300,
+    First = -300,
+    Middle = 0,
+}
+
+/// Compared by hand, so never by `==` in an operator; patterns are Rust's own.
+#[scan_element]
+#[derive(Clone, Copy, Debug)]
+enum Mode {
+    Plain,
+    Bold,
+}
+
+impl PartialEq for Mode {
+    fn eq(&self, other: &Mode) -> bool {
+        *self as u8 != *other as u8
+    }
+}
+
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tagged {
@@ -59,6 +83,7 @@ samples! {
     Bracket: Open Closed register;
     Level: Lowest Low Next High;
     Wide: Small Large;
+    Rank: Last First Middle;
 }
 
 impl Sample for Tagged {
@@ -115,6 +140,31 @@ fn levels(a: Level, b: Level) -> Level {
     if both[i] == Level::Next { Level::High } else { both[1 - i] }
 }
 
+#[scan_op]
+fn ranks(a: Rank, b: Rank) -> Rank {
+    match (a < b, a >= Rank::Middle) {
+        (true, true) => b,
+        (true, false) => Rank::Middle,
+        _ if a <= b => a,
+        _ => {
+            if Rank::First > b {
+                a
+            } else {
+                b
+            }
+        }
+    }
+}
+
+#[scan_op]
+fn modes(a: u8, b: u8) -> u8 {
+    let mode = if a < b { Mode::Plain } else { Mode::Bold };
+    match mode {
+        Mode::Plain => a,
+        Mode::Bold => b | mode as u8,
+    }
+}
+
 /// Casts to every integer type.
 struct Numbers;
 
@@ -161,6 +211,8 @@ fn tags(a: Tagged, b: Tagged) -> Tagged {
 pub(crate) fn cases(suite: &mut Suite) {
     suite.combine(brackets, 0);
     suite.combine(levels, 0);
+    suite.combine(ranks, 0);
+    suite.combine(modes, 0);
     suite.combine(tags, 0);
     suite.lift(Numbers, 0);
 }

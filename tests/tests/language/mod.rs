@@ -6,6 +6,21 @@ pub(crate) mod enums;
 pub(crate) mod functions;
 pub(crate) mod halves;
 pub(crate) mod harness;
+#[allow(
+    clippy::all,
+    unused_labels,
+    unused_parens,
+    reason = "the language is wider than good style, and that of macros even more so"
+)]
+pub(crate) mod hygiene;
+#[allow(
+    non_camel_case_types,
+    non_upper_case_globals,
+    non_snake_case,
+    clippy::all,
+    reason = "words of C++, in places where Rust's style has others"
+)]
+pub(crate) mod names;
 #[allow(clippy::bool_comparison, reason = "what is compared is how the text compares")]
 pub(crate) mod numbers;
 #[allow(
@@ -31,6 +46,7 @@ pub(crate) fn suite() -> harness::Suite {
     numbers::cases(&mut suite);
     halves::cases(&mut suite);
     statements::cases(&mut suite);
+    hygiene::cases(&mut suite);
     suite
 }
 
@@ -42,5 +58,7 @@ pub(crate) fn items() -> harness::Suite {
     enums::cases(&mut suite);
     tables::cases(&mut suite);
     subset::cases(&mut suite);
+    names::cases(&mut suite);
+    hygiene::items(&mut suite);
     suite
 }

@@ -18,8 +18,10 @@ use gate::{Closing, Gate};
 use line::Line;
 
 #[path = "gate.rs"]
+#[allow(clippy::duplicate_mod, reason = "once more with the primitives of loom")]
 mod gate;
 #[path = "line.rs"]
+#[allow(clippy::duplicate_mod, reason = "once more with the primitives of loom")]
 #[allow(dead_code, reason = "what measures time is not modelled")]
 mod line;
 

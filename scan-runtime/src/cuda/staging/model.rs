@@ -8,6 +8,7 @@ use crate::primitives::modelled as primitives;
 use pieces::Pieces;
 
 #[path = "pieces.rs"]
+#[allow(clippy::duplicate_mod, reason = "once more with the primitives of loom")]
 #[allow(dead_code, reason = "nobody asks how many pieces there are")]
 mod pieces;
 

@@ -19,6 +19,8 @@ pub use std::{assert, file, option_env, vec};
 
 pub use crate::ScanElement;
 
+pub mod types;
+
 use crate::{
     DiskCache, Error, ScanOp,
     aot::{Precompile, Precompiled},
