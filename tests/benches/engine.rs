@@ -475,21 +475,21 @@ impl<W: Fn(&str) -> bool> Visitor for Traced<'_, W> {
 enum Of {
     /// The first of a team.
     Team,
-    /// The looker, with groups and without, or in one of these.
-    Looker,
-    LookerAlone,
-    LookerOfGroups,
-    /// The one that gathers the sums of a group's tiles, and the one that gathers those of groups, of which the text is the same.
-    Gatherer,
-    GathererOfGroups,
+    /// The look-ahead warp, with groups and without, or in one of these.
+    LookAhead,
+    LookAheadAlone,
+    LookAheadOfGroups,
+    /// The group warp that folds the tiles of a group, and the one that folds groups, of which the text is the same.
+    Tiles,
+    Groups,
 }
 
 impl Of {
     fn is_in(self, grouped: bool) -> bool {
         match self {
-            Of::Team | Of::Looker => true,
-            Of::LookerAlone => !grouped,
-            Of::LookerOfGroups | Of::Gatherer | Of::GathererOfGroups => grouped,
+            Of::Team | Of::LookAhead => true,
+            Of::LookAheadAlone => !grouped,
+            Of::LookAheadOfGroups | Of::Tiles | Of::Groups => grouped,
         }
     }
 
@@ -497,50 +497,50 @@ impl Of {
     fn thread(self) -> &'static str {
         match self {
             Of::Team => "thread == 0",
-            Of::Looker | Of::LookerAlone | Of::LookerOfGroups => "lane == 0",
-            // The lane that hands the sum over.
-            Of::Gatherer | Of::GathererOfGroups => "lane + 1 == max(what == TILES ? place_in_group : count, 1u)",
+            Of::LookAhead | Of::LookAheadAlone | Of::LookAheadOfGroups => "lane == 0",
+            // The lane that hands the aggregate over.
+            Of::Tiles | Of::Groups => "lane + 1 == max(kind == TILES ? place_in_group : count, 1u)",
         }
     }
 }
 
 /// What takes how many cycles, on the average of all tiles: in words, after which text of the kernel it has ended, and of whom.
 const TICKS: [(&str, &str, Of); 17] = [
-    ("tile arrived", "        wait(&loaded[stage], use % 2);\n", Of::Team),
-    ("all warps reduced", "          wait(&reduced[stage], use % 2);\n", Of::Team),
-    ("sum told", "            arrive(&told[stage]);\n          }\n", Of::Team),
-    ("prefix known", "        wait(&known[stage], use % 2);\n", Of::Team),
-    ("scanned", "        show_to_copies();\n", Of::Team),
-    ("handed over", "        arrive(&written[stage]);\n", Of::Team),
-    ("window read", "messages + folded, epoch, count, lane);\n", Of::LookerAlone),
-    ("window folded", "sums, count, lane);\n", Of::LookerAlone),
-    ("groups gathered", "        wait(&gathered[GROUPS][slot], handed / PARTS % 2);\n", Of::LookerOfGroups),
-    ("tiles gathered", "        wait(&gathered[TILES][slot], round / PARTS % 2);\n", Of::LookerOfGroups),
+    ("tile arrived", "        wait(&full[stage], use % 2);\n", Of::Team),
+    ("all warps reduced", "          wait(&aggregates_ready[stage], use % 2);\n", Of::Team),
+    ("aggregate published", "            arrive(&published[stage]);\n          }\n", Of::Team),
+    ("prefix known", "        wait(&prefix_ready[stage], use % 2);\n", Of::Team),
+    ("scanned", "        fence_for_copies();\n", Of::Team),
+    ("drained", "        arrive(&drained[stage]);\n", Of::Team),
+    ("window read", "statuses + folded, epoch, count, lane);\n", Of::LookAheadAlone),
+    ("window folded", "op, aggregates, count, lane);\n", Of::LookAheadAlone),
+    ("groups folded", "        wait(&part_full[GROUPS][slot], sequence / PARTS % 2);\n", Of::LookAheadOfGroups),
+    ("tiles folded", "        wait(&part_full[TILES][slot], iteration / PARTS % 2);\n", Of::LookAheadOfGroups),
     (
-        "told what is known",
-        "wait(&told[stage], use % 2); // so the team that had the stage before has read what stood before its tile\n",
-        Of::Looker,
+        "tile published",
+        "wait(&published[stage], use % 2); // implies that the prefix of the stage's last tile has been read\n",
+        Of::LookAhead,
     ),
-    ("sums of tiles read", GATHERED[0], Of::Gatherer),
-    ("folded", GATHERED[1], Of::Gatherer),
-    ("handed over", GATHERED[2], Of::Gatherer),
-    ("sums of groups read", GATHERED[0], Of::GathererOfGroups),
-    ("folded", GATHERED[1], Of::GathererOfGroups),
-    ("handed over", GATHERED[2], Of::GathererOfGroups),
+    ("aggregates of tiles read", GROUP_PHASES[0], Of::Tiles),
+    ("folded", GROUP_PHASES[1], Of::Tiles),
+    ("handed over", GROUP_PHASES[2], Of::Tiles),
+    ("aggregates of groups read", GROUP_PHASES[0], Of::Groups),
+    ("folded", GROUP_PHASES[1], Of::Groups),
+    ("handed over", GROUP_PHASES[2], Of::Groups),
 ];
 
-/// The phases of those that gather.
-const GATHERED: [&str; 3] = [
-    "messages + first, epoch, count, lane);\n",
-    "sums[0], lane, count);\n",
-    "        arrive(&gathered[what][slot]);\n",
+/// The phases of the group warps.
+const GROUP_PHASES: [&str; 3] = [
+    "statuses + first, epoch, count, lane);\n",
+    "aggregates[0], lane, count);\n",
+    "        arrive(&part_full[kind][slot]);\n",
 ];
 
 /// After which text of the kernel a warp's time begins, and of whom.
 const BEGINNINGS: [(&str, Of); 3] = [
     ("thread = threadIdx.x % TEAM;\n", Of::Team),
-    (" that have been folded\n", Of::Looker),
-    ("const unsigned what = warp - GATHERER; // TILES or GROUPS\n", Of::Gatherer),
+    (" folded so far\n", Of::LookAhead),
+    ("const unsigned kind = warp - GROUP_WARP; // TILES or GROUPS\n", Of::Tiles),
 ];
 
 /// A copy of the kernel that counts the cycles of its phases.
@@ -621,8 +621,8 @@ fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
     let beginnings = BEGINNINGS.map(|(after, of)| (after, of, "long long tick = clock64();\n".to_owned()));
     let counts = |(index, (_, after, of)): (usize, (&'static str, &'static str, Of))| match of {
         // Where the other one counts too.
-        Of::GathererOfGroups => None,
-        Of::Gatherer => Some((after, of, format!("TICK({}, {index} + {} * what)\n", of.thread(), GATHERED.len()))),
+        Of::Groups => None,
+        Of::Tiles => Some((after, of, format!("TICK({}, {index} + {} * kind)\n", of.thread(), GROUP_PHASES.len()))),
         _ => Some((after, of, format!("TICK({}, {index})\n", of.thread()))),
     };
     let all = beginnings.into_iter().chain(TICKS.into_iter().enumerate().filter_map(counts));

@@ -93,9 +93,9 @@ const OF_LOADS: &[Probe] = &[
         "const uint4_of_ours* from, uint4_of_ours* out",
         "__shared__ uint4_of_ours to[32]; begin_load(to, from); wait_for_loads(); out[0] = to[0];",
     ),
-    ("as_if_new", WORD, "out[0] = as_if_new(value);"),
-    ("wait_for_launch_before", "", "wait_for_launch_before();"),
-    ("let_launch_after_begin", "", "let_launch_after_begin();"),
+    ("opaque_word", WORD, "out[0] = opaque_word(value);"),
+    ("wait_for_previous_launch", "", "wait_for_previous_launch();"),
+    ("launch_dependents", "", "launch_dependents();"),
 ];
 
 const OF_COPIES: &[Probe] = &[
@@ -103,8 +103,8 @@ const OF_COPIES: &[Probe] = &[
     ("load_relaxed_short_packet", PACKET, "out[0] = load_relaxed(place);"),
     ("store_relaxed_short_packet", PACKET, "store_relaxed(place, value);"),
     ("has_waited_long", BARRIER, "out[0] = has_waited_long(value);"),
-    ("begin_barrier", BARRIER, "BARRIER begin_barrier(&barrier, value);"),
-    ("show_barriers", "", "show_barriers();"),
+    ("init_barrier", BARRIER, "BARRIER init_barrier(&barrier, value);"),
+    ("fence_barriers", "", "fence_barriers();"),
     ("arrive", BARRIER, "BARRIER arrive(&barrier);"),
     ("arrive_for_warp", BARRIER, "BARRIER arrive_for_warp(&barrier);"),
     ("arrive_and_expect", BARRIER, "BARRIER arrive_and_expect(&barrier, value);"),
@@ -116,17 +116,17 @@ const OF_COPIES: &[Probe] = &[
     ),
     ("begin_copy_out", "unsigned char* to, unsigned value", "begin_copy_out(to, launched_shared_memory(), value);"),
     ("wait_for_copies_out", "", "wait_for_copies_out();"),
-    ("show_to_copies", "", "show_to_copies();"),
+    ("fence_for_copies", "", "fence_for_copies();"),
 ];
 
 const OF_CLUSTERS: &[Probe] = &[
     ("arrive_in_cluster", "", "arrive_in_cluster();"),
     ("wait_for_cluster", "", "wait_for_cluster();"),
-    ("show_barriers_to_cluster", "", "show_barriers();"),
-    ("begin_barrier_of_cluster", BARRIER, "BARRIER begin_barrier(&barrier, value);"),
+    ("fence_barriers_to_cluster", "", "fence_barriers();"),
+    ("init_barrier_of_cluster", BARRIER, "BARRIER init_barrier(&barrier, value);"),
     ("arrive_and_expect_in_cluster", BARRIER, "BARRIER arrive_and_expect(&barrier, value);"),
     ("wait_in_cluster", BARRIER, "BARRIER wait(&barrier, value);"),
-    ("tell", WORD, "BARRIER __shared__ unsigned to; tell(&to, value, &barrier, lane);"),
+    ("store_to_block", WORD, "BARRIER __shared__ unsigned to; store_to_block(&to, value, &barrier, lane);"),
 ];
 
 fn cases() -> Vec<Case> {

@@ -20,7 +20,7 @@ const FOUND: [(&str, &str); 12] = [
     ("look_back", "negate"),
     ("in_registers", "logic"),
     ("cluster", "order"),
-    ("look_ahead", "epoch"),
+    ("pipeline/team", "epoch"),
 ];
 
 /// The first mutant of a template by a rule.

@@ -242,7 +242,7 @@ fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>
     sum = {element};
 #pragma unroll
     for (k = 1; k < TEAM_RUN; k++) {{
-      sum = as_it_is(op.combine(sum, {element}));
+      sum = opaque(op.combine(sum, {element}));
     }}
   }}
   sums[threadIdx.x] = sum;
@@ -252,7 +252,7 @@ fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>
   {results}
 #pragma unroll
   for (unsigned k = 0; k < TEAM_RUN; k++) {{
-    before = as_it_is(op.combine(before, {element}));
+    before = opaque(op.combine(before, {element}));
     {put}
   }}
 }}

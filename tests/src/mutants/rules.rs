@@ -41,7 +41,7 @@ const WORDS: [(&str, &str, &str); 7] = [
 
 /// What a statement that orders threads has in it.
 const ORDERS: [&str; 9] =
-    ["__sync", "wait", "fence(", "arrive", "begin_barrier(", "show_", "let_launch", "launch_order", "pause("];
+    ["__sync", "wait", "fence(", "arrive", "init_barrier(", "fence_", "launch_dependents", "launch_order", "delay("];
 
 /// Every mistake in a line. `shape` is as long as the line: Tera's expressions are letters in it, its other tags and comments are
 /// blanks.

@@ -167,7 +167,7 @@ fn planted_faults_of_segments_are_found() {
     each_is_found(&program, &changes, is_found).unwrap();
 }
 
-/// What the fault is, after changes of the text, of some run over two rounds.
+/// What the fault is, after changes of the text, of some run over two iterations.
 fn fault(changes: &[(&str, &str)]) -> FaultKind {
     let mut program = program::<Interval>((32, 2, 4), WAYS[0]);
     for (from, to) in changes {
@@ -188,7 +188,7 @@ fn what_a_cluster_must_not_do_has_a_name() {
     let beginning = ("  arrive_in_cluster();\n  State prefix", "  State prefix");
     let meeting =
         "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n";
-    let telling = "&all_arrived[slot], threadIdx.x);";
+    let storing = "&all_arrived[slot], threadIdx.x);";
     assert!(matches!(fault(&[(meeting, "")]), FaultKind::OtherBlock { ended: false, .. }));
     assert_eq!(fault(&[beginning]), FaultKind::ClusterBarrier { arrives: false });
     assert_eq!(
@@ -197,17 +197,17 @@ fn what_a_cluster_must_not_do_has_a_name() {
     );
     assert!(matches!(fault(&[("    fence_barriers();\n", "")]), FaultKind::Race { .. }));
     assert_eq!(
-        fault(&[(telling, "&all_arrived[slot], threadIdx.x + 1);")]),
+        fault(&[(storing, "&all_arrived[slot], threadIdx.x + 1);")]),
         FaultKind::NoSuchBlock { block: 4, blocks: 4 }
     );
     // Some threads do not come.
     let half = format!("    if (threadIdx.x % 2 == 0) {{\n      return;\n    }}\n{meeting}");
     assert!(matches!(fault(&[(meeting, &half)]), FaultKind::Deadlock { .. } | FaultKind::Barrier { .. }));
-    // A block tells another one something when that has nothing more to do.
+    // A block stores to another one when that has nothing more to do.
     let late = (
         "    if (!is_last) {",
         "    if (is_last && blockIdx.x == 0 && threadIdx.x == 0) {\n      \
-         tell(&told[1 - place][0], Told{}, &all_told[1 - place], 1);\n    }\n    if (!is_last) {",
+         store_to_block(&statuses[1 - slot][0], ClusterStatus{}, &all_arrived[1 - slot], 1);\n    }\n    if (!is_last) {",
     );
     assert!(matches!(fault(&[late]), FaultKind::OtherBlock { .. } | FaultKind::CopyLeftBehind));
 }

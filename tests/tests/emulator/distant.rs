@@ -120,7 +120,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
                 // What stands before the first tile comes as the status of the tile before it.
                 replace("unsigned folded = 0;", &format!("unsigned folded = {first_tile}u - 1;"));
                 if telling.is_none() {
-                    replace("  unsigned number = 0;\n", &format!("  unsigned number = {first_tile}u;\n"));
+                    replace("  unsigned tile_index = 0;\n", &format!("  unsigned tile_index = {first_tile}u;\n"));
                 }
             }
             Carry::Hierarchical => replace("blockIdx.x", &block),
@@ -316,22 +316,22 @@ fn each_cut_is_found<Op: TestOperator<Item = Span> + Send + Sync>(
 
 /// Cuts of what all kernels have that are not look-ahead's.
 const OF_TILES: [Change<'static>; 2] = [
-    ("load_tile(interval, input + start,", "load_tile(interval, input + (unsigned)start,"),
+    ("load_tile(op, input + start,", "load_tile(op, input + (unsigned)start,"),
     ("n - start < TILE ?", "(unsigned)n - start < TILE ?"),
 ];
 const OF_NUMBERS: Change<'static> =
-    ("const size_t start = (size_t)number * TILE;", "const size_t start = number * TILE;");
+    ("const size_t start = (size_t)tile_index * TILE;", "const size_t start = tile_index * TILE;");
 
 #[test]
 fn chained_and_looking_back() {
     let stored = ("output + start, elements", "output + (unsigned)start, elements");
     let chained: Change<'_> = (
-        "receive(&messages[number - 1], &before",
-        "receive((const Message*)((const unsigned char*)messages + (unsigned)((number - 1) * sizeof(Message))), &before",
+        "wait_for_status(&statuses[tile_index - 1], &prefix",
+        "wait_for_status((const TileStatus*)((const unsigned char*)statuses + (unsigned)((tile_index - 1) * sizeof(TileStatus))), &prefix",
     );
     let looked_at: Change<'_> = (
-        "look_for(&messages[looked_at], &sums[k]",
-        "look_for((const Message*)((const unsigned char*)messages + (unsigned)(looked_at * sizeof(Message))), &sums[k]",
+        "poll(&statuses[index], &values[k]",
+        "poll((const TileStatus*)((const unsigned char*)statuses + (unsigned)(index * sizeof(TileStatus))), &values[k]",
     );
     for (carry, status) in [(CHAINED, chained), (Carry::LookBack, looked_at)] {
         let changes = [&OF_TILES[..], &[OF_NUMBERS, stored, status]].concat();
@@ -356,10 +356,10 @@ fn hierarchical() {
     let stored = ("partial[start + i] = tile[i]", "partial[(unsigned)(start + i)] = tile[i]");
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
-    let completed = "output[start + i] = complete(interval, before, partial[start + i]);";
+    let completed = "output[start + i] = complete(op, prefix, partial[start + i]);";
     let changes = [
-        (completed, "output[start + i] = complete(interval, before, partial[(unsigned)(start + i)]);"),
-        (completed, "output[(unsigned)(start + i)] = complete(interval, before, partial[start + i]);"),
+        (completed, "output[start + i] = complete(op, prefix, partial[(unsigned)(start + i)]);"),
+        (completed, "output[(unsigned)(start + i)] = complete(op, prefix, partial[start + i]);"),
     ];
     each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);
     let restarting = restart(&overrides, Kernels::Sections, FLAGS);
@@ -410,10 +410,6 @@ fn segments_by_network() {
         (
             OFFSETS,
             &[
-                (
-                    "first_offset_from(offsets, 0, offset_count, start)",
-                    "first_offset_from(offsets, 0, offset_count, (unsigned)start)",
-                ),
                 ("offset_count, start + TILE)", "offset_count, (unsigned)(start + TILE))"),
                 ("offsets[candidate] == i", "offsets[candidate] == (unsigned)i"),
                 ("offsets[middle] < position", "(unsigned)offsets[middle] < position"),
@@ -460,8 +456,14 @@ fn looking_ahead() {
     overrides.group = Some(1);
     assert_eq!(overrides.strategy, Some(LOOK_AHEAD));
     let tiles: [Change<'_>; 3] = [
-        ("tile.start = (size_t)number * TEAM_TILE - gap;", "tile.start = number * TEAM_TILE - gap;"),
-        ("(unsigned)((n + gap + TEAM_TILE - 1) / TEAM_TILE)", "((unsigned)n + gap + TEAM_TILE - 1) / TEAM_TILE"),
+        (
+            "tile.start = (size_t)tile_index * TEAM_TILE - head_padding;",
+            "tile.start = tile_index * TEAM_TILE - head_padding;",
+        ),
+        (
+            "(unsigned)((n + head_padding + TEAM_TILE - 1) / TEAM_TILE)",
+            "((unsigned)n + head_padding + TEAM_TILE - 1) / TEAM_TILE",
+        ),
         ("rest = n - tile.start;", "rest = (unsigned)n - tile.start;"),
     ];
     let copies: [Change<'_>; 3] = [
@@ -479,13 +481,13 @@ fn looking_ahead() {
     let cases: [(usize, &[Change<'_>]); 4] = [
         (FLAGS, &[("const size_t first = start, end", "const size_t first = (unsigned)start, end")]),
         (BITS, &[("(size_t)((long long)start >> 5) * 4", "(size_t)((unsigned)start >> 5) * 4")]),
-        (KEYS, &[("first = (start - before) * KEY_BYTES", "first = (unsigned)(start - before) * KEY_BYTES")]),
+        (KEYS, &[("first = (start - previous) * KEY_BYTES", "first = (unsigned)(start - previous) * KEY_BYTES")]),
         (
             OFFSETS,
             &[
                 (
-                    "const size_t start = (size_t)number * TEAM_TILE - gap;",
-                    "const size_t start = number * TEAM_TILE - gap;",
+                    "const size_t start = (size_t)tile_index * TEAM_TILE - head_padding;",
+                    "const size_t start = tile_index * TEAM_TILE - head_padding;",
                 ),
                 ("(size_t)group.offset[k] - tile.start", "(unsigned)group.offset[k] - tile.start"),
             ],

@@ -95,7 +95,7 @@ fn nothing_is_found_where_nothing_is_planted() {
 #[test]
 fn a_missing_barrier_is_a_race() {
     let program = plant(hierarchical(), "__syncthreads(); // this step has been read", "");
-    let lines = [line_of(&program, "combine(x[i - stride], x[i])"), line_of(&program, "x[i] = sum")];
+    let lines = [line_of(&program, "combine(x[i - stride], x[i])"), line_of(&program, "x[i] = partial;")];
     for (kind, line, text) in faults(&program) {
         let FaultKind::Race { spot, other, .. } = kind else { panic!("{text}") };
         assert_eq!(spot.buffer, "shared tile", "{text}");

@@ -173,7 +173,7 @@ fn faults_of_the_sums_are_found() {
         ("      heads = next_heads;\n", ""),
         ("      lanes_with_heads = next_lanes_with_heads;\n", ""),
         ("any = !is_head_of_run(heads, k);", "any = true;"),
-        ("first_value = initial_value;", "first_value = restart.identity();"),
+        ("first_value = initial_value;", "first_value = op.identity();"),
         ("if (i == span.first && !head) {", "if (i == span.first) {"),
         ("if (is_head_of_run(next_heads, 0)) {", "if (false) {"),
     ];

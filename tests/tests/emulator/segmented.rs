@@ -170,7 +170,7 @@ fn runs_in_registers() {
 /// Strategies whose tiles have more words of heads than a warp looks at together.
 fn programs_of_long_tiles() -> Vec<(usize, Program<PolynomialHash>)> {
     let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack];
-    let program = |(index, carry)| {
+    let program = |(index, carry): (usize, Carry)| {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry });
         (overrides.threads, overrides.run) = (Some(64), Some(33));

@@ -115,18 +115,18 @@ fn fault_of_looking_back(program: &Program<Interval>, distance: u64) -> Option<S
 fn looking_back_to_a_prefix_at_every_distance() {
     for look_run in [1, 2, 4] {
         let program = program(Carry::LookBack, Some(look_run));
-        assert!(program.source.text.contains(&format!("LOOK_RUN = {look_run};")), "{}", program.source.text);
+        assert!(program.source.text.contains(&format!("STATUSES_PER_LANE = {look_run};")), "{}", program.source.text);
         for distance in DISTANCES {
             assert_eq!(fault_of_looking_back(&program, distance), None, "{}", program.plan);
         }
         let changes = [
-            ("end -= WARP * LOOK_RUN", "end -= WARP * LOOK_RUN + 1"),
-            ("end -= WARP * LOOK_RUN", "end -= WARP * LOOK_RUN - 1"),
-            ("end - (WARP - lane) * LOOK_RUN", "end - (WARP - 1 - lane) * LOOK_RUN"),
+            ("end -= WARP * STATUSES_PER_LANE", "end -= WARP * STATUSES_PER_LANE + 1"),
+            ("end -= WARP * STATUSES_PER_LANE", "end -= WARP * STATUSES_PER_LANE - 1"),
+            ("end - (WARP - lane) * STATUSES_PER_LANE", "end - (WARP - 1 - lane) * STATUSES_PER_LANE"),
             ("first_lane = found ? last_prefix : 0;", "first_lane = 0;"),
-            ("long long end = number;", "long long end = number - 1;"),
+            ("long long end = tile_index;", "long long end = tile_index - 1;"),
             ("first_lane + stride <= lane", "first_lane + stride < lane"),
-            ("combine(window, sum) : window", "combine(sum, window) : window"),
+            ("combine(window, prefix) : window", "combine(prefix, window) : window"),
         ];
         let is_found = |program: &Program<Interval>| {
             DISTANCES.into_iter().any(|distance| fault_of_looking_back(program, distance).is_some())
@@ -151,11 +151,11 @@ fn looking_at_all_tiles_whatever_their_number() {
         assert_eq!(fault_of_looking_at_all(&program, number), None, "{}", program.plan);
     }
     let changes = [
-        ("first < number; first += THREADS", "first < number; first += THREADS + 1"),
-        ("first < number; first += THREADS", "first < number; first += THREADS / 2"),
-        ("min(number - first, THREADS)", "min(number - first, WARP)"),
-        ("messages[first + threadIdx.x]", "messages[threadIdx.x]"),
-        ("combine(sum, window) : window", "combine(window, sum) : window"),
+        ("first < tile_index; first += THREADS", "first < tile_index; first += THREADS + 1"),
+        ("first < tile_index; first += THREADS", "first < tile_index; first += THREADS / 2"),
+        ("min(tile_index - first, THREADS)", "min(tile_index - first, WARP)"),
+        ("statuses[first + threadIdx.x]", "statuses[threadIdx.x]"),
+        ("combine(prefix, window) : window", "combine(window, prefix) : window"),
     ];
     let is_found = |program: &Program<Interval>| {
         [33, 129].into_iter().any(|number| fault_of_looking_at_all(program, number).is_some())
@@ -163,8 +163,13 @@ fn looking_at_all_tiles_whatever_their_number() {
     each_is_found(&program, &changes, is_found).unwrap();
 }
 
-/// Epochs of a cycle: the last two launches of one clear what they do not send.
+/// Epochs of a cycle: the last two launches of one clear what they do not publish.
 const CYCLE: u32 = 1 << 30;
+
+/// Whether blocks wait for blocks with a smaller index, so that all must be resident.
+fn waits_for_smaller_indices(program: &Program<Interval>) -> bool {
+    program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex)
+}
 
 /// What is wrong with the statuses that a launch of a few tiles leaves, after one of many, in this epoch. Those it publishes stay, the
 /// last one included, which no tile of this launch waits for; those it does not are cleared where `clears`.
@@ -173,7 +178,8 @@ fn fault_of_statuses_left(program: &Program<Interval>, epoch: u32, clears: bool)
     const FEW: u64 = 5;
     let tile = u64::from(program.plan.tile);
     let mut program = program.clone();
-    let emulator = || Emulator::new(u64::from(epoch)).resident_blocks(usize::MAX).limit(4_000_000);
+    let resident = if waits_for_smaller_indices(&program) { usize::MAX } else { 2 };
+    let emulator = || Emulator::new(u64::from(epoch)).resident_blocks(resident).limit(20_000_000);
     if let Err(error) = program.verify(&emulator(), &inputs::<Interval>((MANY * tile) as usize)) {
         return Some(error.to_string());
     }
@@ -217,14 +223,20 @@ fn statuses_of_the_launch_are_not_cleared_and_all_others_are() {
         };
         assert_eq!(fault(&program), None, "{}", program.plan);
         let mut changes = vec![
-            ("size_t unsent = sent;", "size_t unsent = sent - 1;"),
-            ("size_t unsent = sent;", "size_t unsent = 0;"),
-            ("size_t unsent = sent;", "size_t unsent = sent + 1;"),
+            ("size_t unused = status_count;", "size_t unused = status_count + 1;"),
             (">= EPOCHS - 2", ">= EPOCHS - 1"),
         ];
+        if !waits_for_smaller_indices(&program) {
+            // There, all blocks start together, and the last one clears before any has published.
+            changes.push(("size_t unused = status_count;", "size_t unused = 0;"));
+        }
+        if strategy == LOOK_AHEAD || strategy == at_all {
+            // Elsewhere, the block with the last ticket has the last tile, and publishes after it has cleared.
+            changes.push(("size_t unused = status_count;", "size_t unused = status_count - 1;"));
+        }
         if strategy != LOOK_AHEAD {
-            // There, the last one is for the gap before the first element, and there is none.
-            changes.push(("unsent < room;", "unsent + 1 < room;"));
+            // There, the last one is for the head padding before the first element, and there is none.
+            changes.push(("unused < room;", "unused + 1 < room;"));
         }
         each_is_found(&program, &changes, |program| fault(program).is_some())
             .unwrap_or_else(|error| panic!("{error}\n{}", program.plan));

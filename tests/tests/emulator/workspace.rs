@@ -132,9 +132,9 @@ fn no_part_of_a_reduction_is_too_long() {
     }
 }
 
-/// There is a message more than tiles only where a gap before the first element makes one tile more.
+/// There is a status more than tiles only where head padding before the first element makes one tile more.
 #[test]
-fn no_message_is_spare() {
+fn no_status_is_spare() {
     let one_less = |schedule: &mut Schedule| {
         let Workspace::Kept { messages, .. } = &mut schedule.workspace else { panic!("{:?}", schedule.workspace) };
         *messages -= 1;
@@ -149,7 +149,7 @@ fn no_message_is_spare() {
         let mut overrides = overrides_of((32, 1, 3, 4, 8));
         overrides.group = Some(group);
         let program = Program::planned(ops::sum::<i32>(), ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-        // Three whole rounds, and for the gap one tile more.
+        // Three whole iterations, and for the head padding one tile more.
         let input: Vec<i32> = inputs::<ops::Sum<i32>>(24 * program.plan.tile as usize);
         let emulator = Emulator::new(1);
         program.clone().verify_at_offset(&emulator, &input, (1, 1)).unwrap();
