@@ -1,6 +1,13 @@
 //! Valid Rust all around an operator: names that the macros' output has, and code that nests deep.
 
-#![allow(non_camel_case_types, non_upper_case_globals, dead_code, reason = "names of locals as names of items")]
+#![allow(
+    clippy::double_parens,
+    unused_comparisons,
+    non_camel_case_types,
+    non_upper_case_globals,
+    dead_code,
+    reason = "names of locals as names of items"
+)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{Target, operator_text};
