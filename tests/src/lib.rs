@@ -174,6 +174,8 @@
 //!
 //! Largest::<u8>(PhantomData).source();
 //! Largest::<Level>(PhantomData).source();
+//! ```
+//!
 //! What kernels trust is not written by hand, or only by who vouches for it with `unsafe`:
 //!
 //! ```compile_fail,E0200

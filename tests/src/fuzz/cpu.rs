@@ -12,7 +12,7 @@ use crate::{
     operators::{AffineU32, Brackets, MapU32, TakeLeft, TakeRight, Unmatched},
 };
 
-/// What [`Fails`] says when it panics.
+/// What `Fails` says when it panics.
 pub const UNLUCKY: &str = "an unlucky number";
 
 /// What makes it do so.

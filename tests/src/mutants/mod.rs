@@ -1,7 +1,7 @@
 //! Mutants of the kernels' templates: a small mistake each, as a CUDA programmer makes them, and the programs that must show it.
 //!
 //! A mutant is made in a template, so that it reaches whatever is rendered from there; nothing of Rust is built again. The
-//! [probes](probes) that render another text with it are compiled and executed in the emulator, one after the other, until one
+//! [probes] that render another text with it are compiled and executed in the emulator, one after the other, until one
 //! goes wrong. Those that nothing shows are listed with a reason in a [file](survivors).
 
 mod crew;
