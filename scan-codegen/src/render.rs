@@ -117,10 +117,7 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         parts.extend(["machine", "status", "look_ahead"]);
         return parts;
     }
-    let single_pass = matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll);
-    if network == Network::WarpShuffle || single_pass || !plan.spec.segments.is_none() {
-        parts.push("machine");
-    }
+    parts.push("machine");
     if in_registers {
         parts.extend(["run_tile", "in_registers"]);
     } else {
@@ -132,7 +129,7 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     if plan.has_kernel_of_one_block() {
         parts.push("one_block");
     }
-    if single_pass {
+    if matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll) {
         parts.push("status");
     }
     if plan.strategy.carry != Carry::OneBlock {
@@ -197,12 +194,9 @@ struct Words<'a> {
     rolled_steps: bool,
     padded: bool,
     contiguous: bool,
-    /// What it needs of the machine: shuffles, votes, a counter, statuses of tiles.
-    shuffles: bool,
+    /// What it needs of the machine: votes, a counter, statuses of tiles.
     votes: bool,
-    fetches: bool,
     counts: bool,
-    statuses: bool,
     packet_payload: u64,
     /// Whether threads wait for a pseudo-random time where they communicate, for tests.
     delays: bool,
@@ -347,11 +341,8 @@ impl<'a> Words<'a> {
             rolled_steps: calls_combine(operator, places(plan), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
-            shuffles: network == Network::WarpShuffle || carry == Carry::LookBack,
             votes: carry == Carry::LookBack,
-            fetches: in_registers || carry == Carry::LookBack || looks_ahead,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
-            statuses: matches!(carry, Carry::LookBack | Carry::LookAtAll | Carry::Chained(_) | Carry::LookAhead),
             looks_at_all: carry == Carry::LookAtAll,
             clusters: carry == Carry::Cluster,
             cluster: plan.cluster,

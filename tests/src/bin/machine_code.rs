@@ -34,7 +34,7 @@ struct Arguments {
     /// An earlier table: only what differs is listed, and any difference of the code is a failure.
     #[arg(long)]
     compare: Option<PathBuf>,
-    /// Leaves each source in this folder.
+    /// Leaves each source in this folder, and compiles none.
     #[arg(long)]
     sources: Option<PathBuf>,
 }
@@ -196,12 +196,18 @@ fn main() -> ExitCode {
     let named = sources.iter().filter(|(name, _)| name.contains(&arguments.kernel));
     let wanted: Vec<_> = named.step_by(usize::from(arguments.every)).collect();
     if let Some(folder) = &arguments.sources {
-        for (name, (source, _)) in &wanted {
+        let write = |name: &str, text: &str| {
             let file = folder.join(name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_") + ".cu");
-            if let Err(error) = fs::create_dir_all(folder).and_then(|()| fs::write(&file, &source.text)) {
-                failures.push(format!("{}: {error}", file.display()));
+            fs::create_dir_all(folder).and_then(|()| fs::write(&file, text))
+        };
+        let written = wanted.iter().try_for_each(|(name, (source, _))| write(name, &source.text));
+        return match written {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {}: {error}", folder.display());
+                ExitCode::FAILURE
             }
-        }
+        };
     }
     // The same text for the same architecture has the same machine code.
     let mut unique = BTreeMap::new();
