@@ -273,10 +273,12 @@ mod tests {
     fn the_cache_is_shown_and_cleared_without_loading_anything() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().to_str().unwrap();
-        let entry = folder.path().join("0000.cubin");
+        let entry = folder.path().join(format!("{}.cubin", "0".repeat(64)));
+        let mut bytes = b"SCANCUB1".to_vec();
+        bytes.resize(3 << 20, 0);
         let (cache, clear) = (&[("SCAN_CACHE", place)], format!("from {place}"));
         for command in ["cache --clear", "--clear-cache cache"] {
-            std::fs::write(&entry, vec![0; 3 << 20]).unwrap();
+            std::fs::write(&entry, &bytes).unwrap();
             let shown = process("cache", cache);
             assert!(shown.contains(&format!("1 entries, 3.0 MiB of 256 at the most, in {place}")), "{shown}");
             let cleared = process(command, cache);

@@ -229,21 +229,27 @@ fn ready_floats() {
     check(ops::product::<f32>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
     check(ops::product::<f64>(), |i| if random(i).is_multiple_of(2) { 1.0 } else { -1.0 }, 0.5);
     check(ops::max::<f32>(), |i| random(i) as u32 as f32, -0.0);
-    check(ops::min::<f64>(), |i| random(i) as f64, 0.0);
+    check(ops::min::<f64>(), |i| random(i) as f64, 1e30);
     // A NaN stays, so that there must be few, and none at first.
     for nans_in in [50, 100_000] {
         let is_nan = |i: u64| i > 20 && random(i + (1 << 40)).is_multiple_of(nans_in);
-        let zeros = |i: u64| [0.0, -0.0, f64::NEG_INFINITY][(random(i) % 3) as usize];
-        let wild = |i: u64| {
-            if is_nan(i) { f64::from_bits(random(i) | 0x7ff8 << 48) } else { zeros(i) }
+        // Nor does the first number have the last word.
+        let number = |first: f64, i: u64| match i {
+            0 => first,
+            _ => [0.0, -0.0, f64::NEG_INFINITY][(random(i) % 3) as usize],
         };
-        let wild32 = |i: u64| {
-            if is_nan(i) { f32::from_bits(random(i) as u32 | 0x7fc0 << 16) } else { zeros(i) as f32 }
+        let wild = |first: f64| {
+            move |i: u64| if is_nan(i) { f64::from_bits(random(i) | 0x7ff8 << 48) } else { number(first, i) }
         };
-        check(ops::max::<f64>(), wild, -1.0);
-        check(ops::min::<f64>(), wild, f64::INFINITY);
-        check(ops::max::<f32>(), wild32, -1.0);
-        check(ops::min::<f32>(), wild32, f32::INFINITY);
+        let wild32 = |first: f64| {
+            move |i: u64| {
+                if is_nan(i) { f32::from_bits(random(i) as u32 | 0x7fc0 << 16) } else { number(first, i) as f32 }
+            }
+        };
+        check(ops::max::<f64>(), wild(f64::NEG_INFINITY), -1.0);
+        check(ops::min::<f64>(), wild(0.0), f64::INFINITY);
+        check(ops::max::<f32>(), wild32(f64::NEG_INFINITY), -1.0);
+        check(ops::min::<f32>(), wild32(0.0), f32::INFINITY);
     }
 }
 
