@@ -41,6 +41,8 @@ int nvrtcGetProgramLogSize(void*, std::size_t* size) { *size = 4; return outcome
 int nvrtcGetProgramLog(void*, char* log) { std::strcpy(log, "log"); return outcome("nvrtcGetProgramLog", 11); }
 int nvrtcGetCUBINSize(void*, std::size_t* size) { *size = 5; return outcome("nvrtcGetCUBINSize", 11); }
 int nvrtcGetCUBIN(void*, char* cubin) { std::memcpy(cubin, "cubin", 5); return outcome("nvrtcGetCUBIN", 11); }
+int nvrtcGetPTXSize(void*, std::size_t* size) { *size = 4; return outcome("nvrtcGetPTXSize", 11); }
+int nvrtcGetPTX(void*, char* ptx) { std::strcpy(ptx, "ptx"); return outcome("nvrtcGetPTX", 11); }
 int nvrtcDestroyProgram(void** program) { std::free(*program); *program = nullptr; return 0; }
 const char* nvrtcGetErrorString(int) { return "an error"; }
 }
