@@ -613,7 +613,11 @@ impl Shape {
 impl Plan {
     /// Whether inputs of one tile are left to another kernel than longer ones: that of one block.
     pub(crate) fn has_kernel_of_one_block(&self) -> bool {
-        self.strategy.carry != Carry::LookAhead && self.from <= u64::from(self.tile)
+        match self.strategy.carry {
+            Carry::OneBlock => true,
+            Carry::LookAhead => false,
+            _ => self.from <= u64::from(self.tile),
+        }
     }
 
     /// Whether blocks of look-ahead need not all be on the device at once, because those that are tell the sums of the tiles of the

@@ -378,7 +378,10 @@ impl Reserved {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BlockScan, DeviceLimits, Network, Overrides, ScanSpec, Strategy, operator::operator_of, plan};
+    use crate::{
+        BlockScan, DeviceLimits, FunctionSource, Network, Overrides, Piece, ScanSpec, Strategy, TileNumbers,
+        operator::operator_of, plan,
+    };
 
     fn plan_with(bytes: usize, threads: u32) -> Result<Plan, PlanError> {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
@@ -432,6 +435,37 @@ mod tests {
             assert!(schedule.workspace.bytes() >= 4);
         }
         assert_eq!(longer.schedule(0).unwrap().launches, []);
+    }
+
+    /// Every kernel that may be launched is in the text, whatever lengths the plan is for.
+    #[test]
+    fn a_text_has_the_kernels_of_its_plan() {
+        let mut operator = operator_of(4);
+        operator.functions.push(FunctionSource {
+            name: "combine".to_owned(),
+            parameters: ["a", "b"].map(|name| (name.to_owned(), operator.state.clone())).into(),
+            returns: operator.state.clone(),
+            body: vec![Piece::Text("return a;")],
+            file: String::new(),
+            uses: Vec::new(),
+            calls: Vec::new(),
+        });
+        for carry in [Carry::OneBlock, Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
+            let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry };
+            let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+            let limits = DeviceLimits::BASELINE;
+            let plans = plan(&operator, &ScanSpec::inclusive(), &limits, &overrides).unwrap();
+            for from in [0, 1 << 32] {
+                let plan = Plan { from, ..plans.longest().clone() };
+                let source = crate::render(&operator, &plan).unwrap();
+                for role in plan.kernels() {
+                    assert!(
+                        source.text.contains(&format!("{}(", source.kernel_name(role))),
+                        "{carry:?}, {from}: {role}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! rustc passes `$e` to a macro inside of an invisible group, and forgets such groups in what the macro returns: `$a * $b` with `x + 1`
 //! for `$a` would become `x + 1 * $b`. Parentheses say the same.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use syn::token::Paren;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Expr, ExprParen, Item};
@@ -22,14 +22,12 @@ impl VisitMut for Parentheses {
         visit_mut::visit_expr_mut(self, expr);
         let Expr::Group(group) = expr else { return };
         let inner = std::mem::replace(&mut *group.expr, Expr::PLACEHOLDER);
+        // The user has not written the parentheses: no lint may speak of them.
+        let span = group.group_token.span.resolved_at(Span::mixed_site());
         *expr = match inner {
             // One token, or delimited by itself.
             Expr::Path(_) | Expr::Lit(_) | Expr::Paren(_) | Expr::Array(_) | Expr::Repeat(_) | Expr::Tuple(_) => inner,
-            inner => Expr::Paren(ExprParen {
-                attrs: Vec::new(),
-                paren_token: Paren(group.group_token.span),
-                expr: Box::new(inner),
-            }),
+            inner => Expr::Paren(ExprParen { attrs: Vec::new(), paren_token: Paren(span), expr: Box::new(inner) }),
         };
     }
 }

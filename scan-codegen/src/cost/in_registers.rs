@@ -7,13 +7,13 @@ use crate::{
     strategy::{Carry, TileNumbers},
 };
 
-/// What the threads of a block apply for a tile, between its barriers. Each has a place for each thread.
+/// Applications of the threads of a block for a tile, between its barriers, by thread.
 pub(super) struct TileCost {
-    /// Until the warps have written their sums: the run, and the scan of the warp.
+    /// Until the warps have written their aggregates: the run, and the scan of the warp.
     pub(super) reduced: Vec<u64>,
-    /// The scan of the warps' sums, and what stands before the thread in the block.
+    /// The scan of the warps' aggregates, and the exclusive prefix of the thread in the block.
     pub(super) summed: Vec<u64>,
-    /// The run again, from what stands before it.
+    /// The run again, from its exclusive prefix.
     pub(super) scanned: Vec<u64>,
 }
 
@@ -33,7 +33,7 @@ fn both(first: &[u64], second: &[u64]) -> Vec<u64> {
     first.iter().zip(second).map(|(a, b)| a + b).collect()
 }
 
-/// What a block of a cluster takes in one round, or in several.
+/// What a block of a cluster takes in one iteration, or in several.
 #[derive(Clone, Copy, Default)]
 struct RoundCost {
     applications: u64,
@@ -55,7 +55,7 @@ impl Plan {
         if self.runs_are_units() && n.is_multiple_of(self.run.into()) { 0 } else { 2 }
     }
 
-    /// A tile of `n` elements, with anything before it or not.
+    /// A tile of `n` elements, with a prefix or none.
     pub(super) fn cost_in_registers(&self, n: u64, any: bool) -> TileCost {
         self.cost_of_runs(self.run.into(), n, any)
     }
@@ -85,8 +85,8 @@ impl Plan {
         }
     }
 
-    /// What a block takes to scan the sums of `count` tiles, one a thread: the scans of the warps, that of their sums, which each warp
-    /// of the block does for itself, and one application more for each but the first lane of each later warp.
+    /// What a block takes to scan the aggregates of `count` tiles, one a thread: the scans of the warps, that of their aggregates, which
+    /// each warp of the block does for itself, and one application more for each but the first lane of each later warp.
     fn window_applications(&self, count: u64) -> u64 {
         let (full, rest, warps) = (count / WARP, count % WARP, count.div_ceil(WARP));
         let scans = full * kogge_stone_applications(WARP) + kogge_stone_applications(rest);
@@ -96,8 +96,8 @@ impl Plan {
 
     /// Applications with which the tiles before tile `end` look at all tiles before their own.
     ///
-    /// Tile k·t + r, of blocks of t threads and with 1 ≤ r ≤ t, looks through k full windows and one of r sums. Every thread adds
-    /// each window but the first to what it has, and an initial value. So the sum over tiles is one over r, and one over k.
+    /// Tile k·t + r, of blocks of t threads and with 1 ≤ r ≤ t, looks through k full windows and one of r aggregates. Every thread
+    /// combines each window but the first with its prefix, and an initial value. So the sum over tiles is one over r, and one over k.
     pub(super) fn looks_at_all(&self, end: u64) -> u128 {
         let threads = u64::from(self.threads);
         let tiles = end.saturating_sub(1); // the first tile has nothing to look at
@@ -119,7 +119,7 @@ impl Plan {
         if windows == 0 {
             return (most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)), 0);
         }
-        // A thread has one sum, as it has one run of a tile.
+        // A thread has one aggregate, as it has one run of a tile.
         let full = self.cost_of_runs(1, threads, false);
         let last = self.cost_of_runs(1, number - (windows - 1) * threads, false);
         let before = most(&tile.reduced) + most(&tile.summed) + most(&last.reduced);
@@ -142,10 +142,10 @@ impl Plan {
                 let elements = (len - number * tile).min(tile);
                 let own = self.cost_in_registers(elements, any);
                 let mut cost = RoundCost { barriers: 1 + self.barriers_of_moves(elements), ..RoundCost::default() };
-                // The sums of the tiles before its own; the first of all takes no application.
+                // The aggregates of the tiles before its own; the first of all takes no application.
                 let folded = if before { block } else { block.saturating_sub(1) };
                 let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
-                // Only before it first tells its sum the block waits at a barrier for all threads.
+                // Only before it first publishes its aggregate the block waits at a barrier for all threads.
                 let stretches = match round {
                     0 => vec![own.reduced, own.summed, last],
                     _ => vec![own.reduced, both(&own.summed, &last)],
@@ -162,7 +162,7 @@ impl Plan {
                 }
                 cost
             };
-            // The meeting of the cluster; then the first round, the last one, and those between, which are alike.
+            // The meeting of the cluster; then the first iteration, the last one, and those between, which are alike.
             let mut cost = RoundCost { barriers: 1, ..RoundCost::default() };
             let last = (tiles - 1 - block) / blocks;
             cost.add(of_round(0), 1);
@@ -193,7 +193,7 @@ impl Plan {
             let any = self.spec.initial_value || number > 0;
             let tile = self.cost_in_registers(n, any);
             let passed_on = u64::from(any && (passes_on || self.spec.total));
-            // No barrier stands between the second phase and the third; the sum is passed on after another one, if it is.
+            // No barrier separates the second phase from the third; the prefix is passed on after another one, if it is.
             let of_tile = most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)) + passed_on;
             applications = applications.saturating_add((tile.applications() + passed_on).saturating_mul(count));
             steps = steps.saturating_add(of_tile.saturating_mul(count));
@@ -239,7 +239,7 @@ impl Plan {
                 barriers = barriers.max(1 + self.barriers_of_moves(n) + looking);
                 continue;
             }
-            // One thread adds up what it passes on.
+            // One thread combines what it passes on.
             if let Some(first) = tile.summed.first_mut() {
                 *first += u64::from(any);
             }
@@ -257,7 +257,7 @@ impl Plan {
         }
         let blocks = u64::from(launch.blocks);
         let (read, sent) = match self.strategy.carry {
-            // Each lane of a warp reads a run of messages.
+            // Each lane of a warp loads a run of statuses.
             Carry::LookBack => ((blocks - 1) * WARP * u64::from(self.look_run), 2 * blocks - 1),
             Carry::LookAtAll => (blocks * (blocks - 1) / 2, blocks),
             _ => (blocks - 1, blocks),

@@ -3,7 +3,7 @@
 use super::{LaunchCost, TURN, WARP, warp_scan_steps};
 use crate::{look_ahead::Pipeline, plan::Plan, schedule::Launch};
 
-/// What a warp that serves the teams of a block applies, lane by lane, and how many messages it reads.
+/// Applications of a warp that serves the teams of a block, lane by lane, and how many statuses it reads.
 #[derive(Default)]
 pub(super) struct Served {
     pub(super) lanes: [u64; WARP as usize],
@@ -16,13 +16,13 @@ struct Share {
     block: u64,
     blocks: u64,
     rounds: u64,
-    /// Whether the last tile of all is among them, whose block tells the total.
+    /// Whether the last tile of all is among them, whose block writes the total.
     has_last: bool,
 }
 
 impl Plan {
     /// Look-ahead, from an address at which tiles begin. No block waits for a barrier once it works, so the steps are those of
-    /// the thread that has the most to do: one of a team, or one that folds the sums of tiles.
+    /// the thread that has the most to do: one of a team, or one that folds the aggregates of tiles.
     pub(super) fn look_ahead_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let pipeline = self.pipeline.unwrap_or_default();
         let [(full, tile), (last, rest)] = self.tiles(len);
@@ -68,7 +68,7 @@ impl Plan {
         }
     }
 
-    /// The warps of a block that serve its teams, where so many blocks have so many tiles.
+    /// The warps of a block that serve its teams.
     pub(super) fn serving_cost(&self, block: u64, blocks: u64, tiles: u64) -> Vec<Served> {
         let pipeline = self.pipeline.unwrap_or_default();
         let rounds = (tiles - 1 - block) / blocks + 1;
@@ -79,13 +79,13 @@ impl Plan {
         }
     }
 
-    /// The looker folds the sums of all tiles before the block's own: before the first of these as many as its number tells,
+    /// The look-ahead warp folds the aggregates of all tiles before the block's own: before the first of these as many as its index,
     /// before each later one as many as there are blocks.
     fn looker_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let look_run = u64::from(pipeline.look_run);
         let window = WARP * look_run;
         let mut served = Served::default();
-        // A lane that looks at `count` sums, and has something before them or not, so many times.
+        // A lane that loads `count` statuses, with a prefix before them or none, this many times.
         let mut look = |count: u64, any: bool, times: u64| {
             if count == 0 || times == 0 {
                 return;
@@ -112,7 +112,7 @@ impl Plan {
         vec![served]
     }
 
-    /// One warp gathers the sums of tiles of the block's group, another one those of groups, one lane folds what they have.
+    /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups, one lane combines both.
     fn group_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let (size, initial, later) = (u64::from(pipeline.group), self.spec.initial_value, share.rounds - 1);
         let (groups, group, place) = (share.blocks.div_ceil(size), share.block / size, share.block % size);
@@ -128,7 +128,7 @@ impl Plan {
         gather(&mut tiles, of_tiles, share.rounds);
         gather(&mut of_groups, group, 1);
         gather(&mut of_groups, groups, later);
-        // Before the first tile stand an initial value and the groups before its own; before later ones, all groups.
+        // The prefix of the first tile has an initial value and the groups before its own; those of later ones, all groups.
         let after_first = initial || group > 0;
         let folded = &mut folding.lanes[0];
         *folded += u64::from(initial && group > 0) + u64::from(after_first && place > 0);
@@ -140,7 +140,7 @@ impl Plan {
         vec![tiles, of_groups, folding]
     }
 
-    /// What each thread of a team applies for a tile of `n` elements, with anything before it or not.
+    /// Applications of each thread of a team for a tile of `n` elements, with a prefix or none.
     fn team_cost(&self, n: u64, any: bool) -> Vec<u64> {
         let run = u64::from(self.run);
         let active = n.div_ceil(run);

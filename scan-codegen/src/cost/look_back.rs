@@ -4,13 +4,13 @@ use super::{WARP, kogge_stone_applications, log_up};
 use crate::plan::Plan;
 
 impl Plan {
-    /// Tiles that a warp looks at at once.
+    /// Tiles of a window.
     fn window(&self) -> u64 {
         WARP * u64::from(self.look_run)
     }
 
-    /// Applications of a warp that looks at a full window: each lane folds its own run; then it is folded by Kogge and Stone's network
-    /// over 32 lanes, and each lane adds it to what it has.
+    /// Applications of a warp for a full window: each lane folds its own run, the network of Kogge and Stone folds the lanes, and each
+    /// lane combines the result with its prefix.
     fn full_window_applications(&self) -> u64 {
         self.window() - WARP + kogge_stone_applications(WARP) + WARP
     }

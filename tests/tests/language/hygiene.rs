@@ -100,7 +100,8 @@ macro_rules! inner {
 macro_rules! groups {
     ($suite:ident, |$a:ident, $b:ident| $e:expr, $f:expr, $t:ty, $l:literal, $p:pat, $c:block) => {
         operator!($suite, u32, |$a, $b| {
-            let product = $e * $f;
+            let plain = $e;
+            let product = plain * $f;
             let less = $e + $f * $e & $f;
             let cast = $f as $t as u32 * ($e as $t as u32 >> 1);
             let list: [$t; 2] = [$e as $t, $f as $t];
