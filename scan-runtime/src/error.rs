@@ -220,7 +220,8 @@ pub enum Error {
         message: String,
     },
     /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was divided
-    /// by zero. What was under way in the CUDA context is lost, for everybody in the process.
+    /// by zero. What was under way in the CUDA context is lost, for everybody in the process. Drivers as of release 580 take the
+    /// contexts of the process on all other devices, too: use a process for each device where one must survive the other.
     ///
     /// A new scanner on the device works only where CUDA gives the process a new context. Its drivers do not, as of release 580:
     /// [`Scanner::cuda`](crate::Scanner::cuda) is then an error that says so, and [`Scanner::new`](crate::Scanner::new) takes the CPU.

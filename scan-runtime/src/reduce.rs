@@ -7,7 +7,7 @@ use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanOp, Scanner, cpu,
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, named},
     generate,
     heads::HeadKind,
     scanner::Engine,
@@ -207,6 +207,6 @@ impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
             // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
             unsafe { kernels.enqueue(self.stream, &constants, SideBuffers::default(), work) }
         };
-        enqueue().map_err(|error| device.named(error))
+        enqueue().map_err(named)
     }
 }

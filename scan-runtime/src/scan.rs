@@ -7,7 +7,7 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanOp, Scanner, cpu,
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error},
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error, named},
     generate,
     heads::{HeadKind, Heads},
     scanner::Engine,
@@ -663,6 +663,6 @@ impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
             // SAFETY: the caller vouches for the buffers.
             unsafe { kernels.enqueue(self.stream, &constants, side, work) }
         };
-        enqueue().map_err(|error| device.named(error))
+        enqueue().map_err(named)
     }
 }

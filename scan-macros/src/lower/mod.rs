@@ -281,13 +281,14 @@ impl<'a> Lowerer<'a> {
 /// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's compiler does
 /// not warn.
 fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
-    /// How often each name occurs, and how often it is neither declared nor written to.
+    /// How often each name occurs, and how often it is neither declared, nor written to, nor thrown away.
     fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
         for (index, piece) in text.pieces.iter().enumerate() {
             match piece {
                 Piece::Name(name) if !is_part(&text.pieces, index) => {
                     let (all, reads) = counts.entry(name).or_default();
-                    *reads += usize::from(*all > 0 && !is_written(&text.pieces, index));
+                    let is_read = !is_written(&text.pieces, index) && !is_discarded(&text.pieces, index);
+                    *reads += usize::from(*all > 0 && is_read);
                     *all += 1;
                 }
                 // The base is read only where fields are left out, which the macro cannot see.
@@ -349,6 +350,14 @@ fn ends_with_no_name(text: &Text) -> bool {
 fn is_part(pieces: &[Piece], index: usize) -> bool {
     let before = index.checked_sub(1).and_then(|index| pieces.get(index));
     matches!(before, Some(Piece::Text(text)) if text.ends_with('.') || text.ends_with("->"))
+}
+
+/// Whether a variable is named to be thrown away, as `let _ = x` does: that reads nothing.
+fn is_discarded(pieces: &[Piece], index: usize) -> bool {
+    let before = index.checked_sub(1).and_then(|index| pieces.get(index));
+    let after = pieces.get(index + 1);
+    matches!(before, Some(Piece::Text(text)) if text.ends_with("static_cast<void>("))
+        && matches!(after, Some(Piece::Text(text)) if text.starts_with(");"))
 }
 
 /// Whether a variable, or a part of it, is given a value.

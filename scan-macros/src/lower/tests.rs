@@ -252,6 +252,15 @@ fn a_variable_of_our_own_that_nothing_reads_says_so() {
     assert!(read.contains("const auto matched = a + b;"), "{read}");
 }
 
+/// `let _ = x` reads nothing: the GPU's compiler warns of an `x` that is set and only thrown away.
+#[test]
+fn a_variable_that_is_only_thrown_away_says_so() {
+    let thrown = text(quote!(let x = a + b; let _ = x; a));
+    assert!(thrown.contains("auto x [[maybe_unused]] = a + b;"), "{thrown}");
+    let read = text(quote!(let x = a + b; let _ = x; x));
+    assert!(read.contains("auto x = a + b;"), "{read}");
+}
+
 #[test]
 fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
     let waits = text(quote!(

@@ -14,7 +14,7 @@ use tracing::{Dispatch, dispatcher};
 use super::{
     driver_error,
     modules::{KernelsKey, Ranges, Slot, Stores},
-    out_of_memory_or,
+    named, out_of_memory_or,
     panics::Panics,
     staging::{Lanes, Staging},
     workspace::{Workspaces, is_captured},
@@ -104,7 +104,7 @@ impl CudaDevice {
             }
             allocated => allocated,
         };
-        allocated.map_err(|error| self.named(out_of_memory_or(stream, requested, error)))
+        allocated.map_err(|error| named(out_of_memory_or(stream, requested, error)))
     }
 
     /// An error if the stream is being captured: the graph would copy from this call's memory whenever it is launched.

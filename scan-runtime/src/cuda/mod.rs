@@ -16,6 +16,7 @@ pub(crate) use launch::{Constants, InOut, SideBuffers};
 use memory::{DeviceMemory, out_of_memory_or};
 pub use modules::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use modules::{Kernels, Stores, Task, cache_stats, machine_code, sources};
+pub(crate) use panics::named;
 pub(crate) use prepared::Prepared;
 pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};

@@ -28,7 +28,7 @@ use scan_codegen::{
 };
 use tracing::{Dispatch, Span, dispatcher, field::Empty};
 
-use super::{CudaDevice, driver_error, lock, panics::Panics, workspace::Workspaces};
+use super::{CudaDevice, driver_error, lock, named, panics::Panics, workspace::Workspaces};
 use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, op::checked_source, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
@@ -460,7 +460,7 @@ impl CudaDevice {
     fn kernels_for(&self, key: KernelsKey, source: Source<'_>, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
         self.ranges_of(key, source, task)
             .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_len(len)))
-            .map_err(|error| self.named(error))
+            .map_err(named)
     }
 
     /// The kernels for a task with `op` on up to `max_len` elements, with the fewest elements and the most that each are for.

@@ -95,24 +95,19 @@ impl CudaDevice {
             result::ctx::set_current(self.context.cu_ctx()).and_then(|()| sys::cuStreamQuery(ptr::null_mut()).result())
         };
         match state.map_err(driver_error("asking for the context's state")) {
-            Err(lost @ Error::ContextLost { .. }) => Err(self.named(lost)),
+            Err(lost @ Error::ContextLost { .. }) => Err(named(lost)),
             // Work that is under way is no fault.
             _ => Ok(()),
         }
     }
-
-    /// Names the operator whose panic an error comes from.
-    pub(crate) fn named(&self, error: Error) -> Error {
-        named(&self.context, error)
-    }
 }
 
-/// Names the operator whose panic an error in this context comes from.
-pub(super) fn named(context: &CudaContext, error: Error) -> Error {
+/// Names the operator whose panic an error comes from. It may have been on another device: with one context, driver 580 takes every
+/// other one of the process.
+pub(crate) fn named(error: Error) -> Error {
     let Error::ContextLost { code, .. } = &error else { return error };
     let panics: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
-    let here = panics.iter().filter(|panics| *panics.context == *context);
-    let mut operators: Vec<_> = here.flat_map(|panics| panics.panicked()).collect();
+    let mut operators: Vec<_> = panics.iter().flat_map(|panics| panics.panicked()).collect();
     operators.sort();
     operators.dedup();
     match operators.is_empty() {

@@ -9,7 +9,7 @@ use super::{
     launch::{Constants, InOut, SideBuffers},
     lock,
     modules::Kernels,
-    panics::named,
+    named,
     workspace::{PER_THREAD, Workspace, is_captured},
 };
 use crate::{Error, ScanOp};
@@ -51,9 +51,7 @@ impl Prepared {
         }
         let constants = Constants::new(stream, op, initial_value)?;
         let mut prepared = Prepared { stream: stream.clone(), constants, ranges: Vec::new(), max_len };
-        for (from, end, kernels) in
-            device.kernels_up_to(op, task, max_len as u64).map_err(|error| device.named(error))?
-        {
+        for (from, end, kernels) in device.kernels_up_to(op, task, max_len as u64).map_err(named)? {
             kernels.load_code()?;
             let mut workspace = Workspace::default();
             let allocated = workspace.schedule(stream, &kernels.plan, end).map(drop);
@@ -86,7 +84,7 @@ impl Prepared {
     pub(crate) unsafe fn enqueue(&self, side: SideBuffers, work: InOut) -> Result<(), Error> {
         self.check_len(work.len as usize)?;
         // SAFETY: the caller vouches for all of it.
-        unsafe { self.launch(side, work) }.map_err(|error| named(self.stream.context(), error))
+        unsafe { self.launch(side, work) }.map_err(named)
     }
 
     /// # Safety

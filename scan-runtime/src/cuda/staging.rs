@@ -19,7 +19,7 @@ use std::{
 
 use cudarc::driver::{CudaStream, sys};
 
-use super::{CudaDevice, lock};
+use super::{CudaDevice, lock, named};
 use crate::{Error, primitives, telemetry::transferring};
 use lane::Lane;
 
@@ -215,7 +215,7 @@ impl CudaDevice {
     /// and the total that is ever read, and stays within what it is given.
     pub(crate) unsafe fn through(&self, host: &HostMemory<'_>, enqueue: Enqueue<'_>) -> Result<(), Error> {
         // SAFETY: the caller vouches for all of it.
-        unsafe { self.through_a_lane(host, enqueue) }.map_err(|error| self.named(error))
+        unsafe { self.through_a_lane(host, enqueue) }.map_err(named)
     }
 
     /// # Safety

@@ -2,7 +2,7 @@
 //! own: this program again, told by a variable what to do.
 
 use std::{
-    env, io,
+    env,
     process::{Command, ExitCode, ExitStatus},
     sync::Barrier,
     thread,
@@ -11,12 +11,12 @@ use std::{
 
 use scan_runtime::{
     DeviceBuffer, DeviceBufferMut, Error, PlanError, ScanOp, Scanner, Staging,
-    cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop, result, sys},
+    cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DeviceSlice, SyncOnDrop, result, sys},
     ops, scan_element, scan_op,
 };
 use scan_tests::operators::{Interval, PolynomialHash, inputs};
 
-use crate::{Outcome, Trials, ensure};
+use crate::{Outcome, Trials, devices, ensure};
 
 /// Names the fault that this process is to suffer.
 const FAULT: &str = "SCAN_TESTS_FAULT";
@@ -69,7 +69,7 @@ impl ScanOp for Indexes {
 }
 
 /// An operator that panics, and what makes it.
-trait Panics: ScanOp<Input = Self::Item, Output = Self::Item> + Copy {
+pub(crate) trait Panics: ScanOp<Input = Self::Item, Output = Self::Item> + Copy {
     type Item: Copy + PartialEq + std::fmt::Debug;
     const NAME: &'static str;
     fn well() -> (Self, Vec<Self::Item>);
@@ -124,6 +124,12 @@ const FATAL: [Fault; 8] = [
     ("somebody_elses_fault", somebody_elses),
 ];
 
+/// Those of one of two devices, which that device does not survive.
+const OF_TWO_DEVICES: [Fault; 2] = [
+    ("the_first_of_two_is_lost", || devices::one_is_lost::<Asserts>(0)),
+    ("the_second_of_two_is_lost", || devices::one_is_lost::<Divides>(1)),
+];
+
 pub(crate) fn add(trials: &mut Trials) {
     for (name, _) in FATAL {
         trials.add(format!("fault_{name}"), move || in_a_process(name));
@@ -132,13 +138,12 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("fault_lengths_that_overflow", lengths_that_overflow);
     trials.add("fault_handles_dropped_in_flight", dropped_in_flight);
     trials.add("fault_stream_destroyed_early", stream_destroyed_early);
-    trials.add("fault_buffer_of_another_device", buffer_of_another_device);
 }
 
 /// What this process is to suffer, if that is what it was started for.
 pub(crate) fn of_this_process() -> Option<ExitCode> {
     let name = env::var(FAULT).ok()?;
-    let fault = FATAL.into_iter().find(|(known, _)| *known == name);
+    let fault = FATAL.into_iter().chain(OF_TWO_DEVICES).find(|(known, _)| *known == name);
     Some(match fault.map(|(_, fault)| fault()) {
         Some(Ok(())) => ExitCode::SUCCESS,
         outcome => {
@@ -169,7 +174,7 @@ fn process(name: &str) -> Result<(ExitStatus, String), Box<dyn std::error::Error
     Ok((output.status, text))
 }
 
-fn in_a_process(name: &str) -> Outcome {
+pub(crate) fn in_a_process(name: &str) -> Outcome {
     // Other processes may have all of the device's memory for a while, so that there is no room for one more context.
     let no_room = |text: &str| text.contains("creating the context") && text.contains("OUT_OF_MEMORY");
     let start = Instant::now();
@@ -187,7 +192,7 @@ fn in_a_process(name: &str) -> Outcome {
 }
 
 /// The error names this operator, and says what to do.
-fn blames<T>(outcome: Result<T, Error>, name: &str) -> Outcome {
+pub(crate) fn blames<T>(outcome: Result<T, Error>, name: &str) -> Outcome {
     let error = outcome.err();
     let named = matches!(&error, Some(Error::KernelTrapped { operator, .. }) if operator == name);
     let says = error.as_ref().is_some_and(|error| error.to_string().contains("context is lost"));
@@ -442,35 +447,5 @@ fn stream_destroyed_early() -> Outcome {
         ensure(other.clone_dtoh(&output)? == expected[..len], || format!("{len}: the first stream's"))?;
         ensure(other.clone_dtoh(&again)? == expected[..len], || format!("{len}: the second stream's"))?;
     }
-    Ok(())
-}
-
-fn buffer_of_another_device() -> Outcome {
-    if result::device::get_count()? < 2 {
-        println!("there is one device only");
-        return Ok(());
-    }
-    let scanner = Scanner::cuda(0)?;
-    let (here, there) = (scanner.context().ok_or("no context")?.new_stream()?, CudaContext::new(1)?.new_stream()?);
-    let mut buffer = there.clone_htod(&[1, 2, 3])?;
-    let error = scanner.scan(ops::sum::<i32>()).on(&there).run_in_place(&mut buffer).err();
-    ensure(matches!(error, Some(Error::ForeignContext { what: "stream" })), || format!("{error:?}"))?;
-    let error = scanner.scan(ops::sum::<i32>()).on(&here).run_in_place(&mut buffer).err();
-    ensure(matches!(error, Some(Error::ForeignContext { what: "buffer" })), || format!("{error:?}"))?;
-    ensure(there.clone_dtoh(&buffer)? == [1, 2, 3], || "the buffer was touched".to_owned())?;
-    // Each device has its own scanner, and both work at once.
-    let second = Scanner::cuda(1)?;
-    let run = |scanner: &Scanner| -> Result<bool, Error> {
-        let sums = scanner.scan(ops::sum()).run(&vec![1_u32; LEN])?;
-        Ok(sums.last() == Some(&(LEN as u32)))
-    };
-    thread::scope(|scope| {
-        let threads: Vec<_> = [&scanner, &second].map(|scanner| scope.spawn(move || run(scanner))).into();
-        for thread in threads {
-            ensure(thread.join().map_err(|_| "a panic")??, || "a sum is wrong".to_owned())?;
-        }
-        Ok::<_, Box<dyn std::error::Error>>(())
-    })?;
-    io::Write::flush(&mut io::stdout())?;
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! What can only be shown on a GPU. Where there is none, every test here is counted as ignored, and the reason printed;
 //! `SCAN_TESTS_REQUIRE_GPU=1` makes that a failure instead. Tests named `large…` are left out under the sanitizer, and
-//! those named `fault…`, whose faults it would count. Those named `alone…` run after all others, and not in shards. Those named
-//! `older/…` run what older devices would.
+//! those named `fault…`, whose faults it would count. Those named `alone…` run after all others, and not in shards;
+//! `alone_two_devices…` want two devices. Those named `older/…` run what older devices would.
 
 mod against_cpu;
 mod cases;
+mod devices;
 mod errors;
 mod faults;
 mod first_call;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     }
     let mut trials = Trials::default();
     visit_all(&mut trials);
+    devices::add(&mut trials);
     errors::add(&mut trials);
     first_call::add(&mut trials);
     faults::add(&mut trials);
@@ -90,7 +92,8 @@ fn main() -> ExitCode {
     let Trials { trials, alone, .. } = trials;
     let trials = trials.into_iter().enumerate().filter(|(index, _)| index % shard.1 == shard.0).map(|(_, trial)| trial);
     let run = |trials: Vec<Trial>, arguments: &Arguments| {
-        let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(unusable.is_some())).collect();
+        let ignored = |trial: Trial| if unusable.is_some() { trial.with_ignored_flag(true) } else { trial };
+        let trials = trials.into_iter().map(ignored).collect();
         libtest_mimic::run(arguments, trials)
     };
     let mut arguments = Arguments::from_args();
@@ -136,6 +139,12 @@ impl Trials {
     /// Whether the device has this strategy, as which the tests run that are added now.
     pub(crate) fn can_have(&self, strategy: Strategy) -> bool {
         self.older.is_none() || !matches!(strategy.carry, Carry::LookAhead | Carry::Cluster)
+    }
+
+    /// Adds a test that is ignored where there are not two devices, and beside which no other can run.
+    pub(crate) fn add_on_two_devices(&mut self, name: &str, test: impl FnOnce() -> Outcome + Send + 'static) {
+        let trial = trial(format!("alone_two_devices_{name}"), test);
+        self.alone.push(trial.with_ignored_flag(!devices::two()));
     }
 
     /// Adds a test beside which no other can run.

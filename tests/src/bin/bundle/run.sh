@@ -106,12 +106,17 @@ not_older() {
     [[ " $* " == *older/* ]] || echo --skip older/
 }
 
+# tests NAME [ARGUMENTS]
 tests() {
+    local name=$1
+    shift
     under=()
+    devices=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
     # shellcheck disable=SC2046 # several words, or none
-    in_shards tests "$(share_of_cores 2)" 2 $(not_older "$@") "$@"
-    finish tests
-    # What takes the whole device.
+    in_shards "$name" "$(share_of_cores 2)" 2 $(not_older "$@") "$@"
+    finish "$name"
+    # What takes the whole device, and what wants two.
+    unset CUDA_VISIBLE_DEVICES
     [ $# -gt 0 ] || "$here/tests/gpu" alone_
 }
 
@@ -188,8 +193,8 @@ profile() {
 what=${1:-tests}
 [ $# -eq 0 ] || shift
 case $what in
-tests) tests "$@" ;;
-older) tests older/ "$@" ;;
+tests) tests tests "$@" ;;
+older) tests older older/ "$@" ;;
 sanitize) sanitize "$@" ;;
 bench) each benches --bench "$@" ;;
 profile) profile "$@" ;;
