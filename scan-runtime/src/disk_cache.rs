@@ -168,7 +168,7 @@ impl DiskCache {
 
     /// Stores a cubin, and removes what is then too much. Where that fails, the user is told once; whether it was stored.
     pub(crate) fn store(&self, key: &Key, cubin: &[u8]) -> bool {
-        match self.try_store(key, cubin).and_then(|()| self.evict()) {
+        match self.try_store(key, cubin).and_then(|()| self.evict_all_before(key)) {
             Ok(()) => true,
             Err(error) => {
                 self.warn(&error);
@@ -199,11 +199,14 @@ impl DiskCache {
         builder.create(&self.folder)
     }
 
-    fn evict(&self) -> io::Result<()> {
+    /// Removes what was used longest ago until the rest is within the limit. What has just been stored goes last, also where the
+    /// clock does not tell it from what was there before.
+    fn evict_all_before(&self, stored: &Key) -> io::Result<()> {
         let (Some(folder), mut files) = self.files()? else { return Ok(()) };
         let mut size: u64 = files.iter().map(|file| file.bytes).sum();
         let mut removed = Ok(());
-        files.sort_by_key(|file| file.used);
+        let stored = name_of(stored);
+        files.sort_by_key(|file| (file.name == stored, file.used));
         for file in files {
             if size <= self.limit {
                 return Ok(());
@@ -450,6 +453,17 @@ mod tests {
         let there = ["a", "b", "c", "d"].map(|name| cache.load(&key(name)).is_some());
         assert_eq!(there, [true, false, true, true]);
         assert!(cache.size().unwrap() <= 3 * entry);
+    }
+
+    #[test]
+    fn what_has_just_been_stored_stays_whatever_the_clock_says() {
+        let (_folder, cache) = cache();
+        let cache = cache.with_limit((HEAD + CUBIN.len() + HASH) as u64);
+        cache.store(&key("a"), CUBIN);
+        let file = File::options().append(true).open(cache.place(&key("a"))).unwrap();
+        file.set_modified(SystemTime::now() + Duration::from_secs(3600)).unwrap();
+        assert!(cache.store(&key("b"), CUBIN));
+        assert_eq!((cache.load(&key("a")), cache.load(&key("b")).as_deref()), (None, Some(CUBIN)));
     }
 
     #[test]
