@@ -125,15 +125,17 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
         if coarsened {
             parts.push("coarsened");
         }
+        parts.push("scan_tile");
     }
     if plan.has_kernel_of_one_block() {
         parts.push("one_block");
     }
-    if matches!(plan.strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll) {
-        parts.push("status");
-    }
-    if plan.strategy.carry != Carry::OneBlock {
-        parts.push(plan.strategy.carry.name());
+    match plan.strategy.carry {
+        Carry::OneBlock => {}
+        Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll => {
+            parts.extend(["status", plan.strategy.carry.name(), "tile_per_block"]);
+        }
+        carry => parts.push(carry.name()),
     }
     parts
 }
@@ -178,24 +180,12 @@ struct Words<'a> {
     in_registers: bool,
     /// Whether one block scans alone, so that hardly any tile is whole.
     alone: bool,
-    /// What its functions are given: to load the tile, to scan it, to store it; and what they are given at the end.
-    tile_loaded: &'static str,
-    tile_scanned: &'static str,
-    tile_stored: &'static str,
-    load_ending: &'static str,
-    scan_ending: &'static str,
-    store_ending: &'static str,
-    /// What tells where the tile's first head is.
-    heads_found: &'static str,
-    /// The initial value as a parameter of the functions that meet the heads of a run, and what a run's scan begins from.
-    initial_parameter: &'static str,
-    scanned_from: &'static str,
+    carry: &'static str,
     /// Whether the steps of a network over a warp are a loop in the machine code as well.
     rolled_steps: bool,
     padded: bool,
     contiguous: bool,
-    /// What it needs of the machine: votes, a counter, statuses of tiles.
-    votes: bool,
+    /// What it needs of the machine: a counter, statuses of tiles.
     counts: bool,
     packet_payload: u64,
     /// Whether threads wait for a pseudo-random time where they communicate, for tests.
@@ -234,9 +224,8 @@ struct Words<'a> {
     input_odd: bool,
     output_unit: u32,
     output_units: u32,
-    /// Whether each thread's run is one unit of the tile, so that it can read and write that itself, and where it then writes.
+    /// Whether each thread's run is one unit of the tile, so that it can read and write that itself.
     runs_are_units: bool,
-    results_place: &'static str,
     /// Whether results are as large as elements, so that each takes the place of one.
     in_place: bool,
     /// Whether elements, and results, can only begin at words.
@@ -273,8 +262,6 @@ impl<'a> Words<'a> {
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let segmented = !plan.spec.segments.is_none();
         let begins_with_value = plan.spec.initial_value && segmented;
-        // An argument more.
-        let value_if = |wanted: bool| if wanted && begins_with_value { ", initial_value" } else { "" };
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         Words {
@@ -314,34 +301,10 @@ impl<'a> Words<'a> {
             alone: carry == Carry::OneBlock,
             whole_runs: plan.whole_runs,
             one_tile: plan.one_block_has_one_tile(),
-            tile_loaded: match (in_registers, segmented) {
-                (true, false) => "run, stage",
-                (true, true) => "run, stage, heads",
-                (false, false) => "tile",
-                (false, true) => "tile, heads",
-            },
-            tile_scanned: match (in_registers, segmented) {
-                (true, false) => "run, prefix_in_tile",
-                (true, true) => "run, heads, prefix_in_tile, restarts",
-                (false, _) => "tile, heads",
-            },
-            tile_stored: match (in_registers, segmented) {
-                (true, false) => "run, stage, prefix_in_tile",
-                (true, true) => "run, stage, heads, prefix_in_tile, restarts",
-                (false, false) => "tile",
-                (false, true) if exclusive => "tile, heads, head",
-                (false, true) => "tile, head",
-            },
-            load_ending: value_if(!in_registers),
-            scan_ending: value_if(in_registers),
-            store_ending: value_if(in_registers || exclusive),
-            heads_found: if in_registers { "heads, restarts" } else { "heads" },
-            initial_parameter: if begins_with_value { ", const State& initial_value" } else { "" },
-            scanned_from: if segmented { "own_heads" } else { "any" },
+            carry: carry.name(),
             rolled_steps: calls_combine(operator, places(plan), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
-            votes: carry == Carry::LookBack,
             counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
             looks_at_all: carry == Carry::LookAtAll,
             clusters: carry == Carry::Cluster,
@@ -369,7 +332,6 @@ impl<'a> Words<'a> {
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            results_place: if plan.runs_are_units() { "results" } else { "stage" },
             in_place: plan.input_bytes == plan.output_bytes,
             input_in_words: operator.input.align.is_multiple_of(4),
             output_in_words: operator.output.align.is_multiple_of(4),

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 57] = [
+const PARTS: [(&str, &str); 69] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -20,10 +20,19 @@ const PARTS: [(&str, &str); 57] = [
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
     ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
-    ("run_heads", include_str!("../templates/run_heads.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
-    ("segments", include_str!("../templates/segments.cu.tera").trim_ascii_end()),
+    ("source_declaration", include_str!("../templates/source_declaration.cu.tera").trim_ascii_end()),
+    ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),
+    ("marks", include_str!("../templates/value/marks.cu.tera").trim_ascii_end()),
     ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),
+    ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
+    ("heads/parameters", include_str!("../templates/heads/parameters.cu.tera").trim_ascii_end()),
+    ("heads/flags", include_str!("../templates/heads/flags.cu.tera").trim_ascii_end()),
+    ("heads/bits", include_str!("../templates/heads/bits.cu.tera").trim_ascii_end()),
+    ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),
+    ("heads/offsets", include_str!("../templates/heads/offsets.cu.tera").trim_ascii_end()),
+    ("heads/of_tile", include_str!("../templates/heads/of_tile.cu.tera").trim_ascii_end()),
+    ("heads/of_runs", include_str!("../templates/heads/of_runs.cu.tera").trim_ascii_end()),
     ("sequential", include_str!("../templates/block/sequential.cu.tera")),
     ("naive", include_str!("../templates/block/naive.cu.tera")),
     ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
@@ -34,6 +43,9 @@ const PARTS: [(&str, &str); 57] = [
     ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
     ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
+    ("scan_tile", include_str!("../templates/block/scan_tile.cu.tera")),
+    ("kernel/parameters", include_str!("../templates/kernel/parameters.cu.tera").trim_ascii_end()),
+    ("tile_per_block", include_str!("../templates/kernel/tile_per_block.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
     ("status", include_str!("../templates/carry/status.cu.tera")),
     ("chained", include_str!("../templates/carry/chained.cu.tera")),

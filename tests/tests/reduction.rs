@@ -57,11 +57,7 @@ fn a_wrong_total_is_found() {
     overrides.strategy = strategies::all().find(|strategy| strategy.carry == Carry::OneBlock);
     let spec = ScanSpec::inclusive().with_total();
     let mut scan = Program::of(ops::sum::<i32>(), &spec, None, &overrides).unwrap();
-    spoil(
-        &mut scan.source.text,
-        "total[0] = exclusive_prefix",
-        "total[0] = op.combine(exclusive_prefix, exclusive_prefix)",
-    );
+    spoil(&mut scan.source.text, "total[0] = shared_prefix", "total[0] = op.combine(shared_prefix, shared_prefix)");
     found(scan.verify(&Emulator::new(1), &[1, 2, 3]).map(drop));
 
     let limits = DeviceLimits::BASELINE;

@@ -81,7 +81,9 @@ impl NetworkTrace {
     /// several tiles, a column is the last position that a partial result covers.
     pub fn new(trace: Trace, length: u64, slot_to_position: Option<&dyn Fn(u64) -> u64>) -> Self {
         let place = |spot: &Spot| match slot_to_position {
-            Some(position) if spot.buffer.starts_with("shared tile") => Some(position(spot.index.unsigned_abs())),
+            Some(position) if matches!(spot.buffer.as_str(), "shared values" | "shared slots") => {
+                Some(position(spot.index.unsigned_abs()))
+            }
             _ => None,
         };
         // Where an application's result is first written to is its column.

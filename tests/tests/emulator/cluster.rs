@@ -113,14 +113,14 @@ fn planted_faults_are_found() {
     let changes = [
         ("    wait(&all_arrived[slot], iteration / 2 % 2);\n", ""),
         ("    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n", ""),
-        ("  arrive_in_cluster();\n  State prefix", "  State prefix"),
+        ("  arrive_in_cluster();\n  Prefix prefix", "  Prefix prefix"),
         ("    fence_barriers();\n", ""),
         ("    init_barrier(&all_arrived[1], 1);\n", ""),
         ("const unsigned slot = iteration % 2;", "const unsigned slot = 0;"),
         ("iteration / 2 % 2);", "iteration % 2);"),
         ("      iteration++;\n", ""),
         ("      __syncthreads(); // the tile and the statuses have been read\n", ""),
-        ("combine(prefix, aggregate)", "combine(aggregate, prefix)"),
+        ("combine(prefix.value, state)", "combine(state, prefix.value)"),
         ("statuses[slot], 0, blockIdx.x);", "statuses[slot], 0, CLUSTER);"),
         ("statuses[slot], blockIdx.x, CLUSTER);", "statuses[slot], blockIdx.x + 1, CLUSTER);"),
         ("elements > 0 && threadIdx.x < CLUSTER", "elements > 0 && threadIdx.x < CLUSTER - 1"),
@@ -153,7 +153,7 @@ fn planted_faults_of_segments_are_found() {
     let changes = [
         ("head == NO_HEAD ? 0 : 1", "0"),
         ("head == NO_HEAD ? 0 : 1", "1"),
-        ("if (any && status.restarts == 0) {", "if (any) {"),
+        ("prefix.any && !restarts(status)", "prefix.any"),
         ("      own.restarts = head == NO_HEAD ? 0 : 1;\n", ""),
     ];
     let tile = program.plan.tile as usize;
@@ -185,7 +185,7 @@ fn fault(changes: &[(&str, &str)]) -> FaultKind {
 
 #[test]
 fn what_a_cluster_must_not_do_has_a_name() {
-    let beginning = ("  arrive_in_cluster();\n  State prefix", "  State prefix");
+    let beginning = ("  arrive_in_cluster();\n  Prefix prefix", "  Prefix prefix");
     let meeting =
         "    if (first == 0) {\n      wait_for_cluster(); // the barriers of all blocks are initialized\n    }\n";
     let storing = "&all_arrived[slot], threadIdx.x);";

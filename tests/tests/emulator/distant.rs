@@ -316,7 +316,7 @@ fn each_cut_is_found<Op: TestOperator<Item = Span> + Send + Sync>(
 
 /// Cuts of what all kernels have that are not look-ahead's.
 const OF_TILES: [Change<'static>; 2] = [
-    ("load_tile(op, input + start,", "load_tile(op, input + (unsigned)start,"),
+    ("load_tile(op, source, start,", "load_tile(op, source, (unsigned)start,"),
     ("n - start < TILE ?", "(unsigned)n - start < TILE ?"),
 ];
 const OF_NUMBERS: Change<'static> =
@@ -324,10 +324,10 @@ const OF_NUMBERS: Change<'static> =
 
 #[test]
 fn chained_and_looking_back() {
-    let stored = ("output + start, elements", "output + (unsigned)start, elements");
+    let stored = ("head, output + start,", "head, output + (unsigned)start,");
     let chained: Change<'_> = (
-        "wait_for_status(&statuses[tile_index - 1], &prefix",
-        "wait_for_status((const TileStatus*)((const unsigned char*)statuses + (unsigned)((tile_index - 1) * sizeof(TileStatus))), &prefix",
+        "wait_for_status(&statuses[tile_index - 1], &prefix.value",
+        "wait_for_status((const TileStatus*)((const unsigned char*)statuses + (unsigned)((tile_index - 1) * sizeof(TileStatus))), &prefix.value",
     );
     let looked_at: Change<'_> = (
         "poll(&statuses[index], &values[k]",
@@ -344,7 +344,7 @@ fn chained_and_looking_back() {
 
 #[test]
 fn one_block() {
-    let stored = ("output + start, elements", "output + (unsigned)start, elements");
+    let stored = ("head, output + start,", "head, output + (unsigned)start,");
     let changes =
         [&OF_TILES[..], &[stored, ("start < n; start += TILE", "start < (unsigned)n; start += TILE")]].concat();
     each_cut_is_found(&interval(&overrides(KOGGE_STONE, Carry::OneBlock), Kernels::Single), adjacent, &changes);
@@ -353,25 +353,15 @@ fn one_block() {
 #[test]
 fn hierarchical() {
     let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
-    let stored = ("partial[start + i] = tile[i]", "partial[(unsigned)(start + i)] = tile[i]");
+    let stored = ("partial[start + i] = tile", "partial[(unsigned)(start + i)] = tile");
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
-    let completed = "output[start + i] = complete(op, prefix, partial[start + i]);";
-    let changes = [
-        (completed, "output[start + i] = complete(op, prefix, partial[(unsigned)(start + i)]);"),
-        (completed, "output[(unsigned)(start + i)] = complete(op, prefix, partial[start + i]);"),
-    ];
+    let read = ("then(op, reaching, partial[start + i])", "then(op, reaching, partial[(unsigned)(start + i)])");
+    let changes = [read, ("output[start + i] =", "output[(unsigned)(start + i)] =")];
     each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);
     let restarting = restart(&overrides, Kernels::Sections, FLAGS);
     each_cut_is_found(&restarting, fit, &[("input[start + i]", "input[(unsigned)(start + i)]")]);
-    each_cut_is_found(
-        &restart(&overrides, Kernels::Carries, FLAGS),
-        fit,
-        &[(
-            "i < head ? prefix : nullptr, partial[start + i]",
-            "i < head ? prefix : nullptr, partial[(unsigned)(start + i)]",
-        )],
-    );
+    each_cut_is_found(&restart(&overrides, Kernels::Carries, FLAGS), fit, &[read]);
 }
 
 /// The first element of a tile, as it is computed in each kernel.
@@ -396,7 +386,7 @@ fn segments_by_network() {
             FLAGS,
             &[
                 ("head_flags[i] != 0", "head_flags[(unsigned)i] != 0"),
-                ("begins_segment(head_flags, start + i)", "begins_segment(head_flags, (unsigned)(start + i))"),
+                ("begins_segment(source, start + i)", "begins_segment(source, (unsigned)(start + i))"),
             ],
         ),
         (BITS, &[("head_bits[i / 32]", "head_bits[(unsigned)i / 32]")]),
@@ -410,7 +400,6 @@ fn segments_by_network() {
         (
             OFFSETS,
             &[
-                ("offset_count, start + TILE)", "offset_count, (unsigned)(start + TILE))"),
                 ("offsets[candidate] == i", "offsets[candidate] == (unsigned)i"),
                 ("offsets[middle] < position", "(unsigned)offsets[middle] < position"),
             ],
@@ -421,7 +410,7 @@ fn segments_by_network() {
         each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, &changes);
     }
     let one_block = self::overrides(KOGGE_STONE, Carry::OneBlock);
-    let changes = [("tile[i] = input[start + i]", "tile[i] = input[(unsigned)(start + i)]")];
+    let changes = [("source.input[start + i]", "source.input[(unsigned)(start + i)]")];
     each_cut_is_found(&restart(&one_block, Kernels::Single, BITS), fit, &changes);
 }
 
@@ -445,7 +434,7 @@ fn segments_in_registers() {
         ),
     ];
     for (telling, changes) in cases {
-        let changes = [changes, &[OF_NUMBERS, ("(input + start)", "(input + (unsigned)start)")]].concat();
+        let changes = [changes, &[OF_NUMBERS, ("(source.input + start)", "(source.input + (unsigned)start)")]].concat();
         each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, &changes);
     }
 }

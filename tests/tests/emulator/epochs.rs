@@ -178,14 +178,14 @@ fn messages_of_several_packets() {
 #[test]
 fn planted_faults_are_found() {
     let changes = [
-        ("(unsigned long long)(ticket.epoch + 1) << 32", "(unsigned long long)ticket.epoch << 32"),
+        ("(unsigned long long)(epoch + 1) << 32", "(unsigned long long)epoch << 32"),
         (">= EPOCHS - 2", "== EPOCHS - 2"),
         (">= EPOCHS - 2", ">= EPOCHS - 1"),
         ("size_t unused = status_count;", "size_t unused = status_count + 1;"),
-        ("if (ticket.number == gridDim.x - 1) {\n    store", "if (ticket.number == 0) {\n    store"),
+        ("if (number == gridDim.x - 1) {\n    store", "if (number == 0) {\n    store"),
         ("const unsigned tag = STATUSES * epoch + status;", "const unsigned tag = status;"),
         ("const unsigned status = tag - STATUSES * epoch;", "const unsigned status = tag % STATUSES;"),
-        ("store_relaxed(tickets, (unsigned long long)(ticket.epoch + 1) << 32);", ""),
+        ("store_relaxed(tickets, (unsigned long long)(epoch + 1) << 32);", ""),
     ];
     let mut mutants = Vec::new();
     for program in programs::<Interval>() {

@@ -98,7 +98,7 @@ fn a_missing_barrier_is_a_race() {
     let lines = [line_of(&program, "combine(x[i - stride], x[i])"), line_of(&program, "x[i] = partial;")];
     for (kind, line, text) in faults(&program) {
         let FaultKind::Race { spot, other, .. } = kind else { panic!("{text}") };
-        assert_eq!(spot.buffer, "shared tile", "{text}");
+        assert_eq!(spot.buffer, "shared values", "{text}");
         assert!(lines.contains(&line) && lines.contains(&other.line), "{text}");
         assert!(text.contains("in interval_scan_sections (interval.cu, line "), "{text}");
     }
@@ -118,12 +118,12 @@ fn two_writers_are_a_race() {
 
 #[test]
 fn a_read_of_what_nothing_has_written() {
-    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    tile[i] = input[i];";
+    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    const State element = ";
     let program = plant(hierarchical(), from, &from.replace("threadIdx.x;", "threadIdx.x + 1;"));
     let line = line_of(&program, "combine(x[i - stride], x[i])");
     for (kind, found, text) in faults(&program) {
         let FaultKind::Uninitialised { spot: Some(spot) } = kind else { panic!("{text}") };
-        assert_eq!((spot.buffer.as_str(), spot.index, found), ("shared tile", 0, line), "{text}");
+        assert_eq!((spot.buffer.as_str(), spot.index, found), ("shared values", 0, line), "{text}");
     }
 }
 
@@ -140,7 +140,7 @@ fn a_use_of_a_variable_that_was_given_no_value() {
 #[test]
 fn a_load_outside_of_the_input() {
     let program = plant(hierarchical(), "n - start < TILE ? (unsigned)(n - start) : TILE", "TILE");
-    let line = line_of(&program, "tile[i] = input[i]");
+    let line = line_of(&program, "const State element = source.input[start + i]");
     for (kind, found, text) in faults(&program) {
         let FaultKind::OutOfBounds { access: Access::Read, spot, length: LENGTH } = kind else { panic!("{text}") };
         assert_eq!((spot.buffer.as_str(), found), ("input", line), "{text}");
@@ -152,7 +152,7 @@ fn a_load_outside_of_the_input() {
 fn swapped_operands() {
     for (from, to) in [
         ("combine(x[i - stride], x[i])", "combine(x[i], x[i - stride])"),
-        ("combine(*prefix, partial)", "combine(partial, *prefix)"),
+        ("combine(prefix.value, state)", "combine(state, prefix.value)"),
         ("combine(prefix, aggregates[start + i])", "combine(aggregates[start + i], prefix)"),
     ] {
         let program = plant(hierarchical(), from, to);
@@ -165,8 +165,8 @@ fn the_operator_applied_to_padding() {
     // Padding that nothing has written, and padding that holds some element.
     let unwritten = plant(hierarchical(), "stride <= i && i < count", "stride <= i");
     assert_faults(&unwritten, |kind| matches!(kind, FaultKind::Uninitialised { spot: Some(_) }));
-    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    tile[i] = input[i];";
-    let to = "for (unsigned i = threadIdx.x; i < TILE; i += THREADS) {\n    tile[i] = input[i < elements ? i : 0];";
+    let from = "i < elements; i += THREADS) {\n    const State element = source.input[start + i];";
+    let to = "i < TILE; i += THREADS) {\n    const State element = source.input[start + (i < elements ? i : 0)];";
     let written = plant(unwritten, from, to);
     assert_faults(&written, |kind| matches!(kind, FaultKind::Operands { .. }));
 }
@@ -174,8 +174,8 @@ fn the_operator_applied_to_padding() {
 #[test]
 fn the_initial_value_applied_per_tile() {
     let program = program(Carry::Hierarchical, ScanKind::Inclusive, true);
-    let from = "exclusive_prefix = op.combine(initial_value, aggregates[blockIdx.x - 1]);";
-    assert_faults(&plant(program, from, "exclusive_prefix = initial_value;"), |kind| {
+    let from = "shared_prefix = then(op, prefix, aggregates[blockIdx.x - 1]);";
+    assert_faults(&plant(program, from, "shared_prefix = prefix.value;"), |kind| {
         matches!(kind, FaultKind::Operands { .. })
     });
 }
@@ -183,37 +183,27 @@ fn the_initial_value_applied_per_tile() {
 #[test]
 fn an_exclusive_shift_at_the_edge_of_a_tile() {
     let program = || program(Carry::Hierarchical, ScanKind::Exclusive, false);
-    let first = "output[start + i] = i == 0 ? complete_first(op, prefix)";
-    let forgotten = plant(program(), first, "output[start + i] = i == 0 ? op.identity()");
+    let first = "i == 0 && head > 0 ? value_or_identity(op, reaching)";
+    let forgotten = plant(program(), first, "i == 0 && head > 0 ? op.identity()");
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
     // The shift reaches over the edge into the tile before, which another block writes.
-    let edge =
-        "for (unsigned i = threadIdx.x + 1; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
-    let over = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    partial[start + i] = tile[i - 1];";
     assert_faults(
-        &plant(program(), edge, over),
-        |kind| matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared tile" && spot.index == i64::from(0_u32.wrapping_sub(1))),
+        &plant(program(), "} else if (i > 0) {\n      partial[start + i] =", "} else {\n      partial[start + i] ="),
+        |kind| matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared values" && spot.index == i64::from(0_u32.wrapping_sub(1))),
     );
 }
 
 #[test]
 fn an_output_that_is_never_written() {
-    let program = plant(
-        hierarchical(),
-        "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    output[start + i] =",
-        "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    if (start + i != 77) output[start + i] =",
-    );
+    let program =
+        plant(hierarchical(), "output[start + i] = result;", "if (start + i != 77) output[start + i] = result;");
     // The partial results stand in the output, so its elements are written, and one is not completed.
     assert_faults(&program, |kind| matches!(kind, FaultKind::WrongOutput { index: 77, .. }));
-    let from = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    output[i] =";
-    let to = "for (unsigned i = threadIdx.x; i < elements; i += THREADS) {\n    if (start + i != 77) output[i] =";
-    let mut one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    one_block.source.text = one_block.source.text.replace("output + start,", "output + start, start,");
-    one_block.source.text = one_block
-        .source
-        .text
-        .replace("Output* output, unsigned elements", "Output* output, size_t start, unsigned elements");
-    let program = plant(one_block, from, to);
+    let one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false, 32);
+    let mut program = plant(one_block, "output[i] = result;", "if (start + i != 77) output[i] = result;");
+    let text = &mut program.source.text;
+    *text = text.replace("head, output + start,", "head, start, output + start,");
+    *text = text.replace("unsigned head, Output* output", "unsigned head, size_t start, Output* output");
     assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
 }
 
@@ -230,8 +220,8 @@ fn a_barrier_that_not_all_threads_reach() {
 #[test]
 fn a_shuffle_that_not_all_lanes_reach() {
     let program = program_of(BlockScan::of(Network::WarpShuffle), Carry::Hierarchical, ScanKind::Inclusive, false, 32);
-    let from = "prefix = scan_warp(op, prefix, lane, values);";
-    let program = plant(program, from, "if (lane < values) { prefix = scan_warp(op, prefix, lane, values); }");
+    let from = "prefix = scan_warp(op, prefix, lane, values, marks);";
+    let program = plant(program, from, &format!("if (lane < values) {{ {from} }}"));
     // The last tile is not full.
     assert_faults(&program, |kind| matches!(kind, FaultKind::Warp { .. } | FaultKind::Barrier { .. }));
 }
@@ -285,7 +275,7 @@ fn by_flags((tell, take): (&str, &str)) -> Program<Interval> {
     program.source.text = format!(
         "{}
 struct Slot {{
-  State value;
+  Input value;
   unsigned flag;
 }};
 extern \"C\" __global__ void interval_scan_chained(
@@ -371,7 +361,7 @@ fn a_value_and_a_flag_told_apart_by_relaxed_stores() {
         let text = &program.source.text;
         let text = text
             .replace("slots[number].word", "slot->word")
-            .replace("  State value;\n", "  unsigned long long word[3];\n");
+            .replace("  Input value;\n", "  unsigned long long word[3];\n");
         program.source.text = text.replace("    so_far = before->value;\n", "");
         let found = (0..10).find_map(|seed| program.clone().verify(&emulator(seed), &input(LENGTH)).err());
         if (tell_fence, take_fence) == ("fence();", "fence();") {

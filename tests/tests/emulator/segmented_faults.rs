@@ -94,8 +94,8 @@ fn in_the_networks() {
 #[test]
 fn in_warps_and_runs() {
     let changes = [
-        ("&& heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
-        ("own_heads << (WARP - 1 - lane) == 0", "true"),
+        ("lane < count && !any_among(marks, lane, stride)", "lane < count"),
+        ("warp > 0 && !any_among(marks, lane, lane + 1)", "warp > 0"),
         (">> (WARP - stride)", ">> (WARP - stride + 1)"),
         ("is_head(heads, i) ? State(x[i]) :", "false ? State(x[i]) :"),
         (" && !is_head(heads, i)", ""),
@@ -110,7 +110,7 @@ fn in_warps_and_runs() {
         let program = Program::segmented(Restart, WAYS[0].0, None, segments, &overrides).unwrap();
         // A block of one warp has no warp before it.
         let changes: Vec<_> =
-            of(&program.source.text).into_iter().filter(|(from, _)| !from.starts_with("own_heads <<")).collect();
+            of(&program.source.text).into_iter().filter(|(from, _)| !from.starts_with("warp > 0")).collect();
         each_is_found(block, Carry::LookBack, FLAGS, &changes);
     }
 }
@@ -119,48 +119,48 @@ fn in_warps_and_runs() {
 fn in_the_tile() {
     let changes = [
         ("__syncthreads(); // the heads have been written", ""),
-        ("tile[i] = begins ?", "tile[i] = i == 0 ?"),
-        ("tile[i] = begins ?", "tile[i] = start + i == 0 ?"),
-        ("if (is_head(heads, i)) {\n      output[i]", "if (i == 0) {\n      output[i]"),
+        ("is_head(tile.heads, i) ? then(", "i == 0 ? then("),
+        ("is_head(tile.heads, i) ? then(", "start + i == 0 ? then("),
+        ("begins = is_head(tile.heads, i)", "begins = i == 0"),
         ("i < head ? prefix", "i <= head ? prefix"),
         ("i < head ? prefix", "i + 1 < head ? prefix"),
         ("i < head ? prefix", "false ? prefix"),
         ("0xffffffff << first % WARP", "0xfffffffe << first % WARP"),
         ("(WARP - 1 - last % WARP)", "(WARP - last % WARP) % WARP"),
-        ("i == 0 || head_flags[i]", "head_flags[i]"),
+        ("i == 0 || source.head_flags[i]", "source.head_flags[i]"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &changes);
-    let bits = [("i == 0 || (head_bits", "(head_bits"), (">> i % 32", ">> (31 - i % 32)")];
+    let bits = [("i == 0 || (source.head_bits", "(source.head_bits"), (">> i % 32", ">> (31 - i % 32)")];
     each_is_found(KOGGE_STONE, Carry::OneBlock, BITS, &bits);
     let keys =
         [("k < KEY_WORDS && !differs", "k < 1 && !differs"), ("bool differs = i == 0;", "bool differs = false;")];
     each_is_found(KOGGE_STONE, Carry::OneBlock, WIDE_KEYS, &keys);
     let offsets = [
-        ("offset_count, start + TILE)", "offset_count, start + TILE - 1)"),
-        ("offsets, 0, offset_count, start)", "offsets, 0, offset_count, start + 1)"),
+        ("offsets[candidate] == i)", "offsets[candidate] >= i)"),
         ("offsets[middle] < position", "offsets[middle] <= position"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, OFFSETS, &offsets);
-    each_is_found(KOGGE_STONE, Carry::OneBlock, LONG_OFFSETS, &[("candidate < high && ", "")]);
+    each_is_found(KOGGE_STONE, Carry::OneBlock, LONG_OFFSETS, &[("candidate < source.offset_count && ", "")]);
 }
 
 #[test]
 fn between_tiles() {
     let one_block = [
-        ("exclusive_prefix = head == NO_HEAD ?", "exclusive_prefix = start > 0 ?"),
-        ("exclusive_prefix = head == NO_HEAD ?", "exclusive_prefix = false ?"),
+        ("shared_prefix = head == NO_HEAD ?", "shared_prefix = start > 0 ?"),
+        ("shared_prefix = head == NO_HEAD ?", "shared_prefix = false ?"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &one_block);
     let chained = [
-        ("if (head != NO_HEAD) {\n      publish(&statuses[tile_index], aggregate, PREFIX, ticket.epoch);\n    }", ""),
-        ("if (head == NO_HEAD) {\n        publish(", "{\n        publish("),
-        ("exclusive_prefix = prefix;\n      if", "exclusive_prefix = aggregate;\n      if"),
+        ("if (head != NO_HEAD) {\n      publish(&statuses[tile_index], aggregate, PREFIX, epoch);\n    }", ""),
+        ("if (head == NO_HEAD) {\n      publish(", "{\n      publish("),
+        ("shared_prefix = prefix.value;", "shared_prefix = aggregate;"),
     ];
     each_is_found(KOGGE_STONE, CHAINED, FLAGS, &chained);
     let look_back = [
-        ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
-        ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),
-        ("if (head == NO_HEAD) {\n          publish(", "{\n          publish("),
+        ("is_prefix ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("is_prefix ? PREFIX : AGGREGATE", "PREFIX"),
+        ("if (!is_prefix) {", "{"),
+        ("tile_index == 0 || head != NO_HEAD", "tile_index == 0"),
     ];
     each_is_found(KOGGE_STONE, Carry::LookBack, FLAGS, &look_back);
     let hierarchical = [
@@ -170,10 +170,10 @@ fn between_tiles() {
         ("first_heads_above[blockIdx.x] = head;", "first_heads_above[blockIdx.x] = NO_HEAD;"),
         ("i < min(elements, head)", "i < elements"),
         ("i < min(elements, head)", "i + 1 < min(elements, head)"),
-        ("if (i == 0 && head > 0) {", "if (i == 0) {"),
+        ("i == 0 && head > 0 ?", "i == 0 ?"),
     ];
     each_is_found(KOGGE_STONE, Carry::Hierarchical, FLAGS, &hierarchical);
-    let exclusive = [("      continue; // it begins anew\n", "")];
+    let exclusive = [("if (!is_head(tile.heads, i)) {\n      aggregates", "{\n      aggregates")];
     each_is_found(BlockScan::of(Network::Blelloch { padded: true }), Carry::Hierarchical, FLAGS, &exclusive);
 }
 
@@ -187,23 +187,22 @@ fn in_registers() {
     };
     let look_back = shape(Carry::LookBack, 64, 3, 1);
     let flags = [
-        ("&& heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
-        (" && warps_with_heads << (WARP - 1 - lane) >> (WARP - stride) == 0", ""),
-        ("head_in_warp = (heads & ((1u << lane) - 1)) != 0;", "head_in_warp = false;"),
-        ("head_in_warp || (warps_with_heads & ((1u << warp) - 1)) != 0", "head_in_warp"),
-        ("head_in_warp || (warps_with_heads", "(warps_with_heads"),
-        ("restarts.anywhere = warps_with_heads != 0;", "restarts.anywhere = false;"),
-        ("if (tile_prefix && !restarts.before) {", "if (tile_prefix) {"),
+        (" && !any_among(marks, lane, stride)", ""),
+        (" && !any_among(marks_of_warps, lane, stride)", ""),
+        ("head_in_warp = any_before(marks, lane);", "head_in_warp = false;"),
+        ("head_in_warp || any_before(marks_of_warps, warp)", "head_in_warp"),
+        ("head_in_warp || any_before(", "any_before("),
+        ("restarts.anywhere = any_mark(marks_of_warps);", "restarts.anywhere = false;"),
+        ("prefix_of_tile.any && !tile.restarts.before", "prefix_of_tile.any"),
         ("own.word[k] |= heads[word + 1] << (WARP - bits);", ""),
         ("(1u << RUN % WARP) - 1", "0xffffffff"),
         ("  __syncthreads(); // the elements and the heads have been written\n", ""),
-        ("if (is_head(heads, k)) {\n        aggregate = element;", "if (false) {\n        aggregate = element;"),
-        ("is_head(heads, 0)", "false"),
+        ("if (is_head(heads, k)) {\n        prefix = seed;\n      }\n      prefix.value", "prefix.value"),
         ("found | 1 : found", "found : found"),
         ("word[k % 4]) << 4 * k", "word[k % 4]) << 4 * (k ^ 1)"),
         ("head_flags[start + i] != 0 ? 1u : 0u) << i % WARP", "head_flags[start + i] != 0 ? 1u : 0u)"),
-        ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
-        ("return restarts.anywhere ? LATER : NO_HEAD;", "return LATER;"),
+        ("is_prefix ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("return tile.restarts.anywhere ? LATER : NO_HEAD;", "return LATER;"),
     ];
     each_is_found_in(&look_back, FLAGS, &flags);
     each_is_found_in(&look_back, BITS, &[("found |= 1;", ""), ("start / WARP + word", "word")]);

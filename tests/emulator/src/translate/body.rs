@@ -49,7 +49,7 @@ impl Translator<'_> {
     }
 
     /// The position of the `*` of a pointer type that begins here, if one does.
-    fn pointer_type(&self, start: usize) -> Option<usize> {
+    pub(super) fn pointer_type(&self, start: usize) -> Option<usize> {
         let mut position = start;
         if self.text(position) == "const" {
             position += 1;

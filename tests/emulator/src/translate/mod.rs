@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `extern "C" __global__ void __launch_bounds__(N) name(…)` | a plain function; its parameters' types are kept aside, and how many blocks make a cluster (`__cluster_dims__`) |
 //! | `State`, and `Input` and `Output` where they are the same type | `Value<…>`, which carries its past: how many applications deep it is |
-//! | `T*` in declarations and casts | `Pointer<T>`, which reads and writes through the emulator |
+//! | `T*` in declarations, fields and casts | `Pointer<T>`, which reads and writes through the emulator |
 //! | `*p`, `p->name` | `p[0]`, and a call, because those can tell their line |
 //! | `sizeof(variable)` | the size that it has on the GPU |
 //! | `__shared__ T name[N];` | a pointer to an array that the emulator keeps for the block |
@@ -340,6 +340,7 @@ impl<'a> Translator<'a> {
                 }
                 if declares_type {
                     self.rewrite_indexing(position, end);
+                    self.rewrite_fields(end)?;
                 } else if self.text(position) == "using" {
                     self.rewrite_pointer(position + 3)?;
                 }
@@ -376,6 +377,25 @@ impl<'a> Translator<'a> {
                 self.replace(position + 4, "::emulator::Index");
             }
         }
+    }
+
+    /// Rewrites the fields of a type that lives in registers: partial results, and pointers. What lies in memory is made of words.
+    fn rewrite_fields(&mut self, open: usize) -> Result<(), Unsupported> {
+        if self.text(open) != "{" {
+            return Ok(());
+        }
+        for position in open + 1..self.partner[open] {
+            if !matches!(self.before(position), "{" | ";") {
+                continue;
+            }
+            if let Some(star) = self.pointer_type(position) {
+                (position..star).for_each(|at| self.rewrite_state(at));
+                self.rewrite_pointer(position)?;
+            } else if self.text(position) == "State" {
+                self.rewrite_state(position);
+            }
+        }
+        Ok(())
     }
 
     /// Rewrites the function whose text begins at `start` and whose body opens at `open`; tells how to call it if it is a
