@@ -26,6 +26,7 @@ mod schedule;
 mod segments;
 mod spec;
 mod strategy;
+mod target;
 mod templates;
 mod tuning;
 mod used;
@@ -37,7 +38,6 @@ pub use error::RenderError;
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
 pub use look_ahead::Pipeline;
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
-pub use operator_text::Target;
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
 pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, Plans, plan};
@@ -51,6 +51,7 @@ pub use schedule::{Argument, Cooperative, Launch, Schedule, Workspace};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
 pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};
