@@ -6,11 +6,12 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::{
+    constants::MOST_THREADS,
     error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::operator_text_at,
-    plan::{check_operator, coarsened_run},
+    plan::{MOST_COARSENED_THREADS, check_operator, coarsened_run},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     target::Target,
@@ -86,7 +87,7 @@ pub fn plan_reduction(
     // Trees take two elements a thread; a coarsened one a run, and a slot for its sum.
     let (tile_slots, sum_slots) = if coarsened { (run, 1) } else { (2, 0) };
     let room = limits.shared_bytes_per_block / ((tile_slots + sum_slots) * state_bytes);
-    let most = room.min(limits.threads_per_block).min(if coarsened { 256 } else { 1024 });
+    let most = room.min(limits.threads_per_block).min(if coarsened { MOST_COARSENED_THREADS } else { MOST_THREADS });
     let Some(log) = most.checked_ilog2() else {
         let room = limits.shared_bytes_per_block;
         let why = format!("one thread's run of {state_bytes} bytes an element outgrows {room} bytes of shared memory");

@@ -7,6 +7,7 @@ use tera::Context;
 
 use crate::{
     carry::{Carry, TileNumbers},
+    constants,
     error::RenderError,
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
@@ -44,7 +45,7 @@ impl KernelSource {
 pub const COMPILE_OPTIONS: [&str; 3] = ["--std=c++20", "--fmad=false", "--device-int128"];
 
 /// Bulk copies begin at multiples of so many bytes.
-const COPY_ALIGNMENT: u64 = 16;
+const COPY_ALIGNMENT: u64 = constants::COPY_ALIGNMENT as u64;
 
 /// The largest power of two that divides elements of so many bytes, and is no larger than what bulk copies are aligned to.
 fn copy_grain(bytes: u64) -> u64 {
@@ -301,7 +302,7 @@ impl<'a> Words<'a> {
             head_bytes: pipeline.head_bytes,
             slots: pipeline.slots,
             slot_bytes: pipeline.slot_bytes,
-            copy_alignment: 16,
+            copy_alignment: constants::COPY_ALIGNMENT,
             block_scan: if in_registers {
                 "in_registers"
             } else if coarsened {

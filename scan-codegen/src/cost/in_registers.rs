@@ -128,7 +128,7 @@ impl Plan {
 
     /// Steps of the block with this tile, which looks at all tiles before it, and barriers of looking. Later tiles take
     /// no less.
-    pub(super) fn steps_at_all(&self, tile: &TileCost, number: u64) -> (u64, u64) {
+    fn steps_at_all(&self, tile: &TileCost, number: u64) -> (u64, u64) {
         let threads = u64::from(self.threads);
         let windows = number.div_ceil(threads);
         if windows == 0 {

@@ -15,7 +15,7 @@ pub(super) fn log_up(n: u64) -> u64 {
 }
 
 /// log₂ n, rounded down.
-pub(super) fn log_down(n: u64) -> u64 {
+fn log_down(n: u64) -> u64 {
     u64::from(n.max(1).ilog2())
 }
 

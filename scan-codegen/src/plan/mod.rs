@@ -34,7 +34,7 @@ pub(crate) use check::check_operator;
 pub(crate) use measured::{LARGE, MOST_REGISTER_BYTES};
 pub use overrides::Overrides;
 pub use pipeline::Pipeline;
-pub(crate) use shared::coarsened_run;
+pub(crate) use shared::{MOST_COARSENED_THREADS, coarsened_run};
 pub use types::{Plan, Plans};
 
 /// The first architecture on which a launch may begin before the one before it has ended.

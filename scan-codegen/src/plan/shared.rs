@@ -13,7 +13,7 @@ use crate::{
 
 /// The most threads of a coarsened block: where runs make the tile large, fewer threads leave room for more blocks on a
 /// multiprocessor.
-const MOST_COARSENED_THREADS: u32 = 256;
+pub(crate) const MOST_COARSENED_THREADS: u32 = 256;
 
 /// The plan of a block scan in shared memory.
 pub(super) fn plan_in_shared_memory(request: Request<'_>, strategy: Strategy) -> Result<Plan, PlanError> {
