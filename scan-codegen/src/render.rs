@@ -172,6 +172,7 @@ struct Words<'a> {
     head_bytes: u32,
     slots: u32,
     slot_bytes: u32,
+    dynamic_shared_bytes: u32,
     copy_alignment: u32,
     /// How a block does it.
     block_scan: &'a str,
@@ -302,6 +303,7 @@ impl<'a> Words<'a> {
             head_bytes: pipeline.head_bytes,
             slots: pipeline.slots,
             slot_bytes: pipeline.slot_bytes,
+            dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
             copy_alignment: constants::COPY_ALIGNMENT,
             block_scan: if in_registers {
                 "in_registers"
