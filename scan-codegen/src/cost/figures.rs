@@ -23,8 +23,7 @@ pub struct LaunchCost {
     /// Barriers that each thread waits at; the most of any block.
     pub barriers: u64,
     /// Bytes that threads read from global memory. What every thread of a block reads counts once for each. Where
-    /// blocks wait for each other, these are the bytes if none has to: a block that waits reads its neighbour's message
-    /// again.
+    /// blocks wait for each other, these are the bytes if none has to: a block that waits polls the status again.
     pub global_read: u64,
     /// Bytes that threads write to global memory.
     pub global_written: u64,

@@ -81,14 +81,14 @@ impl Plan {
         let rounds = (tiles - 1 - block) / blocks + 1;
         let share = Share { block, blocks, rounds, has_last: (tiles - 1) % blocks == block };
         match pipeline.group {
-            0 | 1 => self.looker_cost(share, &pipeline),
+            0 | 1 => self.look_ahead_warp_cost(share, &pipeline),
             _ => self.group_cost(share, &pipeline),
         }
     }
 
     /// The look-ahead warp folds the aggregates of all tiles before the block's own: before the first of these as many
     /// as its index, before each later one as many as there are blocks.
-    fn looker_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
+    fn look_ahead_warp_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let look_run = u64::from(pipeline.look_run);
         let window = WARP * look_run;
         let mut served = Served::default();

@@ -148,8 +148,8 @@ fn a_cluster_is_the_sum_over_rounds() {
     }
 }
 
-/// What the warps of look-ahead apply that fold the sums of tiles, of all blocks; the most of a lane; the messages that
-/// are read.
+/// What the warps of look-ahead apply that fold the aggregates of tiles, of all blocks; the most of a lane; the
+/// statuses that are read.
 fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
     let pipeline = plan.pipeline.unwrap_or_default();
     let initial = plan.spec.initial_value;

@@ -23,7 +23,7 @@ pub use figures::{BlockCost, Cost, Count, LaunchCost};
 impl Plan {
     /// What a scan of `len` elements takes, by formula: from the plan alone, with nothing executed.
     ///
-    /// Global traffic of n elements, apart from one value or message a tile: 2n by one block, chained and look-back, 4n
+    /// Global traffic of n elements, apart from one value or status a tile: 2n by one block, chained and look-back, 4n
     /// hierarchical.
     ///
     /// # Errors

@@ -83,7 +83,7 @@ fn a_text_has_the_kernels_of_its_plan() {
 }
 
 #[test]
-fn messages_of_no_bytes_need_no_room() {
+fn statuses_of_no_bytes_need_no_room() {
     let none = Workspace::Kept { messages: 5, message_bytes: 0 };
     assert_eq!((none.bytes(), none.message_room(1 << 20)), (256, 0));
     assert_eq!(Workspace::Kept { messages: u64::MAX, message_bytes: 16 }.bytes(), u64::MAX);
