@@ -123,7 +123,7 @@ pub enum Argument {
     InitialValue,
     /// A pointer to where the total goes.
     Total,
-    /// A pointer to what tells where segments begin ([`Segments`]): the flags, bits, keys or offsets.
+    /// A pointer to what tells where segments begin ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
     Heads,
     /// How many offsets there are, as a 64-bit integer.
     OffsetCount,
