@@ -1,46 +1,48 @@
 //! Plans and CUDA sources for scans with a user's operator.
 //!
 //! Two pure functions: [`plan`] chooses the shape of the kernels for an operator, a [`ScanSpec`] and a device's
-//! [`DeviceLimits`]; [`render`] writes them as one CUDA source. [`Plan::schedule`] then tells which kernel runs when, on
-//! what. There is no GPU in here, no file, no thread and no clock: the same arguments give the same bytes on every machine.
+//! [`DeviceLimits`]; [`render`] writes them as one CUDA source. [`Plan::schedule`] then tells which kernel runs when,
+//! on what. There is no GPU in here, no file, no thread and no clock: the same arguments give the same bytes on every
+//! machine.
 //!
 //! Operators arrive as an [`OpSource`], which the attribute `#[scan_op]` of `scan-runtime` makes. The kernels are Tera
-//! templates in the folder `templates`, a file for each algorithm: a [`Network`] that scans a block's tile, and a [`Carry`]
-//! between tiles.
+//! templates in the folder `templates`, a file for each algorithm: a [`Network`] that scans a block's tile, and a
+//! [`Carry`] between tiles.
 
+mod carry;
+mod constants;
 mod cost;
 mod element;
 mod error;
 mod limits;
 mod literal;
-mod look_ahead;
 mod names;
 mod operator;
 mod operator_text;
 mod plan;
 mod prelude;
 mod reduce;
-mod registers;
 mod render;
 mod schedule;
 mod segments;
 mod spec;
 mod strategy;
+mod target;
 mod templates;
 mod tuning;
 mod used;
 mod weight;
 
+pub use carry::{Carry, TileNumbers};
+pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
-pub use error::RenderError;
+pub use error::{PlanError, RenderError};
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
-pub use look_ahead::Pipeline;
 pub use operator::{FunctionSource, OpSource, Piece, source_path};
-pub use operator_text::Target;
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
-pub use plan::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES, Overrides, Plan, PlanError, Plans, plan};
+pub use plan::{Overrides, Pipeline, Plan, Plans, plan};
 #[doc(hidden)]
 pub use reduce::render_reduction_from;
 pub use reduce::{Reduction, ReductionPlan, plan_reduction, render_reduction, render_reduction_for};
@@ -50,7 +52,8 @@ pub use render::{COMPILE_OPTIONS, KernelSource, render, render_for};
 pub use schedule::{Argument, Cooperative, Launch, Schedule, Workspace};
 pub use segments::{OffsetWidth, Segments};
 pub use spec::{ScanKind, ScanSpec};
-pub use strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
+pub use strategy::{BlockScan, Network, Strategy, Workers};
+pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};

@@ -2,7 +2,10 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::plan::PlanError;
+use crate::{
+    constants::{MOST_THREADS, WARP},
+    error::PlanError,
+};
 
 /// The architecture that a kernel is compiled for: compute capability 9.0 is `sm_90`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,8 +41,8 @@ impl FromStr for Architecture {
     }
 }
 
-/// What the planner must know of a device. Plans make use of no more than 16,384 multiprocessors, 1,024 threads of a block, 16 MiB of
-/// its shared memory and 2³¹ − 1 blocks of a grid; a device may grant more.
+/// What the planner must know of a device. Plans make use of no more than 16,384 multiprocessors, 1,024 threads of a
+/// block, 16 MiB of its shared memory and 2³¹ − 1 blocks of a grid; a device may grant more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeviceLimits {
@@ -78,7 +81,7 @@ impl DeviceLimits {
     pub(crate) fn usable(&self) -> Result<DeviceLimits, PlanError> {
         let least = [
             ("multiprocessors", u64::from(self.multiprocessors), 1),
-            ("threads_per_block", self.threads_per_block.into(), 32),
+            ("threads_per_block", self.threads_per_block.into(), WARP.into()),
             ("blocks_per_grid", self.blocks_per_grid, 1),
         ];
         for (limit, value, least) in least {
@@ -90,16 +93,15 @@ impl DeviceLimits {
         Ok(DeviceLimits {
             architecture: self.architecture,
             multiprocessors: self.multiprocessors.min(1 << 14),
-            // A warp scans the sums of a block's warps, a lane each.
-            threads_per_block: self.threads_per_block.min(32 * 32),
+            threads_per_block: self.threads_per_block.min(MOST_THREADS),
             shared_bytes_per_block: self.shared_bytes_per_block.min(MOST_SHARED),
             shared_bytes_per_block_optin: self.shared_bytes_per_block_optin.min(MOST_SHARED),
             blocks_per_grid: self.blocks_per_grid.min((1 << 31) - 1),
         })
     }
 
-    /// The limits of the largest device of an architecture, for plans where that device is not at hand. Of an architecture
-    /// that is not known here, what all of them grant.
+    /// The limits of the largest device of an architecture, for plans where that device is not at hand. Of an
+    /// architecture that is not known here, what all of them grant.
     pub const fn of(architecture: Architecture) -> Self {
         // From the CUDA programming guide's table of compute capabilities, and the devices' data sheets.
         let (multiprocessors, shared_kibibytes) = match (architecture.major, architecture.minor) {

@@ -6,13 +6,15 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::{
-    error::RenderError,
+    constants::MOST_THREADS,
+    error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::{Target, operator_text_at},
-    plan::{PlanError, check_operator},
+    operator_text::operator_text_at,
+    plan::{MOST_COARSENED_THREADS, check_operator, coarsened_run},
     render::{KernelSource, finish},
-    schedule::{Argument, Launch, Reserved, Schedule},
+    schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
+    target::Target,
     templates::Templates,
     used::used,
     weight::WRITTEN_OUT,
@@ -81,11 +83,11 @@ pub fn plan_reduction(
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
     let coarsened = reduction == Reduction::Coarsened;
-    let run = if coarsened { (32 / state_bytes).clamp(3, 15) | 1 } else { 1 };
+    let run = if coarsened { coarsened_run(state_bytes) } else { 1 };
     // Trees take two elements a thread; a coarsened one a run, and a slot for its sum.
     let (tile_slots, sum_slots) = if coarsened { (run, 1) } else { (2, 0) };
     let room = limits.shared_bytes_per_block / ((tile_slots + sum_slots) * state_bytes);
-    let most = room.min(limits.threads_per_block).min(if coarsened { 256 } else { 1024 });
+    let most = room.min(limits.threads_per_block).min(if coarsened { MOST_COARSENED_THREADS } else { MOST_THREADS });
     let Some(log) = most.checked_ilog2() else {
         let room = limits.shared_bytes_per_block;
         let why = format!("one thread's run of {state_bytes} bytes an element outgrows {room} bytes of shared memory");
@@ -124,7 +126,7 @@ impl ReductionPlan {
     ///
     /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
     pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
-        self.schedule_aligned(len, Reserved::ALIGNMENT)
+        self.schedule_aligned(len, ALIGNMENT)
     }
 
     /// As [`Plan::schedule_aligned`](crate::Plan::schedule_aligned).

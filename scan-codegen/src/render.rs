@@ -6,14 +6,16 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::{
+    carry::{Carry, TileNumbers},
+    constants,
     error::RenderError,
-    look_ahead::reads_packets,
     operator::OpSource,
-    operator_text::{OperatorText, Target, operator_text_at},
+    operator_text::{OperatorText, operator_text_at},
     plan::Plan,
     segments::Segments,
     spec::ScanKind,
-    strategy::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers},
+    strategy::{BlockScan, Network, Strategy, Workers},
+    target::Target,
     templates::Templates,
     used::used,
     weight::calls_combine,
@@ -43,7 +45,7 @@ impl KernelSource {
 pub const COMPILE_OPTIONS: [&str; 3] = ["--std=c++20", "--fmad=false", "--device-int128"];
 
 /// Bulk copies begin at multiples of so many bytes.
-const COPY_ALIGNMENT: u64 = 16;
+const COPY_ALIGNMENT: u64 = constants::COPY_ALIGNMENT as u64;
 
 /// The largest power of two that divides elements of so many bytes, and is no larger than what bulk copies are aligned to.
 fn copy_grain(bytes: u64) -> u64 {
@@ -172,6 +174,7 @@ struct Words<'a> {
     head_bytes: u32,
     slots: u32,
     slot_bytes: u32,
+    dynamic_shared_bytes: u32,
     copy_alignment: u32,
     /// How a block does it.
     block_scan: &'a str,
@@ -287,7 +290,8 @@ impl<'a> Words<'a> {
             head_bytes: pipeline.head_bytes,
             slots: pipeline.slots,
             slot_bytes: pipeline.slot_bytes,
-            copy_alignment: 16,
+            dynamic_shared_bytes: pipeline.dynamic_shared_bytes,
+            copy_alignment: constants::COPY_ALIGNMENT,
             block_scan: if in_registers {
                 "in_registers"
             } else if coarsened {
@@ -320,10 +324,10 @@ impl<'a> Words<'a> {
             team_tile: plan.tile,
             statuses_per_lane: if looks_ahead { pipeline.look_run } else { plan.look_run },
             grouped: pipeline.group > 1,
-            stands_in: plan.helps(),
+            stands_in: plan.stands_in(),
             group: pipeline.group,
             window: pipeline.window,
-            by_packets: looks_ahead && reads_packets(plan.state_bytes as u32),
+            by_packets: plan.loads_packets(),
             streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{element::ElementType, plan::PlanError};
+use crate::{element::ElementType, error::PlanError};
 
 /// What tells where a scan restarts. The first element always begins a segment, whatever it tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -15,9 +15,9 @@ pub enum Segments {
     HeadFlags,
     /// A bit for each element, set where a segment begins: bit `i % 32` of 32-bit word `i / 32`.
     HeadBits,
-    /// A key for each element: a segment begins where the key is another than that of the element before. Keys are equal
-    /// where all their bytes are, so a key type must have no padding, a NaN equals a NaN of the same bits, and `-0.0` does
-    /// not equal `0.0`.
+    /// A key for each element: a segment begins where the key is another than that of the element before. Keys are
+    /// equal where all their bytes are, so a key type must have no padding, a NaN equals a NaN of the same bits, and
+    /// `-0.0` does not equal `0.0`.
     Keys(ElementType),
     /// The positions at which segments begin, ascending. One that stands there twice begins an empty segment. Positions
     /// from the length of the input on begin nothing, so a last one that is the length may be there or not.

@@ -1,12 +1,13 @@
 //! Shapes that are worth a measurement, and plans with those that a measurement chose.
 
 use crate::{
+    carry::{Carry, TileIn},
+    error::PlanError,
     limits::DeviceLimits,
-    look_ahead::LARGE,
     operator::OpSource,
-    plan::{MOST_REGISTER_BYTES, Overrides, Plan, PlanError, Plans, plan},
+    plan::{LARGE, MOST_REGISTER_BYTES, Overrides, Plan, Plans, plan},
     spec::ScanSpec,
-    strategy::{BlockScan, Carry, Network, Strategy},
+    strategy::{BlockScan, Strategy},
 };
 
 /// What a measurement chose for a range of lengths.
@@ -23,27 +24,32 @@ pub struct Tuned {
 /// 32-bit words of elements that a thread scans on its own, among which to search.
 const WORDS: [u32; 6] = [7, 15, 23, 31, 47, 63];
 
-/// More of them, where elements are large, or sums larger than elements.
+/// More of them, where elements are large, or states larger than elements.
 const LONG_WORDS: [u32; 5] = [79, 111, 151, 199, 327];
 
-/// Bytes of a sum up to which groups of blocks are not worth a try: what is read is little.
-const SMALL_SUM: usize = 16;
+/// Bytes of a state up to which groups of blocks are not worth a try: there is little to load.
+const SMALL_STATE: usize = 16;
 
 /// The longest input over which one block alone is worth a try.
 const ONE_BLOCK_BYTES: u64 = 128 << 10;
 
-/// The shortest input over which blocks that stay are worth a try.
+/// The shortest input over which persistent blocks are worth a try.
 const PIPELINE_BYTES: u64 = 8 << 20;
 
 /// The shapes in which a scan of `len` elements might be fastest on a device, no two of them the same.
 pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: u64) -> Vec<Overrides> {
-    let widest = operator.input.size.max(operator.state.size).max(operator.output.size).max(1) as u64;
+    let widest = operator.largest_element().max(1) as u64;
     let bytes = len.saturating_mul(widest);
     let runs = || WORDS.iter().map(|words| (u64::from(words * 4) / widest).clamp(1, 127) as u32 | 1);
     // Runs in registers are for small elements.
-    let block = if operator.largest_element() <= MOST_REGISTER_BYTES { BlockScan::in_registers() } else { SHARED };
-    let with = |carry, threads, run| Overrides {
-        strategy: Some(Strategy { block: if carry == Carry::LookAhead { SHARED } else { block }, carry }),
+    let block = if operator.largest_element() <= MOST_REGISTER_BYTES {
+        BlockScan::in_registers()
+    } else {
+        BlockScan::SHARED_RUNS
+    };
+    let in_stage = |carry: Carry| carry.describe().tile_in == TileIn::Stage;
+    let with = |carry: Carry, threads, run| Overrides {
+        strategy: Some(Strategy { block: if in_stage(carry) { BlockScan::SHARED_RUNS } else { block }, carry }),
         threads: Some(threads),
         run: Some(run),
         ..Overrides::default()
@@ -58,10 +64,8 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     }
     let threads = [32, 64, 128, 256, 512, 1024];
     // Where every block can look at all tiles before its own.
-    let carries = [Carry::LookAtAll, Carry::LookBack]
-        .into_iter()
-        .filter(|carry| *carry == Carry::LookBack || bytes <= PIPELINE_BYTES);
-    for carry in carries {
+    let carries = if bytes <= PIPELINE_BYTES { &[Carry::LookAtAll, Carry::LookBack][..] } else { &[Carry::LookBack] };
+    for &carry in carries {
         shapes.extend(threads.iter().flat_map(|&threads| runs().map(move |run| with(carry, threads, run))));
     }
     if bytes >= PIPELINE_BYTES {
@@ -81,14 +85,14 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
             (512, 1),
         ];
         let teams = if widest > LARGE.into() { &large[..] } else { &small };
-        // Runs of narrow elements fill words together. Stages hold elements, not sums.
+        // Runs of narrow elements fill words together. Stages hold elements, not states.
         let element = operator.input.size.max(operator.output.size).max(1) as u64;
         let narrow = if element < 4 { 4 / element } else { 1 };
         let words = WORDS.iter().chain(if element > LARGE.into() || widest > element { &LONG_WORDS[..] } else { &[] });
         let runs = words.map(|words| (u64::from(words * 4) / element / narrow * narrow).max(1) as u32);
         // With groups of blocks and without.
         let grouped = [1, limits.multiprocessors.isqrt().max(2)].map(Some);
-        let groups = if operator.state.size > SMALL_SUM { &grouped[..] } else { &[None] };
+        let groups = if operator.state.size > SMALL_STATE { &grouped[..] } else { &[None] };
         for (&(threads, teams), run) in teams.iter().flat_map(|team| runs.clone().map(move |run| (team, run))) {
             let shape = with(Carry::LookAhead, threads, run);
             shapes.extend(groups.iter().map(|&group| Overrides { teams: Some(teams), group, ..shape }));
@@ -105,8 +109,8 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     shapes
 }
 
-/// The plans that [`plan`] would make where the caller wants nothing in particular, with these in place of some. What cannot be
-/// planned (any more) is left out.
+/// The plans that [`plan`] would make where the caller wants nothing in particular, with these in place of some. What
+/// cannot be planned (any more) is left out.
 ///
 /// # Errors
 ///
@@ -130,8 +134,8 @@ pub fn plan_tuned(
 }
 
 impl Tuned {
-    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams - stages - blocks - looks - group - written -`.
-    /// `None` where the algorithm is none that a search tries.
+    /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams -
+    /// stages - blocks - looks - group - written -`. `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
         let Overrides {
             strategy,
@@ -196,11 +200,8 @@ impl Tuned {
 /// The ways to carry among which a search chooses.
 const CARRIES: [Carry; 5] = [Carry::OneBlock, Carry::Cluster, Carry::LookAtAll, Carry::LookBack, Carry::LookAhead];
 
-/// Runs in shared memory.
-const SHARED: BlockScan = BlockScan::coarsened(Network::WarpShuffle);
-
 /// The ways to scan a tile among which a search chooses, and their names in a line.
-const BLOCKS: [(&str, BlockScan); 2] = [("registers", BlockScan::in_registers()), ("shared", SHARED)];
+const BLOCKS: [(&str, BlockScan); 2] = [("registers", BlockScan::in_registers()), ("shared", BlockScan::SHARED_RUNS)];
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// What a call of a function takes beyond the function itself.
-pub(crate) const CALL: u64 = 24;
+const CALL: u64 = 24;
 
 /// The most instructions that a function is to have at all its places together in a kernel; beyond it, it is called.
 ///

@@ -1,10 +1,15 @@
 //! The cost of kernels whose runs stay in registers.
 
-use super::{Count, LaunchCost, TURN, WARP, kogge_stone_applications, saturated, warp_scan_steps};
+use super::{
+    figures::{Count, LaunchCost, saturated},
+    networks::{WARP, kogge_stone_applications, warp_scan_steps},
+    tiles::TICKET_BYTES,
+};
 use crate::{
+    carry::{Polled, TileNumbers},
+    constants::ONE_BLOCK,
     plan::Plan,
     schedule::Launch,
-    strategy::{Carry, TileNumbers},
 };
 
 /// Applications of the threads of a block for a tile, between its barriers, by thread.
@@ -49,6 +54,13 @@ impl RoundCost {
     }
 }
 
+/// What tiles of the same cost take: all their applications, the steps and the barriers of one of them.
+struct TilesCost {
+    applications: Count,
+    steps: Count,
+    barriers: u64,
+}
+
 impl Plan {
     /// Barriers before and after a tile of `n` elements is scanned, where it begins at an aligned address.
     pub(super) fn barriers_of_moves(&self, n: u64) -> u64 {
@@ -85,8 +97,9 @@ impl Plan {
         }
     }
 
-    /// What a block takes to scan the aggregates of `count` tiles, one a thread: the scans of the warps, that of their aggregates, which
-    /// each warp of the block does for itself, and one application more for each but the first lane of each later warp.
+    /// What a block takes to scan the aggregates of `count` tiles, one a thread: the scans of the warps, that of their
+    /// aggregates, which each warp of the block does for itself, and one application more for each but the first lane
+    /// of each later warp.
     fn window_applications(&self, count: u64) -> u64 {
         let (full, rest, warps) = (count / WARP, count % WARP, count.div_ceil(WARP));
         let scans = full * kogge_stone_applications(WARP) + kogge_stone_applications(rest);
@@ -96,8 +109,9 @@ impl Plan {
 
     /// Applications with which the tiles before tile `end` look at all tiles before their own.
     ///
-    /// Tile k·t + r, of blocks of t threads and with 1 ≤ r ≤ t, looks through k full windows and one of r aggregates. Every thread
-    /// combines each window but the first with its prefix, and an initial value. So the sum over tiles is one over r, and one over k.
+    /// Tile k·t + r, of blocks of t threads and with 1 ≤ r ≤ t, looks through k full windows and one of r aggregates.
+    /// Every thread combines each window but the first with its prefix, and an initial value. So the sum over tiles is
+    /// one over r, and one over k.
     pub(super) fn looks_at_all(&self, end: u64) -> u128 {
         let threads = u64::from(self.threads);
         let tiles = end.saturating_sub(1); // the first tile has nothing to look at
@@ -112,8 +126,9 @@ impl Plan {
         each * full_windows + of_threads + of_last_windows(rest) + initial
     }
 
-    /// Steps of the block with this tile, which looks at all tiles before it, and barriers of looking. Later tiles take no less.
-    pub(super) fn steps_at_all(&self, tile: &TileCost, number: u64) -> (u64, u64) {
+    /// Steps of the block with this tile, which looks at all tiles before it, and barriers of looking. Later tiles take
+    /// no less.
+    fn steps_at_all(&self, tile: &TileCost, number: u64) -> (u64, u64) {
         let threads = u64::from(self.threads);
         let windows = number.div_ceil(threads);
         if windows == 0 {
@@ -193,7 +208,8 @@ impl Plan {
             let any = self.spec.initial_value || number > 0;
             let tile = self.cost_in_registers(n, any);
             let passed_on = u64::from(any && (passes_on || self.spec.total));
-            // No barrier separates the second phase from the third; the prefix is passed on after another one, if it is.
+            // No barrier separates the second phase from the third; the prefix is passed on after another one, if it
+            // is.
             let of_tile = most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)) + passed_on;
             applications = applications.saturating_add((tile.applications() + passed_on).saturating_mul(count));
             steps = steps.saturating_add(of_tile.saturating_mul(count));
@@ -210,71 +226,69 @@ impl Plan {
         }
     }
 
-    /// Tiles of the same cost at once: the first one, those in the middle, and the last, each as (number of the first of them, how
-    /// many, of how many elements).
-    fn tiles_alike(&self, len: u64) -> impl Iterator<Item = (u64, u64, u64)> {
-        let tile = u64::from(self.tile);
-        let full = (len - 1) / tile;
-        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
-        tiles.into_iter().filter(|(_, count, _)| *count > 0)
-    }
-
     /// What a launch of a scan of `len` elements takes.
     pub(super) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
-        match launch.kernel {
-            "scan_cluster" => return self.cluster_cost(launch, len),
-            "scan_block" => return self.alone_in_registers(launch, len), // short inputs, under every strategy
-            _ => {}
-        }
+        let facts = self.strategy.carry.describe();
+        let polled = match facts.polled() {
+            // Short inputs, under every strategy.
+            _ if launch.kernel == ONE_BLOCK => return self.alone_in_registers(launch, len),
+            None => return self.cluster_cost(launch, len),
+            Some(polled) => polled,
+        };
         let (mut applications, mut steps, mut barriers) = (Count::default(), Count::default(), 0);
-        for (number, count, n) in self.tiles_alike(len) {
-            let any = self.spec.initial_value || number > 0;
-            let mut tile = self.cost_in_registers(n, any);
-            if self.strategy.carry == Carry::LookAtAll {
-                let looks = self.looks_at_all(number + count) - self.looks_at_all(number);
-                let own = u128::from(tile.applications()) * u128::from(count);
-                applications = applications + Count::from(saturated(looks + own));
-                let (of_last, looking) = self.steps_at_all(&tile, number + count - 1);
-                steps = steps.of_greater(of_last.into());
-                barriers = barriers.max(1 + self.barriers_of_moves(n) + looking);
-                continue;
-            }
-            // One thread combines what it passes on.
-            if let Some(first) = tile.summed.first_mut() {
-                *first += u64::from(any);
-            }
-            let own = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
-            let mut looks = Count::default();
-            let mut looking = 0;
-            if self.strategy.carry == Carry::LookBack {
-                looks.most = saturated(self.looks_back(number + count) - self.looks_back(number));
-                // The last of these tiles looks the furthest.
-                looking = self.look_back_most(number + count - 1).1;
-            }
-            applications = applications + Count::from(tile.applications().saturating_mul(count)) + looks;
-            steps = steps.of_greater(Count { least: own, most: own + looking });
-            barriers = barriers.max(2 + self.barriers_of_moves(n));
+        for tiles in self.tiles_alike(len) {
+            let of_tiles = match polled {
+                Polled::All => self.tiles_looking_at_all(tiles),
+                Polled::Last | Polled::UntilPrefix => self.tiles_passing_on(tiles, polled),
+            };
+            applications = applications + of_tiles.applications;
+            steps = steps.of_greater(of_tiles.steps);
+            barriers = barriers.max(of_tiles.barriers);
         }
+        // Where tiles are numbered as blocks begin, all threads wait for the number.
+        let counter = u64::from(facts.tile_numbers == TileNumbers::Counter);
         let blocks = u64::from(launch.blocks);
-        let (read, sent) = match self.strategy.carry {
-            // Each lane of a warp loads a run of statuses.
-            Carry::LookBack => ((blocks - 1) * WARP * u64::from(self.look_run), 2 * blocks - 1),
-            Carry::LookAtAll => (blocks * (blocks - 1) / 2, blocks),
-            _ => (blocks - 1, blocks),
-        };
-        // Where tiles are numbered as blocks begin, all wait for the number.
-        let by_index = match self.strategy.carry {
-            Carry::LookAtAll => self.spec.segments.is_none(),
-            carry => carry == Carry::Chained(TileNumbers::BlockIndex),
-        };
-        let message = self.message_bytes();
+        let (status, (loaded, published)) = (self.status_bytes(), self.statuses(polled, blocks));
+        let tickets = TICKET_BYTES * blocks;
         LaunchCost {
             kernel: launch.kernel,
             applications,
             steps,
-            barriers: barriers + u64::from(!by_index),
-            global_read: (len * self.input_bytes + TURN * blocks).saturating_add(read.saturating_mul(message)),
-            global_written: len * self.output_bytes + sent * message + TURN * (blocks + 1),
+            barriers: barriers + counter,
+            global_read: (len * self.input_bytes + tickets).saturating_add(loaded.saturating_mul(status)),
+            global_written: len * self.output_bytes + published * status + tickets + TICKET_BYTES,
+        }
+    }
+
+    /// Tiles that look at all tiles before their own.
+    fn tiles_looking_at_all(&self, (number, count, n): (u64, u64, u64)) -> TilesCost {
+        let tile = self.cost_in_registers(n, self.spec.initial_value || number > 0);
+        let looks = self.looks_at_all(number + count) - self.looks_at_all(number);
+        let own = u128::from(tile.applications()) * u128::from(count);
+        let (steps, looking) = self.steps_at_all(&tile, number + count - 1);
+        let barriers = 1 + self.barriers_of_moves(n) + looking;
+        TilesCost { applications: saturated(looks + own).into(), steps: steps.into(), barriers }
+    }
+
+    /// Tiles of which one thread combines the prefix that it publishes, having looked back or polled the last tile
+    /// only.
+    fn tiles_passing_on(&self, (number, count, n): (u64, u64, u64), polled: Polled) -> TilesCost {
+        let any = self.spec.initial_value || number > 0;
+        let mut tile = self.cost_in_registers(n, any);
+        if let Some(first) = tile.summed.first_mut() {
+            *first += u64::from(any);
+        }
+        let least = most(&tile.reduced) + most(&tile.summed) + most(&tile.scanned);
+        let (mut looks, mut looking) = (Count::default(), 0);
+        if polled == Polled::UntilPrefix {
+            looks.most = saturated(self.looks_back(number + count) - self.looks_back(number));
+            // The last of these tiles looks the furthest.
+            looking = self.look_back_most(number + count - 1).1;
+        }
+        TilesCost {
+            applications: Count::from(tile.applications().saturating_mul(count)) + looks,
+            steps: Count { least, most: least + looking },
+            barriers: 2 + self.barriers_of_moves(n),
         }
     }
 }

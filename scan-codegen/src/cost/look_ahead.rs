@@ -1,7 +1,14 @@
 //! The cost of look-ahead.
 
-use super::{LaunchCost, TURN, WARP, warp_scan_steps};
-use crate::{look_ahead::Pipeline, plan::Plan, schedule::Launch};
+use super::{
+    figures::LaunchCost,
+    networks::{WARP, warp_scan_steps},
+    tiles::TICKET_BYTES,
+};
+use crate::{
+    plan::{Pipeline, Plan},
+    schedule::Launch,
+};
 
 /// Applications of a warp that serves the teams of a block, lane by lane, and how many statuses it reads.
 #[derive(Default)]
@@ -21,8 +28,8 @@ struct Share {
 }
 
 impl Plan {
-    /// Look-ahead, from an address at which tiles begin. No block waits for a barrier once it works, so the steps are those of
-    /// the thread that has the most to do: one of a team, or one that folds the aggregates of tiles.
+    /// Look-ahead, from an address at which tiles begin. No block waits for a barrier once it works, so the steps are
+    /// those of the thread that has the most to do: one of a team, or one that folds the aggregates of tiles.
     pub(super) fn look_ahead_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let pipeline = self.pipeline.unwrap_or_default();
         let [(full, tile), (last, rest)] = self.tiles(len);
@@ -54,8 +61,8 @@ impl Plan {
                 steps = warp.lanes.into_iter().max().unwrap_or(0).max(steps);
             }
         }
-        let message = self.message_bytes();
-        let messages = tiles + pipeline.group_messages(tiles, blocks);
+        let status = self.status_bytes();
+        let statuses = tiles + pipeline.group_statuses(tiles, blocks);
         // A tile that is not whole is read where it lies, once to reduce it and once to scan it.
         let reread = if rest < tile { rest } else { 0 };
         LaunchCost {
@@ -63,8 +70,8 @@ impl Plan {
             applications: applications.into(),
             steps: steps.into(),
             barriers: 1,
-            global_read: (len + reread) * self.input_bytes + read * message + TURN * blocks,
-            global_written: len * self.output_bytes + messages * message + TURN * (blocks + 1),
+            global_read: (len + reread) * self.input_bytes + read * status + TICKET_BYTES * blocks,
+            global_written: len * self.output_bytes + statuses * status + TICKET_BYTES * (blocks + 1),
         }
     }
 
@@ -74,14 +81,14 @@ impl Plan {
         let rounds = (tiles - 1 - block) / blocks + 1;
         let share = Share { block, blocks, rounds, has_last: (tiles - 1) % blocks == block };
         match pipeline.group {
-            0 | 1 => self.looker_cost(share, &pipeline),
+            0 | 1 => self.look_ahead_warp_cost(share, &pipeline),
             _ => self.group_cost(share, &pipeline),
         }
     }
 
-    /// The look-ahead warp folds the aggregates of all tiles before the block's own: before the first of these as many as its index,
-    /// before each later one as many as there are blocks.
-    fn looker_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
+    /// The look-ahead warp folds the aggregates of all tiles before the block's own: before the first of these as many
+    /// as its index, before each later one as many as there are blocks.
+    fn look_ahead_warp_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let look_run = u64::from(pipeline.look_run);
         let window = WARP * look_run;
         let mut served = Served::default();
@@ -112,7 +119,8 @@ impl Plan {
         vec![served]
     }
 
-    /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups, one lane combines both.
+    /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups, one lane
+    /// combines both.
     fn group_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let (size, initial, later) = (u64::from(pipeline.group), self.spec.initial_value, share.rounds - 1);
         let (groups, group, place) = (share.blocks.div_ceil(size), share.block / size, share.block % size);
@@ -128,7 +136,8 @@ impl Plan {
         gather(&mut tiles, of_tiles, share.rounds);
         gather(&mut of_groups, group, 1);
         gather(&mut of_groups, groups, later);
-        // The prefix of the first tile has an initial value and the groups before its own; those of later ones, all groups.
+        // The prefix of the first tile has an initial value and the groups before its own; those of later ones, all
+        // groups.
         let after_first = initial || group > 0;
         let folded = &mut folding.lanes[0];
         *folded += u64::from(initial && group > 0) + u64::from(after_first && place > 0);

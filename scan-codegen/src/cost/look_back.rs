@@ -1,6 +1,6 @@
 //! The cost of looking back.
 
-use super::{WARP, kogge_stone_applications, log_up};
+use super::networks::{WARP, kogge_stone_applications, log_up};
 use crate::plan::Plan;
 
 impl Plan {
@@ -9,8 +9,8 @@ impl Plan {
         WARP * u64::from(self.look_run)
     }
 
-    /// Applications of a warp for a full window: each lane folds its own run, the network of Kogge and Stone folds the lanes, and each
-    /// lane combines the result with its prefix.
+    /// Applications of a warp for a full window: each lane folds its own run, the network of Kogge and Stone folds the
+    /// lanes, and each lane combines the result with its prefix.
     fn full_window_applications(&self) -> u64 {
         self.window() - WARP + kogge_stone_applications(WARP) + WARP
     }
@@ -21,9 +21,9 @@ impl Plan {
         rest - lanes + kogge_stone_applications(lanes)
     }
 
-    /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile but the
-    /// first has a prefix yet. At the least there are none, if the left neighbour has its prefix.
-    pub(crate) fn look_back_most(&self, number: u64) -> (u64, u64) {
+    /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile
+    /// but the first has a prefix yet. At the least there are none, if the left neighbour has its prefix.
+    pub(super) fn look_back_most(&self, number: u64) -> (u64, u64) {
         if number == 0 {
             return (0, 0);
         }
@@ -39,8 +39,8 @@ impl Plan {
 
     /// The most applications with which the tiles before tile `end` look back, all together.
     ///
-    /// Tile k·w + r, with windows of w tiles and 1 ≤ r ≤ w, looks through k full windows and one of r tiles. So the sum over
-    /// tiles is one over r, and one over k.
+    /// Tile k·w + r, with windows of w tiles and 1 ≤ r ≤ w, looks through k full windows and one of r tiles. So the sum
+    /// over tiles is one over r, and one over k.
     pub(super) fn looks_back(&self, end: u64) -> u128 {
         let tiles = end.saturating_sub(1); // the first tile has nothing to look at
         let (windows, rest) = (tiles / self.window(), tiles % self.window());

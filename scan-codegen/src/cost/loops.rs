@@ -1,8 +1,13 @@
 //! The closed forms of the costs against loops over every tile, round and window.
 
-use super::{in_registers::most, *};
+use super::{
+    in_registers::most,
+    networks::{WARP, warp_scan_steps},
+    tree_bank_cycles,
+};
 use crate::{
-    Architecture, DeviceLimits, Overrides, Plans, ScanSpec, Strategy, operator::operator_of, plan, strategy::BlockScan,
+    Architecture, BlockScan, Carry, DeviceLimits, Network, Overrides, Plan, Plans, ScanSpec, Strategy, TileNumbers,
+    operator::operator_of, plan,
 };
 
 fn planned(carry: Carry, spec: &ScanSpec, bytes: usize, shape: Overrides) -> Plan {
@@ -143,7 +148,8 @@ fn a_cluster_is_the_sum_over_rounds() {
     }
 }
 
-/// What the warps of look-ahead apply that fold the sums of tiles, of all blocks; the most of a lane; the messages that are read.
+/// What the warps of look-ahead apply that fold the aggregates of tiles, of all blocks; the most of a lane; the
+/// statuses that are read.
 fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
     let pipeline = plan.pipeline.unwrap_or_default();
     let initial = plan.spec.initial_value;

@@ -1,0 +1,164 @@
+//! The cost of kernels whose tiles are in shared memory.
+
+use super::{
+    figures::{BlockCost, Count, LaunchCost, saturated},
+    tiles::TICKET_BYTES,
+};
+use crate::{
+    carry::{Polled, TileNumbers},
+    plan::Plan,
+    schedule::Launch,
+    spec::ScanKind,
+    strategy::{BlockScan, Network},
+};
+
+impl Plan {
+    /// What a block takes for its tile of `n` elements.
+    fn tile_cost(&self, n: u64) -> BlockCost {
+        let inclusive = self.spec.kind == ScanKind::Inclusive;
+        self.strategy.block.cost(n, self.run.into(), inclusive)
+    }
+
+    /// Adding the exclusive prefix of a tile of `n` elements to its outputs: every one, but the first of an exclusive
+    /// scan.
+    fn completion(&self, n: u64) -> BlockCost {
+        let applications = if self.spec.kind == ScanKind::Inclusive { n } else { n - 1 };
+        BlockCost { applications, steps: applications.div_ceil(self.threads.into()), barriers: 0 }
+    }
+
+    /// Adds up the blocks of a launch: so many of each cost.
+    fn sum(&self, launch: &Launch, blocks: &[(u64, BlockCost)], read: u64, written: u64) -> LaunchCost {
+        let present = || blocks.iter().filter(|(count, _)| *count > 0);
+        let applications =
+            present().fold(0_u64, |sum, (count, cost)| sum.saturating_add(cost.times(*count).applications));
+        LaunchCost {
+            kernel: launch.kernel,
+            applications: applications.into(),
+            steps: present().map(|(_, cost)| cost.steps).max().unwrap_or(0).into(),
+            barriers: present().map(|(_, cost)| cost.barriers).max().unwrap_or(0),
+            global_read: read,
+            global_written: written,
+        }
+    }
+
+    /// One block goes through all tiles. Every tile that has a prefix adds it, and adds its aggregate to that.
+    pub(super) fn one_block_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let mut sum = BlockCost::default();
+        let first_is_full = len > u64::from(self.tile);
+        let passes_on = u64::from(!self.one_block_has_one_tile());
+        let adds_up = passes_on.max(self.spec.total.into());
+        for (index, (count, n)) in self.tiles(len).into_iter().enumerate().filter(|(_, (count, _))| *count > 0) {
+            let mut tile = self.tile_cost(n);
+            tile.barriers += passes_on;
+            let carried = self.completion(n) + BlockCost { applications: adds_up, steps: adds_up, barriers: 0 };
+            // The very first tile has no prefix, unless there is an initial value.
+            let first = u64::from(index == usize::from(!first_is_full) && !self.spec.initial_value);
+            sum = sum + tile.times(count) + carried.times(count - first);
+        }
+        let [read, written] = [self.input_bytes, self.output_bytes].map(|bytes| len.saturating_mul(bytes));
+        self.sum(launch, &[(1, sum)], read, written)
+    }
+
+    /// First kernel of the hierarchical scan. An exclusive one leaves out the first partial result of each section.
+    pub(super) fn sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let blocks = self.tiles(len).map(|(count, n)| (count, self.tile_cost(n)));
+        let left_out = if self.spec.kind == ScanKind::Exclusive { u64::from(launch.blocks) } else { 0 };
+        let written = (len - left_out + u64::from(launch.blocks)) * self.state_bytes;
+        self.sum(launch, &blocks, len * self.input_bytes, written)
+    }
+
+    /// Second kernel: a level of `count` section totals. They are always scanned inclusively; where the tile holds
+    /// their exclusive scan, each total is read and combined once more.
+    pub(super) fn totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
+        let exclusive =
+            matches!(self.strategy.block, BlockScan { network: Network::Blelloch { .. }, coarsened: false, .. })
+                && self.spec.kind == ScanKind::Exclusive;
+        let blocks = self.tiles(count).map(|(blocks, n)| {
+            let again = if exclusive { self.completion(n) } else { BlockCost::default() };
+            (blocks, self.tile_cost(n) + again)
+        });
+        let again = if exclusive { count - u64::from(launch.blocks) } else { 0 };
+        let written = if exclusive { count } else { count + u64::from(launch.blocks) };
+        self.sum(launch, &blocks, (count + again) * self.state_bytes, written * self.state_bytes)
+    }
+
+    /// On the way down: to each of `count` totals, but for those of the first section, the exclusive prefix of its
+    /// section is added.
+    pub(super) fn carry_totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
+        let carried = |n: u64| BlockCost { applications: n, steps: n.div_ceil(self.threads.into()), barriers: 0 };
+        let [(full, tile), (last, rest)] = self.tiles(count);
+        let blocks = [(full.saturating_sub(1), carried(tile)), (if full > 0 { last } else { 0 }, carried(rest))];
+        let later = count - if full > 0 { tile } else { rest };
+        let before = (u64::from(launch.blocks) - 1) * u64::from(self.threads);
+        self.sum(launch, &blocks, (later + before) * self.state_bytes, later * self.state_bytes)
+    }
+
+    /// Third kernel: the exclusive prefix of each section is added to its partial results.
+    pub(super) fn carry_sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let [(full, tile), (last, rest)] = self.tiles(len);
+        let initial = u64::from(self.spec.initial_value);
+        let barrier = BlockCost { applications: 0, steps: 0, barriers: 1 };
+        let with_initial_value = BlockCost { applications: initial, steps: initial, barriers: 1 };
+        let (first, last_is_first) = (u64::from(full > 0), u64::from(full == 0));
+        let first_cost = |n| if initial > 0 { barrier + self.completion(n) } else { barrier };
+        let blocks = [
+            (first, first_cost(tile)),
+            (full - first, with_initial_value + self.completion(tile)),
+            (last * last_is_first, first_cost(rest)),
+            (last * (1 - last_is_first), with_initial_value + self.completion(rest)),
+        ];
+        let sections = u64::from(launch.blocks);
+        let left_out = if self.spec.kind == ScanKind::Exclusive { sections } else { 0 };
+        let read = (len - left_out + sections - 1) * self.state_bytes;
+        self.sum(launch, &blocks, read, len * self.output_bytes)
+    }
+
+    /// Chained and look-back: one kernel, in which each tile gets its exclusive prefix from tile statuses.
+    pub(super) fn single_pass_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
+        let tiles = u64::from(launch.blocks);
+        let facts = self.strategy.carry.describe();
+        let polled = facts.polled().unwrap_or(Polled::Last);
+        let counter = u64::from(facts.tile_numbers == TileNumbers::Counter);
+        let initial = u64::from(self.spec.initial_value);
+        let (mut applications, mut steps, mut barriers) = (Count::default(), Count::default(), 0);
+        let mut add = |count: u64, n: u64, before: u64, looking: Count, looking_steps: Count| {
+            if count == 0 {
+                return;
+            }
+            let tile = self.tile_cost(n);
+            let completion = if before > 0 { self.completion(n) } else { BlockCost::default() };
+            let each = tile.applications + completion.applications + before;
+            applications = applications + Count::from(count.saturating_mul(each)) + looking;
+            let one = Count { least: looking_steps.least.max(before), most: looking_steps.most.max(before) };
+            steps = steps.of_greater(Count::from(tile.steps + completion.steps) + one);
+            barriers = barriers.max(tile.barriers + counter + 1);
+        };
+        let [(full, tile), (last, rest)] = self.tiles(len);
+        let none = Count::default();
+        let (later, last_look, later_steps, last_steps) = match polled {
+            Polled::Last | Polled::All => (none, none, none, none),
+            Polled::UntilPrefix => {
+                let later = saturated(self.looks_back(full));
+                let look = |most| Count { least: 0, most };
+                let steps = |number| look(self.look_back_most(number).1);
+                (look(later), look(self.look_back_most(full).0), steps(full.saturating_sub(1)), steps(full))
+            }
+        };
+        if full > 0 {
+            add(1, tile, initial, none, none);
+            add(full - 1, tile, 1, later, later_steps);
+            add(last, rest, 1, last_look, last_steps);
+        } else {
+            add(last, rest, initial, none, none);
+        }
+        let (status, (loaded, published)) = (self.status_bytes(), self.statuses(polled, tiles));
+        LaunchCost {
+            kernel: launch.kernel,
+            applications,
+            steps,
+            barriers,
+            global_read: len * self.input_bytes + loaded * status + TICKET_BYTES * tiles,
+            global_written: len * self.output_bytes + published * status + TICKET_BYTES * (tiles + 1),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The tiles of an input, and their statuses.
+
+use super::networks::WARP;
+use crate::{carry::Polled, plan::Plan};
+
+/// Bytes of the ticket word: every block takes a ticket, and the last one writes the next epoch.
+pub(super) const TICKET_BYTES: u64 = 8;
+
+impl Plan {
+    /// The elements of each tile, as (how many tiles, of how many elements): the full ones, and the last.
+    pub(super) fn tiles(&self, len: u64) -> [(u64, u64); 2] {
+        let tile = u64::from(self.tile);
+        let full = (len.saturating_sub(1)) / tile;
+        [(full, tile), (u64::from(len > 0), len - full * tile)]
+    }
+
+    /// Tiles of the same cost at once: the first one, those in the middle, and the last, each as (number of the first
+    /// of them, how many, of how many elements).
+    pub(super) fn tiles_alike(&self, len: u64) -> impl Iterator<Item = (u64, u64, u64)> {
+        let tile = u64::from(self.tile);
+        let full = (len - 1) / tile;
+        let tiles = [(0, full.min(1), tile), (1, full.saturating_sub(1), tile), (full, 1, len - full * tile)];
+        tiles.into_iter().filter(|(_, count, _)| *count > 0)
+    }
+
+    /// Statuses that so many blocks load, with a tile each, and those that they publish, if none has to wait.
+    pub(super) fn statuses(&self, polled: Polled, blocks: u64) -> (u64, u64) {
+        match polled {
+            Polled::Last => (blocks - 1, blocks),
+            // Each lane of a warp loads a run of statuses. A tile publishes its aggregate, and its prefix; the first
+            // one only that.
+            Polled::UntilPrefix => ((blocks - 1) * WARP * u64::from(self.look_run), 2 * blocks - 1),
+            Polled::All => (blocks * (blocks - 1) / 2, blocks),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! An operator's pieces to CUDA text: the prelude that it needs, its elements, and a struct with its functions.
+
+mod lines;
+mod writer;
+
+use std::sync::LazyLock;
+
+use serde::Serialize;
+use tera::Context;
+
+use crate::{
+    element::{ElementKind, ElementType, Primitive},
+    error::RenderError,
+    names::{camel_case, snake_case, variable},
+    operator::OpSource,
+    prelude::{c_functions, prelude},
+    target::Target,
+    templates::{KERNEL_NAMES, Templates},
+    weight::{WRITTEN_OUT, Weights},
+};
+use writer::{FieldText, FunctionText, TableText, Writer};
+
+/// An operator as CUDA text, for kernels to be written around.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct OperatorText {
+    /// Prelude, elements and operator. The marker line `#line here` follows each function whose lines are the user's.
+    pub text: String,
+    /// The name of the operator's struct.
+    pub operator: String,
+    /// What the names of its kernels begin with.
+    pub prefix: String,
+    /// C++ names of the element types.
+    pub input: String,
+    /// What is combined.
+    pub state: String,
+    /// What is written.
+    pub output: String,
+    /// Whether the struct has a function `lift`.
+    pub lifts: bool,
+    /// Whether the struct has a function `project`.
+    pub projects: bool,
+    /// Whether the struct has a function `identity`.
+    pub has_identity: bool,
+}
+
+#[derive(Serialize)]
+struct Operator {
+    name: String,
+    size: usize,
+    fields: Vec<FieldText>,
+    tables: Vec<TableText>,
+    helpers: Vec<FunctionText>,
+    functions: Vec<FunctionText>,
+    state: String,
+    identity: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Element<'a> {
+    name: &'a str,
+    size: usize,
+    align: usize,
+    /// Whether C++ would align it less on its own.
+    aligned: bool,
+    fields: Vec<FieldText>,
+    /// Whether two of them are compared field by field.
+    compares: bool,
+    /// Of an enum: the type of its number, and its variants.
+    repr: &'static str,
+    variants: Vec<VariantText>,
+}
+
+#[derive(Serialize)]
+struct VariantText {
+    name: String,
+    number: String,
+}
+
+const ELEMENT: &str = include_str!("../../templates/element.cu.tera");
+const OPERATOR: &str = include_str!("../../templates/operator.cu.tera");
+
+static TEMPLATES: LazyLock<Templates> =
+    LazyLock::new(|| Templates::parse(&[("element", ELEMENT), ("operator", OPERATOR)]));
+
+/// Writes an operator as CUDA text, for one place each.
+#[doc(hidden)]
+pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
+    operator_text_at(op, target, 1, WRITTEN_OUT)
+}
+
+/// The same for kernels in which each of its functions stands at so many places, and is to have no more instructions there.
+pub(crate) fn operator_text_at(
+    op: &OpSource,
+    target: Target,
+    places: u64,
+    written_out: u32,
+) -> Result<OperatorText, RenderError> {
+    if !op.functions.iter().any(|function| function.name == "combine") {
+        return Err(RenderError::NoText { operator: op.name.clone() });
+    }
+    let mut writer = Writer::default();
+    KERNEL_NAMES.iter().for_each(|name| writer.names.avoid((*name).to_owned()));
+    for function in op.functions.iter().chain(&op.helpers) {
+        writer.reserve(&function.body);
+        function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
+    }
+    // A struct of C++ has no field of its own name.
+    for ty in [&op.input, &op.state, &op.output].into_iter().chain(&op.parameters) {
+        writer.reserve_fields(ty);
+    }
+    if !op.helpers.is_empty() {
+        // A function of C with the same name might fit a call better, literals among its arguments.
+        c_functions().for_each(|name| writer.names.avoid(name));
+    }
+    writer.helpers = op.helpers.iter().map(|helper| writer.names.fresh(&helper.name)).collect();
+    let (input, state, output) = (writer.ty(&op.input), writer.ty(&op.state), writer.ty(&op.output));
+    let weights = Weights::of(op, places, written_out);
+    let mut helpers = Vec::new();
+    for ((index, helper), weight) in op.helpers.iter().enumerate().zip(weights.helpers) {
+        let name = writer.helpers.get(index).cloned().unwrap_or_default();
+        let mut function = writer.function(helper, weight)?;
+        function.name = name;
+        helpers.push(function);
+    }
+    let functions =
+        op.functions.iter().zip(weights.functions).map(|(function, weight)| writer.function(function, weight));
+    let functions = functions.collect::<Result<Vec<_>, _>>()?;
+    let identity = match &op.identity {
+        Some(bytes) => Some(writer.constant(&op.state, bytes)?),
+        None => None,
+    };
+    let fields = match &op.parameters {
+        Some(parameters) => writer.fields(parameters),
+        None => Vec::new(),
+    };
+    let operator = Operator {
+        name: writer.names.fresh(&camel_case(&op.name)),
+        size: op.parameters.as_ref().map_or(1, |parameters| parameters.size),
+        fields,
+        tables: std::mem::take(&mut writer.tables).into_iter().map(|(table, _, _)| table).collect(),
+        helpers,
+        functions,
+        state: state.clone(),
+        identity,
+    };
+
+    let tera = &*TEMPLATES;
+    let mut context = Context::new();
+    let mut elements = String::new();
+    let eq = writer.needs.uses.contains("eq");
+    for (ty, name) in writer.names.structs().to_vec() {
+        let (repr, variants) = enumeration(&ty);
+        let element = Element {
+            name: &name,
+            size: ty.size,
+            align: ty.align,
+            aligned: natural_align(&ty) < ty.align,
+            fields: writer.fields(&ty),
+            compares: eq && compares(&ty),
+            repr,
+            variants,
+        };
+        context.insert("element", &element);
+        elements.push('\n');
+        elements.push_str(tera.render("element", &context)?.trim());
+        elements.push('\n');
+    }
+    context.insert("operator", &operator);
+    let operator_text = tera.render("operator", &context)?;
+
+    let mut needs = writer.needs;
+    needs.parts.extend(writer.names.parts());
+    let prelude = prelude(needs, target)?;
+    let mut text = String::new();
+    for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {
+        if !part.is_empty() {
+            text.push_str(part);
+            text.push_str("\n\n");
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    let has = |name: &str| op.functions.iter().any(|function| function.name == name);
+    Ok(OperatorText {
+        text,
+        prefix: snake_case(&operator.name),
+        operator: operator.name,
+        input,
+        state,
+        output,
+        lifts: has("lift"),
+        projects: has("project"),
+        has_identity: op.identity.is_some(),
+    })
+}
+
+/// Whether `==` of two such values is that of their parts, all the way down.
+fn compares(ty: &ElementType) -> bool {
+    ty.compares
+        && match &ty.kind {
+            ElementKind::Struct(fields) => fields.iter().all(|field| compares(&field.ty)),
+            ElementKind::Array { item, .. } => compares(item),
+            ElementKind::Primitive(_) | ElementKind::Enum { .. } => true,
+            ElementKind::Table { .. } => false,
+        }
+}
+
+/// The type of an enum's number, and its variants; nothing of another type.
+fn enumeration(ty: &ElementType) -> (&'static str, Vec<VariantText>) {
+    let ElementKind::Enum { repr, variants } = &ty.kind else { return ("", Vec::new()) };
+    let (repr, tail) = match repr {
+        Primitive::U8 => ("unsigned char", ""),
+        Primitive::I8 => ("signed char", ""),
+        Primitive::U16 => ("unsigned short", ""),
+        Primitive::I16 => ("short", ""),
+        Primitive::U32 => ("unsigned", "u"),
+        Primitive::I32 => ("int", ""),
+        Primitive::U64 | Primitive::Usize => ("unsigned long long", "ull"),
+        _ => ("long long", "ll"),
+    };
+    let number = |number: i128| match number {
+        // The smallest number has no literal of its own.
+        _ if number == i128::from(i64::MIN) => "-9223372036854775807ll - 1".to_owned(),
+        number => format!("{number}{tail}"),
+    };
+    let variant = |(name, value): &(String, i128)| VariantText { name: variable(name), number: number(*value) };
+    (repr, variants.iter().map(variant).collect())
+}
+
+/// The alignment that C++ gives a struct of these fields.
+fn natural_align(ty: &ElementType) -> usize {
+    match &ty.kind {
+        ElementKind::Struct(fields) => fields.iter().map(|field| field.ty.align).max().unwrap_or(1),
+        _ => ty.align,
+    }
+}

@@ -1,0 +1,74 @@
+//! What no plan can be made for.
+
+use crate::{
+    constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
+    element::ElementType,
+    error::PlanError,
+    limits::DeviceLimits,
+    operator::OpSource,
+    segments::Segments,
+    spec::{ScanKind, ScanSpec},
+    strategy::{Network, Strategy},
+};
+
+/// Refuses operators that no kernel can apply.
+pub(crate) fn check_operator(operator: &OpSource) -> Result<(), PlanError> {
+    for ty in [&operator.input, &operator.state, &operator.output] {
+        check_element(ty)?;
+    }
+    let size = operator.parameters.as_ref().map_or(0, |parameters| parameters.size);
+    if size > MAX_PARAMETER_BYTES {
+        return Err(PlanError::ParametersTooLarge { operator: operator.name.clone(), size });
+    }
+    Ok(())
+}
+
+/// Refuses scans that this strategy cannot do for this operator.
+pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
+    if let Segments::Keys(key) = &spec.segments {
+        check_element(key)?;
+    }
+    spec.segments.check()?;
+    check_identity(operator, spec, strategy)?;
+    if spec.total && !spec.segments.is_none() {
+        return Err(PlanError::TotalOfSegments);
+    }
+    Ok(())
+}
+
+/// Refuses a carry that needs a later architecture.
+pub(super) fn check_architecture(strategy: Strategy, limits: &DeviceLimits) -> Result<(), PlanError> {
+    match strategy.carry.describe().needs_sm_90 {
+        Some(why) if limits.architecture.major < 9 => Err(refused(strategy, why)),
+        _ => Ok(()),
+    }
+}
+
+/// Why this strategy will not do.
+pub(super) fn refused(strategy: Strategy, why: &str) -> PlanError {
+    PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() }
+}
+
+/// Refuses elements that no kernel can move.
+fn check_element(ty: &ElementType) -> Result<(), PlanError> {
+    match ty.size {
+        0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
+        1..=MAX_ELEMENT_BYTES => Ok(()),
+        size => Err(PlanError::TooLarge { name: ty.name.clone(), size }),
+    }
+}
+
+/// Refuses a strategy or a kind of scan that needs an identity, where the operator has none.
+fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
+    if operator.identity.is_some() {
+        return Ok(());
+    }
+    let name = operator.name.clone();
+    if matches!(strategy.block.network, Network::Blelloch { .. }) {
+        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.block.to_string(), operator: name });
+    }
+    if spec.kind == ScanKind::Exclusive && !spec.initial_value {
+        return Err(PlanError::NoIdentity { operator: name });
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The plan of look-ahead: the shape of a pipeline in each block.
+
+use super::{
+    check::{check_architecture, refused},
+    measured::{
+        LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, MIDDLE, STREAMED_BYTES, long_bytes, long_bytes_of_large_states,
+        middle_bytes,
+    },
+    overrides::{Overrides, Request},
+    pipeline::Pipeline,
+    stages::{StageRoom, head_bytes, other_threads, slot_bytes, slots},
+    teams::{MOST_STATUSES_OF_A_LANE, Sizes, unit},
+    types::{Block, Plan},
+};
+use crate::{
+    carry::Carry,
+    constants::{WARP, WORD},
+    error::PlanError,
+    limits::DeviceLimits,
+    strategy::{BlockScan, Strategy},
+    weight::{WRITTEN_OUT, Weights},
+};
+
+/// The most blocks of a group, and the most groups: a warp loads their statuses, a lane each.
+const MOST_GROUP: u32 = WARP;
+
+/// Look-ahead for middle and long inputs, where it can be had.
+pub(super) fn plan_long(request: Request<'_>) -> Vec<Plan> {
+    let Request { operator, spec, limits, .. } = request;
+    if limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES {
+        return Vec::new();
+    }
+    let strategy = Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::LookAhead };
+    let bytes = (operator.input.size + operator.output.size).max(1) as u64;
+    let (element, state) = (operator.input.size.max(operator.output.size), operator.state.size);
+    let plan = |from: u64, overrides: &Overrides| {
+        let plan = plan_look_ahead(Request { overrides, ..request }, strategy).ok()?;
+        Some(Plan { from: from / bytes, ..plan })
+    };
+    let longest_run = Weights::longest_run(operator);
+    let (threads, teams, run_bytes) = MIDDLE;
+    let run = (run_bytes / element.max(1) as u32).max(1);
+    let shape = Overrides {
+        threads: Some(threads),
+        teams: Some(teams),
+        run: Some(run.min(longest_run)),
+        ..Overrides::default()
+    };
+    let long = long_bytes_of_large_states(element, state, &spec.segments);
+    let from = middle_bytes(element, state, longest_run < run, &spec.segments);
+    let from = from.filter(|from| long.is_none_or(|long| *from < long));
+    let middle = from.and_then(|from| plan(from, &shape));
+    // Where there is no room for that shape, the other one takes its place.
+    let long = match (from, &middle) {
+        (Some(from), None) => from,
+        _ => long.unwrap_or_else(|| long_bytes(element, state, &spec.segments)),
+    };
+    middle.into_iter().chain(plan(long, &Overrides::default())).collect()
+}
+
+/// The plan of look-ahead.
+pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Result<Plan, PlanError> {
+    let Request { operator, spec, limits, overrides } = request;
+    if strategy.block != BlockScan::SHARED_RUNS {
+        let why = "its teams scan runs over warp shuffles, so choose `BlockScan::coarsened(Network::WarpShuffle)`";
+        return Err(refused(strategy, why));
+    }
+    check_architecture(strategy, limits)?;
+    let sizes = Sizes::of(operator, &spec.segments);
+    let (room, stages) = room(request, sizes)?;
+    let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
+    let tile = threads * run;
+    let pipeline = Pipeline {
+        teams,
+        stages,
+        blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors),
+        dynamic_shared_bytes: room.dynamic_bytes(stages),
+        look_run: statuses_of_a_lane,
+        group,
+        window,
+        head_bytes: head_bytes(&spec.segments, tile),
+        slots: slots(teams),
+        slot_bytes: slot_bytes(&spec.segments, tile),
+        other_threads: other_threads(&spec.segments, group),
+        streams: sizes.input == sizes.output && sizes.input >= STREAMED_BYTES && sizes.input.is_multiple_of(WORD),
+    };
+    let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
+    let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
+    Ok(Plan {
+        pipeline: Some(pipeline),
+        written_out: overrides.written_out.unwrap_or(written_out),
+        input_unit: unit(sizes.input, run),
+        output_unit: unit(sizes.output, run),
+        ..Plan::new(request, strategy, block)
+    })
+}
+
+/// The first shape, in the order of preference, for which a block has room, and its stages.
+fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u32), PlanError> {
+    let Request { operator, spec, limits, overrides } = request;
+    let run = overrides.run.unwrap_or_else(|| sizes.run(Weights::longest_run(operator)));
+    let room = limits.shared_bytes_per_block_optin;
+    // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for
+    // more statuses than there are loads the last one again.
+    let most_blocks = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
+    // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
+    let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
+    let runs = std::iter::successors(Some(run), shorter);
+    let blocks = overrides.blocks.map_or(most_blocks, |blocks| blocks.clamp(1, most_blocks));
+    let group = match overrides.group.unwrap_or_else(|| sizes.group(blocks)) {
+        group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
+        _ => 1,
+    };
+    let other_threads = other_threads(&spec.segments, group);
+    let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
+        |(run, (threads, teams))| {
+            let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
+            let block_threads = threads.saturating_mul(teams).saturating_add(other_threads);
+            let statuses = || sizes.statuses_of_a_lane(most_blocks, block_threads);
+            let (statuses_of_a_lane, window) = if group > 1 {
+                (1, group.max(blocks.div_ceil(group)))
+            } else {
+                let statuses = overrides.look_run.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
+                (statuses, WARP * statuses)
+            };
+            let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window };
+            if !shape.is_possible(limits) {
+                return None;
+            }
+            let stages = overrides.stages.unwrap_or_else(|| shape.most_stages(room));
+            let fits = stages >= shape.least_stages()
+                && shape.bytes(stages) <= room
+                && shape.static_bytes(stages) <= limits.shared_bytes_per_block;
+            fits.then_some((shape, stages))
+        },
+    );
+    if let Some(found) = shapes.next() {
+        return Ok(found);
+    }
+    let most = limits.threads_per_block.saturating_sub(other_threads) / WARP * WARP;
+    if let Some(threads) = overrides.threads
+        && most > 0
+        && (!threads.is_multiple_of(WARP) || threads > most)
+    {
+        return Err(PlanError::Threads { threads, least: WARP, most });
+    }
+    let why = format!(
+        "it needs two stages for each team and one more at least, and these must fit {room} bytes of shared memory, \
+         the teams and {} warps more {} threads",
+        other_threads / WARP,
+        limits.threads_per_block
+    );
+    Err(PlanError::Run { run, why })
+}
+
+#[cfg(test)]
+mod tests;

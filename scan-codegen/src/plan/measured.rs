@@ -1,0 +1,251 @@
+//! The planners' choices that were measured. Each names its section of `docs/tuning.md`.
+
+use crate::{carry::Carry, segments::Segments};
+
+/// The most bytes of an element of which several are held in registers at once.
+///
+/// NVRTC 13.0 miscompiles larger ones: it reads a value again that a branch has changed meanwhile. Where the value is
+/// opaque to it, as in look-ahead, larger ones are right: `docs/tuning.md#elements-in-registers`.
+pub(crate) const MOST_REGISTER_BYTES: usize = 64;
+
+/// Threads of a block whose runs stay in registers, and bytes of a run at the most.
+#[derive(Clone, Copy)]
+pub(super) struct RegisterShape {
+    pub(super) threads: u32,
+    pub(super) run_bytes: u32,
+}
+
+const fn shape(threads: u32, run_bytes: u32) -> RegisterShape {
+    RegisterShape { threads, run_bytes }
+}
+
+/// Where the caller asks for runs in registers: three units of sixteen bytes.
+pub(super) const REGISTER_SHAPE: RegisterShape = shape(256, 48);
+
+/// What one block scans alone, from the shortest on, and how many elements at the most; the last where there are no
+/// clusters.
+///
+/// Measured: `docs/tuning.md#one-block`.
+pub(super) const ALONE: [(RegisterShape, u32); 3] =
+    [(shape(256, 16), u32::MAX), (shape(512, 16), 4096), (shape(512, 48), 6144)];
+
+/// What one cluster scans at once, for elements of [`MOST_CLUSTER_BYTES`] at most.
+///
+/// Measured: `docs/tuning.md#one-cluster`.
+pub(super) const CLUSTER: [RegisterShape; 3] = [shape(128, 16), shape(256, 16), shape(256, 48)];
+
+/// The most bytes of elements that a cluster scans.
+pub(super) const CLUSTER_BYTES: u64 = 64 << 10;
+
+/// The largest elements that are left to a cluster.
+pub(super) const MOST_CLUSTER_BYTES: usize = 16;
+
+/// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
+///
+/// A segment over many tiles makes each block poll all those before it, and so wants few of them. Look-back gives
+/// other floats in every run, so it is left to lengths with too many tiles for look-at-all. Measured:
+/// `docs/tuning.md#look-at-all`.
+pub(super) fn together(segmented: bool, element: usize) -> &'static [(Carry, RegisterShape, u32)] {
+    const fn at_all(threads: u32, run_bytes: u32, tiles: u32) -> (Carry, RegisterShape, u32) {
+        (Carry::LookAtAll, shape(threads, run_bytes), tiles)
+    }
+    const BACK: (Carry, RegisterShape, u32) = (Carry::LookBack, shape(256, 112), u32::MAX);
+    /// With so many tiles a multiprocessor before the last runs that look at all.
+    const fn whole(tiles: u32) -> [(Carry, RegisterShape, u32); 6] {
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, tiles), at_all(256, 144, 16), BACK]
+    }
+    const SMALL: [(Carry, RegisterShape, u32); 6] = whole(2);
+    const LARGE: [(Carry, RegisterShape, u32); 6] = whole(1);
+    const SEGMENTED: [(Carry, RegisterShape, u32); 5] =
+        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), BACK];
+    match (segmented, element) {
+        (true, _) => &SEGMENTED,
+        (false, 0..=7) => &SMALL,
+        (false, _) => &LARGE,
+    }
+}
+
+/// Whether runs of which a tile has a part only are as fast where several blocks scan them whole. Measured:
+/// `docs/tuning.md#whole-runs`.
+pub(super) const fn whole_runs_are_as_fast(element: usize, shape: RegisterShape) -> bool {
+    element <= 4 && !(element == 2 && shape.run_bytes > 80)
+}
+
+/// The most bytes of a state for which a look-ahead warp stands in for blocks that have not started. For larger ones
+/// the kernel would spill registers: `docs/tuning.md#stand-in`.
+pub(super) const MOST_STAND_IN_BYTES: u64 = 32;
+
+/// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must
+/// be filled and emptied. Bytes begin with short runs ([`middle_bytes`]), whose blocks have tiles enough for that at
+/// shorter lengths.
+///
+/// Measured: `docs/tuning.md#from-which-length-on-look-ahead`.
+pub(super) const fn long_bytes(element: usize, state: usize, segments: &Segments) -> u64 {
+    let mebibytes: u64 = match (segments, element) {
+        (Segments::None, 0..=1) => 448,
+        (Segments::None, 2) if state > element => 448,
+        (Segments::None, 2..=7) => 32,
+        (Segments::None, 8..=11) => 24,
+        (Segments::None, 12..=15) => 32,
+        (Segments::None, 16..=24) => 28,
+        (Segments::None, 25..=36) => 48,
+        (Segments::None, 37..) => 9,
+        (Segments::Keys(_), 0..=7) => 56,
+        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 448,
+        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 320,
+        (Segments::Offsets(_), 0..=7) => 128,
+        (Segments::Offsets(_), 12..=15) => 144,
+        (_, 8..=11) => 56,
+        (_, 12..=24) => 88,
+        (_, 25..=36) => 100,
+        (_, 37..) => 24,
+    };
+    mebibytes << 20
+}
+
+/// The same where states are larger than elements, so that looking at all tiles, or back, takes longer; `None` where
+/// that makes no difference, or has not been measured.
+///
+/// Measured: `docs/tuning.md#states-larger-than-elements`.
+pub(super) const fn long_bytes_of_large_states(element: usize, state: usize, segments: &Segments) -> Option<u64> {
+    let mebibytes: u64 = match (segments, element, state) {
+        (Segments::None, _, 36..) => 14,
+        (Segments::None, 3.., _) => 18,
+        _ => return None,
+    };
+    if state > element { Some(mebibytes << 20) } else { None }
+}
+
+/// From where on there are short runs, for elements that begin with them. States that are larger than such elements go
+/// with long runs from the first, but for elements of one and two bytes: short runs of those begin where looking at all
+/// tiles is slow, for states of 8 bytes and more and for heavy operators.
+///
+/// Measured: `docs/tuning.md#short-runs`.
+pub(super) const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segments) -> Option<u64> {
+    let mebibytes: u64 = match (segments, element) {
+        (Segments::None, 0..=2) if state >= 36 => return None,
+        (Segments::None, 0..=2) if state > element && (state >= 8 || heavy) => 16,
+        (Segments::None, 0..=1) => 64,
+        (Segments::None, 2) if state > element => 96,
+        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 112,
+        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 96,
+        _ => return None,
+    };
+    Some(mebibytes << 20)
+}
+
+/// Threads of a team, teams, and bytes of a run at middle lengths. Measured: `docs/tuning.md#short-runs`.
+pub(super) const MIDDLE: (u32, u32, u32) = (256, 3, 60);
+
+/// Shared memory below which a pipeline has too few stages to be worth while.
+pub(super) const LONG_SHARED_BYTES: u32 = 160 * 1024;
+
+/// Threads of a team and teams, in the order of preference; the later ones need less shared memory. The first is for
+/// elements of one byte by flags, the second for elements of 5 to 12 bytes; small ones begin with the third, large ones
+/// further on, because their teams need more registers.
+///
+/// Other segmented scans start with the third.
+///
+/// Measured: `docs/tuning.md#teams-and-runs`.
+pub(super) const TEAMS: [(u32, u32); 11] =
+    [(320, 3), (256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
+
+/// Which of [`TEAMS`] come first, where the larger of element and state has so many bytes.
+pub(super) const fn first_teams(element: u32, state: u32, segments: &Segments) -> usize {
+    let segmented = !matches!(segments, Segments::None);
+    let largest = if element > state { element } else { state };
+    match largest {
+        97..=160 => 7,
+        161.. => 8,
+        1 if matches!(segments, Segments::HeadFlags) => 0,
+        ..=4 => 2,
+        13..=24 if matches!(segments, Segments::Offsets(_)) => 3,
+        ..=24 if segmented => 2,
+        ..=36 if segmented => 3,
+        _ if segmented => 5,
+        ..=36 if has_large_states(state, element) => 3,
+        5..=12 => 1,
+        13..=24 => 2,
+        25..=36 => 3,
+        _ if element > GROUPED_ABOVE => 4,
+        _ => 5,
+    }
+}
+
+/// Words that a thread has of elements, and of what tells their segments. Measured: `docs/tuning.md#teams-and-runs`.
+pub(super) const fn run_words(element: u32, state: u32, segments: &Segments) -> u32 {
+    match segments {
+        Segments::None if has_large_states(state, element) => match (element, state) {
+            (..=4, _) => 34,
+            (_, ..=36) => 50,
+            _ => 75, // by smaller teams
+        },
+        Segments::None if element > 36 => 48,
+        Segments::None if element > 24 => 45,
+        Segments::None if element > 12 => 36,
+        Segments::None if element > 4 => 28,
+        _ if element > 36 => 85,
+        _ if element > 24 => 50,
+        Segments::Offsets(_) if element > 12 => 50,
+        Segments::HeadFlags | Segments::Keys(_) if element >= 4 => 39,
+        Segments::HeadFlags if element == 1 => 23,
+        Segments::Offsets(_) if 4 <= element && element < 8 => 38,
+        _ => 31,
+    }
+}
+
+/// Whether states are so large, and elements so much smaller, that tiles are longer: the statuses of an iteration take
+/// as long as they do, whatever a tile has.
+///
+/// Measured: `docs/tuning.md#runs-under-large-states`.
+const fn has_large_states(state: u32, element: u32) -> bool {
+    state > 16 && state > element && element <= 16
+}
+
+/// The most bytes of shared memory in which the lanes of the look-ahead warp exchange statuses. It bounds how many a
+/// lane folds. Measured: `docs/tuning.md#statuses-of-a-lane`.
+pub(super) const EXCHANGED_BYTES: u32 = 6 * 1024;
+
+/// Stages beyond those that the teams need: more do not load faster. Measured: `docs/tuning.md#stages`.
+pub(super) const MORE_STAGES: u32 = 3;
+
+/// Bytes of an element from which on a thread reads its elements one by one when it scans them.
+pub(super) const STREAMED_BYTES: u32 = 16;
+
+/// Bytes of an element above which blocks form groups, and of a state where states are larger than elements.
+///
+/// One status waits for another then, but there is less to load and to fold. Measured:
+/// `docs/tuning.md#groups-of-blocks`.
+pub(super) const GROUPED_ABOVE: u32 = 36;
+pub(super) const GROUPED_FROM: u32 = 36;
+
+/// Bytes above which what is combined is large: whether its words stay in registers is what counts. Its functions are
+/// written out more often than others', since what they are called with goes by way of memory, and runs are short.
+///
+/// Measured: `docs/tuning.md#large-elements`.
+pub(crate) const LARGE: u32 = 64;
+
+/// The most instructions of a function at all its places, where what is combined is large.
+pub(super) const LARGE_WRITTEN_OUT: u32 = 1 << 16;
+
+/// Elements of a run where they are large: of so many bytes in teams of 64 threads, few in smaller and in larger teams.
+pub(super) const fn large_run(element: u32) -> u32 {
+    const LARGE_RUN_BYTES: u32 = 600;
+    match element {
+        97..=160 => LARGE_RUN_BYTES / element,
+        _ => 3,
+    }
+}
+
+/// Warps of a block, beside its teams, where nothing but the input is copied: the copy warp and one look-ahead warp.
+///
+/// Two or three look-ahead warps that take the iterations in turn would poll statuses that are not published yet.
+/// Measured: `docs/tuning.md#one-look-ahead-warp`.
+pub(super) const OTHER_WARPS: u32 = 2;
+
+/// Whether neighbouring lanes load neighbouring packets, and not statuses, which they have to exchange then.
+///
+/// Measured: `docs/tuning.md#packets-or-statuses`.
+pub(super) const fn loads_packets(packets: u32) -> bool {
+    packets > 2
+}

@@ -1,0 +1,132 @@
+//! The planner: from what to scan and what the device grants to the shape of the kernels.
+//!
+//! `types` has what a planner makes, with its one constructor; `overrides` what it goes by. `shared`, `registers` and
+//! `look_ahead` are the planners, one for each place where a block can keep its tile. `measured` has the constants and
+//! tables that were measured.
+
+mod check;
+mod display;
+mod look_ahead;
+mod measured;
+mod overrides;
+mod pipeline;
+mod registers;
+mod shared;
+mod stages;
+mod teams;
+mod types;
+
+use crate::{
+    carry::{Carry, TileIn},
+    error::PlanError,
+    limits::{Architecture, DeviceLimits},
+    operator::OpSource,
+    spec::ScanSpec,
+    strategy::{BlockScan, Strategy},
+};
+use check::{check_scan, refused};
+use look_ahead::{plan_long, plan_look_ahead};
+use overrides::{Request, check_overrides};
+use registers::{plan_in_registers, plan_ranges};
+use shared::plan_in_shared_memory;
+
+pub(crate) use check::check_operator;
+pub(crate) use measured::{LARGE, MOST_REGISTER_BYTES};
+pub use overrides::Overrides;
+pub use pipeline::Pipeline;
+pub(crate) use shared::{MOST_COARSENED_THREADS, coarsened_run};
+pub use types::{Plan, Plans};
+
+/// The first architecture on which a launch may begin before the one before it has ended.
+const PROGRAMMATIC: Architecture = Architecture { major: 9, minor: 0 };
+
+/// Chooses the kernels' shape. A pure function: the same arguments give the same plans on every machine.
+pub fn plan(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+) -> Result<Plans, PlanError> {
+    check_operator(operator)?;
+    let limits = &limits.usable()?;
+    check_overrides(overrides)?;
+    let Plans { shortest, longer } = plan_shapes(Request { operator, spec, limits, overrides })?;
+    let programmatic = overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC;
+    let finish = |plan| Plan { programmatic, delays: overrides.delays, ..plan };
+    let longer = within_the_grid(&shortest, longer);
+    Ok(Plans { shortest: finish(shortest), longer: longer.into_iter().map(finish).collect() })
+}
+
+/// On a device with few blocks of a grid, plans whose tiles are larger begin where those before them can do no more.
+fn within_the_grid(shortest: &Plan, longer: Vec<Plan>) -> Vec<Plan> {
+    let mut end = shortest.max_len;
+    let mut kept = Vec::with_capacity(longer.len());
+    for mut plan in longer {
+        plan.from = plan.from.min(end.saturating_add(1));
+        if plan.max_len >= plan.from {
+            end = plan.max_len;
+            kept.push(plan);
+        }
+    }
+    kept
+}
+
+/// The algorithm where the caller names none, but asks for a shape: the one that scans any length, everywhere.
+fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
+    if deterministic {
+        return Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::Hierarchical };
+    }
+    let block = match operator.largest_element() <= MOST_REGISTER_BYTES {
+        true => BlockScan::in_registers(),
+        false => BlockScan::SHARED_RUNS,
+    };
+    Strategy { block, carry: Carry::LookBack }
+}
+
+/// The shapes for all lengths.
+fn plan_shapes(request: Request<'_>) -> Result<Plans, PlanError> {
+    let Request { operator, overrides, .. } = request;
+    let default = default_strategy(operator, overrides.deterministic);
+    let any_length = plan_with(request, default)?;
+    if (Overrides { deterministic: false, programmatic: None, ..*overrides }) != Overrides::default() {
+        return Ok(any_length.into());
+    }
+    // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or
+    // back where that cannot be had.
+    let long = plan_long(request);
+    if operator.largest_element() <= MOST_REGISTER_BYTES {
+        let (shortest, mut longer) = plan_ranges(request)?;
+        // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
+        longer.retain(|plan| long.first().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
+        for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
+            *plan = Plan { from: plan.from, ..any_length.clone() };
+        }
+        longer.extend(long);
+        return Ok(Plans { shortest, longer });
+    }
+    let one_block = Strategy { carry: Carry::OneBlock, ..default };
+    let shortest = plan_with(request, one_block)?.of_one_tile();
+    // Nobody looks back where look-ahead can be had: results are the same from run to run then.
+    let longer = long.into_iter().next_back().unwrap_or(any_length);
+    let longer = Plan { from: u64::from(shortest.tile) + 1, ..longer };
+    Ok(Plans { shortest, longer: vec![longer] })
+}
+
+/// A plan for all lengths, by an algorithm where the caller names none.
+fn plan_with(request: Request<'_>, default: Strategy) -> Result<Plan, PlanError> {
+    let Request { operator, spec, overrides, .. } = request;
+    let strategy = overrides.strategy.unwrap_or(default);
+    if overrides.deterministic && !strategy.is_deterministic() {
+        let why = "look-back groups by what it finds ready, so floats may differ from run to run: choose another carry";
+        return Err(refused(strategy, why));
+    }
+    check_scan(operator, spec, strategy)?;
+    match (strategy.carry.describe().tile_in, strategy.block.in_registers) {
+        (TileIn::Stage, _) => plan_look_ahead(request, strategy),
+        (TileIn::Registers, _) | (_, true) => plan_in_registers(request, strategy),
+        (TileIn::SharedMemory | TileIn::Either, false) => plan_in_shared_memory(request, strategy),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! The shape of the pipeline in each block of look-ahead.
+
+use crate::constants::{PACKET_PAYLOAD, WORD};
+
+/// The shape of the pipeline in which a block of look-ahead works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Pipeline {
+    /// Teams of a block, which take its tiles in turn. Each publishes the aggregate of a tile one iteration before it
+    /// scans it.
+    pub teams: u32,
+    /// Stages of shared memory, into which tiles are copied ahead of the teams: more than two for each team, because it
+    /// keeps one tile while it reduces the next, and one more, because a stage is filled again an iteration after it is
+    /// drained.
+    pub stages: u32,
+    /// The most persistent blocks: as many as there is room for at once.
+    pub blocks: u32,
+    /// Bytes of shared memory that a block asks for at its launch.
+    pub dynamic_shared_bytes: u32,
+    /// Aggregates of tiles that a lane folds on its own.
+    pub look_run: u32,
+    /// Blocks of a group, of which one publishes the aggregate of all their tiles of an iteration; 1 where each block
+    /// loads the statuses of all tiles itself.
+    pub group: u32,
+    /// Statuses that a warp loads at once.
+    pub(crate) window: u32,
+    /// Bytes of a stage for the heads of its tile.
+    pub(crate) head_bytes: u32,
+    /// Slots, each for the offsets of a tile, and the bytes of one.
+    pub(crate) slots: u32,
+    pub(crate) slot_bytes: u32,
+    /// Threads of the warps beside the teams.
+    pub(crate) other_threads: u32,
+    /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
+    pub(crate) streams: bool,
+}
+
+impl Pipeline {
+    /// Threads of a block with teams of so many threads: those of the other warps included.
+    pub(crate) fn block_threads(&self, team: u32) -> u32 {
+        self.teams * team + self.other_threads
+    }
+
+    /// Statuses of groups, where so many blocks have so many tiles.
+    pub(crate) fn group_statuses(&self, tiles: u64, blocks: u64) -> u64 {
+        if self.group <= 1 {
+            return 0;
+        }
+        let (group, blocks) = (u64::from(self.group), blocks.max(1));
+        tiles / blocks * blocks.div_ceil(group) + tiles % blocks / group
+    }
+}
+
+/// Room for the offsets of a tile, in bytes for each of its elements. Where a tile has more offsets, they are read
+/// where they are, which takes longer: empty segments, and wide offsets of short ones.
+pub(super) const OFFSET_BYTES: u32 = 4;
+
+/// Packets of a tile status with a state of so many bytes.
+pub(super) const fn packets(state: u32) -> u32 {
+    state.div_ceil(WORD).div_ceil(PACKET_PAYLOAD)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A group publishes in each whole iteration of the blocks, and in the last one where all its blocks have a tile.
+    #[test]
+    fn a_group_publishes_where_all_its_blocks_have_a_tile() {
+        let statuses = |group, tiles, blocks| Pipeline { group, ..Pipeline::default() }.group_statuses(tiles, blocks);
+        assert_eq!([0, 7, 8, 10, 11, 16, 22].map(|tiles| statuses(3, tiles, 8)), [0, 2, 3, 3, 4, 6, 8]);
+        assert_eq!((statuses(1, 100, 8), statuses(2, 5, 0)), (0, 5));
+    }
+}

@@ -1,0 +1,217 @@
+//! The plan of a block scan whose runs stay in registers.
+
+use super::{
+    check::{check_architecture, refused},
+    measured::{
+        ALONE, CLUSTER, CLUSTER_BYTES, MOST_CLUSTER_BYTES, MOST_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape,
+        together, whole_runs_are_as_fast,
+    },
+    overrides::{Overrides, Request},
+    types::{Block, Plan},
+};
+use crate::{
+    carry::{Blocks, Carry, CarryFacts, TileIn},
+    constants::{BANKS, COPY_ALIGNMENT, MOST_THREADS, WARP, WORD},
+    error::PlanError,
+    strategy::{BlockScan, Strategy},
+    weight::Weights,
+};
+
+/// Blocks of a cluster, as many as every device that has clusters grants.
+const MOST_OF_CLUSTER: u32 = 8;
+
+/// Statuses that a lane loads at once when a block looks back, unless the caller asks for more.
+const STATUSES_OF_A_LANE: u32 = 1;
+
+/// Words of the statuses that a lane holds at once: more would spill registers.
+const STATUS_WORDS: u32 = 24;
+
+/// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
+pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
+    let Request { operator, spec, limits, .. } = request;
+    let open = Overrides::default();
+    let request = Request { overrides: &open, ..request };
+    let plan = |shape, carry| plan_shape(request, Strategy { block: BlockScan::in_registers(), carry }, shape);
+    let [(shortest, _), more @ ..] = ALONE;
+    // Longer inputs have plans of their own.
+    let one_block = |shape| plan(shape, Carry::OneBlock).map(Plan::of_one_tile);
+    let shortest = one_block(shortest)?;
+    let mut end = u64::from(shortest.tile);
+    let mut longer: Vec<Plan> = Vec::new();
+    let mut add = |plan: Plan, most: u64| {
+        if most <= end {
+            return;
+        }
+        // Large elements come to the same run for several numbers of bytes.
+        if longer.last().is_none_or(|last| (Plan { from: last.from, ..plan.clone() }) != *last) {
+            longer.push(Plan { from: end + 1, ..plan });
+        }
+        end = most;
+    };
+    let clusters = limits.architecture.major >= 9 && operator.largest_element() <= MOST_CLUSTER_BYTES;
+    let [second, last] = more;
+    for (shape, elements) in [Some(second), (!clusters).then_some(last)].into_iter().flatten() {
+        let plan = one_block(shape)?;
+        let most = plan.tile.min(elements);
+        add(plan, most.into());
+    }
+    for shape in CLUSTER.into_iter().filter(|_| clusters) {
+        let plan = plan(shape, Carry::Cluster)?;
+        let most = u64::from(plan.tile) * u64::from(plan.cluster);
+        let bytes = plan.input_bytes.max(plan.output_bytes);
+        add(plan, most.min(CLUSTER_BYTES / bytes));
+    }
+    let element = operator.input.size.max(operator.output.size);
+    for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
+        let plan = plan(shape, carry)?;
+        let tiles = u64::from(limits.multiprocessors).saturating_mul(tiles.into());
+        let most = tiles.saturating_mul(plan.tile.into());
+        add(plan, most);
+    }
+    Ok((shortest, longer))
+}
+
+/// The plan of a block scan whose runs stay in registers.
+pub(super) fn plan_in_registers(request: Request<'_>, strategy: Strategy) -> Result<Plan, PlanError> {
+    plan_shape(request, strategy, REGISTER_SHAPE)
+}
+
+fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) -> Result<Plan, PlanError> {
+    let Request { operator, spec, limits, overrides } = request;
+    let facts = strategy.carry.describe();
+    check_strategy(request, strategy, &facts)?;
+    let cluster = cluster_blocks(request, strategy, &facts)?;
+    let sizes = Sizes {
+        input: operator.input.size as u32,
+        state: operator.state.size as u32,
+        output: operator.output.size as u32,
+        segmented: !spec.segments.is_none(),
+        cluster,
+    };
+    let run = match overrides.run {
+        None => sizes.run(shape.run_bytes, Weights::longest_run(operator)),
+        Some(run) => run,
+    };
+    let room = limits.shared_bytes_per_block;
+    let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
+    // Shorter runs only where shared memory is too short for a warp of them, and the caller leaves it open.
+    let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
+    let Some(run) = std::iter::successors(Some(run), shorter).find(|&run| fits(run, WARP)) else {
+        let largest = sizes.input.max(sizes.output);
+        let why = format!("{WARP} threads' runs of {largest} bytes an element outgrow {room} bytes of shared memory");
+        return Err(PlanError::Run { run, why });
+    };
+    let powers = || (0..u32::BITS).rev().map(|log| 1 << log).filter(|threads| (WARP..=MOST_THREADS).contains(threads));
+    let most = powers().find(|&threads| fits(run, threads)).unwrap_or(WARP);
+    let threads = overrides.threads.unwrap_or(most.min(shape.threads));
+    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, least: WARP, most });
+    }
+    let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, threads) };
+    let statuses = overrides.look_run.unwrap_or(STATUSES_OF_A_LANE);
+    Ok(Plan {
+        whole_runs: scans_whole_runs(request, &facts, shape),
+        look_run: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
+        cluster: cluster.unwrap_or(1),
+        input_unit: unit(sizes.input * run),
+        output_unit: unit(sizes.output * run),
+        ..Plan::new(request, strategy, block)
+    })
+}
+
+/// Refuses what does not go with runs in registers.
+fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) -> Result<(), PlanError> {
+    if strategy.block != BlockScan::in_registers() {
+        return Err(refused(strategy, "runs in registers go over warp shuffles: choose `BlockScan::in_registers()`"));
+    }
+    let largest = request.operator.largest_element();
+    if largest > MOST_REGISTER_BYTES {
+        return Err(refused(
+            strategy,
+            &format!(
+                "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose `BlockScan::coarsened(Network::WarpShuffle)`"
+            ),
+        ));
+    }
+    if facts.tile_in == TileIn::SharedMemory {
+        return Err(refused(
+            strategy,
+            "runs in registers cannot be completed later: choose `BlockScan::coarsened(Network::WarpShuffle)`",
+        ));
+    }
+    check_architecture(strategy, request.limits)
+}
+
+/// Blocks of a cluster, where there is one.
+fn cluster_blocks(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) -> Result<Option<u32>, PlanError> {
+    if facts.blocks != Blocks::Cluster {
+        return Ok(None);
+    }
+    match request.overrides.blocks.unwrap_or(MOST_OF_CLUSTER) {
+        blocks @ 1..=MOST_OF_CLUSTER => Ok(Some(blocks)),
+        blocks => Err(refused(strategy, &format!("a cluster has 1 to {MOST_OF_CLUSTER} blocks, not {blocks}"))),
+    }
+}
+
+/// Whether runs of which a tile has a part only are scanned whole, zeros and all: there is one text for both then,
+/// which compiles faster, and less to do for one block. Of several blocks, a whole run has to be as fast.
+fn scans_whole_runs(request: Request<'_>, facts: &CarryFacts, shape: RegisterShape) -> bool {
+    let Request { operator, spec, .. } = request;
+    let as_fast = facts.blocks == Blocks::One || whole_runs_are_as_fast(operator.largest_element(), shape);
+    spec.segments.is_none() && !spec.total && operator.takes_zeros() && as_fast
+}
+
+/// Bytes of the three element types, whether there are heads besides, and the blocks of a cluster, where there is one.
+#[derive(Clone, Copy)]
+struct Sizes {
+    input: u32,
+    state: u32,
+    output: u32,
+    segmented: bool,
+    cluster: Option<u32>,
+}
+
+impl Sizes {
+    /// Elements that a thread scans on its own: of runs of half of so many bytes up to all of them the one that is read
+    /// and written with the fewest conflicts of memory banks, in the widest units; of those the longest. No more than
+    /// `longest`.
+    fn run(self, bytes: u32, longest: u32) -> u32 {
+        let most = (bytes / self.input.max(self.output)).min(longest).max(1);
+        let costs = |run: u32| {
+            let [input, output] = [self.input, self.output].map(|size| cycles(size * run));
+            (input.max(output), most - run)
+        };
+        (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
+    }
+
+    /// A tile, or its results after that; the aggregates of its warps, its exclusive prefix, and its index, which
+    /// alignment may push apart. A bit for each element that tells whether it is a head, one for each thread, and which
+    /// offsets lie in the tile. In a cluster, twice the aggregates of its tiles, with whether a segment begins in each,
+    /// and a barrier.
+    fn shared_bytes(self, run: u32, threads: u32) -> u32 {
+        let elements = threads.saturating_mul(run);
+        let tile = elements.saturating_mul(self.input.max(self.output));
+        let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
+        let published = self.cluster.map_or(0, |blocks| 2 * blocks * (self.state.next_multiple_of(WORD) + WORD) + 24);
+        tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + published)
+    }
+}
+
+/// Bytes in which a run of so many bytes is read or written: the widest words that divide it; 0 where none of four
+/// bytes do.
+fn unit(bytes: u32) -> u32 {
+    [COPY_ALIGNMENT, 2 * WORD, WORD].into_iter().find(|unit| bytes.is_multiple_of(*unit)).unwrap_or(0)
+}
+
+/// What it takes to read sixteen bytes of each of a row of runs of so many bytes: accesses, and the threads that meet
+/// in a bank.
+fn cycles(bytes: u32) -> (u32, u32) {
+    let unit = unit(bytes);
+    match unit {
+        0 => (u32::MAX, 0),
+        _ => {
+            let (units, threads) = (bytes / unit, BANKS * WORD / unit);
+            (1 << units.trailing_zeros().min(threads.trailing_zeros()), COPY_ALIGNMENT / unit)
+        }
+    }
+}

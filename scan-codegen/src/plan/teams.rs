@@ -1,0 +1,120 @@
+//! Teams and runs of look-ahead, by the sizes of elements and states.
+
+use super::{
+    measured::{
+        EXCHANGED_BYTES, GROUPED_ABOVE, GROUPED_FROM, LARGE, TEAMS, first_teams, large_run, loads_packets, run_words,
+    },
+    pipeline::{OFFSET_BYTES, packets},
+};
+use crate::{
+    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
+    operator::OpSource,
+    segments::Segments,
+};
+
+/// Registers of a multiprocessor, and the most of a thread.
+const REGISTERS: u32 = 65536;
+const MOST_REGISTERS: u32 = 255;
+
+/// Registers of a lane of the look-ahead warp that do not hold statuses.
+const OTHER_REGISTERS: u32 = 32;
+
+/// The most statuses that a lane of the look-ahead warp loads at once.
+pub(super) const MOST_STATUSES_OF_A_LANE: u32 = 8;
+
+/// Bytes of the three element types, and what tells where segments begin.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes<'a> {
+    pub(super) input: u32,
+    pub(super) state: u32,
+    pub(super) output: u32,
+    pub(super) segments: &'a Segments,
+}
+
+impl<'a> Sizes<'a> {
+    pub(super) fn of(operator: &OpSource, segments: &'a Segments) -> Self {
+        let [input, state, output] =
+            [&operator.input, &operator.state, &operator.output].map(|element| element.size as u32);
+        Sizes { input, state, output, segments }
+    }
+
+    /// Bytes of an element, or of a result where those are larger.
+    pub(super) fn element(self) -> u32 {
+        self.input.max(self.output)
+    }
+
+    /// Threads of a team and teams, in the order of preference.
+    pub(super) fn teams(self) -> &'static [(u32, u32)] {
+        &TEAMS[first_teams(self.element(), self.state, self.segments)..]
+    }
+
+    /// Elements that a thread scans on its own: in whole words, and an odd number of units if that can be, so that
+    /// neighbouring threads meet different memory banks. No more than `longest`, unless they are large.
+    pub(super) fn run(self, longest: u32) -> u32 {
+        if self.element() > LARGE {
+            return large_run(self.element());
+        }
+        let words = run_words(self.element(), self.state, self.segments);
+        let most = (WORD * words / (self.element() + self.head_bytes())).min(longest).max(1);
+        // Narrow elements fill words together.
+        let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
+        let step = step(self.input).max(step(self.output));
+        let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
+        let factor_of_two = |run: &u32| match unit(self.input, *run) {
+            0 => u32::MAX,
+            unit => (run * self.input / unit).trailing_zeros(),
+        };
+        candidates().min_by_key(factor_of_two).unwrap_or(most)
+    }
+
+    /// Bytes of what tells whether an element is a head, as far as they count for the length of a run.
+    fn head_bytes(self) -> u32 {
+        match self.segments {
+            Segments::None | Segments::HeadBits => 0,
+            Segments::HeadFlags => 1,
+            Segments::Keys(key) => key.size as u32,
+            Segments::Offsets(_) => OFFSET_BYTES / 2, // there are fewer slots than stages
+        }
+    }
+
+    /// Statuses that a lane folds on its own: all those of an iteration at once, as far as registers go.
+    pub(super) fn statuses_of_a_lane(self, multiprocessors: u32, block_threads: u32) -> u32 {
+        let exchanged = EXCHANGED_BYTES / (WARP * self.state);
+        let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
+        let status = (PACKET_PAYLOAD + 1) * packets(self.state); // words
+        let held = registers.saturating_sub(OTHER_REGISTERS) / status;
+        multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, MOST_STATUSES_OF_A_LANE)
+    }
+
+    /// Blocks of a group: as many as there are groups, so that both are few.
+    pub(super) fn group(self, multiprocessors: u32) -> u32 {
+        let element = self.element();
+        let grouped = element > GROUPED_ABOVE || self.state > element && self.state >= GROUPED_FROM;
+        if grouped { multiprocessors.isqrt().max(1) } else { 1 }
+    }
+
+    /// Bytes of shared memory for a state that a lane has loaded for another: where packets are loaded, whole ones, in
+    /// an odd number of words. Otherwise it stays as it is, and where each lane loads its own it keeps it.
+    pub(super) fn exchanged_bytes(self, statuses_of_a_lane: u32) -> u32 {
+        match statuses_of_a_lane {
+            _ if loads_packets(packets(self.state)) => WORD * ((packets(self.state) * PACKET_PAYLOAD) | 1),
+            2.. => self.state,
+            _ => 0,
+        }
+    }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Bytes in which a run of so many elements of a size is read or written: the widest words that divide an element, or 4
+/// where narrow elements fill such words together; 0 where they do not.
+pub(super) fn unit(size: u32, run: u32) -> u32 {
+    let widest = 1 << size.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros());
+    match widest {
+        WORD.. => widest,
+        _ if (run * size).is_multiple_of(WORD) => WORD,
+        _ => 0,
+    }
+}

@@ -1,0 +1,215 @@
+//! What the planners refuse, and which plans they make.
+
+use super::*;
+use crate::{
+    carry::TileNumbers, constants::MAX_PARAMETER_BYTES, element::ElementType, operator::operator_of, spec::ScanSpec,
+    strategy::Network,
+};
+
+const KOGGE_STONE: Strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
+
+fn kogge_stone(bytes: usize, threads: u32) -> Result<Plans, PlanError> {
+    let overrides = Overrides { strategy: Some(KOGGE_STONE), threads: Some(threads), ..Overrides::default() };
+    plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides)
+}
+
+#[test]
+fn a_large_element_gets_fewer_threads() {
+    let threads = |bytes| {
+        let overrides = Overrides { strategy: Some(KOGGE_STONE), ..Overrides::default() };
+        plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap().shortest.threads
+    };
+    assert_eq!((threads(4), threads(47), threads(48), threads(256)), (1024, 1024, 512, 128));
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_reason() {
+    assert!(matches!(kogge_stone(0, 32), Err(PlanError::ZeroSized { .. })));
+    assert!(matches!(kogge_stone(257, 32), Err(PlanError::TooLarge { size: 257, .. })));
+    let large = ElementType::array(operator_of(1).state, MAX_PARAMETER_BYTES + 1);
+    let parameters = Some(ElementType::structure("Op".to_owned(), [("list".to_owned(), large)]));
+    let (spec, overrides) = (ScanSpec::inclusive(), Overrides::default());
+    let refused = plan(&OpSource { parameters, ..operator_of(4) }, &spec, &DeviceLimits::BASELINE, &overrides);
+    assert!(matches!(refused, Err(PlanError::ParametersTooLarge { size: 3073, .. })));
+    assert!(matches!(kogge_stone(4, 48), Err(PlanError::Threads { threads: 48, least: 32, most: 1024 })));
+    let exclusive = plan(&operator_of(4), &ScanSpec::exclusive(), &DeviceLimits::BASELINE, &Overrides::default());
+    assert!(matches!(exclusive, Err(PlanError::NoIdentity { .. })));
+    let too_long = kogge_stone(4, 32).unwrap().shortest.schedule(u64::MAX);
+    assert!(matches!(too_long, Err(PlanError::TooLong { .. })));
+}
+
+#[test]
+fn a_device_that_runs_no_kernel_is_refused_with_what_to_set() {
+    let refused = |limits: DeviceLimits| {
+        let plan = plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &Overrides::default());
+        let reduction = crate::plan_reduction(&operator_of(4), false, &limits, crate::Reduction::default());
+        assert_eq!(plan.clone().err(), reduction.err());
+        plan.map(|plans| plans.to_string()).unwrap_err().to_string()
+    };
+    let none = DeviceLimits { multiprocessors: 0, ..DeviceLimits::BASELINE };
+    assert_eq!(
+        refused(none),
+        "a device with 0 multiprocessors runs no kernel: set `DeviceLimits::multiprocessors` to 1 at the least"
+    );
+    let few = DeviceLimits { threads_per_block: 31, ..DeviceLimits::BASELINE };
+    assert!(refused(few).ends_with("set `DeviceLimits::threads_per_block` to 32 at the least"));
+    assert!(refused(DeviceLimits { blocks_per_grid: 0, ..DeviceLimits::BASELINE }).contains("blocks_per_grid"));
+    let small = DeviceLimits { shared_bytes_per_block: 15, ..DeviceLimits::BASELINE };
+    assert!(refused_for_room(&small) && !refused_for_room(&DeviceLimits::BASELINE));
+}
+
+fn refused_for_room(limits: &DeviceLimits) -> bool {
+    let plan = plan(&operator_of(4), &ScanSpec::inclusive(), limits, &Overrides::default());
+    let reduction = crate::plan_reduction(&operator_of(4), false, limits, crate::Reduction::default());
+    matches!((plan, reduction), (Err(PlanError::Run { .. }), Err(PlanError::Run { .. })))
+}
+
+#[test]
+fn what_a_device_grants_beyond_what_kernels_use_changes_nothing() {
+    let all = DeviceLimits {
+        architecture: Architecture { major: 9, minor: 0 },
+        multiprocessors: u32::MAX,
+        threads_per_block: u32::MAX,
+        shared_bytes_per_block: u32::MAX,
+        shared_bytes_per_block_optin: u32::MAX,
+        blocks_per_grid: u64::MAX,
+    };
+    let usable = all.usable().unwrap();
+    assert_eq!((usable.threads_per_block, usable.blocks_per_grid), (1024, (1 << 31) - 1));
+    for bytes in [1, 4, 65, 256] {
+        let of = |limits| plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &Overrides::default());
+        assert_eq!(of(&all), of(&usable));
+        let plans = of(&all).unwrap();
+        assert!(plans.iter().all(|plan| plan.threads <= 1024 && plan.schedule(plan.max_len).is_ok()), "{plans}");
+    }
+}
+
+#[test]
+fn chained_blocks_that_all_must_be_there_fit_a_small_grid() {
+    let mut limits = DeviceLimits::new(Architecture { major: 7, minor: 5 }, 1024);
+    limits.blocks_per_grid = 8;
+    let strategy =
+        Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Chained(TileNumbers::BlockIndex) };
+    let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+    let plans = plan(&operator_of(4), &ScanSpec::inclusive(), &limits, &overrides).unwrap();
+    let longest = plans.longest();
+    assert_eq!(longest.max_len, 8 * u64::from(longest.tile));
+}
+
+#[test]
+fn a_small_grid_leaves_longer_inputs_to_larger_tiles() {
+    for blocks_per_grid in [1, 7, 100, 5_000] {
+        let of = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+        let limits = DeviceLimits { blocks_per_grid, ..of };
+        for bytes in [1, 4, 65] {
+            let spec = ScanSpec::inclusive();
+            let plans = plan(&operator_of(bytes), &spec, &limits, &Overrides::default()).unwrap();
+            let longest = plans.longest().max_len;
+            for len in (0..40).map(|log| 1 << log).chain(plans.iter().flat_map(|plan| [plan.from, plan.max_len])) {
+                let scheduled = plans.for_len(len).schedule(len).is_ok();
+                assert_eq!(scheduled, len <= longest, "{bytes} bytes, {len} elements: {plans}");
+            }
+        }
+    }
+}
+
+/// The kernels of 1, 4, 31 and 256 bytes by every carry, with shapes that nothing has.
+#[test]
+fn a_shape_that_cannot_be_is_refused_and_nothing_overflows() {
+    let odd = [0, 1, 31, 33, 1025, 1 << 16, u32::MAX - 1, u32::MAX];
+    let default = Overrides::default();
+    let shapes = odd.iter().flat_map(|&value| {
+        let value = Some(value);
+        [
+            Overrides { threads: value, ..default },
+            Overrides { run: value, ..default },
+            Overrides { teams: value, ..default },
+            Overrides { stages: value, ..default },
+            Overrides { threads: value, run: value, teams: value, ..default },
+            Overrides { blocks: value, look_run: value, group: value, written_out: value, ..default },
+        ]
+    });
+    let shapes: Vec<Overrides> = shapes.collect();
+    let carries = [Carry::OneBlock, Carry::LookBack, Carry::LookAtAll, Carry::Cluster, Carry::LookAhead];
+    for (carry, bytes) in carries.iter().flat_map(|carry| [1, 4, 31, 256].map(|bytes| (*carry, bytes))) {
+        let block = match (carry, bytes) {
+            (Carry::LookAhead, _) | (_, 256) => BlockScan::coarsened(Network::WarpShuffle),
+            _ => BlockScan::in_registers(),
+        };
+        for shape in &shapes {
+            let overrides = Overrides { strategy: Some(Strategy { block, carry }), ..*shape };
+            let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+            match plan(&operator_of(bytes), &ScanSpec::inclusive(), &limits, &overrides) {
+                Ok(plans) => assert!(plans.longest().schedule(1 << 20).is_ok(), "{shape:?}"),
+                Err(error) => assert!(error.to_string().contains(": "), "{shape:?}: {error}"),
+            }
+        }
+    }
+    let teams = Overrides { teams: Some(0), ..default };
+    let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &teams);
+    assert_eq!(refused.unwrap_err().to_string(), "0 teams cannot be had: ask for 1 to 32");
+}
+
+#[test]
+fn what_differs_from_run_to_run_can_be_ruled_out() {
+    let old = DeviceLimits::BASELINE;
+    let new = DeviceLimits {
+        shared_bytes_per_block_optin: 227 * 1024,
+        ..DeviceLimits::of(crate::Architecture { major: 9, minor: 0 })
+    };
+    let of = |operator: &OpSource, limits: &DeviceLimits, deterministic| {
+        let overrides = Overrides { deterministic, ..Overrides::default() };
+        plan(operator, &ScanSpec::inclusive(), limits, &overrides).unwrap()
+    };
+    let plans = |bytes, limits: &DeviceLimits, deterministic| of(&operator_of(bytes), limits, deterministic);
+    for bytes in [1, 2, 3, 4, 8, 12, 16, 36, 64, 65, 100, 256] {
+        for state in [bytes, 8, 24, 40, 72, 256] {
+            let operator = OpSource { state: operator_of(state).state, ..operator_of(bytes) };
+            let default = of(&operator, &new, false);
+            assert!(default.is_deterministic(), "{bytes}, {state}: {default}");
+            assert_eq!(of(&operator, &new, true), default, "{bytes}, {state}");
+            assert!(default.iter().is_sorted_by(|a, b| a.from < b.from), "{bytes}, {state}: {default}");
+        }
+    }
+    for bytes in [4, 64, 65, 256] {
+        let default = plans(bytes, &old, false);
+        assert!(!default.is_deterministic(), "{bytes}: {default}");
+        let strict = plans(bytes, &old, true);
+        assert!(strict.is_deterministic(), "{bytes}: {strict}");
+        assert_eq!(strict.longest().from, default.longest().from, "{bytes}");
+        assert_eq!(strict.shortest(), default.shortest(), "{bytes}");
+    }
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack };
+    let overrides = Overrides { strategy: Some(strategy), deterministic: true, ..Overrides::default() };
+    let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &old, &overrides);
+    assert!(matches!(refused, Err(PlanError::Strategy { .. })));
+    let overrides = Overrides { threads: Some(64), deterministic: true, ..Overrides::default() };
+    let shaped = plan(&operator_of(4), &ScanSpec::inclusive(), &old, &overrides).unwrap();
+    assert_eq!((shaped.is_deterministic(), shaped.longest().threads), (true, 64));
+}
+
+#[test]
+fn a_shape_without_an_algorithm_stays_in_the_family_of_the_default() {
+    let overrides = Overrides { threads: Some(64), ..Overrides::default() };
+    let strategy = |bytes| {
+        let plans = plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
+        plans.longest().strategy
+    };
+    assert_eq!(strategy(4), Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack });
+    let shared = BlockScan::coarsened(Network::WarpShuffle);
+    assert_eq!(strategy(65), Strategy { block: shared, carry: Carry::LookBack });
+}
+
+#[test]
+fn a_large_element_gets_shorter_runs() {
+    let run = |bytes, network| {
+        let strategy = Strategy { block: BlockScan::coarsened(network), carry: Carry::LookBack };
+        let overrides = Overrides { strategy: Some(strategy), ..Overrides::default() };
+        let plan = plan(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &overrides).unwrap();
+        (plan.shortest.run, plan.shortest.threads)
+    };
+    assert_eq!(run(4, Network::WarpShuffle), (9, 256));
+    assert_eq!(run(1, Network::WarpShuffle), (15, 256));
+    assert_eq!(run(256, Network::WarpShuffle), (3, 32));
+    assert_eq!(run(256, Network::HillisSteele), (1, 32));
+}

@@ -1,0 +1,228 @@
+//! What a planner makes: a plan, or several for ranges of lengths.
+
+use std::iter;
+
+use super::{
+    measured::{MOST_STAND_IN_BYTES, loads_packets},
+    overrides::Request,
+    pipeline::{Pipeline, packets},
+};
+use crate::{
+    carry::Blocks,
+    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
+    spec::ScanSpec,
+    strategy::Strategy,
+    weight::WRITTEN_OUT,
+};
+
+/// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
+/// compiled. Where the caller names an algorithm or a shape there is one plan, for all lengths. [`plan`](crate::plan())
+/// makes them; their `Display` tells them in words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plans {
+    pub(super) shortest: Plan,
+    /// In the order of the lengths that they are for.
+    pub(super) longer: Vec<Plan>,
+}
+
+impl Plans {
+    /// The plan for `len` elements.
+    pub fn for_len(&self, len: u64) -> &Plan {
+        self.longer.iter().rev().find(|plan| plan.from <= len).unwrap_or(&self.shortest)
+    }
+
+    /// The plan for the shortest inputs.
+    pub fn shortest(&self) -> &Plan {
+        &self.shortest
+    }
+
+    /// The plans for longer inputs, in the order of the lengths that they are for.
+    pub fn longer(&self) -> &[Plan] {
+        &self.longer
+    }
+
+    /// The plan for the longest inputs.
+    pub fn longest(&self) -> &Plan {
+        self.longer.last().unwrap_or(&self.shortest)
+    }
+
+    /// Whether results are the same from run to run at every length ([`Strategy::is_deterministic`]).
+    pub fn is_deterministic(&self) -> bool {
+        self.iter().all(|plan| plan.strategy.is_deterministic())
+    }
+
+    /// All plans, in the order of the lengths that they are for.
+    pub fn iter(&self) -> impl Iterator<Item = &Plan> {
+        iter::once(&self.shortest).chain(&self.longer)
+    }
+
+    /// These plans, with another one for inputs of `from` to `to - 1` elements.
+    pub(crate) fn with_range(&self, from: u64, to: u64, plan: Plan) -> Self {
+        // What was for so many elements may be for no more.
+        let after = Some(Plan { from: to, ..self.for_len(to).clone() }).filter(|after| after.max_len >= to);
+        let before = self.iter().filter(|known| known.from < from).cloned();
+        let later = self.iter().filter(|known| known.from > to).cloned();
+        let mut ranges = before.chain([Plan { from, ..plan.clone() }]).chain(after).chain(later);
+        let shortest = ranges.next().unwrap_or(plan);
+        Plans { shortest, longer: ranges.collect() }
+    }
+}
+
+impl From<Plan> for Plans {
+    fn from(plan: Plan) -> Self {
+        Plans { shortest: Plan { from: 0, ..plan }, longer: Vec::new() }
+    }
+}
+
+/// The shape of the kernels for one scan, of any length or of a range of lengths.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Plan {
+    /// What is scanned.
+    pub spec: ScanSpec,
+    /// The fewest elements that it is for.
+    pub from: u64,
+    /// The algorithm.
+    pub strategy: Strategy,
+    /// Threads that scan a tile together: those of a block, or of a team of it where there are teams.
+    pub threads: u32,
+    /// Elements that a thread scans on its own; 1 where the block scan is not coarsened.
+    pub run: u32,
+    /// Elements that a block, or a team of it, scans at once.
+    pub tile: u32,
+    /// Bytes of shared memory that a block declares.
+    pub shared_bytes: u32,
+    /// Whether partial results fit into the output buffer until the last kernel completes them there: they do where the
+    /// output is of the type that is combined. Elsewhere they lie in the workspace.
+    pub partials_in_output: bool,
+    /// The most elements that one scan can have under this plan.
+    pub max_len: u64,
+    /// The pipeline of look-ahead; `None` with another way to carry.
+    pub pipeline: Option<Pipeline>,
+    /// The most instructions that a function of the operator is to have at all its places in a kernel together, as far
+    /// as its text tells. What would have more stands once and is called. 8192 where the caller leaves it open.
+    pub written_out: u32,
+    /// Whether its kernels wait themselves for what is before them in the stream, so that a launch may begin before
+    /// that has ended ([`Launch::programmatic`](crate::Launch::programmatic)).
+    pub programmatic: bool,
+    /// Whether a run of which the tile has a part only is scanned whole: from the end on it is zeros, and nobody sees
+    /// what comes of them.
+    pub(crate) whole_runs: bool,
+    /// Statuses that a lane loads and folds on its own when a block looks back; 1 with another way to carry.
+    pub(crate) look_run: u32,
+    /// Blocks of a cluster; 1 with another way to carry.
+    pub(crate) cluster: u32,
+    /// Whether its kernels wait at random, for tests.
+    pub(crate) delays: bool,
+    /// Slots of shared memory for the values that the network scans, unused ones among them.
+    pub(crate) network_slots: u32,
+    /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
+    pub(crate) input_unit: u32,
+    /// The same for its results.
+    pub(crate) output_unit: u32,
+    pub(crate) state_bytes: u64,
+    pub(crate) input_bytes: u64,
+    pub(crate) output_bytes: u64,
+}
+
+/// What every planner decides of the threads that scan a tile together.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub(super) threads: u32,
+    pub(super) run: u32,
+    pub(super) tile: u32,
+    pub(super) shared_bytes: u32,
+}
+
+impl Plan {
+    /// The one constructor: a plan for all lengths, of which a planner then changes what is particular to it.
+    pub(super) fn new(request: Request<'_>, strategy: Strategy, block: Block) -> Self {
+        let Request { operator, spec, limits, overrides } = request;
+        let Block { threads, run, tile, shared_bytes } = block;
+        let most_tiles = match strategy.carry.describe().blocks {
+            Blocks::One | Blocks::Cluster => u64::MAX,
+            Blocks::PerTile | Blocks::Persistent => limits.blocks_per_grid,
+            Blocks::PerTileResident => limits.blocks_at_once(),
+        };
+        Plan {
+            spec: spec.clone(),
+            from: 0,
+            strategy,
+            threads,
+            run,
+            tile,
+            shared_bytes,
+            partials_in_output: operator.state == operator.output,
+            max_len: most_tiles.saturating_mul(tile.into()),
+            pipeline: None,
+            written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+            programmatic: false,
+            whole_runs: false,
+            look_run: 1,
+            cluster: 1,
+            delays: false,
+            network_slots: 0,
+            input_unit: 0,
+            output_unit: 0,
+            state_bytes: operator.state.size as u64,
+            input_bytes: operator.input.size as u64,
+            output_bytes: operator.output.size as u64,
+        }
+    }
+
+    /// This plan, for inputs of one tile at the most.
+    pub(super) fn of_one_tile(self) -> Self {
+        Plan { max_len: self.tile.into(), ..self }
+    }
+
+    /// Whether inputs of one tile are left to another kernel than longer ones: that of one block.
+    pub(crate) fn has_kernel_of_one_block(&self) -> bool {
+        let facts = self.strategy.carry.describe();
+        facts.has_kernel_of_one_block() && (facts.blocks == Blocks::One || self.from <= u64::from(self.tile))
+    }
+
+    /// Whether the kernel of one block scans one tile at the most: it does where another kernel, or another plan, is
+    /// for longer inputs.
+    pub(crate) fn one_block_has_one_tile(&self) -> bool {
+        self.strategy.carry.describe().blocks != Blocks::One || self.max_len <= u64::from(self.tile)
+    }
+
+    /// Whether look-ahead warps stand in for blocks that have not started, so that not all blocks need be resident at
+    /// once. They can where a warp can reduce a tile from global memory: results do not take the place of elements,
+    /// segments are not looked for, groups do not publish, and there are registers for it.
+    pub(crate) fn stands_in(&self) -> bool {
+        self.spec.segments.is_none()
+            && self.state_bytes <= MOST_STAND_IN_BYTES
+            && self.pipeline.is_some_and(|pipeline| pipeline.group <= 1)
+    }
+
+    /// Words of a state for which a packet of a tile status has room, beside its tag.
+    ///
+    /// Look-ahead loads all statuses, of which the shorter ones are loaded faster. Look-back polls single ones, which
+    /// other blocks write meanwhile: with statuses of 8 bytes it is slower than with 16:
+    /// `docs/tuning.md#bytes-of-a-packet`.
+    pub(crate) fn packet_payload(&self) -> u64 {
+        let short = self.strategy.carry.describe().short_packets && self.state_bytes <= u64::from(WORD);
+        if short { 1 } else { PACKET_PAYLOAD.into() }
+    }
+
+    /// Whether neighbouring lanes of look-ahead load neighbouring packets, and not statuses.
+    pub(crate) fn loads_packets(&self) -> bool {
+        self.pipeline.is_some() && loads_packets(packets(self.state_bytes as u32))
+    }
+
+    /// Bytes of a tile status: packets of a tag and a part of the state.
+    pub(crate) fn status_bytes(&self) -> u64 {
+        let (payload, word) = (self.packet_payload(), u64::from(WORD));
+        self.state_bytes.div_ceil(word * payload) * (payload + 1) * word
+    }
+
+    /// Whether the run of a thread is one of the units in which a tile is moved, so that each thread can read and write
+    /// its own.
+    pub(crate) fn runs_are_units(&self) -> bool {
+        let (bytes, run) = (u64::from(COPY_ALIGNMENT), u64::from(self.run));
+        self.strategy.block.in_registers
+            && self.spec.segments.is_none()
+            && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
+    }
+}

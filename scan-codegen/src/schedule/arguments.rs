@@ -1,0 +1,46 @@
+//! The arguments that several kernels have.
+
+use super::launch::{Argument, Workspace};
+use crate::{plan::Plan, segments::Segments};
+
+/// The arguments of kernels with tile statuses: the ticket word, the statuses, and how many there is room for.
+pub(super) const STATUSES: [Argument; 3] =
+    [Argument::Workspace(0), Argument::Workspace(Workspace::HEADER_BYTES), Argument::MessageRoom];
+
+impl Plan {
+    pub(super) fn is_segmented(&self) -> bool {
+        !self.spec.segments.is_none()
+    }
+
+    pub(super) fn initial_value(&self) -> Vec<Argument> {
+        if self.spec.initial_value { vec![Argument::InitialValue] } else { Vec::new() }
+    }
+
+    pub(super) fn total(&self) -> Vec<Argument> {
+        if self.spec.total { vec![Argument::Total] } else { Vec::new() }
+    }
+
+    /// What tells where segments begin.
+    pub(super) fn heads(&self) -> Vec<Argument> {
+        match &self.spec.segments {
+            Segments::None => Vec::new(),
+            Segments::Offsets(_) => vec![Argument::Heads, Argument::OffsetCount],
+            _ => vec![Argument::Heads],
+        }
+    }
+
+    /// The arguments of a kernel that scans on its own, with these of its statuses.
+    pub(super) fn arguments(&self, statuses: &[Argument], len: u64) -> Vec<Argument> {
+        use Argument::*;
+        [
+            vec![Operator, Input],
+            self.heads(),
+            vec![Output],
+            statuses.to_vec(),
+            vec![Length(len)],
+            self.initial_value(),
+            self.total(),
+        ]
+        .concat()
+    }
+}
