@@ -270,7 +270,7 @@ mod tests {
                 facts.has_kernel_of_one_block()
             );
             assert!(facts.kernels.contains(&facts.kernel()), "{carry:?}");
-            // Whoever counts tiles hands out statuses; whoever has packets has statuses.
+            // A counter and short packets go with statuses.
             let statuses = facts.polled().is_some();
             assert!(statuses || facts.tile_numbers == TileNumbers::BlockIndex && !facts.short_packets, "{carry:?}");
             // One block and one cluster need nothing from global memory.
