@@ -177,6 +177,17 @@ impl<Op: ScanOp> Program<Op> {
         Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
 
+    /// The same program by a plan for inputs of more than a tile: it has no kernel of one block, and must do without where the input
+    /// is shorter.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn for_longer_inputs(mut self) -> Result<Self, EmulatorError> {
+        self.plan.from = u64::from(self.plan.tile) + 1;
+        Program::with_plan(self.op, self.initial_value, self.plan)
+    }
+
     /// The same program, restarting where these heads tell. They must be of the kind that it was made for.
     pub fn with_heads(&self, heads: Heads) -> Self
     where

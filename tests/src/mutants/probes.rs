@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, Reduction, RenderError, ScanSpec, Target, Templates, render_from,
+    DeviceLimits, KernelSource, Overrides, Reduction, RenderError, ScanSpec, Segments, Target, Templates, render_from,
     render_reduction_from,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
@@ -101,6 +101,7 @@ pub fn all() -> Vec<Probe> {
     reductions(&mut probes);
     ladder(&mut probes);
     totals(&mut probes);
+    of_longer_inputs(&mut probes);
     runs_in_registers(&mut probes);
     clusters(&mut probes);
     look_ahead(&mut probes);
@@ -161,6 +162,25 @@ fn totals(probes: &mut Vec<Probe>) {
                 climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
             };
             probes.push(scan("totals", program, run));
+        }
+    }
+}
+
+/// Plans for longer inputs, which have no kernel of one block, over a single tile.
+fn of_longer_inputs(probes: &mut Vec<Probe>) {
+    for carry in [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAtAll] {
+        let Some(strategy) = strategies::all().find(|strategy| strategy.carry == carry) else { continue };
+        for initial_value in [None, Some(Interval::initial_value())] {
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            let spec = ScanSpec::exclusive().with_total();
+            let program = planned(planned(Program::of(Interval, &spec, initial_value, &overrides)).for_longer_inputs());
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Interval>| {
+                climb(program, &[1, tile - 1, tile], |emulator| emulator.check(adjacent).limit(LIMIT))
+                    .map_err(|(_, error)| error)
+            };
+            probes.push(scan("a plan for longer inputs", program, run));
         }
     }
 }
@@ -555,27 +575,34 @@ fn statuses(probes: &mut Vec<Probe>) {
 /// Several launches on one memory, the last and the first of a cycle of epochs among them.
 fn epochs(probes: &mut Vec<Probe>) {
     const CYCLE: u32 = 1 << 30;
-    fn of<Op: TestOperator + 'static>(probes: &mut Vec<Probe>, what: &str) {
+    fn of<Op: TestOperator + 'static>(probes: &mut Vec<Probe>, what: &str, segments: &[Segments]) {
         let carries = [Carry::Chained(TileNumbers::Counter), Carry::Chained(TileNumbers::BlockIndex), Carry::LookBack];
         let strategies =
             carries.into_iter().filter_map(|carry| ladder_strategies().find(|strategy| strategy.carry == carry));
-        for strategy in strategies.chain([IN_REGISTERS[4], LOOK_AHEAD, LOOK_AHEAD]) {
+        let strategies = strategies.chain([IN_REGISTERS[4], LOOK_AHEAD, LOOK_AHEAD]);
+        let programs = strategies.flat_map(|strategy| segments.iter().map(move |segments| (strategy, segments)));
+        for (index, (strategy, told)) in programs.enumerate() {
             let mut overrides = Overrides::default();
             (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
             if strategy == LOOK_AHEAD {
                 (overrides.run, overrides.teams, overrides.stages, overrides.blocks) =
                     (Some(4), Some(2), Some(5), Some(3));
-                overrides.group = Some(1 + probes.len() as u32 % 2); // the second of the two has groups, or the first
+                overrides.group = Some(1 + (index / segments.len()) as u32 % 2); // once with groups, once without
             }
-            let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
+            let program = planned(Program::segmented(Op::new(), ScanKind::Inclusive, None, told.clone(), &overrides));
             let tile = u64::from(program.plan.tile);
             let run = move |program: &Program<Op>| {
                 for (seed, last) in (0..9).zip([CYCLE - 1, u32::MAX, 3 * CYCLE - 1].into_iter().cycle()) {
                     let mut program = program.clone();
                     let mut first = 0;
-                    let mut scan = |program: &Program<Op>, tiles: u64| {
+                    let mut scan = |program: &mut Program<Op>, tiles: u64| {
                         first += 1_000_003;
-                        let input: Vec<Op::Item> = (first..first + tiles * tile - 3).map(Op::input).collect();
+                        let places = first..first + tiles * tile - 3;
+                        program.heads = (!program.plan.spec.segments.is_none()).then(|| {
+                            let begins = places.clone().map(|i| mixed(i).is_multiple_of(4 * tile));
+                            Heads::new(0, &begins.collect::<Vec<_>>())
+                        });
+                        let input: Vec<Op::Item> = places.map(Op::input).collect();
                         let emulator =
                             Emulator::new(mixed(seed * 64 + first)).interrupt_once_in(8).resident_blocks(usize::MAX);
                         program.verify(&emulator.limit(LIMIT), &input).map(drop)
@@ -585,17 +612,17 @@ fn epochs(probes: &mut Vec<Probe>) {
                             bytes.copy_from_slice(&epoch.to_le_bytes());
                         }
                     };
-                    [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                     set(&mut program, last - 1);
-                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                     set(&mut program, (last - 1).wrapping_add(CYCLE));
-                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                 }
                 Ok(())
             };
             probes.push(scan(what, program, run));
         }
     }
-    of::<Interval>(probes, "launches of intervals");
-    of::<ops::Sum<i32>>(probes, "launches of sums");
+    of::<Interval>(probes, "launches of intervals", &[Segments::None, Segments::HeadFlags]);
+    of::<ops::Sum<i32>>(probes, "launches of sums", &[Segments::None]);
 }
