@@ -275,6 +275,25 @@ impl<Op: ScanOp> Program<Op> {
         self.verify_scheduled(emulator, input, elements, |_| ())
     }
 
+    /// As [`verify_at_offset`](Program::verify_at_offset), with offsets in bytes, so that there may be no whole number of elements from
+    /// the last aligned address to the buffers.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_at_bytes(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        (input_offset, output_offset): (usize, usize),
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let memory = Memory { input_offset, output_offset, ..self.memory_at_offset(input, (0, 0)) };
+        self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
+    }
+
     /// As [`verify_at_offset`](Program::verify_at_offset), with a schedule that has been changed.
     ///
     /// # Errors

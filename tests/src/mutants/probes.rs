@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, Reduction, RenderError, ScanSpec, Segments, Target, Templates, render_from,
-    render_reduction_from,
+    DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target, Templates,
+    render_from, render_reduction_from,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 
@@ -321,7 +321,7 @@ fn look_ahead(probes: &mut Vec<Probe>) {
         (32, 2, 5, 4, 3, None),
         (96, 2, 5, 4, 5, None),
         (64, 2, 6, 4, 4, Some(2)),
-        (32, 1, 3, 8, 5, None),
+        (32, 1, 3, 8, 6, None),
         (96, 1, 3, 3, 4, Some(1)),
         (32, 4, 9, 12, 7, None),
     ];
@@ -352,6 +352,35 @@ fn look_ahead(probes: &mut Vec<Probe>) {
     of::<Bytes3Sum>(probes, "three bytes", &[1, 2], |emulator| emulator);
     of::<MatrixProduct<4>>(probes, "large matrices", &[0, 5], |emulator| emulator);
     of::<ops::Sum<i16>>(probes, "two bytes", &[2], |emulator| emulator);
+    between_the_addresses_of_bulk_copies(probes, look_ahead_of(SHAPES[2]));
+}
+
+/// Elements from which there is no whole number of elements to an address that a bulk copy can begin at.
+fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overrides): (DeviceLimits, Overrides)) {
+    type Op = MatrixProduct<4>;
+    for segments in [Segments::None, Segments::HeadFlags, Segments::Offsets(OffsetWidth::U32)] {
+        let telling = match segments {
+            Segments::Offsets(_) => 7,
+            _ => 0,
+        };
+        let spec = ScanSpec::inclusive().with_segments(segments);
+        let program = planned(Program::with_limits(Op::new(), &spec, None, &limits, &overrides));
+        let run = move |program: &Program<Op>| {
+            let tile = u64::from(program.plan.tile);
+            let runs = [(12 * tile + 5, (4, 0)), (1, (8, 8)), (tile, (0, 12)), (5 * tile - 1, (12, 4))];
+            for (seed, (length, offsets)) in (0..).zip(runs) {
+                let begins: Vec<_> = (0..length).map(|i| mixed(i).is_multiple_of(9)).collect();
+                let program = match program.plan.spec.segments.is_none() {
+                    true => program.clone(),
+                    false => program.with_heads(Heads::new(telling, &begins)),
+                };
+                let emulator = Emulator::new(seed).interrupt_once_in(8).limit(LIMIT);
+                program.verify_at_bytes(&emulator, &inputs::<Op>(length as usize), offsets)?;
+            }
+            Ok(())
+        };
+        probes.push(scan("between the addresses of bulk copies", program, run));
+    }
 }
 
 /// Runs a program that restarts over the patterns of heads.
@@ -453,7 +482,7 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
         (32, 2, 5, 4, 3, None),
         (96, 2, 5, 4, 5, None),
         (64, 2, 6, 4, 4, Some(2)),
-        (32, 1, 3, 36, 5, None),
+        (32, 1, 3, 36, 6, None),
         (96, 1, 3, 3, 4, Some(1)),
         (32, 4, 9, 20, 7, None),
     ];
@@ -535,6 +564,18 @@ fn lifts(probes: &mut Vec<Probe>) {
             probes.push(scan("lifting", program, run));
         }
     }
+    // Results that take the place of other threads' elements, of several warps.
+    let (limits, overrides) = look_ahead_of((64, 2, 6, 4, 4, None));
+    let program = planned(Program::planned(Lifting, ScanKind::Exclusive, None, &limits, &overrides));
+    let run = move |program: &Program<Lifting>| {
+        let tile = program.plan.tile as usize;
+        for seed in 0..24 {
+            let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize % 2]).limit(LIMIT);
+            program.verify_at_offset(&emulator, &lifting::inputs(23 * tile - 40), (8, 1))?;
+        }
+        Ok(())
+    };
+    probes.push(scan("lifting, several warps", program, run));
 }
 
 /// Blocks that tell each other what does not fit one packet, and fold more the more of them there are at once.
@@ -570,6 +611,24 @@ fn statuses(probes: &mut Vec<Probe>) {
             probes.push(scan("how far blocks look back", program, run));
         }
     }
+}
+
+/// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more tiles.
+fn leaves_others_alone<Op: TestOperator>(program: &Program<Op>) -> Result<(), EmulatorError> {
+    let run = |program: &mut Program<Op>, tiles: usize| {
+        let length = tiles * program.plan.tile as usize;
+        program.heads = (!program.plan.spec.segments.is_none()).then(|| Heads::new(0, &vec![false; length]));
+        let emulator = Emulator::new(1).resident_blocks(usize::MAX).limit(LIMIT);
+        let run = program.verify(&emulator, &inputs::<Op>(length))?;
+        Ok::<u64, EmulatorError>(run.counters.launches.iter().map(|launch| launch.global_written).sum())
+    };
+    let mut program = program.clone();
+    let narrow = run(&mut program, 2)?;
+    run(&mut program, 14)?;
+    let wide = run(&mut program, 2)?;
+    let message = format!("{wide} bytes are written where there is room, {narrow} where there is none");
+    let failed = EmulatorError::Launch { kernel: program.source.name.clone(), message };
+    if narrow == wide { Ok(()) } else { Err(failed) }
 }
 
 /// Several launches on one memory, the last and the first of a cycle of epochs among them.
@@ -618,7 +677,7 @@ fn epochs(probes: &mut Vec<Probe>) {
                     set(&mut program, (last - 1).wrapping_add(CYCLE));
                     [14, 3, 9].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                 }
-                Ok(())
+                leaves_others_alone(program)
             };
             probes.push(scan(what, program, run));
         }

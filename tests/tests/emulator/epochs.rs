@@ -211,6 +211,32 @@ fn planted_faults_are_found() {
     assert!(survivors.is_empty(), "not found: {survivors:#?}");
 }
 
+/// What a launch of two tiles writes to global memory that has room for so many.
+fn written_with_room_for<Op: TestOperator + Clone>(program: &Program<Op>, tiles: u64) -> u64
+where
+    Op::Item: std::fmt::Debug,
+{
+    let mut runs = Runs::new(program, 0);
+    runs.tiles(tiles).unwrap();
+    let length = 2 * u64::from(program.plan.tile);
+    runs.program.heads = runs.program.heads.map(|_| Heads::new(0, &vec![false; length as usize]));
+    let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+    let run = runs.program.verify(&Emulator::new(1).resident_blocks(usize::MAX), &input).unwrap();
+    run.counters.launches.iter().map(|launch| launch.global_written).sum()
+}
+
+/// Any other launch leaves the statuses that it does not publish alone: to clear them takes longer than to scan.
+#[test]
+fn only_the_last_launches_of_a_cycle_clear() {
+    for program in programs::<Interval>() {
+        let clears = |program: &_| written_with_room_for(program, 2) != written_with_room_for(program, 14);
+        assert!(!clears(&program), "{}", program.plan);
+        let mut planted = program.clone();
+        planted.source.text = planted.source.text.replace(">= EPOCHS - 2", "< EPOCHS - 2");
+        assert!(clears(&planted), "not found: {}", planted.plan);
+    }
+}
+
 /// The last launches of a cycle clear what groups do not tell in them.
 #[test]
 fn a_planted_fault_of_groups_is_found() {
