@@ -227,7 +227,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Gives a parameter that is only written to another name, and its own to a variable, which can be marked as unread.
+    /// Gives a parameter that is only written to another name, and its own to a variable, which can be marked as
+    /// unread.
     fn copy_if_unread(&mut self, parameter: &mut String) {
         let mut counts = BTreeMap::from([(parameter.as_str(), (1, 0))]);
         count(&self.out, &mut counts);
@@ -329,8 +330,8 @@ fn count_reads<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)
     }
 }
 
-/// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's compiler does
-/// not warn.
+/// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's
+/// compiler does not warn.
 fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
     let mut counts = BTreeMap::new();
     count(&text, &mut counts);

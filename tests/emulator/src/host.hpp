@@ -569,8 +569,8 @@ extern "C" inline __attribute__((used)) void __ubsan_handle_out_of_bounds(OutOfB
   ::emulator::host->outside_own_array((std::uint64_t)index, data->line);
 }
 
-// The same where a value is shifted by as many bits as it has, or more: `-fsanitize=shift-exponent`. What comes of it differs between
-// a CPU and a GPU.
+// The same where a value is shifted by as many bits as it has, or more: `-fsanitize=shift-exponent`. What comes of it
+// differs between a CPU and a GPU.
 struct ShiftData {
   const char* file;
   std::uint32_t line, column;

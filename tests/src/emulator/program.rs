@@ -177,8 +177,8 @@ impl<Op: ScanOp> Program<Op> {
         Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
 
-    /// The same program by a plan for inputs of more than a tile: it has no kernel of one block, and must do without where the input
-    /// is shorter.
+    /// The same program by a plan for inputs of more than a tile: it has no kernel of one block, and must do without
+    /// where the input is shorter.
     ///
     /// # Errors
     ///
@@ -275,8 +275,8 @@ impl<Op: ScanOp> Program<Op> {
         self.verify_scheduled(emulator, input, elements, |_| ())
     }
 
-    /// As [`verify_at_offset`](Program::verify_at_offset), with offsets in bytes, so that there may be no whole number of elements from
-    /// the last aligned address to the buffers.
+    /// As [`verify_at_offset`](Program::verify_at_offset), with offsets in bytes, so that there may be no whole number
+    /// of elements from the last aligned address to the buffers.
     ///
     /// # Errors
     ///

@@ -613,7 +613,8 @@ fn statuses(probes: &mut Vec<Probe>) {
     }
 }
 
-/// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more tiles.
+/// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more
+/// tiles.
 fn leaves_others_alone<Op: TestOperator>(program: &Program<Op>) -> Result<(), EmulatorError> {
     let run = |program: &mut Program<Op>, tiles: usize| {
         let length = tiles * program.plan.tile as usize;

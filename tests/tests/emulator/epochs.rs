@@ -1,5 +1,5 @@
-//! Kernels that keep tile statuses from run to run, in the emulator: many runs on one memory, and the launches after which the
-//! epochs come round again.
+//! Kernels that keep tile statuses from run to run, in the emulator: many runs on one memory, and the launches after
+//! which the epochs come round again.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -62,7 +62,8 @@ impl<Op: TestOperator> Runs<Op> {
         Runs { program: program.clone(), seed, run: 0 }
     }
 
-    /// Scans so many tiles, of which the last is not full. Where the scan is segmented, segments are several tiles long.
+    /// Scans so many tiles, of which the last is not full. Where the scan is segmented, segments are several tiles
+    /// long.
     fn tiles(&mut self, tiles: u64) -> Result<(), EmulatorError>
     where
         Op::Item: std::fmt::Debug,
