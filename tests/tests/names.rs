@@ -286,10 +286,29 @@ mod warned {
         a
     }
 
+    /// A parameter that is given a value, and that nothing reads.
+    #[scan_op]
+    fn written(mut a: u32, mut b: u32) -> u32 {
+        a = b;
+        b = b ^ 1;
+        b
+    }
+
+    #[scan_op]
+    fn partly_written(mut a: Pair, b: Pair) -> Pair {
+        a.unused = b.second;
+        if b.second > 3 {
+            a = b;
+        }
+        b
+    }
+
     #[test]
     fn nvrtc_says_nothing() {
         let said = complaints(&names) + &complaints(&loops) + &complaints(&same_label) + &complaints(&conditions);
         assert_eq!(said, "");
+        assert_eq!(complaints(&written) + &complaints(&partly_written), "");
+        assert_eq!(written.combine(5, 3), 2);
         assert_eq!(loops.combine(5, 3), 6);
         assert_eq!(same_label.combine(5, 3), 102);
         assert_eq!(conditions.combine(5, 3), 4);

@@ -187,6 +187,7 @@ impl<'a> Lowerer<'a> {
         self.returns = Some(returns.clone());
         self.scopes.open();
         let mut parameters = Vec::new();
+        let mut changing = BTreeSet::new();
         let mut patterns = Vec::new();
         for input in &named.signature.inputs {
             let FnArg::Typed(typed) = input else { continue };
@@ -194,6 +195,9 @@ impl<'a> Lowerer<'a> {
                 syn::Pat::Ident(ident) if ident.subpat.is_none() => {
                     let name = self.scopes.fresh(&scope::plain(&ident.ident));
                     self.scopes.bind(&ident.ident, Text::name(&name), ident.mutability.is_some());
+                    if ident.mutability.is_some() {
+                        changing.insert(name.clone());
+                    }
                     name
                 }
                 pattern => {
@@ -209,6 +213,9 @@ impl<'a> Lowerer<'a> {
         }
         self.block(&named.block, &Sink::Return, Some(&returns));
         self.scopes.close();
+        for parameter in parameters.iter_mut().filter(|name| changing.contains(*name)) {
+            self.copy_if_unread(parameter);
+        }
         Lowered {
             name: function.signature.ident.to_string(),
             parameters,
@@ -218,6 +225,20 @@ impl<'a> Lowerer<'a> {
             callees: self.callees,
             assumption: named.assumption,
         }
+    }
+
+    /// Gives a parameter that is only written to another name, and its own to a variable, which can be marked as
+    /// unread.
+    fn copy_if_unread(&mut self, parameter: &mut String) {
+        let mut counts = BTreeMap::from([(parameter.as_str(), (1, 0))]);
+        count(&self.out, &mut counts);
+        if !matches!(counts.get(parameter.as_str()), Some((2.., 0))) {
+            return;
+        }
+        let given = self.scopes.fresh(parameter);
+        let copied = Text::new("auto ").add(Text::name(&*parameter)).add(" = ").add(Text::name(&given)).add(";\n");
+        self.out = copied.add(std::mem::take(&mut self.out));
+        self.declared.insert(std::mem::replace(parameter, given));
     }
 
     /// Notes that what follows stands on the line of `span`.
@@ -278,38 +299,40 @@ impl<'a> Lowerer<'a> {
     }
 }
 
-/// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's compiler does
-/// not warn.
+/// How often each name occurs, and how often it is neither declared, nor written to, nor thrown away.
+fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
+    for (index, piece) in text.pieces.iter().enumerate() {
+        match piece {
+            Piece::Name(name) if !is_part(&text.pieces, index) => {
+                let (all, reads) = counts.entry(name).or_default();
+                let is_read = !is_written(&text.pieces, index) && !is_discarded(&text.pieces, index);
+                *reads += usize::from(*all > 0 && is_read);
+                *all += 1;
+            }
+            // The base is read only where fields are left out, which the macro cannot see.
+            Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
+            _ => {}
+        }
+    }
+}
+
+/// The same where nothing is declared.
+fn count_reads<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
+    for piece in &text.pieces {
+        match piece {
+            Piece::Name(name) => {
+                let (all, reads) = counts.entry(name).or_default();
+                (*all, *reads) = (*all + 1, *reads + 1);
+            }
+            Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
+            _ => {}
+        }
+    }
+}
+
+/// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's
+/// compiler does not warn.
 fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
-    /// How often each name occurs, and how often it is neither declared, nor written to, nor thrown away.
-    fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
-        for (index, piece) in text.pieces.iter().enumerate() {
-            match piece {
-                Piece::Name(name) if !is_part(&text.pieces, index) => {
-                    let (all, reads) = counts.entry(name).or_default();
-                    let is_read = !is_written(&text.pieces, index) && !is_discarded(&text.pieces, index);
-                    *reads += usize::from(*all > 0 && is_read);
-                    *all += 1;
-                }
-                // The base is read only where fields are left out, which the macro cannot see.
-                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
-                _ => {}
-            }
-        }
-    }
-    /// The same where nothing is declared.
-    fn count_reads<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
-        for piece in &text.pieces {
-            match piece {
-                Piece::Name(name) => {
-                    let (all, reads) = counts.entry(name).or_default();
-                    (*all, *reads) = (*all + 1, *reads + 1);
-                }
-                Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
-                _ => {}
-            }
-        }
-    }
     let mut counts = BTreeMap::new();
     count(&text, &mut counts);
     let mut declared = BTreeSet::new();

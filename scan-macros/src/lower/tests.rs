@@ -261,6 +261,39 @@ fn a_variable_that_is_only_thrown_away_says_so() {
     assert!(read.contains("auto x = a + b;"), "{read}");
 }
 
+/// The compiler warns of parameters that are only written to, as it does of variables.
+#[test]
+fn a_parameter_that_is_only_written_to_is_a_variable() {
+    let lowered = |item: TokenStream| {
+        let item: syn::ItemFn = syn::parse2(item).unwrap();
+        let function = Function { attributes: Vec::new(), signature: item.sig, block: *item.block };
+        let lowered = Lowerer::new(&mut Errors::default()).function(&function);
+        (lowered.parameters, shown(&lowered.body))
+    };
+    let (parameters, written) = lowered(quote!(
+        fn combine(mut a: i32, b: i32) -> i32 {
+            a = b;
+            b
+        }
+    ));
+    assert_eq!(parameters, ["a_1", "b"]);
+    assert_eq!(written, "auto a [[maybe_unused]] = a_1;\na = b;\nreturn b;\n");
+    let (parameters, read) = lowered(quote!(
+        fn combine(mut a: i32, b: i32) -> i32 {
+            a = b;
+            a
+        }
+    ));
+    assert_eq!(parameters, ["a", "b"]);
+    assert_eq!(read, "a = b;\nreturn a;\n");
+    let (parameters, unused) = lowered(quote!(
+        fn combine(mut a: i32, b: i32) -> i32 {
+            b
+        }
+    ));
+    assert_eq!((parameters, unused), (vec!["a".to_owned(), "b".to_owned()], "return b;\n".to_owned()));
+}
+
 #[test]
 fn a_struct_that_waits_for_an_operand_tells_its_own_type() {
     let waits = text(quote!(

@@ -65,6 +65,7 @@ pub(super) struct Host {
     address: extern "C" fn(u32, i64) -> u64,
     trap: extern "C" fn(u32),
     outside_own_array: extern "C" fn(u64, u32),
+    shifted_too_far: extern "C" fn(u64, u32),
     launched_shared: extern "C" fn() -> u32,
     init_barrier: extern "C" fn(u32, i64, u32, u32),
     arrive: extern "C" fn(u32, i64, u32, u32),
@@ -99,6 +100,7 @@ pub(super) static HOST: Host = Host {
     address,
     trap,
     outside_own_array,
+    shifted_too_far,
     launched_shared,
     init_barrier,
     arrive,
@@ -360,6 +362,10 @@ extern "C" fn trap(line: u32) {
 
 extern "C" fn outside_own_array(index: u64, line: u32) {
     fail(FaultKind::OwnArray { index }, line);
+}
+
+extern "C" fn shifted_too_far(by: u64, line: u32) {
+    fail(FaultKind::Shift { by }, line);
 }
 
 extern "C" fn launched_shared() -> u32 {

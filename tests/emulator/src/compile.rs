@@ -46,10 +46,10 @@ const FLAGS: [&str; 12] = [
     "-pipe",
 ];
 
-/// Has the indices of arrays that are a thread's own checked, those at the end of a structure too. The prelude has the function that
-/// is called, so nothing is linked in for it.
-const CHECKED_BY_GCC: [&str; 2] = ["-fsanitize=bounds-strict", "-nodefaultlibs"];
-const CHECKED_BY_CLANG: [&str; 1] = ["-fsanitize=array-bounds"];
+/// Has the indices of arrays that are a thread's own checked, those at the end of a structure too, and by how many bits
+/// values are shifted. The prelude has the functions that are called, so nothing is linked in for it.
+const CHECKED_BY_GCC: [&str; 2] = ["-fsanitize=bounds-strict,shift-exponent", "-nodefaultlibs"];
+const CHECKED_BY_CLANG: [&str; 1] = ["-fsanitize=array-bounds,shift-exponent"];
 
 /// Sources in one call of the compiler.
 const BATCH: usize = 24;

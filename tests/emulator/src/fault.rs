@@ -178,6 +178,11 @@ pub enum FaultKind {
         /// The index.
         index: u64,
     },
+    /// A value is shifted by as many bits as it has, or more.
+    Shift {
+        /// By how many.
+        by: u64,
+    },
 }
 
 impl Fault {
@@ -282,6 +287,7 @@ impl fmt::Display for FaultKind {
             FaultKind::OwnArray { index } => {
                 write!(f, "out of bounds: element {index} of an array of the thread's own, which has fewer")
             }
+            FaultKind::Shift { by } => write!(f, "a shift by {by} bits, which the value does not have"),
             FaultKind::Trap => f.write_str("the kernel gave up (a trap: a division by zero, or an overflow of one)"),
         }
     }

@@ -59,6 +59,7 @@ struct Host {
   std::uint64_t (*address)(std::uint32_t buffer, std::int64_t offset);
   void (*trap)(std::uint32_t line);
   void (*outside_own_array)(std::uint64_t index, std::uint32_t line);
+  void (*shifted_too_far)(std::uint64_t by, std::uint32_t line);
   std::uint32_t (*launched_shared)();
   void (*init_barrier)(std::uint32_t buffer, std::int64_t offset, std::uint32_t arrivals, std::uint32_t line);
   void (*arrive)(std::uint32_t buffer, std::int64_t offset, std::uint32_t bytes, std::uint32_t line);
@@ -566,4 +567,15 @@ struct OutOfBoundsData {
 };
 extern "C" inline __attribute__((used)) void __ubsan_handle_out_of_bounds(OutOfBoundsData* data, void* index) {
   ::emulator::host->outside_own_array((std::uint64_t)index, data->line);
+}
+
+// The same where a value is shifted by as many bits as it has, or more: `-fsanitize=shift-exponent`. What comes of it
+// differs between a CPU and a GPU.
+struct ShiftData {
+  const char* file;
+  std::uint32_t line, column;
+  const void *value_type, *bits_type;
+};
+extern "C" inline __attribute__((used)) void __ubsan_handle_shift_out_of_bounds(ShiftData* data, void*, void* bits) {
+  ::emulator::host->shifted_too_far((std::uint64_t)bits, data->line);
 }

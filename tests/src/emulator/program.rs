@@ -177,6 +177,17 @@ impl<Op: ScanOp> Program<Op> {
         Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
 
+    /// The same program by a plan for inputs of more than a tile: it has no kernel of one block, and must do without
+    /// where the input is shorter.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Program::new).
+    pub fn for_longer_inputs(mut self) -> Result<Self, EmulatorError> {
+        self.plan.from = u64::from(self.plan.tile) + 1;
+        Program::with_plan(self.op, self.initial_value, self.plan)
+    }
+
     /// The same program, restarting where these heads tell. They must be of the kind that it was made for.
     pub fn with_heads(&self, heads: Heads) -> Self
     where
@@ -262,6 +273,25 @@ impl<Op: ScanOp> Program<Op> {
         Op::Output: Debug,
     {
         self.verify_scheduled(emulator, input, elements, |_| ())
+    }
+
+    /// As [`verify_at_offset`](Program::verify_at_offset), with offsets in bytes, so that there may be no whole number
+    /// of elements from the last aligned address to the buffers.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_at_bytes(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        (input_offset, output_offset): (usize, usize),
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let memory = Memory { input_offset, output_offset, ..self.memory_at_offset(input, (0, 0)) };
+        self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
     }
 
     /// As [`verify_at_offset`](Program::verify_at_offset), with a schedule that has been changed.

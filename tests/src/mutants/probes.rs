@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, Reduction, RenderError, ScanSpec, Target, Templates, render_from,
-    render_reduction_from,
+    DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target, Templates,
+    render_from, render_reduction_from,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 
@@ -101,6 +101,7 @@ pub fn all() -> Vec<Probe> {
     reductions(&mut probes);
     ladder(&mut probes);
     totals(&mut probes);
+    of_longer_inputs(&mut probes);
     runs_in_registers(&mut probes);
     clusters(&mut probes);
     look_ahead(&mut probes);
@@ -161,6 +162,25 @@ fn totals(probes: &mut Vec<Probe>) {
                 climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
             };
             probes.push(scan("totals", program, run));
+        }
+    }
+}
+
+/// Plans for longer inputs, which have no kernel of one block, over a single tile.
+fn of_longer_inputs(probes: &mut Vec<Probe>) {
+    for carry in [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAtAll] {
+        let Some(strategy) = strategies::all().find(|strategy| strategy.carry == carry) else { continue };
+        for initial_value in [None, Some(Interval::initial_value())] {
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            let spec = ScanSpec::exclusive().with_total();
+            let program = planned(planned(Program::of(Interval, &spec, initial_value, &overrides)).for_longer_inputs());
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Interval>| {
+                climb(program, &[1, tile - 1, tile], |emulator| emulator.check(adjacent).limit(LIMIT))
+                    .map_err(|(_, error)| error)
+            };
+            probes.push(scan("a plan for longer inputs", program, run));
         }
     }
 }
@@ -301,7 +321,7 @@ fn look_ahead(probes: &mut Vec<Probe>) {
         (32, 2, 5, 4, 3, None),
         (96, 2, 5, 4, 5, None),
         (64, 2, 6, 4, 4, Some(2)),
-        (32, 1, 3, 8, 5, None),
+        (32, 1, 3, 8, 6, None),
         (96, 1, 3, 3, 4, Some(1)),
         (32, 4, 9, 12, 7, None),
     ];
@@ -332,6 +352,35 @@ fn look_ahead(probes: &mut Vec<Probe>) {
     of::<Bytes3Sum>(probes, "three bytes", &[1, 2], |emulator| emulator);
     of::<MatrixProduct<4>>(probes, "large matrices", &[0, 5], |emulator| emulator);
     of::<ops::Sum<i16>>(probes, "two bytes", &[2], |emulator| emulator);
+    between_the_addresses_of_bulk_copies(probes, look_ahead_of(SHAPES[2]));
+}
+
+/// Elements from which there is no whole number of elements to an address that a bulk copy can begin at.
+fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overrides): (DeviceLimits, Overrides)) {
+    type Op = MatrixProduct<4>;
+    for segments in [Segments::None, Segments::HeadFlags, Segments::Offsets(OffsetWidth::U32)] {
+        let telling = match segments {
+            Segments::Offsets(_) => 7,
+            _ => 0,
+        };
+        let spec = ScanSpec::inclusive().with_segments(segments);
+        let program = planned(Program::with_limits(Op::new(), &spec, None, &limits, &overrides));
+        let run = move |program: &Program<Op>| {
+            let tile = u64::from(program.plan.tile);
+            let runs = [(12 * tile + 5, (4, 0)), (1, (8, 8)), (tile, (0, 12)), (5 * tile - 1, (12, 4))];
+            for (seed, (length, offsets)) in (0..).zip(runs) {
+                let begins: Vec<_> = (0..length).map(|i| mixed(i).is_multiple_of(9)).collect();
+                let program = match program.plan.spec.segments.is_none() {
+                    true => program.clone(),
+                    false => program.with_heads(Heads::new(telling, &begins)),
+                };
+                let emulator = Emulator::new(seed).interrupt_once_in(8).limit(LIMIT);
+                program.verify_at_bytes(&emulator, &inputs::<Op>(length as usize), offsets)?;
+            }
+            Ok(())
+        };
+        probes.push(scan("between the addresses of bulk copies", program, run));
+    }
 }
 
 /// Runs a program that restarts over the patterns of heads.
@@ -433,7 +482,7 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
         (32, 2, 5, 4, 3, None),
         (96, 2, 5, 4, 5, None),
         (64, 2, 6, 4, 4, Some(2)),
-        (32, 1, 3, 36, 5, None),
+        (32, 1, 3, 36, 6, None),
         (96, 1, 3, 3, 4, Some(1)),
         (32, 4, 9, 20, 7, None),
     ];
@@ -515,6 +564,18 @@ fn lifts(probes: &mut Vec<Probe>) {
             probes.push(scan("lifting", program, run));
         }
     }
+    // Results that take the place of other threads' elements, of several warps.
+    let (limits, overrides) = look_ahead_of((64, 2, 6, 4, 4, None));
+    let program = planned(Program::planned(Lifting, ScanKind::Exclusive, None, &limits, &overrides));
+    let run = move |program: &Program<Lifting>| {
+        let tile = program.plan.tile as usize;
+        for seed in 0..24 {
+            let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize % 2]).limit(LIMIT);
+            program.verify_at_offset(&emulator, &lifting::inputs(23 * tile - 40), (8, 1))?;
+        }
+        Ok(())
+    };
+    probes.push(scan("lifting, several warps", program, run));
 }
 
 /// Blocks that tell each other what does not fit one packet, and fold more the more of them there are at once.
@@ -552,30 +613,56 @@ fn statuses(probes: &mut Vec<Probe>) {
     }
 }
 
+/// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more
+/// tiles.
+fn leaves_others_alone<Op: TestOperator>(program: &Program<Op>) -> Result<(), EmulatorError> {
+    let run = |program: &mut Program<Op>, tiles: usize| {
+        let length = tiles * program.plan.tile as usize;
+        program.heads = (!program.plan.spec.segments.is_none()).then(|| Heads::new(0, &vec![false; length]));
+        let emulator = Emulator::new(1).resident_blocks(usize::MAX).limit(LIMIT);
+        let run = program.verify(&emulator, &inputs::<Op>(length))?;
+        Ok::<u64, EmulatorError>(run.counters.launches.iter().map(|launch| launch.global_written).sum())
+    };
+    let mut program = program.clone();
+    let narrow = run(&mut program, 2)?;
+    run(&mut program, 14)?;
+    let wide = run(&mut program, 2)?;
+    let message = format!("{wide} bytes are written where there is room, {narrow} where there is none");
+    let failed = EmulatorError::Launch { kernel: program.source.name.clone(), message };
+    if narrow == wide { Ok(()) } else { Err(failed) }
+}
+
 /// Several launches on one memory, the last and the first of a cycle of epochs among them.
 fn epochs(probes: &mut Vec<Probe>) {
     const CYCLE: u32 = 1 << 30;
-    fn of<Op: TestOperator + 'static>(probes: &mut Vec<Probe>, what: &str) {
+    fn of<Op: TestOperator + 'static>(probes: &mut Vec<Probe>, what: &str, segments: &[Segments]) {
         let carries = [Carry::Chained(TileNumbers::Counter), Carry::Chained(TileNumbers::BlockIndex), Carry::LookBack];
         let strategies =
             carries.into_iter().filter_map(|carry| ladder_strategies().find(|strategy| strategy.carry == carry));
-        for strategy in strategies.chain([IN_REGISTERS[4], LOOK_AHEAD, LOOK_AHEAD]) {
+        let strategies = strategies.chain([IN_REGISTERS[4], LOOK_AHEAD, LOOK_AHEAD]);
+        let programs = strategies.flat_map(|strategy| segments.iter().map(move |segments| (strategy, segments)));
+        for (index, (strategy, told)) in programs.enumerate() {
             let mut overrides = Overrides::default();
             (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
             if strategy == LOOK_AHEAD {
                 (overrides.run, overrides.teams, overrides.stages, overrides.blocks) =
                     (Some(4), Some(2), Some(5), Some(3));
-                overrides.group = Some(1 + probes.len() as u32 % 2); // the second of the two has groups, or the first
+                overrides.group = Some(1 + (index / segments.len()) as u32 % 2); // once with groups, once without
             }
-            let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
+            let program = planned(Program::segmented(Op::new(), ScanKind::Inclusive, None, told.clone(), &overrides));
             let tile = u64::from(program.plan.tile);
             let run = move |program: &Program<Op>| {
                 for (seed, last) in (0..9).zip([CYCLE - 1, u32::MAX, 3 * CYCLE - 1].into_iter().cycle()) {
                     let mut program = program.clone();
                     let mut first = 0;
-                    let mut scan = |program: &Program<Op>, tiles: u64| {
+                    let mut scan = |program: &mut Program<Op>, tiles: u64| {
                         first += 1_000_003;
-                        let input: Vec<Op::Item> = (first..first + tiles * tile - 3).map(Op::input).collect();
+                        let places = first..first + tiles * tile - 3;
+                        program.heads = (!program.plan.spec.segments.is_none()).then(|| {
+                            let begins = places.clone().map(|i| mixed(i).is_multiple_of(4 * tile));
+                            Heads::new(0, &begins.collect::<Vec<_>>())
+                        });
+                        let input: Vec<Op::Item> = places.map(Op::input).collect();
                         let emulator =
                             Emulator::new(mixed(seed * 64 + first)).interrupt_once_in(8).resident_blocks(usize::MAX);
                         program.verify(&emulator.limit(LIMIT), &input).map(drop)
@@ -585,17 +672,17 @@ fn epochs(probes: &mut Vec<Probe>) {
                             bytes.copy_from_slice(&epoch.to_le_bytes());
                         }
                     };
-                    [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                     set(&mut program, last - 1);
-                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                     set(&mut program, (last - 1).wrapping_add(CYCLE));
-                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&program, tiles))?;
+                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
                 }
-                Ok(())
+                leaves_others_alone(program)
             };
             probes.push(scan(what, program, run));
         }
     }
-    of::<Interval>(probes, "launches of intervals");
-    of::<ops::Sum<i32>>(probes, "launches of sums");
+    of::<Interval>(probes, "launches of intervals", &[Segments::None, Segments::HeadFlags]);
+    of::<ops::Sum<i32>>(probes, "launches of sums", &[Segments::None]);
 }

@@ -1,46 +1,49 @@
-//! Kernels that keep their messages from run to run, in the emulator: many runs on one memory, and the launches after which the
-//! numbers of launches come round again.
+//! Kernels that keep tile statuses from run to run, in the emulator: many runs on one memory, and the launches after
+//! which the epochs come round again.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::Overrides;
+use scan_codegen::{Overrides, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
     operators::{Interval, MatrixProduct, TestOperator, mixed},
-    strategies::LOOK_AHEAD,
+    segments::Heads,
+    strategies::{IN_REGISTERS, LOOK_AHEAD},
 };
 
-/// So many epochs fit the tag of a message.
+/// So many epochs fit the tag of a status.
 const CYCLE: u32 = 1 << 30;
 
-/// Every strategy whose kernels send messages.
+/// Every strategy whose kernels publish statuses.
 fn strategies() -> Vec<Strategy> {
     let carries = [Carry::Chained(TileNumbers::BlockIndex), Carry::Chained(TileNumbers::Counter), Carry::LookBack];
     let kogge_stone = |carry| Strategy { block: BlockScan::of(Network::KoggeStone), carry };
-    carries.map(kogge_stone).into_iter().chain([LOOK_AHEAD]).collect()
+    let look_at_all = IN_REGISTERS.into_iter().filter(|strategy| strategy.carry == Carry::LookAtAll);
+    carries.map(kogge_stone).into_iter().chain(look_at_all).chain([LOOK_AHEAD]).collect()
 }
 
-fn program<Op: TestOperator>(strategy: Strategy) -> Program<Op> {
+fn program<Op: TestOperator>(strategy: Strategy, segments: Segments) -> Program<Op> {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
     overrides.threads = Some(32);
     if strategy == LOOK_AHEAD {
         (overrides.run, overrides.teams, overrides.stages, overrides.blocks) = (Some(4), Some(2), Some(5), Some(3));
-        // Of sums of several packets, groups tell as well.
+        // Groups publish the statuses of several packets as well.
         overrides.group = Some(if size_of::<Op::Item>() > 12 { 2 } else { 1 });
     }
-    Program::new(Op::new(), ScanKind::Inclusive, None, &overrides).unwrap()
+    Program::segmented(Op::new(), ScanKind::Inclusive, None, segments, &overrides).unwrap()
 }
 
 fn programs<Op: TestOperator>() -> Vec<Program<Op>> {
-    let programs: Vec<_> = strategies().into_iter().map(program::<Op>).collect();
+    let both = |strategy| [Segments::None, Segments::HeadFlags].map(|segments| program::<Op>(strategy, segments));
+    let programs: Vec<_> = strategies().into_iter().flat_map(both).collect();
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     programs
 }
 
 fn emulator(seed: u64) -> Emulator {
-    // All at once, so that they look at messages that are not there yet.
+    // All at once, so that they poll statuses that are not published yet.
     Emulator::new(mixed(seed)).interrupt_once_in(8).resident_blocks(usize::MAX).limit(4_000_000)
 }
 
@@ -59,26 +62,32 @@ impl<Op: TestOperator> Runs<Op> {
         Runs { program: program.clone(), seed, run: 0 }
     }
 
-    /// Scans so many tiles, of which the last is not full.
+    /// Scans so many tiles, of which the last is not full. Where the scan is segmented, segments are several tiles
+    /// long.
     fn tiles(&mut self, tiles: u64) -> Result<(), EmulatorError>
     where
         Op::Item: std::fmt::Debug,
     {
         self.run += 1;
-        let length = tiles * u64::from(self.program.plan.tile) - 3;
+        let tile = u64::from(self.program.plan.tile);
+        let length = tiles * tile - 3;
         let first = mixed(self.seed * 64 + self.run) % (1 << 40);
+        self.program.heads = (!self.program.plan.spec.segments.is_none()).then(|| {
+            let begins: Vec<_> = (first..first + length).map(|i| mixed(i).is_multiple_of(4 * tile)).collect();
+            Heads::new(0, &begins)
+        });
         let input: Vec<Op::Item> = (first..first + length).map(Op::input).collect();
         self.program.verify(&emulator(self.seed * 64 + self.run), &input).map(drop)
     }
 
-    /// The epoch of the next launch, before which no turn has been taken.
+    /// The epoch of the next launch, of which no ticket has been taken.
     fn epoch(&mut self) -> u32 {
-        let turns = u64::from_le_bytes(*self.program.kept_bytes().first_chunk().unwrap());
-        assert_eq!(turns as u32, 0, "no turn is taken before a launch");
-        (turns >> 32) as u32
+        let tickets = u64::from_le_bytes(*self.program.kept_bytes().first_chunk().unwrap());
+        assert_eq!(tickets as u32, 0, "no ticket is taken before a launch");
+        (tickets >> 32) as u32
     }
 
-    /// Goes on as if there had been more launches, up to this one, none of which sent more than a few messages.
+    /// Goes on as if there had been more launches, up to this one, none of which published more than a few statuses.
     fn go_on_at(&mut self, epoch: u32) {
         self.program.kept_bytes()[4..8].copy_from_slice(&epoch.to_le_bytes());
     }
@@ -121,7 +130,7 @@ where
     runs.tiles(14)?;
     runs.go_on_at(last - 1);
     runs.tiles(14)?;
-    runs.tiles([2, 7][seed as usize % 2])?; // of its last round a group has all tiles, or not
+    runs.tiles([2, 7][seed as usize % 2])?; // of its last iteration a group has all tiles, or not
     runs.tiles(3)?;
     runs.go_on_at((last - 1).wrapping_add(CYCLE));
     runs.tiles(14)
@@ -165,12 +174,12 @@ where
 }
 
 #[test]
-fn messages_of_one_packet() {
+fn statuses_of_one_packet() {
     nothing_goes_wrong::<ops::Sum<i32>>();
 }
 
 #[test]
-fn messages_of_several_packets() {
+fn statuses_of_several_packets() {
     nothing_goes_wrong::<Interval>();
 }
 
@@ -201,6 +210,32 @@ fn planted_faults_are_found() {
     let is_found = |mutant: &Program<Interval>| (0..9).any(|seed| is_wrong(mutant, seed));
     let survivors: Vec<_> = mutants.iter().filter(|(_, mutant)| !is_found(mutant)).map(|(what, _)| what).collect();
     assert!(survivors.is_empty(), "not found: {survivors:#?}");
+}
+
+/// What a launch of two tiles writes to global memory that has room for so many.
+fn written_with_room_for<Op: TestOperator + Clone>(program: &Program<Op>, tiles: u64) -> u64
+where
+    Op::Item: std::fmt::Debug,
+{
+    let mut runs = Runs::new(program, 0);
+    runs.tiles(tiles).unwrap();
+    let length = 2 * u64::from(program.plan.tile);
+    runs.program.heads = runs.program.heads.map(|_| Heads::new(0, &vec![false; length as usize]));
+    let input: Vec<Op::Item> = (0..length).map(Op::input).collect();
+    let run = runs.program.verify(&Emulator::new(1).resident_blocks(usize::MAX), &input).unwrap();
+    run.counters.launches.iter().map(|launch| launch.global_written).sum()
+}
+
+/// Any other launch leaves the statuses that it does not publish alone: to clear them takes longer than to scan.
+#[test]
+fn only_the_last_launches_of_a_cycle_clear() {
+    for program in programs::<Interval>() {
+        let clears = |program: &_| written_with_room_for(program, 2) != written_with_room_for(program, 14);
+        assert!(!clears(&program), "{}", program.plan);
+        let mut planted = program.clone();
+        planted.source.text = planted.source.text.replace(">= EPOCHS - 2", "< EPOCHS - 2");
+        assert!(clears(&planted), "not found: {}", planted.plan);
+    }
 }
 
 /// The last launches of a cycle clear what groups do not tell in them.

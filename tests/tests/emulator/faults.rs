@@ -528,3 +528,11 @@ fn an_index_beyond_the_end_of_a_threads_own_array() {
     let program = plant(program, "run.word[byte / 4] >> bits", "run.word[byte / 4 + 1000] >> bits");
     assert_faults(&program, |kind| matches!(kind, FaultKind::OwnArray { index: 1000.. }));
 }
+
+/// A CPU takes the number of bits modulo that of the value, a GPU does not.
+#[test]
+fn a_shift_by_more_bits_than_there_are() {
+    let program = program_of(BlockScan::in_registers(), Carry::OneBlock, ScanKind::Inclusive, false, 32);
+    let program = plant(program, "run.word[byte / 4] >> bits", "run.word[byte / 4] >> (bits + 32)");
+    assert_faults(&program, |kind| matches!(kind, FaultKind::Shift { by: 32.. }));
+}

@@ -19,7 +19,7 @@ pub(crate) type Shape = (u32, u32, u32, u32, u32);
 
 /// Few threads and short runs, so that short inputs take many rounds.
 const SHAPES: [Shape; 6] =
-    [(32, 2, 5, 4, 3), (32, 3, 8, 4, 2), (64, 2, 6, 4, 4), (32, 1, 3, 8, 5), (96, 2, 5, 4, 1), (32, 4, 9, 12, 7)];
+    [(32, 2, 5, 4, 3), (32, 3, 8, 4, 2), (64, 2, 6, 4, 4), (32, 1, 3, 8, 6), (96, 2, 5, 4, 1), (32, 4, 9, 12, 7)];
 
 fn program<Op: TestOperator>(shape: Shape, (kind, with_initial_value): (ScanKind, bool)) -> Program<Op> {
     // What has room in shared memory: large elements in short runs.
@@ -200,6 +200,29 @@ fn results_of_another_size_than_elements() {
         assert_eq!(fault_of(&narrowing, large), None);
         assert_eq!(fault_of(&widening, small), None);
         assert!(fault_of(&planted, small).is_some(), "without the wait: {}", planted.plan);
+    }
+}
+
+/// From such addresses there is no whole number of elements to one that a bulk copy can begin at.
+#[test]
+fn elements_between_the_addresses_of_bulk_copies() {
+    let programs = [SHAPES[0], SHAPES[2], SHAPES[3]].map(|shape| program::<MatrixProduct<4>>(shape, WAYS[1]));
+    for program in &programs {
+        assert!(program.source.text.contains("const bool copies = (size_t)input % 16 == 0;"), "{}", program.plan);
+        let tile = u64::from(program.plan.tile);
+        let lengths = [12 * tile + 5, 1, tile, 5 * tile - 1];
+        for (seed, offsets) in (0..).zip([(4, 0), (8, 8), (0, 12), (12, 4)]) {
+            let input: Vec<_> = (0..lengths[seed as usize]).map(MatrixProduct::<4>::input).collect();
+            let result = program.verify_at_bytes(&Emulator::new(seed).interrupt_once_in(8), &input, offsets);
+            result.unwrap_or_else(|error| panic!("at {offsets:?}: {error}\n{}", program.plan));
+        }
+    }
+    let widening = planned(Widening, SHAPES[2], (ScanKind::Exclusive, None));
+    let small: Vec<_> =
+        (0..5 * u64::from(widening.plan.tile) + 3).map(|i| Small { a: i as u8 | 1, b: (i >> 3) as u8 }).collect();
+    for offsets in [(1, 0), (3, 8), (15, 24)] {
+        let result = widening.verify_at_bytes(&Emulator::new(7), &small, offsets);
+        result.unwrap_or_else(|error| panic!("at {offsets:?}: {error}\n{}", widening.plan));
     }
 }
 

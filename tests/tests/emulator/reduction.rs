@@ -122,6 +122,30 @@ fn totals() {
     }
 }
 
+/// Plans for longer inputs have no kernel of one block: their own ones scan a single tile, too.
+#[test]
+fn totals_of_a_tile_by_plans_for_longer_inputs() {
+    let first = strategies::all().next().unwrap().block;
+    let strategies = strategies::all().filter(|strategy| strategy.block == first || strategy.block.in_registers);
+    for strategy in strategies.filter(|strategy| strategy.carry != Carry::OneBlock) {
+        for initial_value in [None, Some(Interval::initial_value())] {
+            for spec in [ScanSpec::exclusive().with_total(), ScanSpec::inclusive().with_total()] {
+                let mut overrides = Overrides::default();
+                (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+                let program = Program::of(Interval, &spec, initial_value, &overrides).unwrap();
+                let program = program.for_longer_inputs().unwrap();
+                assert!(!program.source.text.contains("_scan_block"), "{}", program.plan);
+                let tile = program.plan.tile as usize;
+                for len in [1, tile - 1, tile, tile + 1] {
+                    let emulator = Emulator::new(len as u64).check(adjacent);
+                    let result = program.verify(&emulator, &inputs::<Interval>(len));
+                    result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
+                }
+            }
+        }
+    }
+}
+
 /// Look-ahead on eight blocks, in groups of three or none, that is asked for the total.
 fn look_ahead_with_total(group: u32, initial_value: Option<<Interval as TestOperator>::Item>) -> Program<Interval> {
     let mut overrides = overrides_of((32, 1, 3, 2, 8));
