@@ -6,7 +6,7 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::{
-    carry::{Carry, TileNumbers},
+    carry::{Blocks, Polled, TileNumbers},
     constants,
     error::RenderError,
     operator::OpSource,
@@ -111,11 +111,12 @@ fn places(plan: &Plan) -> u64 {
 /// The templates that make up the kernels of a plan, in order.
 fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
+    let facts = plan.strategy.carry.describe();
     let mut parts = Vec::new();
     if plan.programmatic {
         parts.push("launches");
     }
-    if plan.strategy.carry == Carry::LookAhead {
+    if facts.blocks == Blocks::Persistent {
         parts.extend(["machine", "status", "look_ahead"]);
         return parts;
     }
@@ -132,12 +133,10 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     if plan.has_kernel_of_one_block() {
         parts.push("one_block");
     }
-    match plan.strategy.carry {
-        Carry::OneBlock => {}
-        Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll => {
-            parts.extend(["status", plan.strategy.carry.name(), "tile_per_block"]);
-        }
-        carry => parts.push(carry.name()),
+    match facts.blocks {
+        Blocks::One => {}
+        _ if facts.polled().is_some() => parts.extend(["status", facts.name, "tile_per_block"]),
+        _ => parts.push(facts.name),
     }
     parts
 }
@@ -256,6 +255,7 @@ struct Words<'a> {
 impl<'a> Words<'a> {
     fn new(operator: &OpSource, text: &'a OperatorText, plan: &Plan) -> Self {
         let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
+        let facts = carry.describe();
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
@@ -302,16 +302,16 @@ impl<'a> Words<'a> {
             network: network.name(),
             coarsened,
             in_registers,
-            alone: carry == Carry::OneBlock,
+            alone: facts.blocks == Blocks::One,
             whole_runs: plan.whole_runs,
             one_tile: plan.one_block_has_one_tile(),
-            carry: carry.name(),
+            carry: facts.name,
             rolled_steps: calls_combine(operator, places(plan), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
-            counts: matches!(carry, Carry::LookBack | Carry::Chained(TileNumbers::Counter)),
-            looks_at_all: carry == Carry::LookAtAll,
-            clusters: carry == Carry::Cluster,
+            counts: facts.tile_numbers == TileNumbers::Counter,
+            looks_at_all: facts.blocks == Blocks::PerTile && facts.polled() == Some(Polled::All),
+            clusters: facts.blocks == Blocks::Cluster,
             cluster: plan.cluster,
             packet_payload: plan.packet_payload(),
             delays: plan.delays,

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::Overrides;
-use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Access, Emulator, EmulatorError, FaultKind, Module, Program},
     operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator},
@@ -525,14 +525,20 @@ fn every_order_of_operands_matters() {
 #[test]
 fn an_index_beyond_the_end_of_a_threads_own_array() {
     let program = program_of(BlockScan::in_registers(), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    let program = plant(program, "run.word[byte / 4] >> bits", "run.word[byte / 4 + 1000] >> bits");
+    let place = "&run.word[k * sizeof(Input) / 4]";
+    let program = plant(program, place, "&run.word[k * sizeof(Input) / 4 + 1000]");
     assert_faults(&program, |kind| matches!(kind, FaultKind::OwnArray { index: 1000.. }));
 }
 
 /// A CPU takes the number of bits modulo that of the value, a GPU does not.
 #[test]
 fn a_shift_by_more_bits_than_there_are() {
-    let program = program_of(BlockScan::in_registers(), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    let program = plant(program, "run.word[byte / 4] >> bits", "run.word[byte / 4] >> (bits + 32)");
-    assert_faults(&program, |kind| matches!(kind, FaultKind::Shift { by: 32.. }));
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry: Carry::OneBlock });
+    let mut program = Program::new(ops::sum::<u8>(), ScanKind::Inclusive, None, &overrides).unwrap();
+    let place = "run.word[byte / 4] >> bits";
+    assert!(program.source.text.contains(place), "{}", program.source.text);
+    program.source.text = program.source.text.replace(place, "run.word[byte / 4] >> (bits + 32)");
+    let Err(EmulatorError::Fault(fault)) = program.verify(&Emulator::new(1), &[1; 100]) else { panic!() };
+    assert!(matches!(fault.kind, FaultKind::Shift { by: 32.. }), "{fault}");
 }
