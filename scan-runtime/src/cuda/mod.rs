@@ -1,5 +1,6 @@
 //! The CUDA backend: a device, its modules, and launches. It knows of kernels only what their [`Plan`](crate::Plan) says.
 
+mod any_plan;
 mod device;
 mod launch;
 mod memory;

@@ -6,7 +6,6 @@
 use std::{
     any::TypeId,
     collections::HashMap,
-    fmt,
     ops::AddAssign,
     sync::{
         Arc, LazyLock, Mutex,
@@ -23,12 +22,11 @@ use cudarc::{
 #[cfg(feature = "tuner")]
 use scan_codegen::Tuned;
 use scan_codegen::{
-    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
-    ScanSpec, Schedule,
+    Architecture, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec,
 };
 use tracing::{Dispatch, Span, dispatcher, field::Empty};
 
-use super::{CudaDevice, driver_error, lock, named, panics::Panics, workspace::Workspaces};
+use super::{CudaDevice, any_plan::AnyPlan, driver_error, lock, named, panics::Panics, workspace::Workspaces};
 use crate::{DiskCache, Error, ScanOp, aot::Precompiled, generate, nvrtc, op::checked_source, telemetry::timed, tune};
 
 /// What the process's module cache has done so far.
@@ -220,52 +218,6 @@ pub(crate) enum Task {
     Scan(ScanSpec, Overrides),
     /// A reduction, with an initial value or without.
     Reduce(Reduction, bool),
-}
-
-/// The plan of a task, for a range of lengths.
-#[derive(Clone, Debug)]
-pub(crate) enum AnyPlan {
-    Scan(Plan),
-    Reduction(ReductionPlan),
-}
-
-impl AnyPlan {
-    fn render(&self, operator: &OpSource) -> Result<KernelSource, Error> {
-        Ok(match self {
-            AnyPlan::Scan(plan) => generate::render(operator, plan)?,
-            AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
-        })
-    }
-
-    fn kernels(&self) -> &'static [&'static str] {
-        match self {
-            AnyPlan::Scan(plan) => plan.kernels(),
-            AnyPlan::Reduction(plan) => plan.kernels(),
-        }
-    }
-
-    fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
-        match self {
-            AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
-            AnyPlan::Reduction(_) => 0,
-        }
-    }
-
-    pub(super) fn schedule(&self, len: u64) -> Result<Schedule, Error> {
-        Ok(match self {
-            AnyPlan::Scan(plan) => plan.schedule(len)?,
-            AnyPlan::Reduction(plan) => plan.schedule(len)?,
-        })
-    }
-}
-
-impl fmt::Display for AnyPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AnyPlan::Scan(plan) => write!(f, "{}, {}", plan.spec, plan.strategy),
-            AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
-        }
-    }
 }
 
 /// The plans of a task for all lengths, in the order of these.

@@ -13,7 +13,7 @@ use std::{
 use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::{Schedule, Workspace as Needs};
 
-use super::{driver_error, lock, memory, modules::AnyPlan};
+use super::{any_plan::AnyPlan, driver_error, lock, memory};
 use crate::Error;
 
 /// The handle that means another stream on each thread of the host.

@@ -4,7 +4,7 @@ use std::{cell::Cell, fmt};
 
 use super::{
     Law,
-    search::{Applied, Sides},
+    applied::{Applied, Sides},
     value::{Difference, Scalar, Shape, Value},
 };
 

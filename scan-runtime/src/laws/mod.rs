@@ -46,6 +46,7 @@
 //! floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0 equals -0.0. Cases in which finite operands
 //! make an infinity or a NaN on the way are left out, and counted.
 
+mod applied;
 mod hints;
 mod search;
 mod value;
@@ -55,7 +56,8 @@ use std::{any::TypeId, fmt};
 pub use hints::Hint;
 
 use crate::{ScanElement, ScanOp};
-use search::{Counterexample, Sides};
+use applied::Sides;
+use search::Counterexample;
 use value::{Difference, Shape, Value};
 
 /// Checks an operator's laws on these samples, with the default options of [`Check`].

@@ -5,77 +5,18 @@ use std::cell::Cell;
 use scan_codegen::ElementType;
 
 use super::{
-    Check, Failure, Law, Report, Violation, hints,
+    Check, Failure, Law, Report, Violation,
+    applied::{Applied, Outcome, Panicked, Sides, Typed},
+    hints,
     value::{Difference, Shape, Value},
 };
-use crate::{
-    ScanElement, ScanOp,
-    caught::{self, Panic, quietly},
-};
-
-/// How often each float is nudged to see what rounding may do.
-const TRIALS: u64 = 4;
+use crate::{ScanElement, ScanOp, caught::quietly};
 
 /// Samples that are tried in place of others when a counterexample shrinks.
 const SIMPLEST: usize = 64;
 
 /// A run of samples, by their indices: an operand is the fold of one.
 type Run = Vec<usize>;
-
-/// An operator by the bytes of its operands, so that the search is compiled once, not for each operator.
-trait Combine {
-    fn combine(&self, a: &Value, b: &Value) -> Value;
-}
-
-/// An operator, whose states all values are.
-struct Typed<'a, Op>(&'a Op);
-
-impl<Op: ScanOp> Combine for Typed<'_, Op> {
-    fn combine(&self, a: &Value, b: &Value) -> Value {
-        // SAFETY: the values are states: folds of lifted samples, the identity, or made by the shape of the state.
-        let (a, b) = unsafe { (a.element(), b.element()) };
-        Value::of(&self.0.combine(a, b))
-    }
-}
-
-/// An operator whose panics are failures.
-pub(super) struct Applied<'a> {
-    op: &'a dyn Combine,
-    pub(super) identity: Option<Value>,
-    pub(super) shape: Shape,
-    tolerance: Option<f64>,
-}
-
-/// Both sides of a law, and what was computed on the way.
-pub(super) struct Sides {
-    pub(super) operands: Vec<Value>,
-    pub(super) partials: Vec<Value>,
-    pub(super) left: Value,
-    pub(super) right: Value,
-}
-
-/// What becomes of a case.
-enum Outcome {
-    Holds {
-        /// The largest difference of floats, in relation to what rounding explains.
-        rounding: f64,
-    },
-    /// A float left its range: nothing can be said.
-    Overflow,
-    Violated(Box<Sides>, Difference),
-}
-
-/// A panic of the operator.
-pub(super) struct Panicked {
-    on: String,
-    message: String,
-}
-
-impl Panicked {
-    fn new(on: String, panic: Panic) -> Self {
-        Panicked { on, message: caught::message(panic) }
-    }
-}
 
 /// Why a check ends before its end.
 enum Stop {
@@ -132,98 +73,6 @@ pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> 
             Failure::Violated(Box::new(Violation::new(operator, *counterexample, samples)))
         }
     })
-}
-
-impl Applied<'_> {
-    pub(super) fn combine(&self, a: &Value, b: &Value) -> Result<Value, Panicked> {
-        quietly(|| self.op.combine(a, b))
-            .map_err(|panic| Panicked::new(format!("combine({}, {})", self.shape.show(a), self.shape.show(b)), panic))
-    }
-
-    fn fold<'v>(&self, states: impl IntoIterator<Item = &'v Value>) -> Result<Option<Value>, Panicked> {
-        let mut sum = None;
-        for state in states {
-            sum = Some(match sum {
-                Some(sum) => self.combine(&sum, state)?,
-                None => state.clone(),
-            });
-        }
-        Ok(sum)
-    }
-
-    /// Both sides, each operand and each partial result passed through `change`.
-    fn sides(&self, law: Law, operands: &[Value], change: &dyn Fn(&Value) -> Value) -> Result<Sides, Panicked> {
-        let operands: Vec<Value> = operands.iter().map(change).collect();
-        let combine = |a: usize, b: usize| self.combine(&operands[a], &operands[b]);
-        let (partials, left, right) = match law {
-            Law::Associativity => {
-                let (ab, bc) = (change(&combine(0, 1)?), change(&combine(1, 2)?));
-                let (left, right) = (self.combine(&ab, &operands[2])?, self.combine(&operands[0], &bc)?);
-                (vec![ab, bc], left, right)
-            }
-            Law::LeftIdentity => (Vec::new(), combine(0, 1)?, operands[1].clone()),
-            Law::RightIdentity => (Vec::new(), combine(0, 1)?, operands[0].clone()),
-        };
-        Ok(Sides { operands, partials, left, right })
-    }
-
-    /// Evaluates one case of a law.
-    fn evaluate(&self, law: Law, operands: &[Value]) -> Result<Outcome, Panicked> {
-        let sides = self.sides(law, operands, &Value::clone)?;
-        let shape = &self.shape;
-        let nothing = vec![0.0; shape.primitives().count()];
-        if shape.difference(&sides.left, &sides.right, &nothing).is_none() {
-            return Ok(Outcome::Holds { rounding: 0.0 });
-        }
-        let finite = |value: &Value| shape.is_finite(value);
-        let in_range = sides.operands.iter().all(finite);
-        let stays = finite(&sides.left) && finite(&sides.right) && sides.partials.iter().all(finite);
-        // An infinity that the operands do not hold is an overflow. An identity of NaN results is a mistake, though.
-        if in_range && !stays && law == Law::Associativity {
-            return Ok(Outcome::Overflow);
-        }
-        let allowed = self.allowed(law, operands, &sides)?;
-        let amounts = shape.scalars(&sides.left).into_iter().zip(shape.scalars(&sides.right));
-        let rounding = amounts
-            .zip(&allowed)
-            .filter_map(|((left, right), allowed)| Some((left.float()? - right.float()?).abs() / allowed))
-            .filter(|ratio| ratio.is_finite())
-            .fold(0.0, f64::max);
-        Ok(match shape.difference(&sides.left, &sides.right, &allowed) {
-            Some(difference) => Outcome::Violated(Box::new(sides), difference),
-            None => Outcome::Holds { rounding },
-        })
-    }
-
-    /// By how much each float of the two sides may differ: see the documentation of [`laws`](super).
-    fn allowed(&self, law: Law, operands: &[Value], sides: &Sides) -> Result<Vec<f64>, Panicked> {
-        let shape = &self.shape;
-        let all = || sides.operands.iter().chain(&sides.partials).chain([&sides.left, &sides.right]);
-        let floats = |value: &Value| -> Vec<f64> {
-            let finite = |scalar: super::value::Scalar| scalar.float().filter(|float| float.is_finite());
-            shape.scalars(value).into_iter().map(|scalar| finite(scalar).unwrap_or(0.0)).collect()
-        };
-        let mut scale = vec![0.0_f64; shape.primitives().count()];
-        for value in all() {
-            scale.iter_mut().zip(floats(value)).for_each(|(scale, float)| *scale = scale.max(float.abs()));
-        }
-        let mut spread = vec![0.0_f64; scale.len()];
-        let (left, right) = (floats(&sides.left), floats(&sides.right));
-        for trial in 0..TRIALS {
-            let nudged = self.sides(law, operands, &|value| shape.nudged(value, self.tolerance, trial))?;
-            for (moved, still) in [(floats(&nudged.left), &left), (floats(&nudged.right), &right)] {
-                let moves = moved.iter().zip(still).map(|(moved, still)| (moved - still).abs());
-                spread.iter_mut().zip(moves).for_each(|(spread, by)| *spread = spread.max(by));
-            }
-        }
-        let largest = scale.iter().copied().fold(0.0, f64::max);
-        let allowed = shape.primitives().zip(scale.iter().zip(&spread)).map(|(primitive, (scale, spread))| {
-            let tolerance = shape.tolerance(self.tolerance, primitive);
-            // The bound on the spread: where the operator jumps, a nudge says nothing of rounding.
-            tolerance * scale + spread.min(tolerance.sqrt() * largest)
-        });
-        Ok(allowed.collect())
-    }
 }
 
 /// The whole check.
