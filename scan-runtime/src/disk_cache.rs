@@ -1,9 +1,9 @@
 //! Compiled kernels that outlive the process.
 //!
 //! An entry is a file of its own, named after the hash of all that its cubin was made of: the source, the options, the
-//! architecture and NVRTC's version. It is written beside its place and renamed into it, so that nobody sees half of it, and
-//! ends with a checksum over everything before it. Whatever is damaged, cut short, foreign or older is a miss, and is
-//! written anew.
+//! architecture and NVRTC's version. It is written beside its place and renamed into it, so that nobody sees half of
+//! it, and ends with a checksum over everything before it. Whatever is damaged, cut short, foreign or older is a
+//! miss, and is written anew.
 
 mod folder;
 
@@ -45,12 +45,12 @@ const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 /// `~/.cache/scan-runtime`), unless `SCAN_CACHE` names another folder or says `off`, or
 /// [`ScannerBuilder::cache`](crate::ScannerBuilder::cache) does. With its entries, a first scan needs no compiler.
 ///
-/// The folder is made for its user alone. A checksum finds damage, not forgery: a folder, a link to one, or an entry that
-/// belongs to another user, or that others may write to, is not used. A folder that cannot be used is no error: kernels are
-/// compiled anew, and a warning says so, once a process.
+/// The folder is made for its user alone. A checksum finds damage, not forgery: a folder, a link to one, or an entry
+/// that belongs to another user, or that others may write to, is not used. A folder that cannot be used is no error:
+/// kernels are compiled anew, and a warning says so, once a process.
 ///
-/// Other files may lie in the folder. What is counted and removed is only what this cache has written there: files of the user's
-/// own, no links, with the names and the beginning that entries have.
+/// Other files may lie in the folder. What is counted and removed is only what this cache has written there: files of
+/// the user's own, no links, with the names and the beginning that entries have.
 ///
 /// ```
 /// use scan_runtime::DiskCache;
@@ -82,8 +82,8 @@ impl DiskCache {
         DiskCache { folder: folder.into(), limit: Self::DEFAULT_LIMIT }
     }
 
-    /// The cache that `SCAN_CACHE` names, or else the one in the user's cache folder; `None` where the variable says `off`,
-    /// or the user has no such folder.
+    /// The cache that `SCAN_CACHE` names, or else the one in the user's cache folder; `None` where the variable says
+    /// `off`, or the user has no such folder.
     pub fn of_user() -> Option<Self> {
         match env::var_os(CACHE_VARIABLE) {
             Some(value) if value == "off" => None,
@@ -130,7 +130,8 @@ impl DiskCache {
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read, or is not the user's own; if an entry cannot be removed, once all others are.
+    /// If the folder is there and cannot be read, or is not the user's own; if an entry cannot be removed, once all
+    /// others are.
     pub fn clear(&self) -> io::Result<()> {
         let (Some(folder), files) = self.files()? else { return Ok(()) };
         // Every one is tried before the first error is told.
@@ -166,7 +167,8 @@ impl DiskCache {
         Some(cubin)
     }
 
-    /// Stores a cubin, and removes what is then too much. Where that fails, the user is told once; whether it was stored.
+    /// Stores a cubin, and removes what is then too much. Where that fails, the user is told once; whether it was
+    /// stored.
     pub(crate) fn store(&self, key: &Key, cubin: &[u8]) -> bool {
         match self.try_store(key, cubin).and_then(|()| self.evict_all_before(key)) {
             Ok(()) => true,
@@ -199,8 +201,8 @@ impl DiskCache {
         builder.create(&self.folder)
     }
 
-    /// Removes what was used longest ago until the rest is within the limit. What has just been stored goes last, also where the
-    /// clock does not tell it from what was there before.
+    /// Removes what was used longest ago until the rest is within the limit. What has just been stored goes last,
+    /// also where the clock does not tell it from what was there before.
     fn evict_all_before(&self, stored: &Key) -> io::Result<()> {
         let (Some(folder), mut files) = self.files()? else { return Ok(()) };
         let mut size: u64 = files.iter().map(|file| file.bytes).sum();

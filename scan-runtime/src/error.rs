@@ -219,12 +219,14 @@ pub enum Error {
         /// The panic's message.
         message: String,
     },
-    /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was divided
-    /// by zero. What was under way in the CUDA context is lost, for everybody in the process. Drivers as of release 580 take the
-    /// contexts of the process on all other devices, too: use a process for each device where one must survive the other.
+    /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was
+    /// divided by zero. What was under way in the CUDA context is lost, for everybody in the process. Drivers as of
+    /// release 580 take the contexts of the process on all other devices, too: use a process for each device where
+    /// one must survive the other.
     ///
-    /// A new scanner on the device works only where CUDA gives the process a new context. Its drivers do not, as of release 580:
-    /// [`Scanner::cuda`](crate::Scanner::cuda) is then an error that says so, and [`Scanner::new`](crate::Scanner::new) takes the CPU.
+    /// A new scanner on the device works only where CUDA gives the process a new context. Its drivers do not, as of
+    /// release 580: [`Scanner::cuda`](crate::Scanner::cuda) is then an error that says so, and
+    /// [`Scanner::new`](crate::Scanner::new) takes the CPU.
     #[error(
         "operator `{operator}` panicked on the GPU ({code}): an assertion failed, an index was past the end, or an integer was \
          divided by zero; {LOST}; `Scanner::cpu()` tells the panic's message"
@@ -235,8 +237,8 @@ pub enum Error {
         /// The driver's name for the error.
         code: String,
     },
-    /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed. What
-    /// [`KernelTrapped`](Error::KernelTrapped) says of new scanners holds here, too.
+    /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed.
+    /// What [`KernelTrapped`](Error::KernelTrapped) says of new scanners holds here, too.
     #[error("the CUDA driver failed in {call}: {message} ({code}); {LOST}")]
     ContextLost {
         /// What was being done when it was found. What failed is something that was enqueued before.

@@ -89,7 +89,8 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     operator_text_at(op, target, 1, WRITTEN_OUT)
 }
 
-/// The same for kernels in which each of its functions stands at so many places, and is to have no more instructions there.
+/// The same for kernels in which each of its functions stands at so many places, and is to have no more instructions
+/// there.
 pub(crate) fn operator_text_at(
     op: &OpSource,
     target: Target,

@@ -1,5 +1,5 @@
-//! Whose panic it was. A kernel that panics takes the whole context with it, and the driver does not say which kernel it was:
-//! so panics leave a mark in the host's memory first.
+//! Whose panic it was. A kernel that panics takes the whole context with it, and the driver does not say which kernel
+//! it was: so panics leave a mark in the host's memory first.
 
 use std::{
     alloc::{self, Layout},
@@ -45,8 +45,8 @@ impl Panics {
 
     /// Gives the module of an operator that can panic a place to say so. The context is bound.
     pub(super) fn listen(&self, module: &Arc<CudaModule>, source: &KernelSource, operator: &str) -> Result<(), Error> {
-        // A module that cannot panic has no such variable. To ask for it all the same would be an error to whoever traces the
-        // driver's calls.
+        // A module that cannot panic has no such variable. To ask for it all the same would be an error to whoever
+        // traces the driver's calls.
         if !source.text.contains(PLACE) {
             return Ok(());
         }
@@ -81,7 +81,8 @@ impl Panics {
 
 impl Drop for Panics {
     fn drop(&mut self) {
-        // The marks go next, and the driver looks for them in the context that is bound. They are in none if this fails.
+        // The marks go next, and the driver looks for them in the context that is bound. They are in none if this
+        // fails.
         self.context.record_err(self.context.bind_to_thread());
     }
 }
@@ -102,8 +103,8 @@ impl CudaDevice {
     }
 }
 
-/// Names the operator whose panic an error comes from. It may have been on another device: with one context, driver 580 takes every
-/// other one of the process.
+/// Names the operator whose panic an error comes from. It may have been on another device: with one context, driver
+/// 580 takes every other one of the process.
 pub(crate) fn named(error: Error) -> Error {
     let Error::ContextLost { code, .. } = &error else { return error };
     let panics: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
@@ -129,7 +130,8 @@ unsafe impl Send for Marks {}
 unsafe impl Sync for Marks {}
 
 impl Marks {
-    /// Pages of their own, which no other registration overlaps. They are the host's, so that they outlive a lost context.
+    /// Pages of their own, which no other registration overlaps. They are the host's, so that they outlive a lost
+    /// context.
     const LAYOUT: Layout = match Layout::from_size_align(4 * MARKS, 4096) {
         Ok(layout) => layout,
         Err(_) => Layout::new::<[u32; MARKS]>(),
@@ -157,8 +159,8 @@ impl Marks {
 
 impl Drop for Marks {
     fn drop(&mut self) {
-        // SAFETY: it is registered, or this is refused; in a lost context, too. No kernel is left that could write there: each
-        // holds the marks.
+        // SAFETY: it is registered, or this is refused; in a lost context, too. No kernel is left that could write
+        // there: each holds the marks.
         let _ = unsafe { sys::cuMemHostUnregister(self.words.as_ptr().cast()) };
         // SAFETY: it was allocated so.
         unsafe { alloc::dealloc(self.words.as_ptr(), Self::LAYOUT) };

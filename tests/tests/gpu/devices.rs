@@ -1,5 +1,5 @@
-//! Two devices in one process: both at work at once, neither with the other's buffers, one lost beside the other. Where there is one
-//! device only, these tests are counted as ignored.
+//! Two devices in one process: both at work at once, neither with the other's buffers, one lost beside the other.
+//! Where there is one device only, these tests are counted as ignored.
 
 use std::{
     sync::{
@@ -216,9 +216,10 @@ fn refused() -> Outcome {
     Ok(())
 }
 
-/// An operator panics on one device while a thread scans on the other. The first blames the operator. The second either goes on, with
-/// what it had and with what is made afterwards, or the driver has taken its context too: then it blames the operator as well. Driver
-/// 580 takes every context of the process. No result is wrong, and nothing hangs.
+/// An operator panics on one device while a thread scans on the other. The first blames the operator. The second
+/// either goes on, with what it had and with what is made afterwards, or the driver has taken its context too: then
+/// it blames the operator as well. Driver 580 takes every context of the process. No result is wrong, and nothing
+/// hangs.
 pub(crate) fn one_is_lost<Op: Panics>(lost: usize) -> Outcome
 where
     Op::Item: scan_runtime::ScanElement,

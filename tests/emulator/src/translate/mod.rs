@@ -1,4 +1,5 @@
-//! Generated CUDA as C++ that calls the emulator: a rewriting of tokens, line by line, that keeps every line where it is.
+//! Generated CUDA as C++ that calls the emulator: a rewriting of tokens, line by line, that keeps every line where it
+//! is.
 //!
 //! The generated text is regular, so a few rules do (the host prelude, `host.hpp`, has the classes they name):
 //!
@@ -288,7 +289,8 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Finds the operator's struct by its `combine`, and after it the names of the element types. The kernels begin after the struct.
+    /// Finds the operator's struct by its `combine`, and after it the names of the element types. The kernels begin
+    /// after the struct.
     fn find_operator(&mut self) -> Result<usize, Unsupported> {
         let structs: Vec<usize> = self.outermost(0).filter(|&at| self.text(at) == "{").collect();
         for open in structs {
@@ -379,7 +381,8 @@ impl<'a> Translator<'a> {
         }
     }
 
-    /// Rewrites the fields of a type that lives in registers: partial results, and pointers. What lies in memory is made of words.
+    /// Rewrites the fields of a type that lives in registers: partial results, and pointers. What lies in memory is
+    /// made of words.
     fn rewrite_fields(&mut self, open: usize) -> Result<(), Unsupported> {
         if self.text(open) != "{" {
             return Ok(());
@@ -398,8 +401,8 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// Rewrites the function whose text begins at `start` and whose body opens at `open`; tells how to call it if it is a
-    /// kernel.
+    /// Rewrites the function whose text begins at `start` and whose body opens at `open`; tells how to call it if it
+    /// is a kernel.
     fn rewrite_function(&mut self, start: usize, open: usize) -> Result<Option<Signature>, Unsupported> {
         for position in start..open {
             self.rewrite_state(position);
