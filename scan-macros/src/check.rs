@@ -2,8 +2,10 @@
 
 use crate::attribute::Laws;
 use crate::errors::Errors;
+use crate::language::{CONVERSIONS, PRIMITIVES};
 use crate::operator::{Function, Operator};
-use crate::{depth, hygiene, methods, parse};
+use crate::syntax::{asserted, method_of_type, range_of};
+use crate::{depth, hygiene, language};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, FnArg, Generics, Lit, Local, Pat, Safety, Stmt, UnOp};
@@ -82,14 +84,6 @@ fn value_type(ty: &syn::Type, errors: &mut Errors) {
         _ => {}
     }
 }
-
-/// The primitive types and the floats of the crate `half`, which calls may name (`f32::max(a, b)`).
-#[rustfmt::skip]
-pub(crate) const PRIMITIVES: &[&str] = &[
-    "bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16", "f32", "f64",
-];
-/// Functions of a type that take a value of another.
-const CONVERSIONS: &[&str] = &["from", "from_bits", "from_f32"];
 
 /// The test of the laws needs a value of the operator, which only a struct without fields and parameters has by its name.
 fn laws(operator: &Operator, errors: &mut Errors) {
@@ -291,7 +285,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
             Expr::Field(field) if matches!(&*field.base, Expr::Path(path) if path.path.is_ident("self")) => return,
             Expr::ForLoop(for_loop) => {
                 pattern(&for_loop.pat, self.errors);
-                match crate::lower::range_of(&for_loop.expr) {
+                match range_of(&for_loop.expr) {
                     Some(range) => {
                         range.start.iter().chain(range.end.iter()).for_each(|bound| self.visit_expr(bound));
                         if range.end.is_none() || range.start.is_none() {
@@ -371,7 +365,7 @@ fn strip_type(pat: &Pat) -> &Pat {
 impl Body<'_> {
     fn macro_call(&mut self, mac: &syn::Macro) {
         if mac.path.is_ident("assert") || mac.path.is_ident("debug_assert") {
-            match crate::lower::asserted(mac) {
+            match asserted(mac) {
                 Ok(condition) => self.visit_expr(&condition),
                 Err(error) => self.errors.push(error),
             }
@@ -402,8 +396,8 @@ impl Body<'_> {
         if name == "len" && call.args.is_empty() {
             return;
         }
-        match methods::find(&name) {
-            None => self.errors.at(&call.method, methods::unknown(&name)),
+        match language::find(&name) {
+            None => self.errors.at(&call.method, language::unknown(&name)),
             Some((_, arguments)) if arguments != call.args.len() => {
                 self.errors.at(&call.method, format!("`{name}` takes {arguments} {}", plural(arguments)));
             }
@@ -438,13 +432,13 @@ impl Body<'_> {
         if of_type && (CONVERSIONS.contains(&name.as_str()) && call.args.len() == 1) {
             return;
         }
-        match parse::method_of_type(path) {
+        match method_of_type(path) {
             Some((_, arguments)) if of_type => {
                 if call.args.len() != arguments + 1 {
                     self.errors.at(&call.args, format!("`{name}` takes {} values", arguments + 1));
                 }
             }
-            _ if of_type => self.errors.at(&last.ident, methods::unknown(&name)),
+            _ if of_type => self.errors.at(&last.ident, language::unknown(&name)),
             _ if name.starts_with(|first: char| first.is_uppercase()) => {}
             _ => self.helper_call(function, &name),
         }
@@ -462,7 +456,7 @@ impl Body<'_> {
             && PRIMITIVES.contains(&owner.as_str())
         {
             format!("write `{owner}::{name}`, without a path before it")
-        } else if of_library && methods::find(name).is_some() {
+        } else if of_library && language::find(name).is_some() {
             format!("an operator cannot call the standard library's functions: write the method, `a.{name}(…)`")
         } else if of_library {
             "an operator cannot call the standard library's functions: write the arithmetic out".to_owned()
@@ -488,7 +482,7 @@ fn plural(arguments: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attribute;
+    use crate::{attribute, parse};
     use quote::quote;
 
     fn messages(item: proc_macro2::TokenStream) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! CUDA text in pieces, as it is made: the counterpart of the runtime's `Piece`, with Rust tokens where it has values.
 
-use crate::check::PRIMITIVES;
+use crate::language::PRIMITIVES;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::Path;

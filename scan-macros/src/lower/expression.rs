@@ -4,7 +4,8 @@ use super::{
     Callee, Lowerer, Rank, Sink, Typing, Value, purity,
     uses::{is_constant, is_counted},
 };
-use crate::parse::{is_of_type, method_of_type};
+use crate::language;
+use crate::syntax::{is_assignment, is_of_type, method_of_type};
 use crate::text::{Piece, Text};
 use quote::ToTokens;
 use syn::spanned::Spanned;
@@ -33,7 +34,7 @@ impl Lowerer<'_> {
             Expr::Lit(literal) => self.literal(&literal.lit),
             Expr::Path(path) => self.path(path),
             Expr::Unary(unary) => self.unary(unary),
-            Expr::Binary(binary) if !purity::is_assignment(&binary.op) => self.binary(binary),
+            Expr::Binary(binary) if !is_assignment(&binary.op) => self.binary(binary),
             Expr::Cast(cast) => {
                 let value = self.expr(bare(&cast.expr), None);
                 self.uses.insert("cast");
@@ -336,7 +337,7 @@ impl Lowerer<'_> {
             "wrapping_pow" => "pow",
             name => name,
         };
-        if let Some((known, _)) = crate::methods::find(name) {
+        if let Some((known, _)) = language::find(name) {
             self.uses.insert(known);
         } else if name == "len" {
             self.uses.extend(["len", "index"]);

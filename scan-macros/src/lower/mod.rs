@@ -14,8 +14,6 @@ mod statement;
 mod tests;
 mod uses;
 
-pub(crate) use purity::is_assignment;
-
 use crate::errors::Errors;
 use crate::hygiene;
 use crate::operator::{Function, Operator};
@@ -24,7 +22,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use scope::Scopes;
 use std::collections::{BTreeMap, BTreeSet};
-use syn::{Expr, ExprRange, FnArg, Ident, Path, ReturnType, Type};
+use syn::{FnArg, Ident, Path, ReturnType, Type};
 use uses::Uses;
 
 /// A function whose body has become CUDA text.
@@ -372,47 +370,4 @@ fn is_written(pieces: &[Piece], index: usize) -> bool {
             _ => return false,
         }
     }
-}
-
-/// A range that a `for` runs over.
-pub(crate) struct Range<'a> {
-    pub(crate) start: Option<&'a Expr>,
-    pub(crate) end: Option<&'a Expr>,
-    pub(crate) inclusive: bool,
-    pub(crate) reversed: bool,
-    whole: &'a ExprRange,
-}
-
-impl ToTokens for Range<'_> {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        self.whole.to_tokens(tokens);
-    }
-}
-
-/// The range of `a..b`, `a..=b`, and of these with `.rev()`.
-pub(crate) fn range_of(expr: &Expr) -> Option<Range<'_>> {
-    match expr {
-        Expr::Paren(paren) => range_of(&paren.expr),
-        Expr::Range(range) => Some(Range {
-            start: range.start.as_deref(),
-            end: range.end.as_deref(),
-            inclusive: matches!(range.limits, syn::RangeLimits::Closed(_)),
-            reversed: false,
-            whole: range,
-        }),
-        Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => {
-            let range = range_of(&call.receiver)?;
-            Some(Range { reversed: !range.reversed, ..range })
-        }
-        _ => None,
-    }
-}
-
-/// The condition of `assert!(condition, …)`.
-pub(crate) fn asserted(mac: &syn::Macro) -> syn::Result<Expr> {
-    mac.parse_body_with(|input: syn::parse::ParseStream| {
-        let condition: Expr = input.parse()?;
-        input.parse::<TokenStream>()?;
-        Ok(condition)
-    })
 }

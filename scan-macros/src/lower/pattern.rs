@@ -2,7 +2,7 @@
 
 use super::expression::{field_name, ternary};
 use super::{Lowerer, Rank, Sink, Value, purity, scope};
-use crate::hygiene;
+use crate::syntax::is_constant;
 use crate::text::Text;
 use syn::{Arm, Expr, ExprMatch, Ident, Pat, RangeLimits, Type};
 
@@ -165,7 +165,7 @@ impl Lowerer<'_> {
             Pat::Ident(ident) => {
                 let inner = ident.subpat.as_ref().and_then(|(_, inner)| self.condition(inner, place, bound));
                 // A capital name without a pattern of its own is a constant to Rust, where one is in scope.
-                if ident.subpat.is_none() && hygiene::is_constant(&ident.ident) {
+                if ident.subpat.is_none() && is_constant(&ident.ident) {
                     let name = &ident.ident;
                     let value = self.constant(&syn::Path::from(name.clone()));
                     return Some(self.equals(place, value));

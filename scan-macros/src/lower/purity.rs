@@ -1,7 +1,7 @@
 //! What an expression does beside having a value: decides between an expression of C++ and statements.
 
-use super::asserted;
-use crate::check::PRIMITIVES;
+use crate::language::PRIMITIVES;
+use crate::syntax::{asserted, is_assignment};
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Lifetime, Pat, Stmt};
 
@@ -421,20 +421,4 @@ pub(super) fn is_index(name: &syn::Ident, body: &Block) -> bool {
     let mut indexes = Indexes { name, indexes: false, rebound: false };
     indexes.visit_block(body);
     indexes.indexes && !indexes.rebound
-}
-
-pub(crate) fn is_assignment(op: &BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::AddAssign(_)
-            | BinOp::SubAssign(_)
-            | BinOp::MulAssign(_)
-            | BinOp::DivAssign(_)
-            | BinOp::RemAssign(_)
-            | BinOp::BitXorAssign(_)
-            | BinOp::BitAndAssign(_)
-            | BinOp::BitOrAssign(_)
-            | BinOp::ShlAssign(_)
-            | BinOp::ShrAssign(_)
-    )
 }

@@ -1,9 +1,10 @@
 //! Statements.
 
 use super::{
-    Loop, Lowerer, Range, Rank, Sink, Typing, Value, purity, range_of, scope,
+    Loop, Lowerer, Rank, Sink, Typing, Value, purity, scope,
     uses::{is_constant, is_counted},
 };
+use crate::syntax::{Range, asserted, is_assignment, range_of};
 use crate::text::Text;
 use syn::spanned::Spanned;
 use syn::{
@@ -47,7 +48,7 @@ impl Lowerer<'_> {
     }
 
     fn assertion(&mut self, mac: &syn::Macro) {
-        match super::asserted(mac) {
+        match asserted(mac) {
             Ok(condition) => {
                 let condition = self.expr(&condition, None).at_least(Rank::Postfix);
                 self.line(Text::new("if (!").add(condition).add(") panic();"));
@@ -192,7 +193,7 @@ impl Lowerer<'_> {
             Expr::Break(leave) => self.leave_loop(leave),
             Expr::Continue(next) => self.continue_loop(next.label.as_ref()),
             Expr::Assign(assign) => self.assign(assign),
-            Expr::Binary(binary) if purity::is_assignment(&binary.op) => self.assign_operation(binary),
+            Expr::Binary(binary) if is_assignment(&binary.op) => self.assign_operation(binary),
             Expr::Macro(call) => self.assertion(&call.mac),
             Expr::Tuple(unit) if unit.elems.is_empty() => {}
             value => {

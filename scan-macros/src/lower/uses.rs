@@ -1,7 +1,8 @@
 //! What a function's text needs of the prelude, and how often a call of it does each of these things: what says how long the
 //! GPU's compiler and the GPU will have with it.
 
-use super::{Range, scope::Scopes};
+use super::scope::Scopes;
+use crate::syntax::{Range, is_of_type};
 use proc_macro2::TokenStream;
 use quote::quote;
 use std::collections::BTreeMap;
@@ -159,7 +160,7 @@ fn is_made_of(expr: &Expr, is_name: &impl Fn(&Path) -> bool) -> bool {
         Expr::Path(path) => is_name(&path.path),
         Expr::Call(call) => {
             // `u64::from(P)`.
-            matches!(&*call.func, Expr::Path(path) if crate::parse::is_of_type(&path.path))
+            matches!(&*call.func, Expr::Path(path) if is_of_type(&path.path))
                 && call.args.iter().all(|argument| is_made_of(argument, is_name))
         }
         _ => false,

@@ -1,5 +1,13 @@
 //! The numeric methods of the operator language, and the nearest ones to a name that is not among them.
 
+/// The primitive types and the floats of the crate `half`, which calls may name (`f32::max(a, b)`).
+#[rustfmt::skip]
+pub(crate) const PRIMITIVES: &[&str] = &[
+    "bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16", "f32", "f64",
+];
+/// Functions of a type that take a value of another.
+pub(crate) const CONVERSIONS: &[&str] = &["from", "from_bits", "from_f32"];
+
 /// The types that have a method themselves; `scan_runtime::__private::types` has a type for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
