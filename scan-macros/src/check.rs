@@ -2,9 +2,9 @@
 
 use crate::attribute::Laws;
 use crate::errors::Errors;
-use crate::language::{CONVERSIONS, PRIMITIVES};
+use crate::language::PRIMITIVES;
 use crate::operator::{Function, Operator};
-use crate::syntax::{asserted, method_of_type, range_of};
+use crate::syntax::{asserted, is_primitive, method_of_type, range_of};
 use crate::{depth, hygiene, language};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
@@ -398,8 +398,9 @@ impl Body<'_> {
         }
         match language::find(&name) {
             None => self.errors.at(&call.method, language::unknown(&name)),
-            Some((_, arguments)) if arguments != call.args.len() => {
-                self.errors.at(&call.method, format!("`{name}` takes {arguments} {}", plural(arguments)));
+            Some(method) if method.arguments != call.args.len() => {
+                let takes = method.arguments;
+                self.errors.at(&call.method, format!("`{name}` takes {takes} {}", plural(takes)));
             }
             Some(_) => {
                 if let Some(turbofish) = &call.turbofish {
@@ -419,23 +420,21 @@ impl Body<'_> {
         let Some(last) = path.segments.last() else { return };
         let name = last.ident.to_string();
         let of_type = match path.segments.first() {
-            Some(first) if path.segments.len() == 3 && first.ident == "half" => {
-                PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
-            }
+            Some(first) if path.segments.len() == 3 && first.ident == "half" => is_primitive(&path.segments[1].ident),
             Some(first) if path.segments.len() == 2 => {
-                let first = first.ident.to_string();
-                PRIMITIVES.contains(&first.as_str())
-                    || self.generics.type_params().any(|parameter| parameter.ident == first)
+                is_primitive(&first.ident)
+                    || self.generics.type_params().any(|parameter| parameter.ident == first.ident)
             }
             _ => false,
         };
-        if of_type && (CONVERSIONS.contains(&name.as_str()) && call.args.len() == 1) {
+        if of_type && language::conversion(&name).is_some() && call.args.len() == 1 {
             return;
         }
         match method_of_type(path) {
-            Some((_, arguments)) if of_type => {
-                if call.args.len() != arguments + 1 {
-                    self.errors.at(&call.args, format!("`{name}` takes {} values", arguments + 1));
+            Some(method) if of_type => {
+                let takes = method.arguments + 1;
+                if call.args.len() != takes {
+                    self.errors.at(&call.args, format!("`{name}` takes {takes} values"));
                 }
             }
             _ if of_type => self.errors.at(&last.ident, language::unknown(&name)),

@@ -16,14 +16,17 @@ mod errors;
 mod groups;
 mod helper;
 mod hygiene;
+mod ir;
 mod language;
 mod lower;
 mod operator;
 mod parse;
 mod passes;
+mod print;
 mod syntax;
 mod text;
 mod twin;
+mod uses;
 
 use proc_macro::TokenStream;
 

@@ -1,9 +1,9 @@
 //! What several passes read of Rust's syntax, so that they read it in the same way.
 
-use crate::language::{self, PRIMITIVES};
+use crate::language::{self, Method, Operator, PRIMITIVES};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
-use syn::{BinOp, Expr, ExprRange, Ident, Path};
+use syn::{BinOp, Expr, ExprPath, ExprRange, Ident, Path};
 
 /// A range that a `for` runs over.
 pub(crate) struct Range<'a> {
@@ -48,42 +48,41 @@ pub(crate) fn asserted(mac: &syn::Macro) -> syn::Result<Expr> {
     })
 }
 
-pub(crate) fn is_assignment(op: &BinOp) -> bool {
-    matches!(
-        op,
-        BinOp::AddAssign(_)
-            | BinOp::SubAssign(_)
-            | BinOp::MulAssign(_)
-            | BinOp::DivAssign(_)
-            | BinOp::RemAssign(_)
-            | BinOp::BitXorAssign(_)
-            | BinOp::BitAndAssign(_)
-            | BinOp::BitOrAssign(_)
-            | BinOp::ShlAssign(_)
-            | BinOp::ShrAssign(_)
-    )
+/// Whether the operator is one that assigns: `+=`.
+pub(crate) fn is_assignment(operator: &BinOp) -> bool {
+    Operator::of(operator).is_some_and(|(_, assigns)| assigns)
 }
 
 /// Whether what is called belongs to a primitive type, or to a type parameter.
 pub(crate) fn is_of_type(path: &Path) -> bool {
     match path.segments.first() {
-        Some(first) if path.segments.len() == 3 && first.ident == "half" => {
-            PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
-        }
-        Some(first) if path.segments.len() == 2 => {
-            let first = first.ident.to_string();
-            PRIMITIVES.contains(&first.as_str()) || first.starts_with(|first: char| first.is_uppercase())
-        }
+        Some(first) if path.segments.len() == 3 && first.ident == "half" => is_primitive(&path.segments[1].ident),
+        Some(first) if path.segments.len() == 2 => is_primitive(&first.ident) || is_capital(&first.ident),
         _ => false,
     }
 }
 
-/// Whether a path calls a numeric method by its type (`f32::max`); the method's name and number of arguments.
-pub(crate) fn method_of_type(path: &Path) -> Option<(&'static str, usize)> {
+/// The numeric method that a path calls by its type (`f32::max`).
+pub(crate) fn method_of_type(path: &Path) -> Option<&'static Method> {
     if path.segments.len() < 2 {
         return None;
     }
     language::find(&path.segments.last()?.ident.to_string())
+}
+
+pub(crate) fn is_primitive(ident: &Ident) -> bool {
+    PRIMITIVES.iter().any(|name| ident == name)
+}
+
+fn is_capital(ident: &Ident) -> bool {
+    ident.to_string().starts_with(|first: char| first.is_uppercase())
+}
+
+/// Whether a path names something of the user's own in capitals: not a local, not `f32::MAX`.
+pub(crate) fn is_own_capital(path: &ExprPath) -> bool {
+    let segments = &path.path.segments;
+    segments.last().is_some_and(|last| is_capital(&last.ident))
+        && !segments.first().is_some_and(|first| is_primitive(&first.ident))
 }
 
 /// The name without the mark of a raw identifier, which makes no difference to Rust.
@@ -95,4 +94,21 @@ pub(crate) fn letters(ident: &Ident) -> String {
 /// Whether Rust's style takes the name for a constant: `MODULUS`, `None`, and not `x` or `n`.
 pub(crate) fn is_constant(ident: &Ident) -> bool {
     letters(ident).trim_start_matches('_').starts_with(|first: char| first.is_uppercase())
+}
+
+/// The name as C++ can have it: raw identifiers lose their prefix, letters beyond ASCII become numbers, and no name looks
+/// like one of the compiler's own (`__x`).
+pub(crate) fn plain(ident: &Ident) -> String {
+    let mut plain = String::new();
+    for letter in letters(ident).chars() {
+        if letter.is_ascii_alphanumeric() || letter == '_' {
+            plain.push(letter);
+        } else {
+            plain.push_str(&format!("u{:x}", u32::from(letter)));
+        }
+    }
+    match plain.strip_prefix("__") {
+        Some(rest) => format!("_{}", rest.trim_start_matches('_')),
+        None => plain,
+    }
 }
