@@ -2,8 +2,10 @@
 
 use crate::attribute::Laws;
 use crate::errors::Errors;
+use crate::language::PRIMITIVES;
 use crate::operator::{Function, Operator};
-use crate::{depth, hygiene, methods, parse};
+use crate::syntax::{asserted, is_primitive, method_of_type, range_of};
+use crate::{depth, hygiene, language};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, ExprCall, ExprMethodCall, FnArg, Generics, Lit, Local, Pat, Safety, Stmt, UnOp};
@@ -82,14 +84,6 @@ fn value_type(ty: &syn::Type, errors: &mut Errors) {
         _ => {}
     }
 }
-
-/// The primitive types and the floats of the crate `half`, which calls may name (`f32::max(a, b)`).
-#[rustfmt::skip]
-pub(crate) const PRIMITIVES: &[&str] = &[
-    "bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16", "f32", "f64",
-];
-/// Functions of a type that take a value of another.
-const CONVERSIONS: &[&str] = &["from", "from_bits", "from_f32"];
 
 /// The test of the laws needs a value of the operator, which only a struct without fields and parameters has by its name.
 fn laws(operator: &Operator, errors: &mut Errors) {
@@ -291,7 +285,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
             Expr::Field(field) if matches!(&*field.base, Expr::Path(path) if path.path.is_ident("self")) => return,
             Expr::ForLoop(for_loop) => {
                 pattern(&for_loop.pat, self.errors);
-                match crate::lower::range_of(&for_loop.expr) {
+                match range_of(&for_loop.expr) {
                     Some(range) => {
                         range.start.iter().chain(range.end.iter()).for_each(|bound| self.visit_expr(bound));
                         if range.end.is_none() || range.start.is_none() {
@@ -371,7 +365,7 @@ fn strip_type(pat: &Pat) -> &Pat {
 impl Body<'_> {
     fn macro_call(&mut self, mac: &syn::Macro) {
         if mac.path.is_ident("assert") || mac.path.is_ident("debug_assert") {
-            match crate::lower::asserted(mac) {
+            match asserted(mac) {
                 Ok(condition) => self.visit_expr(&condition),
                 Err(error) => self.errors.push(error),
             }
@@ -402,10 +396,11 @@ impl Body<'_> {
         if name == "len" && call.args.is_empty() {
             return;
         }
-        match methods::find(&name) {
-            None => self.errors.at(&call.method, methods::unknown(&name)),
-            Some((_, arguments)) if arguments != call.args.len() => {
-                self.errors.at(&call.method, format!("`{name}` takes {arguments} {}", plural(arguments)));
+        match language::find(&name) {
+            None => self.errors.at(&call.method, language::unknown(&name)),
+            Some(method) if method.arguments != call.args.len() => {
+                let takes = method.arguments;
+                self.errors.at(&call.method, format!("`{name}` takes {takes} {}", plural(takes)));
             }
             Some(_) => {
                 if let Some(turbofish) = &call.turbofish {
@@ -425,26 +420,24 @@ impl Body<'_> {
         let Some(last) = path.segments.last() else { return };
         let name = last.ident.to_string();
         let of_type = match path.segments.first() {
-            Some(first) if path.segments.len() == 3 && first.ident == "half" => {
-                PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
-            }
+            Some(first) if path.segments.len() == 3 && first.ident == "half" => is_primitive(&path.segments[1].ident),
             Some(first) if path.segments.len() == 2 => {
-                let first = first.ident.to_string();
-                PRIMITIVES.contains(&first.as_str())
-                    || self.generics.type_params().any(|parameter| parameter.ident == first)
+                is_primitive(&first.ident)
+                    || self.generics.type_params().any(|parameter| parameter.ident == first.ident)
             }
             _ => false,
         };
-        if of_type && (CONVERSIONS.contains(&name.as_str()) && call.args.len() == 1) {
+        if of_type && language::conversion(&name).is_some() && call.args.len() == 1 {
             return;
         }
-        match parse::method_of_type(path) {
-            Some((_, arguments)) if of_type => {
-                if call.args.len() != arguments + 1 {
-                    self.errors.at(&call.args, format!("`{name}` takes {} values", arguments + 1));
+        match method_of_type(path) {
+            Some(method) if of_type => {
+                let takes = method.arguments + 1;
+                if call.args.len() != takes {
+                    self.errors.at(&call.args, format!("`{name}` takes {takes} values"));
                 }
             }
-            _ if of_type => self.errors.at(&last.ident, methods::unknown(&name)),
+            _ if of_type => self.errors.at(&last.ident, language::unknown(&name)),
             _ if name.starts_with(|first: char| first.is_uppercase()) => {}
             _ => self.helper_call(function, &name),
         }
@@ -462,7 +455,7 @@ impl Body<'_> {
             && PRIMITIVES.contains(&owner.as_str())
         {
             format!("write `{owner}::{name}`, without a path before it")
-        } else if of_library && methods::find(name).is_some() {
+        } else if of_library && language::find(name).is_some() {
             format!("an operator cannot call the standard library's functions: write the method, `a.{name}(…)`")
         } else if of_library {
             "an operator cannot call the standard library's functions: write the arithmetic out".to_owned()
@@ -488,7 +481,7 @@ fn plural(arguments: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attribute;
+    use crate::{attribute, parse};
     use quote::quote;
 
     fn messages(item: proc_macro2::TokenStream) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! How deep code nests: the stack that the passes need for it, and how much of it the GPU's compiler takes.
 
 use crate::errors::Errors;
-use crate::lower::asserted;
+use crate::syntax::asserted;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote_spanned;
 use syn::visit::{self, Visit};

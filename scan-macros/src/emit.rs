@@ -2,10 +2,10 @@
 
 use crate::attribute::Laws;
 use crate::hygiene;
-use crate::lower::{Callee, Lowered};
+use crate::ir::{Callee, Lowered};
 use crate::operator::{Declare, Function, Operator};
 use crate::text::not_empty;
-use crate::twin;
+use crate::{print, twin, uses};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -231,9 +231,9 @@ pub(crate) fn function_text(
     returns: &TokenStream,
 ) -> TokenStream {
     let private = quote!(#krate::__private);
-    let Lowered { parameters, body, uses, .. } = function;
-    let body = body.to_tokens(krate);
-    let (uses, calls) = uses.to_tokens(krate);
+    let Lowered { parameters, body, .. } = function;
+    let (uses, calls) = uses::of(body).to_tokens(krate);
+    let body = print::body(body).to_tokens(krate);
     quote! {
         #private::Function {
             name: #name,
@@ -253,7 +253,7 @@ pub(crate) fn function_text(
 /// module, which a glob brings only for want of another: so the error is that the function is not marked.
 pub(crate) fn callees(lowered: &[Lowered]) -> TokenStream {
     let mut found: Vec<&Callee> = Vec::new();
-    for callee in lowered.iter().flat_map(|function| &function.callees) {
+    for callee in lowered.iter().flat_map(|function| uses::of(&function.body).callees) {
         if !found.iter().any(|known| known.alias == callee.alias) {
             found.push(callee);
         }

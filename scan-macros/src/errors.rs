@@ -25,6 +25,11 @@ impl Errors {
         self.found.len()
     }
 
+    /// Forgets all errors but the first so many.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.found.truncate(count);
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

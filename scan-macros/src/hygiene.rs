@@ -5,8 +5,8 @@
 //! labels of different contexts different letters. It also removes the invisible groups around a macro's arguments, which the
 //! tree does not need.
 
-use crate::lower::asserted;
 use crate::operator::Function;
+use crate::syntax::{asserted, is_constant, letters};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,17 +79,6 @@ pub(crate) fn binds(function: &Function, name: &Ident) -> bool {
     let each = |role: Role, ident: &mut Ident| found |= role == Role::Binds && letters(ident) == letters(name);
     Names { each, in_arm: false }.visit(&mut function.0, &mut function.1);
     found
-}
-
-/// The name without the mark of a raw identifier, which makes no difference to Rust.
-fn letters(ident: &Ident) -> String {
-    let name = ident.to_string();
-    name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)
-}
-
-/// Whether Rust's style takes the name for a constant: `MODULUS`, `None`, and not `x` or `n`.
-pub(crate) fn is_constant(ident: &Ident) -> bool {
-    letters(ident).trim_start_matches('_').starts_with(|first: char| first.is_uppercase())
 }
 
 /// What an identifier does.

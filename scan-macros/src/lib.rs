@@ -16,12 +16,17 @@ mod errors;
 mod groups;
 mod helper;
 mod hygiene;
+mod ir;
+mod language;
 mod lower;
-mod methods;
 mod operator;
 mod parse;
+mod passes;
+mod print;
+mod syntax;
 mod text;
 mod twin;
+mod uses;
 
 use proc_macro::TokenStream;
 
@@ -106,7 +111,7 @@ use proc_macro::TokenStream;
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]
 pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
-    depth::with_stack(options, item, operator::scan_op)
+    depth::with_stack(options, item, passes::scan_op)
 }
 
 /// Makes a function one that operators can call, and other such functions.

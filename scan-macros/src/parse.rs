@@ -1,12 +1,11 @@
 //! The item: an impl block or a function, to an [`Operator`].
 
 use crate::attribute::Options;
-use crate::check::PRIMITIVES;
 use crate::errors::Errors;
 use crate::groups;
 use crate::hygiene;
-use crate::methods;
 use crate::operator::{Declare, Function, Operator};
+use crate::syntax::asserted;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::visit::{self, Visit};
@@ -250,7 +249,7 @@ impl<'ast> Visit<'ast> for Reads {
         visit::visit_path(self, path);
     }
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
-        if let Ok(condition) = crate::lower::asserted(mac) {
+        if let Ok(condition) = asserted(mac) {
             Reads::visit_condition(self, &condition);
         }
     }
@@ -269,26 +268,4 @@ impl Reads {
             self.fields.push(field.clone());
         }
     }
-}
-
-/// Whether what is called belongs to a primitive type, or to a type parameter.
-pub(crate) fn is_of_type(path: &Path) -> bool {
-    match path.segments.first() {
-        Some(first) if path.segments.len() == 3 && first.ident == "half" => {
-            PRIMITIVES.contains(&path.segments[1].ident.to_string().as_str())
-        }
-        Some(first) if path.segments.len() == 2 => {
-            let first = first.ident.to_string();
-            PRIMITIVES.contains(&first.as_str()) || first.starts_with(|first: char| first.is_uppercase())
-        }
-        _ => false,
-    }
-}
-
-/// Whether a path calls a numeric method by its type (`f32::max`); the method's name and number of arguments.
-pub(crate) fn method_of_type(path: &Path) -> Option<(&'static str, usize)> {
-    if path.segments.len() < 2 {
-        return None;
-    }
-    methods::find(&path.segments.last()?.ident.to_string())
 }

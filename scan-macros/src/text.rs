@@ -1,6 +1,6 @@
 //! CUDA text in pieces, as it is made: the counterpart of the runtime's `Piece`, with Rust tokens where it has values.
 
-use crate::check::PRIMITIVES;
+use crate::syntax::is_primitive;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::Path;
@@ -80,7 +80,7 @@ impl From<String> for Text {
 pub(crate) fn not_empty(krate: &Path, ty: &TokenStream) -> TokenStream {
     let mut tokens = ty.clone().into_iter();
     let only = (tokens.next(), tokens.next());
-    if matches!(&only, (Some(TokenTree::Ident(ident)), None) if PRIMITIVES.iter().any(|primitive| ident == primitive)) {
+    if matches!(&only, (Some(TokenTree::Ident(ident)), None) if is_primitive(ident)) {
         return TokenStream::new();
     }
     let private = quote!(#krate::__private);

@@ -8,11 +8,9 @@
 //! In an item with type parameters the types are known when it is used. There a value comes with a token, made in a constant,
 //! which rustc evaluates when it instantiates the twin.
 
-use crate::hygiene::is_constant;
-use crate::lower::{asserted, is_assignment};
-use crate::methods::{self, Group};
+use crate::language::{self, Conversion, Group};
 use crate::operator::Function;
-use crate::parse::{is_of_type, method_of_type};
+use crate::syntax::{asserted, is_assignment, is_constant, is_of_type, method_of_type};
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::visit_mut::{self, VisitMut};
@@ -174,8 +172,8 @@ impl Twin<'_> {
 
     fn method_call(&self, call: &mut ExprMethodCall) {
         let name = call.method.to_string();
-        match methods::group(&name) {
-            Some(group) => self.receiver(&mut call.receiver, group),
+        match language::find(&name) {
+            Some(method) => self.receiver(&mut call.receiver, method.group),
             None if name == "len" => self.read(&mut call.receiver),
             None => {}
         }
@@ -189,24 +187,17 @@ impl Twin<'_> {
             return;
         }
         let Some(last) = function.path.segments.last() else { return };
-        let made = match last.ident.to_string().as_str() {
-            "from" => {
+        match language::conversion(&last.ident.to_string()) {
+            Some(Conversion::From) => {
                 call.args.iter_mut().for_each(|argument| self.operand(argument));
-                None
+                self.wrap(expr, "operand", None);
             }
-            "from_bits" => Some(Group::Floats),
-            "from_f32" => Some(Group::Halves),
-            name => {
-                let group = method_of_type(&function.path).and_then(|_| methods::group(name));
-                if let (Some(group), Some(first)) = (group, call.args.first_mut()) {
-                    self.receiver(first, group);
+            Some(Conversion::Function(_, group)) => self.receiver(expr, group),
+            None => {
+                if let (Some(method), Some(first)) = (method_of_type(&function.path), call.args.first_mut()) {
+                    self.receiver(first, method.group);
                 }
-                return;
             }
-        };
-        match made {
-            Some(group) => self.receiver(expr, group),
-            None => self.wrap(expr, "operand", None),
         }
     }
 

@@ -1,53 +1,40 @@
-//! Rust statements to CUDA text.
+//! Rust statements to the statements and expressions of [`ir`](crate::ir).
 //!
-//! The text keeps the shape of the user's Rust: the prelude's classes have Rust's names and Rust's meaning, so that most
+//! The body keeps the shape of the user's Rust: the prelude's classes have Rust's names and Rust's meaning, so that most
 //! expressions stand as they were written. What changes: a block's value becomes a `return` or a variable, a shadowing
 //! `let` a new name, an operand that has side effects a variable of its own, because C++ leaves the order of operands open.
+//!
+//! Whether a Rust expression is one expression of C++ is found by trying: [`Lowerer::alone`] lowers it, and takes all back where
+//! it needs a statement before it.
 
+mod build;
+mod call;
+mod choice;
 mod expression;
+mod flow;
 mod literal;
+mod loops;
+mod operators;
 mod pattern;
-mod purity;
 mod scope;
 mod statement;
 #[cfg(test)]
 mod tests;
-mod uses;
-
-pub(crate) use purity::is_assignment;
 
 use crate::errors::Errors;
 use crate::hygiene;
+use crate::ir::reads::{is_assigned, reads};
+use crate::ir::{Declared, Expression, Lowered, Statement};
 use crate::operator::{Function, Operator};
-use crate::text::{Piece, Text};
-use proc_macro2::{Span, TokenStream};
+use crate::syntax::plain;
+use choice::Trial;
+use loops::Loop;
+use proc_macro2::Span;
 use quote::ToTokens;
 use scope::Scopes;
-use std::collections::{BTreeMap, BTreeSet};
-use syn::{Expr, ExprRange, FnArg, Ident, Path, ReturnType, Type};
-use uses::Uses;
-
-/// A function whose body has become CUDA text.
-pub(crate) struct Lowered {
-    pub(crate) name: String,
-    /// The names of the parameters after `self`.
-    pub(crate) parameters: Vec<String>,
-    pub(crate) body: Text,
-    /// Parts of the prelude that the body needs, and the functions that it calls, and how often.
-    pub(crate) uses: Uses,
-    /// Names in patterns that were taken for new ones. To Rust they are constants where constants of that name exist.
-    pub(crate) bindings: Vec<Ident>,
-    /// The functions that it calls.
-    pub(crate) callees: Vec<Callee>,
-    /// Rust that compiles only if the names mean to rustc what they mean in the text.
-    pub(crate) assumption: TokenStream,
-}
-
-/// A function that is called: where the user found it, and the name under which the text finds what `#[scan_fn]` made of it.
-pub(crate) struct Callee {
-    pub(crate) path: Path,
-    pub(crate) alias: Ident,
-}
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use syn::{FnArg, Ident, ReturnType, Type};
 
 /// Lowers every function of a checked operator.
 pub(crate) fn operator(operator: &Operator, errors: &mut Errors) -> Vec<Lowered> {
@@ -59,122 +46,51 @@ pub(crate) fn function(function: &Function, errors: &mut Errors) -> Lowered {
     Lowerer::new(errors).function(function)
 }
 
-/// How C++ ranks an expression; an operand of a lower rank than its operator needs parentheses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Conditional,
-    LogicalOr,
-    LogicalAnd,
-    BitOr,
-    BitXor,
-    BitAnd,
-    Equality,
-    Relational,
-    Shift,
-    Additive,
-    Multiplicative,
-    Unary,
-    Postfix,
-}
-
-/// What is known of an expression's type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Typing {
-    /// C++ finds out.
-    Typed,
-    /// C++ finds out, unless these are truth values: their `&`, `|` and `^` are an `int`.
-    Bitwise,
-    /// An integer literal without a suffix, and its value where it is needed for folding.
-    Integer(Option<i128>),
-    /// A float literal without a suffix.
-    Float,
-    /// No value: control has left.
-    Never,
-}
-
-/// An expression in CUDA text.
-#[derive(Clone, Debug)]
-struct Value {
-    text: Text,
-    rank: Rank,
-    typing: Typing,
-}
-
-impl Value {
-    fn typed(text: impl Into<Text>, rank: Rank) -> Self {
-        Value { text: text.into(), rank, typing: Typing::Typed }
-    }
-
-    fn never() -> Self {
-        Value { text: Text::default(), rank: Rank::Postfix, typing: Typing::Never }
-    }
-
-    /// Stands where something went wrong and an error was noted.
-    fn error() -> Self {
-        Value::typed("", Rank::Postfix)
-    }
-
-    fn is_typed(&self) -> bool {
-        matches!(self.typing, Typing::Typed | Typing::Bitwise)
-    }
-
-    /// The text, in parentheses where the rank is below the one that its place asks for.
-    fn at_least(self, rank: Rank) -> Text {
-        if self.rank < rank { Text::new("(").add(self.text).add(")") } else { self.text }
-    }
-}
-
 /// Where the value of a statement goes.
 #[derive(Clone, Debug)]
 enum Sink {
     Return,
-    Assign(Text),
+    Assign(Expression),
     Discard,
 }
 
-/// A loop that `break` and `continue` can mean.
-struct Loop {
-    label: Option<String>,
-    /// Where a loop inside this one jumps to leave it, and to go on with it.
-    after: Option<String>,
-    next: Option<String>,
-    /// Where the value of `break value` goes.
-    sink: Sink,
-    expected: Option<Type>,
+/// Statements that return the value of a variable. C++ finds its type out, so none of them may leave the function, or a loop
+/// around them.
+struct Lambda {
+    /// How many loops are around it.
+    loops: usize,
+    /// Whether something in it leaves it.
+    is_left: bool,
+    /// Whether it returns a literal whose type nobody knows.
+    is_untyped: bool,
 }
 
 struct Lowerer<'a> {
     errors: &'a mut Errors,
-    uses: Uses,
     bindings: Vec<Ident>,
-    callees: Vec<Callee>,
     scopes: Scopes,
-    /// The variables that the text declares, but for those that are marked in any case.
-    declared: BTreeSet<String>,
     /// The statements so far.
-    out: Text,
-    depth: usize,
+    out: Vec<Statement>,
     loops: Vec<Loop>,
+    /// The lambdas around this place, the innermost last.
+    lambdas: Vec<Lambda>,
     /// The type that `return` gives its value.
     returns: Option<Type>,
-    /// Inside a lambda, what is known of the types that it returns.
-    lambda_returns: Option<Vec<Typing>>,
+    /// While an expression is tried for whether it needs statements.
+    trial: Option<Trial>,
 }
 
 impl<'a> Lowerer<'a> {
     fn new(errors: &'a mut Errors) -> Self {
         Lowerer {
             errors,
-            uses: Uses::default(),
             bindings: Vec::new(),
-            callees: Vec::new(),
             scopes: Scopes::default(),
-            declared: BTreeSet::new(),
-            out: Text::default(),
-            depth: 0,
+            out: Vec::new(),
             loops: Vec::new(),
+            lambdas: Vec::new(),
             returns: None,
-            lambda_returns: None,
+            trial: None,
         }
     }
 
@@ -193,8 +109,8 @@ impl<'a> Lowerer<'a> {
             let FnArg::Typed(typed) = input else { continue };
             let name = match &*typed.pat {
                 syn::Pat::Ident(ident) if ident.subpat.is_none() => {
-                    let name = self.scopes.fresh(&scope::plain(&ident.ident));
-                    self.scopes.bind(&ident.ident, Text::name(&name), ident.mutability.is_some());
+                    let name = self.scopes.fresh(&plain(&ident.ident));
+                    self.scopes.bind(&ident.ident, Expression::Variable(name.clone()), ident.mutability.is_some());
                     if ident.mutability.is_some() {
                         changing.insert(name.clone());
                     }
@@ -209,7 +125,7 @@ impl<'a> Lowerer<'a> {
             parameters.push(name);
         }
         for (pattern, name) in patterns {
-            self.destructure(pattern, &Text::name(name));
+            self.destructure(pattern, &Expression::Variable(name));
         }
         self.block(&named.block, &Sink::Return, Some(&returns));
         self.scopes.close();
@@ -219,10 +135,8 @@ impl<'a> Lowerer<'a> {
         Lowered {
             name: function.signature.ident.to_string(),
             parameters,
-            body: mark_unread(self.out, &self.declared),
-            uses: self.uses,
+            body: self.out,
             bindings: self.bindings.into_iter().map(|ident| named.original(ident)).collect(),
-            callees: self.callees,
             assumption: named.assumption,
         }
     }
@@ -230,212 +144,68 @@ impl<'a> Lowerer<'a> {
     /// Gives a parameter that is only written to another name, and its own to a variable, which can be marked as
     /// unread.
     fn copy_if_unread(&mut self, parameter: &mut String) {
-        let mut counts = BTreeMap::from([(parameter.as_str(), (1, 0))]);
-        count(&self.out, &mut counts);
-        if !matches!(counts.get(parameter.as_str()), Some((2.., 0))) {
+        if reads(&self.out).contains(parameter.as_str()) || !is_assigned(&self.out, parameter) {
             return;
         }
         let given = self.scopes.fresh(parameter);
-        let copied = Text::new("auto ").add(Text::name(&*parameter)).add(" = ").add(Text::name(&given)).add(";\n");
-        self.out = copied.add(std::mem::take(&mut self.out));
-        self.declared.insert(std::mem::replace(parameter, given));
+        let copy = Statement::Declare {
+            name: parameter.clone(),
+            ty: Declared::Auto,
+            value: Some(Expression::Variable(given.clone())),
+            may_be_unread: false,
+        };
+        self.out.insert(0, copy);
+        *parameter = given;
     }
 
     /// Notes that what follows stands on the line of `span`.
     fn mark(&mut self, span: Span) {
-        self.out.push(Text::of(Piece::Line(span.start().line)));
+        self.emit(Statement::Line(span.start().line));
     }
 
-    /// A line of the function's text.
-    fn line(&mut self, text: impl Into<Text>) {
-        self.out.push("  ".repeat(self.depth));
-        self.out.push(text);
-        self.out.push("\n");
-    }
-
-    /// The same without its end, for a block that follows.
-    fn open(&mut self, text: impl Into<Text>) {
-        self.line(text);
-        self.depth += 1;
-    }
-
-    fn close(&mut self, text: &str) {
-        self.depth -= 1;
-        self.line(text);
-    }
-
-    fn type_text(&self, ty: &Type) -> Text {
-        Text::of(Piece::Type(ty.to_token_stream()))
-    }
-
-    /// A constant that the user named.
-    fn constant(&self, path: &Path) -> Text {
-        let name = path.segments.last().map(|last| scope::plain(&last.ident));
-        Text::of(Piece::Constant { value: path.to_token_stream(), name })
-    }
-
-    /// The value for a place that takes its type from it.
-    fn settled(&mut self, value: Value) -> Text {
-        if value.typing != Typing::Bitwise {
-            return value.text;
+    /// The next statement.
+    fn emit(&mut self, statement: Statement) {
+        match &mut self.trial {
+            Some(trial) => trial.failed = true,
+            None => self.out.push(statement),
         }
-        self.uses.insert("value_of");
-        Text::new("value_of(").add(value.text).add(")")
     }
 
-    /// A name for a variable that the user did not write.
-    fn own_variable(&mut self, name: &str) -> String {
-        let name = self.scopes.fresh(name);
-        self.declared.insert(name.clone());
-        name
+    /// The statements that something emits, for a body.
+    fn within(&mut self, emit: impl FnOnce(&mut Self)) -> Vec<Statement> {
+        let around = std::mem::take(&mut self.out);
+        emit(self);
+        std::mem::replace(&mut self.out, around)
+    }
+
+    /// Notes an error. What stands for the value that there is not is never seen.
+    fn wrong(&mut self, tokens: impl ToTokens, message: impl Display) -> Option<Expression> {
+        self.errors.at(tokens, message);
+        Some(Expression::Truth(false))
     }
 
     /// Keeps a value in a variable of its own.
-    fn spill(&mut self, name: &str, value: Value) -> Text {
-        let value = Value { text: self.settled(value.clone()), ..value };
-        let name = self.own_variable(name);
-        self.line(Text::new("const auto ").add(Text::name(&name)).add(" = ").add(value.text).add(";"));
-        Text::name(name)
-    }
-}
-
-/// How often each name occurs, and how often it is neither declared, nor written to, nor thrown away.
-fn count<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
-    for (index, piece) in text.pieces.iter().enumerate() {
-        match piece {
-            Piece::Name(name) if !is_part(&text.pieces, index) => {
-                let (all, reads) = counts.entry(name).or_default();
-                let is_read = !is_written(&text.pieces, index) && !is_discarded(&text.pieces, index);
-                *reads += usize::from(*all > 0 && is_read);
-                *all += 1;
-            }
-            // The base is read only where fields are left out, which the macro cannot see.
-            Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
-            _ => {}
+    fn spill(&mut self, name: &str, value: Expression) -> Expression {
+        if self.trial.is_some() {
+            self.fail();
+            return value;
         }
+        let value = settled(value);
+        let name = self.scopes.fresh(name);
+        self.declare_own(&name, Declared::Constant, Some(value));
+        Expression::Variable(name)
+    }
+
+    /// Declares a variable that the user did not write.
+    fn declare_own(&mut self, name: &str, ty: Declared, value: Option<Expression>) {
+        self.emit(Statement::Declare { name: name.to_owned(), ty, value, may_be_unread: false });
     }
 }
 
-/// The same where nothing is declared.
-fn count_reads<'t>(text: &'t Text, counts: &mut BTreeMap<&'t str, (usize, usize)>) {
-    for piece in &text.pieces {
-        match piece {
-            Piece::Name(name) => {
-                let (all, reads) = counts.entry(name).or_default();
-                (*all, *reads) = (*all + 1, *reads + 1);
-            }
-            Piece::Struct { fields, .. } => fields.iter().for_each(|(_, value)| count_reads(value, counts)),
-            _ => {}
-        }
+/// The value for a place that takes its type from it.
+fn settled(value: Expression) -> Expression {
+    match value.typing() {
+        crate::ir::typing::Typing::Bitwise => Expression::ValueOf(Box::new(value)),
+        _ => value,
     }
-}
-
-/// Marks those of the variables that nothing reads, and takes out labels to which nothing jumps, so that the GPU's
-/// compiler does not warn.
-fn mark_unread(text: Text, variables: &BTreeSet<String>) -> Text {
-    let mut counts = BTreeMap::new();
-    count(&text, &mut counts);
-    let mut declared = BTreeSet::new();
-    let mut marked = Text::default();
-    for (index, piece) in text.pieces.iter().enumerate() {
-        match piece {
-            Piece::Name(name) if !is_part(&text.pieces, index) => {
-                let (all, reads) = counts.get(name.as_str()).copied().unwrap_or_default();
-                let ends =
-                    |piece: Option<&Piece>, end: &str| matches!(piece, Some(Piece::Text(text)) if text.ends_with(end));
-                let before = index.checked_sub(1).and_then(|index| text.pieces.get(index));
-                let label = matches!(text.pieces.get(index + 1), Some(Piece::Text(next)) if next.starts_with(":;"));
-                if label && all == 1 {
-                    continue;
-                }
-                marked.push(Text::of(piece.clone()));
-                let first = declared.insert(name.as_str());
-                if first && reads == 0 && variables.contains(name) && !ends(before, "[[maybe_unused]] auto ") {
-                    marked.push(" [[maybe_unused]]");
-                }
-            }
-            // What is left of a label.
-            Piece::Text(next) if next.starts_with(":;") && ends_with_no_name(&marked) => {
-                marked.push(next.strip_prefix(':').unwrap_or(next));
-            }
-            piece => marked.push(Text::of(piece.clone())),
-        }
-    }
-    marked
-}
-
-/// Whether the last piece is none that a `:` could follow.
-fn ends_with_no_name(text: &Text) -> bool {
-    !matches!(text.pieces.last(), Some(Piece::Name(_)))
-}
-
-/// Whether a name is that of a field.
-fn is_part(pieces: &[Piece], index: usize) -> bool {
-    let before = index.checked_sub(1).and_then(|index| pieces.get(index));
-    matches!(before, Some(Piece::Text(text)) if text.ends_with('.') || text.ends_with("->"))
-}
-
-/// Whether a variable is named to be thrown away, as `let _ = x` does: that reads nothing.
-fn is_discarded(pieces: &[Piece], index: usize) -> bool {
-    let before = index.checked_sub(1).and_then(|index| pieces.get(index));
-    let after = pieces.get(index + 1);
-    matches!(before, Some(Piece::Text(text)) if text.ends_with("static_cast<void>("))
-        && matches!(after, Some(Piece::Text(text)) if text.starts_with(");"))
-}
-
-/// Whether a variable, or a part of it, is given a value.
-fn is_written(pieces: &[Piece], index: usize) -> bool {
-    let mut after = pieces.iter().skip(index + 1);
-    loop {
-        match after.next() {
-            Some(Piece::Text(text)) if text == "." => {
-                after.next();
-            }
-            Some(Piece::Text(text)) => return text.starts_with(" = "),
-            _ => return false,
-        }
-    }
-}
-
-/// A range that a `for` runs over.
-pub(crate) struct Range<'a> {
-    pub(crate) start: Option<&'a Expr>,
-    pub(crate) end: Option<&'a Expr>,
-    pub(crate) inclusive: bool,
-    pub(crate) reversed: bool,
-    whole: &'a ExprRange,
-}
-
-impl ToTokens for Range<'_> {
-    fn to_tokens(&self, tokens: &mut TokenStream) {
-        self.whole.to_tokens(tokens);
-    }
-}
-
-/// The range of `a..b`, `a..=b`, and of these with `.rev()`.
-pub(crate) fn range_of(expr: &Expr) -> Option<Range<'_>> {
-    match expr {
-        Expr::Paren(paren) => range_of(&paren.expr),
-        Expr::Range(range) => Some(Range {
-            start: range.start.as_deref(),
-            end: range.end.as_deref(),
-            inclusive: matches!(range.limits, syn::RangeLimits::Closed(_)),
-            reversed: false,
-            whole: range,
-        }),
-        Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => {
-            let range = range_of(&call.receiver)?;
-            Some(Range { reversed: !range.reversed, ..range })
-        }
-        _ => None,
-    }
-}
-
-/// The condition of `assert!(condition, …)`.
-pub(crate) fn asserted(mac: &syn::Macro) -> syn::Result<Expr> {
-    mac.parse_body_with(|input: syn::parse::ParseStream| {
-        let condition: Expr = input.parse()?;
-        input.parse::<TokenStream>()?;
-        Ok(condition)
-    })
 }

@@ -1,117 +1,87 @@
 //! `match`: a chain of conditions, each arm's pattern compared with the value that is matched.
 
-use super::expression::{field_name, ternary};
-use super::{Lowerer, Rank, Sink, Value, purity, scope};
-use crate::hygiene;
-use crate::text::Text;
-use syn::{Arm, Expr, ExprMatch, Ident, Pat, RangeLimits, Type};
+use super::expression::field_name;
+use super::{Lowerer, Sink};
+use crate::ir::{Declared, Expression, Statement};
+use crate::language::Operator;
+use crate::syntax::{is_constant, plain};
+use proc_macro2::Ident;
+use syn::spanned::Spanned;
+use syn::{Expr, ExprMatch, ExprPath, Pat, PatIdent, PatRange, Path, RangeLimits};
 
-/// What a pattern binds: the name, the place that has the value, and whether the name may change.
-struct Bound<'a> {
-    ident: &'a Ident,
-    place: Text,
-    mutable: bool,
-}
+/// What a pattern binds: the name, and the place that has the value.
+type Bound<'p> = (&'p Ident, Expression);
 
 impl Lowerer<'_> {
-    /// A `match` of plain expressions, as a chain of `?:`.
-    pub(super) fn match_value(&mut self, matching: &ExprMatch, expected: Option<&Type>) -> Value {
-        let subject = vec![self.expr(&matching.expr, None).at_least(Rank::Postfix)];
-        let chosen = self.is_chosen(&Expr::Match(matching.clone()), expected);
-        self.arms_value(&matching.arms, &subject, expected, chosen)
-    }
-
-    fn arms_value(&mut self, arms: &[Arm], subject: &[Text], expected: Option<&Type>, chosen: bool) -> Value {
-        let Some((arm, rest)) = arms.split_first() else { return Value::never() };
-        self.scopes.open();
-        let condition = self.arm_condition(arm, subject);
-        let value = self.expr(&arm.body, expected);
-        self.scopes.close();
-        match condition {
-            Some(condition) if !rest.is_empty() => {
-                let other = self.arms_value(rest, subject, expected, chosen);
-                if chosen { self.chosen(condition, value, other) } else { ternary(condition, value, other) }
-            }
-            _ => value,
-        }
-    }
-
     /// A `match` as a chain of `if`s. Rust has checked that some arm is taken, so the last needs no condition.
-    pub(super) fn match_statement(&mut self, matching: &ExprMatch, sink: &Sink, expected: Option<&Type>) {
-        let subject = self.subject(&matching.expr);
+    pub(super) fn match_statement(&mut self, matching: &ExprMatch, sink: &Sink, expected: Option<&syn::Type>) {
+        let Some(subject) = self.subject(&matching.expr) else { return };
         let last = matching.arms.len().saturating_sub(1);
-        let mut first = true;
+        let (mut arms, mut otherwise) = (Vec::new(), None);
         for (index, arm) in matching.arms.iter().enumerate() {
             self.scopes.open();
-            let condition = self.arm_condition(arm, &subject).filter(|_| index < last);
-            let irrefutable = condition.is_none();
-            match (condition, first) {
-                (Some(condition), true) => self.open(Text::new("if (").add(condition.text).add(") {")),
-                (Some(condition), false) => {
-                    self.depth -= 1;
-                    self.open(Text::new("} else if (").add(condition.text).add(") {"));
+            let (condition, guard) = self.arm_condition(&arm.pat, &subject);
+            let condition = all_of(condition.into_iter().chain(guard)).filter(|_| index < last);
+            let body = self.within(|this| {
+                this.copy_mutable(&arm.pat);
+                if !matches!(*arm.body, Expr::Block(_)) {
+                    this.mark(arm.body.span());
                 }
-                (None, true) => self.open("{"),
-                (None, false) => {
-                    self.depth -= 1;
-                    self.open("} else {");
-                }
-            }
-            first = false;
-            self.copy_mutable(&arm.pat);
-            self.mark_arm(&arm.body);
-            self.lower_to(&arm.body, sink, expected);
+                this.lower_to(&arm.body, sink, expected);
+            });
             self.scopes.close();
-            if irrefutable {
-                break;
+            match condition {
+                Some(condition) => arms.push((condition, body)),
+                None => {
+                    otherwise = Some(body);
+                    break;
+                }
             }
         }
-        if !first {
-            self.close("}");
-        }
-    }
-
-    fn mark_arm(&mut self, body: &Expr) {
-        if !matches!(body, Expr::Block(_)) {
-            self.mark(syn::spanned::Spanned::span(body));
+        match otherwise {
+            Some(body) if arms.is_empty() => self.emit(Statement::Block(body)),
+            // A value that no arm takes is none.
+            None if arms.is_empty() => {}
+            otherwise => self.emit(Statement::If { arms, otherwise }),
         }
     }
 
     /// The value that is matched, in a variable that no arm changes; the items of a tuple each in their own.
-    fn subject(&mut self, expr: &Expr) -> Vec<Text> {
+    fn subject(&mut self, expr: &Expr) -> Option<Vec<Expression>> {
         match expr {
             Expr::Paren(inner) => self.subject(&inner.expr),
             Expr::Tuple(tuple) => tuple.elems.iter().map(|item| self.matched(item)).collect(),
-            expr => vec![self.matched(expr)],
+            expr => Some(vec![self.matched(expr)?]),
         }
     }
 
-    fn matched(&mut self, expr: &Expr) -> Text {
+    fn matched(&mut self, expr: &Expr) -> Option<Expression> {
         if let Expr::Path(path) = expr
             && let Some(ident) = path.path.get_ident()
             && let Some(binding) = self.scopes.find(ident)
             && !binding.mutable
         {
-            return binding.place.clone();
+            return Some(binding.place.clone());
         }
-        let value = self.typed(expr, None);
-        self.spill("matched", value)
+        let value = self.typed(expr, None)?;
+        Some(self.spill("matched", value))
     }
 
-    /// The condition of an arm, `None` where it always holds. Binds the arm's names, for the guard and the body.
-    fn arm_condition(&mut self, arm: &Arm, subject: &[Text]) -> Option<Value> {
-        let (pat, guard) = match &arm.pat {
+    /// The condition of an arm, `None` where it always holds, and its guard. Binds the arm's names, for the guard and the body.
+    pub(super) fn arm_condition(
+        &mut self,
+        pat: &Pat,
+        subject: &[Expression],
+    ) -> (Option<Expression>, Option<Expression>) {
+        let (pat, guard) = match pat {
             Pat::Guard(guarded) => (&*guarded.pat, Some(&*guarded.guard)),
             pat => (pat, None),
         };
         let mut bound = Vec::new();
-        let mut condition = match (pat, subject) {
+        let condition = match (pat, subject) {
             (Pat::Tuple(tuple), subject) if subject.len() == tuple.elems.len() => {
-                let mut conditions = Vec::new();
-                for (pat, place) in tuple.elems.iter().zip(subject) {
-                    conditions.extend(self.condition(pat, place, &mut bound));
-                }
-                join(conditions, " && ", Rank::LogicalAnd)
+                let parts = tuple.elems.iter().zip(subject.iter().cloned());
+                self.conditions(parts, &mut bound)
             }
             (pat, [place]) => self.condition(pat, place, &mut bound),
             (Pat::Wild(_), _) => None,
@@ -120,17 +90,17 @@ impl Lowerer<'_> {
                 None
             }
         };
-        for Bound { ident, place, mutable } in bound {
-            self.scopes.bind(ident, place, mutable);
+        for (ident, place) in bound {
+            self.scopes.bind(ident, place, false);
         }
-        if let Some(guard) = guard {
-            if !purity::is_simple(guard) {
+        let guard = guard.and_then(|guard| {
+            let alone = self.alone(|this| this.expr(guard, None));
+            if alone.is_none() && self.trial.is_none() {
                 self.errors.at(guard, "a guard in an operator is a plain expression: move statements into the arm");
             }
-            let guard = self.expr(guard, None);
-            condition = join(condition.into_iter().chain([guard]).collect(), " && ", Rank::LogicalAnd);
-        }
-        condition
+            alone
+        });
+        (condition, guard)
     }
 
     /// A `mut` binding is a variable of the arm's own.
@@ -145,9 +115,9 @@ impl Lowerer<'_> {
                 if let Some(place) = self.scopes.find(&ident.ident).map(|binding| binding.place.clone())
                     && ident.mutability.is_some()
                 {
-                    let name = self.own_variable(&scope::plain(&ident.ident));
-                    self.line(Text::new("auto ").add(Text::name(&name)).add(" = ").add(place).add(";"));
-                    self.scopes.bind(&ident.ident, Text::name(name), true);
+                    let name = self.scopes.fresh(&plain(&ident.ident));
+                    self.declare_own(&name, Declared::Auto, Some(place));
+                    self.scopes.bind(&ident.ident, Expression::Variable(name), true);
                 }
                 if let Some((_, inner)) = &ident.subpat {
                     self.copy_mutable(inner);
@@ -158,52 +128,19 @@ impl Lowerer<'_> {
     }
 
     /// When the value at `place` fits the pattern; `None` where it always does.
-    fn condition<'p>(&mut self, pat: &'p Pat, place: &Text, bound: &mut Vec<Bound<'p>>) -> Option<Value> {
+    fn condition<'p>(&mut self, pat: &'p Pat, place: &Expression, bound: &mut Vec<Bound<'p>>) -> Option<Expression> {
+        let part = |name: String| Expression::Field(Box::new(place.clone()), name);
         match pat {
             Pat::Wild(_) | Pat::Rest(_) => None,
             Pat::Paren(paren) => self.condition(&paren.pat, place, bound),
-            Pat::Ident(ident) => {
-                let inner = ident.subpat.as_ref().and_then(|(_, inner)| self.condition(inner, place, bound));
-                // A capital name without a pattern of its own is a constant to Rust, where one is in scope.
-                if ident.subpat.is_none() && hygiene::is_constant(&ident.ident) {
-                    let name = &ident.ident;
-                    let value = self.constant(&syn::Path::from(name.clone()));
-                    return Some(self.equals(place, value));
-                }
-                self.bindings.push(ident.ident.clone());
-                bound.push(Bound { ident: &ident.ident, place: place.clone(), mutable: false });
-                inner
-            }
+            Pat::Ident(ident) => self.name_condition(ident, place, bound),
             Pat::Lit(literal) => match &literal.lit {
-                syn::Lit::Bool(value) if value.value => Some(Value::typed(place.clone(), Rank::Postfix)),
-                syn::Lit::Bool(_) => Some(Value::typed(Text::new("!").add(place.clone()), Rank::Unary)),
-                literal => {
-                    let value = self.literal(literal).text;
-                    Some(self.equals(place, value))
-                }
+                syn::Lit::Bool(value) if value.value => Some(place.clone()),
+                syn::Lit::Bool(_) => Some(Expression::Opposite(Box::new(place.clone()))),
+                literal => Some(compare(place, Operator::Eq, self.literal(literal)?)),
             },
-            Pat::Path(path) => {
-                let value = self.expr(&Expr::Path(path.clone()), None).text;
-                Some(self.equals(place, value))
-            }
-            Pat::Range(range) => {
-                let mut conditions = Vec::new();
-                if let Some(start) = &range.start {
-                    let start = self.expr(start, None).at_least(Rank::Shift);
-                    self.uses.insert("ge");
-                    conditions.push(Value::typed(place.clone().add(" >= ").add(start), Rank::Relational));
-                }
-                if let Some(end) = &range.end {
-                    let end = self.expr(end, None).at_least(Rank::Shift);
-                    let (operator, used) = match range.limits {
-                        RangeLimits::HalfOpen(_) => (" < ", "lt"),
-                        RangeLimits::Closed(_) => (" <= ", "le"),
-                    };
-                    self.uses.insert(used);
-                    conditions.push(Value::typed(place.clone().add(operator).add(end), Rank::Relational));
-                }
-                join(conditions, " && ", Rank::LogicalAnd)
-            }
+            Pat::Path(path) => Some(compare(place, Operator::Eq, self.expr(&Expr::Path(path.clone()), None)?)),
+            Pat::Range(range) => self.range_condition(range, place),
             Pat::Or(or) => {
                 let mut cases = Vec::new();
                 for case in &or.cases {
@@ -214,27 +151,21 @@ impl Lowerer<'_> {
                     }
                     cases.push(condition?);
                 }
-                join(cases, " || ", Rank::LogicalOr)
+                if cases.len() > 1 { Some(Expression::AnyOf(cases)) } else { cases.pop() }
             }
             Pat::Struct(fields) => {
-                let mut conditions = Vec::new();
-                for field in &fields.fields {
-                    let part = place.clone().add(".").add(Text::name(field_name(&field.member)));
-                    conditions.extend(self.condition(&field.pat, &part, bound));
-                }
-                join(conditions, " && ", Rank::LogicalAnd)
+                let parts = fields.fields.iter().map(|field| (&*field.pat, part(field_name(&field.member))));
+                self.conditions(parts, bound)
             }
             Pat::TupleStruct(fields) => {
-                let mut conditions = Vec::new();
                 let last = fields.elems.len().saturating_sub(1);
-                for (index, pat) in fields.elems.iter().enumerate() {
-                    if matches!(pat, Pat::Rest(_)) && index < last {
-                        self.errors.at(pat, "`..` comes last: name the fields before it");
-                    }
-                    let part = place.clone().add(".").add(Text::name(format!("_{index}")));
-                    conditions.extend(self.condition(pat, &part, bound));
+                if let Some((_, rest)) =
+                    fields.elems.iter().enumerate().find(|(index, pat)| matches!(pat, Pat::Rest(_)) && *index < last)
+                {
+                    self.errors.at(rest, "`..` comes last: name the fields before it");
                 }
-                join(conditions, " && ", Rank::LogicalAnd)
+                let parts = fields.elems.iter().enumerate().map(|(index, pat)| (pat, part(format!("_{index}"))));
+                self.conditions(parts, bound)
             }
             other => {
                 self.errors
@@ -244,15 +175,56 @@ impl Lowerer<'_> {
         }
     }
 
-    fn equals(&mut self, place: &Text, value: Text) -> Value {
-        self.uses.insert("eq");
-        Value::typed(place.clone().add(" == ").add(value), Rank::Equality)
+    /// When each of several places fits its pattern.
+    fn conditions<'p>(
+        &mut self,
+        parts: impl Iterator<Item = (&'p Pat, Expression)>,
+        bound: &mut Vec<Bound<'p>>,
+    ) -> Option<Expression> {
+        let conditions: Vec<Expression> = parts.filter_map(|(pat, place)| self.condition(pat, &place, bound)).collect();
+        all_of(conditions)
+    }
+
+    fn name_condition<'p>(
+        &mut self,
+        name: &'p PatIdent,
+        place: &Expression,
+        bound: &mut Vec<Bound<'p>>,
+    ) -> Option<Expression> {
+        let PatIdent { ident, subpat, .. } = name;
+        let inner = subpat.as_ref().and_then(|(_, inner)| self.condition(inner, place, bound));
+        // A capital name without a pattern of its own is a constant to Rust, where one is in scope.
+        if subpat.is_none() && is_constant(ident) {
+            let value = ExprPath { attrs: Vec::new(), qself: None, path: Path::from(ident.clone()) };
+            return Some(compare(place, Operator::Eq, Expression::Constant(value)));
+        }
+        self.bindings.push(ident.clone());
+        bound.push((ident, place.clone()));
+        inner
+    }
+
+    fn range_condition(&mut self, range: &PatRange, place: &Expression) -> Option<Expression> {
+        let mut conditions = Vec::new();
+        if let Some(start) = &range.start {
+            conditions.push(compare(place, Operator::Ge, self.expr(start, None)?));
+        }
+        if let Some(end) = &range.end {
+            let operator = match range.limits {
+                RangeLimits::HalfOpen(_) => Operator::Lt,
+                RangeLimits::Closed(_) => Operator::Le,
+            };
+            conditions.push(compare(place, operator, self.expr(end, None)?));
+        }
+        all_of(conditions)
     }
 }
 
-/// The conditions one beside the other; an `||` inside an `&&` in parentheses.
-fn join(conditions: Vec<Value>, between: &str, rank: Rank) -> Option<Value> {
-    let within = if rank == Rank::LogicalAnd { Rank::BitOr } else { rank };
-    let within = |value: Value| if value.rank == rank { value.text } else { value.at_least(within) };
-    conditions.into_iter().reduce(|all, next| Value::typed(within(all).add(between).add(within(next)), rank))
+fn compare(place: &Expression, operator: Operator, value: Expression) -> Expression {
+    Expression::Binary(operator, Box::new(place.clone()), Box::new(value))
+}
+
+/// Whether all of the conditions hold.
+pub(super) fn all_of(conditions: impl IntoIterator<Item = Expression>) -> Option<Expression> {
+    let both = |all, next| Expression::Binary(Operator::And, Box::new(all), Box::new(next));
+    conditions.into_iter().reduce(both)
 }

@@ -1,6 +1,6 @@
-//! Which Rust local is which C++ name: every `let` gets a name of its own, so that shadowing needs no C++ scopes.
+//! Which Rust local is which variable: every `let` gets a name of its own, so that shadowing needs no C++ scopes.
 
-use crate::text::Text;
+use crate::ir::Expression;
 use std::collections::{HashMap, HashSet};
 use syn::Ident;
 
@@ -8,18 +8,18 @@ use syn::Ident;
 #[derive(Clone)]
 pub(super) struct Binding {
     /// The variable, or the part of one, that holds it.
-    pub(super) place: Text,
+    pub(super) place: Expression,
     /// Whether it may change.
     pub(super) mutable: bool,
-    /// Whether it counts the rounds of a loop or is computed of such numbers, so that the compiler knows it once loops are
-    /// unrolled.
-    pub(super) counted: bool,
 }
 
 #[derive(Default)]
 pub(super) struct Scopes {
     open: Vec<HashMap<String, Binding>>,
     taken: HashSet<String>,
+    /// The variables that count the rounds of a loop or are computed of such numbers, so that the compiler knows them once
+    /// loops are unrolled.
+    counted: HashSet<String>,
 }
 
 impl Scopes {
@@ -31,23 +31,25 @@ impl Scopes {
         self.open.pop();
     }
 
-    pub(super) fn bind(&mut self, ident: &Ident, place: Text, mutable: bool) {
+    pub(super) fn bind(&mut self, ident: &Ident, place: Expression, mutable: bool) {
         if let Some(scope) = self.open.last_mut() {
-            scope.insert(ident.to_string(), Binding { place, mutable, counted: false });
-        }
-    }
-
-    /// The local that was bound last by this name is a number that the compiler knows once loops are unrolled.
-    pub(super) fn count(&mut self, ident: &Ident) {
-        let name = ident.to_string();
-        if let Some(binding) = self.open.iter_mut().rev().find_map(|scope| scope.get_mut(&name)) {
-            binding.counted = true;
+            scope.insert(ident.to_string(), Binding { place, mutable });
         }
     }
 
     pub(super) fn find(&self, ident: &Ident) -> Option<&Binding> {
         let name = ident.to_string();
         self.open.iter().rev().find_map(|scope| scope.get(&name))
+    }
+
+    /// The variable is a number that the compiler knows once loops are unrolled.
+    pub(super) fn count(&mut self, variable: &str) {
+        self.counted.insert(variable.to_owned());
+    }
+
+    /// Whether an index is made of numbers, constants, and counters of loops alone.
+    pub(super) fn is_counted(&self, index: &Expression) -> bool {
+        index.is_made_of(&|variable| self.counted.contains(variable))
     }
 
     /// A name that this function has not used: `x`, then `x_1`, `x_2`, ….
@@ -59,28 +61,5 @@ impl Scopes {
             fresh = format!("{name}_{number}");
         }
         fresh
-    }
-}
-
-/// The name as C++ can have it: raw identifiers lose their prefix, letters beyond ASCII become numbers, and no name looks
-/// like one of the compiler's own (`__x`).
-pub(crate) fn plain(ident: &Ident) -> String {
-    plain_name(&ident.to_string())
-}
-
-/// The same of a name in text.
-pub(crate) fn plain_name(name: &str) -> String {
-    let name = name.strip_prefix("r#").unwrap_or(name);
-    let mut plain = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_alphanumeric() || letter == '_' {
-            plain.push(letter);
-        } else {
-            plain.push_str(&format!("u{:x}", u32::from(letter)));
-        }
-    }
-    match plain.strip_prefix("__") {
-        Some(rest) => format!("_{}", rest.trim_start_matches('_')),
-        None => plain,
     }
 }

@@ -1,15 +1,12 @@
 //! Statements.
 
-use super::{
-    Loop, Lowerer, Range, Rank, Sink, Typing, Value, purity, range_of, scope,
-    uses::{is_constant, is_counted},
-};
-use crate::text::Text;
+use super::expression::field_name;
+use super::{Lowerer, Sink, flow, settled};
+use crate::ir::{Declared, Exit, Expression, Statement};
+use crate::language::Operator;
+use crate::syntax::{asserted, is_assignment, plain};
 use syn::spanned::Spanned;
-use syn::{
-    BinOp, Block, Expr, ExprAssign, ExprBinary, ExprBreak, ExprForLoop, ExprIf, ExprLoop, ExprWhile, Label, Lifetime,
-};
-use syn::{Local, Pat, Stmt, Type};
+use syn::{Block, Expr, ExprAssign, ExprBinary, ExprIf, Local, Pat, PatIdent, PatTuple, Stmt, Type};
 
 impl Lowerer<'_> {
     /// The statements of a block, its value to the sink.
@@ -25,7 +22,7 @@ impl Lowerer<'_> {
                 statement => self.statement(statement),
             }
             if let Stmt::Expr(expr, _) = statement
-                && purity::diverges(expr)
+                && flow::diverges(expr)
             {
                 // What follows is never reached.
                 break;
@@ -35,6 +32,10 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn statement(&mut self, statement: &Stmt) {
+        if self.trial.is_some() {
+            self.fail();
+            return;
+        }
         self.mark(statement.span());
         match statement {
             Stmt::Local(local) => self.local(local),
@@ -47,11 +48,11 @@ impl Lowerer<'_> {
     }
 
     fn assertion(&mut self, mac: &syn::Macro) {
-        match super::asserted(mac) {
+        match asserted(mac) {
             Ok(condition) => {
-                let condition = self.expr(&condition, None).at_least(Rank::Postfix);
-                self.line(Text::new("if (!").add(condition).add(") panic();"));
-                self.uses.insert("panic");
+                if let Some(condition) = self.expr(&condition, None) {
+                    self.emit(Statement::Unless(condition, Exit::Panic));
+                }
             }
             Err(error) => self.errors.push(error),
         }
@@ -62,128 +63,126 @@ impl Lowerer<'_> {
             Pat::Type(typed) => (&*typed.pat, Some(&*typed.ty)),
             pat => (pat, None),
         };
-        match pat {
-            Pat::Ident(ident) if ident.subpat.is_none() => {
-                let name = self.scopes.fresh(&scope::plain(&ident.ident));
-                self.declare(&name, ty, local);
-                // Before the name stands for this local: it may stand for another one in what that begins with.
-                let counted = ident.mutability.is_none()
-                    && local.init.as_ref().is_some_and(|init| is_counted(&init.expr, &self.scopes));
-                self.scopes.bind(&ident.ident, Text::name(name), true);
-                if counted {
-                    self.scopes.count(&ident.ident);
-                }
-            }
-            Pat::Wild(_) => {
-                if let Some(init) = &local.init {
-                    self.lower_to(&init.expr, &Sink::Discard, ty);
-                }
-            }
-            Pat::Tuple(tuple) => {
-                let Some(Expr::Tuple(values)) = local.init.as_ref().map(|init| &*init.expr) else { return };
-                if values.elems.len() != tuple.elems.len() {
-                    self.errors.at(tuple, "names and values differ in number");
-                    return;
-                }
-                let types: Vec<Option<&Type>> = match ty {
-                    Some(Type::Tuple(types)) => types.elems.iter().map(Some).collect(),
-                    _ => Vec::new(),
-                };
-                let mut parts = Vec::new();
-                for (index, (pat, value)) in tuple.elems.iter().zip(&values.elems).enumerate() {
-                    let name = match pat {
-                        Pat::Ident(ident) => self.scopes.fresh(&scope::plain(&ident.ident)),
-                        _ => self.scopes.fresh("value"),
-                    };
-                    let ty = types.get(index).copied().flatten();
-                    self.declare_value(&name, ty, value);
-                    parts.push((pat, Text::name(name)));
-                }
-                for (pat, place) in parts {
-                    match pat {
-                        // The variable was made for this name.
-                        Pat::Ident(ident) => self.bind_whole(ident, place),
-                        pat => self.destructure(pat, &place),
+        let init = local.init.as_ref().map(|init| &*init.expr);
+        match (pat, init) {
+            (Pat::Ident(ident), init) if ident.subpat.is_none() => {
+                let name = self.scopes.fresh(&plain(&ident.ident));
+                let counted = match (init, ty) {
+                    (Some(init), ty) => self.declare(&name, ty, init),
+                    (None, Some(ty)) => {
+                        self.declare_own(&name, Declared::Type(ty.clone()), None);
+                        false
                     }
+                    (None, None) => {
+                        self.errors
+                            .at(&local.pat, "the type of this is not known in the GPU's text: write it, `let x: f32;`");
+                        false
+                    }
+                };
+                if counted && ident.mutability.is_none() {
+                    self.scopes.count(&name);
+                }
+                // Only now, because the name may stand for another local in what that begins with.
+                self.scopes.bind(&ident.ident, Expression::Variable(name), true);
+            }
+            (Pat::Wild(_), Some(init)) => self.lower_to(init, &Sink::Discard, ty),
+            (Pat::Wild(_), None) => {}
+            (Pat::Tuple(tuple), Some(Expr::Tuple(values))) => self.tuple(tuple, values, ty),
+            (Pat::Tuple(_), _) => {}
+            (pat, None) => self.errors.at(pat, "give this pattern a value"),
+            (pat, Some(init)) => {
+                if let Some(value) = self.typed(init, ty) {
+                    let whole = self.spill("value", value);
+                    self.destructure(pat, &whole);
                 }
             }
-            pat => {
-                let Some(init) = &local.init else {
-                    self.errors.at(pat, "give this pattern a value");
-                    return;
-                };
-                let value = self.typed(&init.expr, ty);
-                let whole = self.spill("value", value);
-                self.destructure(pat, &whole);
-            }
         }
     }
 
-    fn declare(&mut self, name: &str, ty: Option<&Type>, local: &Local) {
-        match (&local.init, ty) {
-            (Some(init), ty) => self.declare_value(name, ty, &init.expr),
-            (None, Some(ty)) => {
-                self.declared.insert(name.to_owned());
-                self.line(self.type_text(ty).add(" ").add(Text::name(name)).add(";"));
-            }
-            (None, None) => {
-                self.errors.at(&local.pat, "the type of this is not known in the GPU's text: write it, `let x: f32;`")
-            }
-        }
-    }
-
-    fn declare_value(&mut self, name: &str, ty: Option<&Type>, value: &Expr) {
-        if !name.starts_with('_') {
-            self.declared.insert(name.to_owned());
-        }
-        let unused = if name.starts_with('_') { "[[maybe_unused]] " } else { "" };
-        let by_statements = matches!(value, Expr::If(_) | Expr::Match(_) | Expr::Loop(_)) && !purity::is_simple(value);
-        if let Some(ty) = ty
-            && by_statements
-            && !purity::diverges(value)
-        {
-            self.line(Text::new(unused).add(self.type_text(ty)).add(" ").add(Text::name(name)).add(";"));
-            self.lower_to(value, &Sink::Assign(Text::name(name)), Some(ty));
+    /// `let (a, b) = (x, y);`
+    fn tuple(&mut self, tuple: &PatTuple, values: &syn::ExprTuple, ty: Option<&Type>) {
+        if values.elems.len() != tuple.elems.len() {
+            self.errors.at(tuple, "names and values differ in number");
             return;
         }
-        let text = self.expr(value, ty);
-        match (text.typing, ty) {
-            (Typing::Never, _) => {}
-            (_, Some(ty)) => {
-                let declared = Text::new(unused).add(self.type_text(ty)).add(" ").add(Text::name(name));
-                self.line(declared.add(" = ").add(text.text).add(";"));
+        let types: Vec<Option<&Type>> = match ty {
+            Some(Type::Tuple(types)) => types.elems.iter().map(Some).collect(),
+            _ => Vec::new(),
+        };
+        let mut parts = Vec::new();
+        for (index, (pat, value)) in tuple.elems.iter().zip(&values.elems).enumerate() {
+            let name = match pat {
+                Pat::Ident(ident) => self.scopes.fresh(&plain(&ident.ident)),
+                _ => self.scopes.fresh("value"),
+            };
+            self.declare(&name, types.get(index).copied().flatten(), value);
+            parts.push((pat, Expression::Variable(name)));
+        }
+        for (pat, place) in parts {
+            match pat {
+                // The variable was made for this name.
+                Pat::Ident(ident) => self.bind_whole(ident, place),
+                pat => self.destructure(pat, &place),
             }
-            (Typing::Typed | Typing::Bitwise, None) => {
-                let declared = Text::new(unused).add("auto ").add(Text::name(name));
-                let value = self.settled(text);
-                self.line(declared.add(" = ").add(value).add(";"));
+        }
+    }
+
+    /// A variable of the user's; whether its value is made of numbers that the compiler knows once loops are unrolled.
+    fn declare(&mut self, name: &str, ty: Option<&Type>, value: &Expr) -> bool {
+        let may_be_unread = name.starts_with('_');
+        let declared = |ty: Declared, value: Option<Expression>| Statement::Declare {
+            name: name.to_owned(),
+            ty,
+            value,
+            may_be_unread,
+        };
+        let decides = matches!(value, Expr::If(_) | Expr::Match(_) | Expr::Loop(_));
+        let lowered = match ty {
+            Some(ty) if decides && !flow::diverges(value) => {
+                let alone = self.alone(|this| this.expr(value, Some(ty)));
+                if alone.is_none() {
+                    self.emit(declared(Declared::Type(ty.clone()), None));
+                    self.lower_to(value, &Sink::Assign(Expression::Variable(name.to_owned())), Some(ty));
+                }
+                alone
             }
-            (_, None) => self.errors.at(
+            ty => self.expr(value, ty),
+        };
+        let Some(lowered) = lowered else { return false };
+        let counted = self.scopes.is_counted(&lowered);
+        match ty {
+            Some(ty) => self.emit(declared(Declared::Type(ty.clone()), Some(lowered))),
+            None if lowered.is_typed() => self.emit(declared(Declared::Auto, Some(settled(lowered)))),
+            None => self.errors.at(
                 value,
                 "the type of this is not known in the GPU's text: give it a suffix, or write `let x: f32 = …`",
             ),
         }
+        counted
     }
 
     /// Writes an expression as statements, its value to the sink.
     pub(super) fn lower_to(&mut self, expr: &Expr, sink: &Sink, expected: Option<&Type>) {
+        if self.trial.is_some() {
+            self.fail();
+            return;
+        }
         match expr {
             Expr::Paren(inner) => self.lower_to(&inner.expr, sink, expected),
             Expr::Block(block) if block.label.is_none() => self.block(&block.block, sink, expected),
             Expr::Block(block) => {
                 self.errors.at(&block.label, "labelled blocks are outside the operator language: use `if`")
             }
-            Expr::If(_) | Expr::Match(_) if !matches!(sink, Sink::Discard) && self.is_chosen(expr, expected) => {
-                let value = self.expr(expr, expected);
-                self.put(value, sink);
-            }
-            Expr::If(branch) if !self.as_ternary(branch, expr, sink) => self.branch(branch, sink, expected),
-            Expr::Match(matching) => self.match_statement(matching, sink, expected),
+            Expr::If(_) | Expr::Match(_) => match self.chosen(expr, sink, expected) {
+                Some(value) => self.put(value, sink),
+                None => self.decide(expr, sink, expected),
+            },
             Expr::While(looping) => self.while_loop(looping),
             Expr::ForLoop(looping) => self.for_loop(looping),
             Expr::Loop(looping) => self.endless_loop(looping, sink, expected),
             Expr::Return(leave) => match &leave.expr {
                 Some(value) => {
+                    self.lambdas.iter_mut().for_each(|lambda| lambda.is_left = true);
                     let returns = self.returns.clone();
                     self.lower_to(value, &Sink::Return, returns.as_ref());
                 }
@@ -192,198 +191,69 @@ impl Lowerer<'_> {
             Expr::Break(leave) => self.leave_loop(leave),
             Expr::Continue(next) => self.continue_loop(next.label.as_ref()),
             Expr::Assign(assign) => self.assign(assign),
-            Expr::Binary(binary) if purity::is_assignment(&binary.op) => self.assign_operation(binary),
+            Expr::Binary(binary) if is_assignment(&binary.op) => self.update(binary),
             Expr::Macro(call) => self.assertion(&call.mac),
             Expr::Tuple(unit) if unit.elems.is_empty() => {}
             value => {
-                let value = self.expr(value, expected);
-                self.put(value, sink);
+                if let Some(value) = self.expr(value, expected) {
+                    self.put(value, sink);
+                }
             }
         }
     }
 
-    fn as_ternary(&self, branch: &ExprIf, whole: &Expr, sink: &Sink) -> bool {
-        let chain = branch.else_branch.as_ref().is_some_and(|(_, other)| matches!(**other, Expr::If(_)));
-        !matches!(sink, Sink::Discard) && !chain && purity::is_simple(whole)
+    /// The value of an `if` or a `match` that is better an expression than statements: a choice between values all of which are
+    /// computed, or a short one.
+    fn chosen(&mut self, expr: &Expr, sink: &Sink, expected: Option<&Type>) -> Option<Expression> {
+        if matches!(sink, Sink::Discard) {
+            return None;
+        }
+        let short = matches!(expr, Expr::If(branch)
+            if branch.else_branch.as_ref().is_some_and(|(_, other)| !matches!(**other, Expr::If(_))));
+        self.alone_if(
+            |this| this.expr(expr, expected),
+            |value| short || matches!(value, Expression::Choice(choice) if choice.computes_both),
+        )
     }
 
-    pub(super) fn put(&mut self, value: Value, sink: &Sink) {
-        if value.typing == Typing::Never {
-            return;
+    fn decide(&mut self, expr: &Expr, sink: &Sink, expected: Option<&Type>) {
+        match expr {
+            Expr::If(branch) => self.branch(branch, sink, expected),
+            Expr::Match(matching) => self.match_statement(matching, sink, expected),
+            _ => {}
         }
+    }
+
+    fn put(&mut self, value: Expression, sink: &Sink) {
         match sink {
             Sink::Return => {
-                let text = match &mut self.lambda_returns {
-                    Some(typings) => {
-                        typings.push(value.typing);
-                        self.settled(value)
+                let value = match self.lambdas.last_mut() {
+                    Some(lambda) => {
+                        lambda.is_untyped |= !value.is_typed();
+                        settled(value)
                     }
-                    None => value.text,
+                    None => value,
                 };
-                self.line(Text::new("return ").add(text).add(";"));
+                self.emit(Statement::Return(value));
             }
-            Sink::Assign(place) => self.line(place.clone().add(" = ").add(value.text).add(";")),
-            Sink::Discard => self.line(Text::new("static_cast<void>(").add(value.text).add(");")),
+            Sink::Assign(place) => self.emit(Statement::Assign { place: place.clone(), value }),
+            Sink::Discard => self.emit(Statement::Discard(value)),
         }
     }
 
     fn branch(&mut self, branch: &ExprIf, sink: &Sink, expected: Option<&Type>) {
-        let condition = self.expr(&branch.cond, None);
-        self.open(Text::new("if (").add(condition.text).add(") {"));
-        self.block(&branch.then_branch, sink, expected);
+        let Some(condition) = self.expr(&branch.cond, None) else { return };
+        let mut arms = vec![(condition, self.within(|this| this.block(&branch.then_branch, sink, expected)))];
         let mut other = branch.else_branch.as_ref().map(|(_, other)| &**other);
-        while let Some(expr) = other {
-            match expr {
-                // `else if`, where its condition needs no statements of its own.
-                Expr::If(next) if purity::is_simple(&next.cond) => {
-                    let condition = self.expr(&next.cond, None);
-                    self.depth -= 1;
-                    self.open(Text::new("} else if (").add(condition.text).add(") {"));
-                    self.block(&next.then_branch, sink, expected);
-                    other = next.else_branch.as_ref().map(|(_, other)| &**other);
-                }
-                expr => {
-                    self.depth -= 1;
-                    self.open("} else {");
-                    self.lower_to(expr, sink, expected);
-                    other = None;
-                }
-            }
+        // `else if`, where its condition needs no statements of its own.
+        while let Some(Expr::If(next)) = other
+            && let Some(condition) = self.alone(|this| this.expr(&next.cond, None))
+        {
+            arms.push((condition, self.within(|this| this.block(&next.then_branch, sink, expected))));
+            other = next.else_branch.as_ref().map(|(_, other)| &**other);
         }
-        self.close("}");
-    }
-
-    fn while_loop(&mut self, looping: &ExprWhile) {
-        self.uses.enter_loop();
-        if purity::is_simple(&looping.cond) {
-            let condition = self.expr(&looping.cond, None);
-            self.open(Text::new("while (").add(condition.text).add(") {"));
-        } else {
-            self.open("while (true) {");
-            let condition = self.expr(&looping.cond, None).at_least(Rank::Postfix);
-            self.line(Text::new("if (!").add(condition).add(") break;"));
-        }
-        self.loop_body(&looping.body, looping.label.as_ref(), Sink::Discard, None);
-        self.uses.leave();
-    }
-
-    fn endless_loop(&mut self, looping: &ExprLoop, sink: &Sink, expected: Option<&Type>) {
-        self.open("while (true) {");
-        self.uses.enter_loop();
-        self.loop_body(&looping.body, looping.label.as_ref(), sink.clone(), expected);
-        self.uses.leave();
-    }
-
-    fn for_loop(&mut self, looping: &ExprForLoop) {
-        let Some(over @ Range { start: Some(start), end: Some(end), inclusive, reversed, .. }) =
-            range_of(&looping.expr)
-        else {
-            self.errors.at(&looping.expr, "a `for` in an operator runs over a range: `for i in 0..n`");
-            return;
-        };
-        let mut bounds = self.operands(&[start, end]).into_iter();
-        let (Some(mut start), Some(end)) = (bounds.next(), bounds.next()) else { return };
-        if !start.is_typed() && !end.is_typed() {
-            // Rust finds the type in the body. An index is the common case, and certain.
-            let index = matches!(&*looping.pat, Pat::Ident(ident) if purity::is_index(&ident.ident, &looping.body));
-            if !index {
-                self.errors.at(
-                    &looping.expr,
-                    "the type of this range is not known in the GPU's text: give one end a suffix, like `0..4_u32`",
-                );
-                return;
-            }
-            let usize_text = self.type_text(&syn::parse_quote!(usize));
-            start = Value::typed(usize_text.add("(").add(start.text).add(")"), Rank::Postfix);
-        }
-        let function = if inclusive { "range_inclusive" } else { "range" };
-        self.uses.insert(function);
-        let mut range = Text::new(function).add("(").add(start.text).add(", ").add(end.text).add(")");
-        if reversed {
-            self.uses.insert("rev");
-            range.push(".rev()");
-        }
-        let (name, pattern) = match &*looping.pat {
-            Pat::Ident(ident) if ident.subpat.is_none() => {
-                (self.scopes.fresh(&scope::plain(&ident.ident)), Some(ident))
-            }
-            _ => (self.scopes.fresh("_step"), None),
-        };
-        let unused = if name.starts_with('_') { "[[maybe_unused]] " } else { "" };
-        self.open(Text::new(format!("for ({unused}auto ")).add(Text::name(&name)).add(" : ").add(range).add(") {"));
-        self.uses.enter(&over, &self.scopes);
-        self.scopes.open();
-        if let Some(ident) = pattern {
-            self.scopes.bind(&ident.ident, Text::name(name), true);
-            self.scopes.count(&ident.ident);
-        }
-        self.loop_body(&looping.body, looping.label.as_ref(), Sink::Discard, None);
-        self.scopes.close();
-        self.uses.leave();
-    }
-
-    fn loop_body(&mut self, body: &Block, label: Option<&Label>, sink: Sink, expected: Option<&Type>) {
-        let label = label.map(|label| label.name.ident.to_string());
-        let (breaks, continues) = match &label {
-            Some(label) => purity::jumps_from_within(body, label),
-            None => (false, false),
-        };
-        // C++ leaves only the innermost loop by itself.
-        let name = scope::plain_name(label.as_deref().unwrap_or_default());
-        // Where the loop's value is returned, a `break` with that value is the `return`.
-        let after = (breaks && !matches!(sink, Sink::Return)).then(|| self.scopes.fresh(&format!("after_{name}")));
-        let next = continues.then(|| self.scopes.fresh(&format!("next_{name}")));
-        self.loops.push(Loop { label, after: after.clone(), next: next.clone(), sink, expected: expected.cloned() });
-        if let Some(next) = next {
-            // In braces of their own, so that no jump passes a declaration by.
-            self.open("{");
-            self.block(body, &Sink::Discard, None);
-            self.close("}");
-            self.line(Text::name(next).add(":;"));
-        } else {
-            self.block(body, &Sink::Discard, None);
-        }
-        self.loops.pop();
-        self.close("}");
-        if let Some(after) = after {
-            self.line(Text::name(after).add(":;"));
-        }
-    }
-
-    /// The loop that a jump means, as its place in the list of open loops.
-    fn target(&self, label: Option<&Lifetime>) -> Option<usize> {
-        match label {
-            None => self.loops.len().checked_sub(1),
-            Some(label) => self
-                .loops
-                .iter()
-                .rposition(|open| open.label.as_ref().is_some_and(|known| label.ident == known.as_str())),
-        }
-    }
-
-    fn continue_loop(&mut self, label: Option<&Lifetime>) {
-        let Some(index) = self.target(label) else { return };
-        match self.loops[index].next.clone() {
-            Some(next) if index + 1 < self.loops.len() => self.line(Text::new("goto ").add(Text::name(next)).add(";")),
-            _ => self.line("continue;"),
-        }
-    }
-
-    fn leave_loop(&mut self, leave: &ExprBreak) {
-        let Some(index) = self.target(leave.label.as_ref()) else { return };
-        if let Some(value) = &leave.expr {
-            let (sink, expected) = (self.loops[index].sink.clone(), self.loops[index].expected.clone());
-            self.lower_to(value, &sink, expected.as_ref());
-            if matches!(sink, Sink::Return) || purity::diverges(value) {
-                return;
-            }
-        }
-        match self.loops[index].after.clone() {
-            Some(after) if index + 1 < self.loops.len() => {
-                self.line(Text::new("goto ").add(Text::name(after)).add(";"))
-            }
-            _ => self.line("break;"),
-        }
+        let otherwise = other.map(|other| self.within(|this| this.lower_to(other, sink, expected)));
+        self.emit(Statement::If { arms, otherwise });
     }
 
     fn assign(&mut self, assign: &ExprAssign) {
@@ -392,47 +262,31 @@ impl Lowerer<'_> {
             return;
         }
         // Rust evaluates the right side first.
-        if purity::has_effects(&assign.left) {
+        if flow::has_effects(&assign.left) {
             self.errors.at(&assign.left, "bind the parts of this place by `let` first");
             return;
         }
-        let place = self.place(&assign.left, true);
-        self.lower_to(&assign.right, &Sink::Assign(place.text), None);
+        if let Some(place) = self.place(&assign.left, true) {
+            self.lower_to(&assign.right, &Sink::Assign(place), None);
+        }
     }
 
-    fn assign_operation(&mut self, binary: &ExprBinary) {
-        let (operator, used, plain) = match &binary.op {
-            BinOp::AddAssign(_) => ("+=", "add_assign", "add"),
-            BinOp::SubAssign(_) => ("-=", "sub_assign", "sub"),
-            BinOp::MulAssign(_) => ("*=", "mul_assign", "mul"),
-            BinOp::DivAssign(_) => ("/=", "div_assign", "div"),
-            BinOp::RemAssign(_) => ("%=", "rem_assign", "rem"),
-            BinOp::BitXorAssign(_) => ("^=", "bitxor_assign", "bitxor"),
-            BinOp::BitAndAssign(_) => ("&=", "bitand_assign", "bitand"),
-            BinOp::BitOrAssign(_) => ("|=", "bitor_assign", "bitor"),
-            BinOp::ShlAssign(_) => ("<<=", "shl_assign", "shl"),
-            BinOp::ShrAssign(_) => (">>=", "shr_assign", "shr"),
-            other => {
-                self.errors.at(other, "this operator is outside the operator language");
-                return;
-            }
-        };
-        if purity::has_effects(&binary.left) {
+    /// `place += value`
+    fn update(&mut self, binary: &ExprBinary) {
+        let Some((operator, _)) = Operator::of(&binary.op) else { return };
+        if flow::has_effects(&binary.left) {
             self.errors.at(&binary.left, "bind the parts of this place by `let` first");
             return;
         }
-        self.uses.insert(used);
-        match plain {
-            "div" | "rem" if is_constant(&binary.right, &self.scopes) => self.uses.insert_by_constant(plain),
-            plain => self.uses.insert(plain),
-        }
         let value = self.expr(&binary.right, None);
         let place = self.place(&binary.left, false);
-        self.line(place.text.add(format!(" {operator} ")).add(value.text).add(";"));
+        if let (Some(place), Some(value)) = (place, value) {
+            self.emit(Statement::Update { operator, place, value });
+        }
     }
 
     /// Binds a name to the variable that was made for it, and what its pattern has inside.
-    fn bind_whole(&mut self, ident: &syn::PatIdent, place: Text) {
+    fn bind_whole(&mut self, ident: &PatIdent, place: Expression) {
         self.scopes.bind(&ident.ident, place.clone(), true);
         if let Some((_, inner)) = &ident.subpat {
             self.destructure(inner, &place);
@@ -440,21 +294,21 @@ impl Lowerer<'_> {
     }
 
     /// Binds the parts of a value that stands in a variable.
-    pub(super) fn destructure(&mut self, pat: &Pat, whole: &Text) {
+    pub(super) fn destructure(&mut self, pat: &Pat, whole: &Expression) {
+        let part = |name: String| Expression::Field(Box::new(whole.clone()), name);
         match pat {
             Pat::Wild(_) | Pat::Rest(_) => {}
             Pat::Type(typed) => self.destructure(&typed.pat, whole),
             Pat::Paren(paren) => self.destructure(&paren.pat, whole),
             Pat::Ident(ident) => {
-                let own = Text::name(self.scopes.fresh(&scope::plain(&ident.ident)));
-                let declared = Text::new("[[maybe_unused]] auto ").add(own.clone());
-                self.line(declared.add(" = ").add(whole.clone()).add(";"));
-                self.bind_whole(ident, own);
+                let name = self.scopes.fresh(&plain(&ident.ident));
+                let (ty, value) = (Declared::Auto, Some(whole.clone()));
+                self.emit(Statement::Declare { name: name.clone(), ty, value, may_be_unread: true });
+                self.bind_whole(ident, Expression::Variable(name));
             }
             Pat::Struct(fields) => {
                 for field in &fields.fields {
-                    let part = whole.clone().add(".").add(Text::name(super::expression::field_name(&field.member)));
-                    self.destructure(&field.pat, &part);
+                    self.destructure(&field.pat, &part(field_name(&field.member)));
                 }
             }
             Pat::TupleStruct(fields) => {
@@ -465,7 +319,7 @@ impl Lowerer<'_> {
                         self.errors.at(rest, "`..` comes last: name the fields before it");
                         return;
                     }
-                    self.destructure(field, &whole.clone().add(".").add(Text::name(format!("_{index}"))));
+                    self.destructure(field, &part(format!("_{index}")));
                 }
             }
             other => self.errors.at(other, "outside the operator language: use a name, and compare with `if`"),

@@ -1,8 +1,9 @@
 //! Bodies and what they become. Rust types and constants stand in `‹›`.
 
 use super::*;
-use crate::operator::Function;
-use crate::text::Text;
+use crate::text::{Piece, Text};
+use crate::{print, uses};
+use proc_macro2::TokenStream;
 use quote::quote;
 
 fn shown(text: &Text) -> String {
@@ -37,7 +38,7 @@ fn text(body: TokenStream) -> String {
     let mut errors = Errors::default();
     let lowered = Lowerer::new(&mut errors).function(&function(body));
     assert!(errors.is_empty(), "{:?}", errors.messages());
-    shown(&lowered.body)
+    shown(&print::body(&lowered.body))
 }
 
 fn errors(body: TokenStream) -> Vec<String> {
@@ -158,7 +159,8 @@ fn a_function_is_called_by_the_type_beside_it() {
     );
     let mut errors = Errors::default();
     let lowered = Lowerer::new(&mut errors).function(&function(quote!(gcd(gcd(a, b), helpers::gcd(a, b)))));
-    let callees: Vec<String> = lowered.callees.iter().map(|callee| callee.path.to_token_stream().to_string()).collect();
+    let callees = uses::of(&lowered.body).callees;
+    let callees: Vec<String> = callees.iter().map(|callee| callee.path.to_token_stream().to_string()).collect();
     assert_eq!(callees, ["gcd", "helpers :: gcd"]);
     // The name of a type's own method beside that of a function.
     assert_eq!(
@@ -192,8 +194,7 @@ fn every_let_has_its_line() {
     let item: syn::ItemFn = syn::parse_str("fn combine(a: i32, b: i32) -> i32 {\n  let c = a;\n\n  c + b\n}").unwrap();
     let function = Function { attributes: Vec::new(), signature: item.sig, block: *item.block };
     let lowered = Lowerer::new(&mut errors).function(&function);
-    let lines: Vec<usize> = lowered
-        .body
+    let lines: Vec<usize> = print::body(&lowered.body)
         .pieces
         .iter()
         .filter_map(|piece| match piece {
@@ -268,7 +269,7 @@ fn a_parameter_that_is_only_written_to_is_a_variable() {
         let item: syn::ItemFn = syn::parse2(item).unwrap();
         let function = Function { attributes: Vec::new(), signature: item.sig, block: *item.block };
         let lowered = Lowerer::new(&mut Errors::default()).function(&function);
-        (lowered.parameters, shown(&lowered.body))
+        (lowered.parameters, shown(&print::body(&lowered.body)))
     };
     let (parameters, written) = lowered(quote!(
         fn combine(mut a: i32, b: i32) -> i32 {

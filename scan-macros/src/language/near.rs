@@ -1,0 +1,97 @@
+//! What to say of a method that the language does not have: what to write instead, or the nearest names.
+
+use super::METHODS;
+
+/// What to say of a method that the language does not have.
+pub(crate) fn unknown(name: &str) -> String {
+    let instead = match name {
+        "clone" | "to_owned" | "into" => Some("values are copied: leave the call out"),
+        "checked_add" | "overflowing_add" => {
+            Some("there is no `Option` on the GPU: write `wrapping_add` or `saturating_add`")
+        }
+        "checked_sub" | "overflowing_sub" => {
+            Some("there is no `Option` on the GPU: write `wrapping_sub` or `saturating_sub`")
+        }
+        "checked_mul" | "overflowing_mul" => {
+            Some("there is no `Option` on the GPU: write `wrapping_mul` or `saturating_mul`")
+        }
+        "from_f64" | "from_f64_const" => {
+            Some("its last bit depends on the machine that runs it: write `from_f32(x as f32)`")
+        }
+        "from_f32_const" => Some("write `from_f32`"),
+        "to_f32_const" => Some("write `to_f32`"),
+        "to_f64_const" => Some("write `to_f64`"),
+        "cmp" | "partial_cmp" | "total_cmp" => Some("compare with `<`, `==` and `>`"),
+        "iter" | "iter_mut" | "into_iter" | "len" => Some("loop over the indices: `for i in 0..N { … x[i] … }`"),
+        "log" => Some("write `x.ln() / base.ln()`, `log2` or `log10`"),
+        "sin_cos" => Some("there are no tuples on the GPU: write `sin` and `cos`"),
+        "gt" | "lt" | "ge" | "le" | "eq" | "ne" | "add" | "sub" | "mul" | "div" | "rem" | "not" | "neg" => {
+            Some("write the operator itself")
+        }
+        _ => None,
+    };
+    if let Some(instead) = instead {
+        return format!("no method `{name}` in an operator: {instead}");
+    }
+    let mut near: Vec<(usize, &str)> = METHODS
+        .iter()
+        .map(|method| method.name)
+        .map(|known| (if swapped(name, known) { 1 } else { distance(name, known) }, known))
+        .filter(|(distance, known)| *distance <= known.len().max(name.len()).div_ceil(3))
+        .collect();
+    near.sort();
+    match near.as_slice() {
+        [] => format!("no method `{name}` in an operator: write the arithmetic out, or use a numeric method of Rust's"),
+        near => {
+            let near: Vec<String> = near.iter().take(3).map(|(_, known)| format!("`{known}`")).collect();
+            format!("no method `{name}` in an operator: did you mean {}?", near.join(", "))
+        }
+    }
+}
+
+/// Whether the words have the same letters, in another order.
+fn swapped(a: &str, b: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    sorted(a) == sorted(b)
+}
+
+/// How many letters must be put in, taken out or changed to make one word the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = i;
+        row[0] = i + 1;
+        for (j, to) in b.iter().enumerate() {
+            let change = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_come_first() {
+        assert!(unknown("sqr").contains("`sqrt`"), "{}", unknown("sqr"));
+        assert!(unknown("maximum").contains("write the arithmetic out"), "{}", unknown("maximum"));
+        assert!(unknown("leading_zero").contains("did you mean `leading_zeros`"), "{}", unknown("leading_zero"));
+        assert!(unknown("pwo").contains("did you mean `pow`"), "{}", unknown("pwo"));
+        assert!(unknown("checked_add").contains("saturating_add"));
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("", "abc"), 3);
+        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(distance("max", "max"), 0);
+    }
+}
