@@ -176,6 +176,7 @@ pub(crate) struct Callee {
 
 /// How often a value is repeated in an array.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a body has few of them, and none lives long")]
 pub(crate) enum Times {
     Once,
     /// As Rust evaluates this.
@@ -233,6 +234,7 @@ pub(crate) enum Statement {
 
 /// The type of a variable.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a body has few of them, and none lives long")]
 pub(crate) enum Declared {
     /// That of its value.
     Auto,

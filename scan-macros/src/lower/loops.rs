@@ -107,10 +107,9 @@ impl Lowerer<'_> {
     fn target(&mut self, label: Option<&Lifetime>) -> Option<usize> {
         let index = match label {
             None => self.loops.len().checked_sub(1),
-            Some(label) => self
-                .loops
-                .iter()
-                .rposition(|open| open.label.as_ref().is_some_and(|known| label.ident == known.ident.to_string())),
+            Some(label) => {
+                self.loops.iter().rposition(|open| open.label.as_ref().is_some_and(|known| label.ident == known.ident))
+            }
         }?;
         self.lambdas.iter_mut().for_each(|lambda| lambda.is_left |= index < lambda.loops);
         Some(index)

@@ -48,6 +48,7 @@ pub(crate) fn function(function: &Function, errors: &mut Errors) -> Lowered {
 
 /// Where the value of a statement goes.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a body has few of them, and none lives long")]
 enum Sink {
     Return,
     Assign(Expression),
