@@ -211,11 +211,13 @@ ready_integers! {
 
 #[test]
 fn ready_others() {
-    check(ops::all(), |i| i % 12_345 != 12_344, true);
-    check(ops::any(), |i| i % 12_345 == 12_344, false);
+    // Not every result may be the same, and lengths are shorter under Miri.
+    const PERIOD: u64 = if cfg!(miri) { 45 } else { 12_345 };
+    check(ops::all(), |i| i % PERIOD != PERIOD - 1, true);
+    check(ops::any(), |i| i % PERIOD == PERIOD - 1, false);
     check(ops::bit_xor::<bool>(), |i| random(i).is_multiple_of(2), true);
-    check(ops::bit_and::<bool>(), |i| i % 12_345 != 12_344, true);
-    check(ops::bit_or::<bool>(), |i| i % 12_345 == 12_344, false);
+    check(ops::bit_and::<bool>(), |i| i % PERIOD != PERIOD - 1, true);
+    check(ops::bit_or::<bool>(), |i| i % PERIOD == PERIOD - 1, false);
     check(ops::sum::<usize>(), |i| random(i) as usize, 7);
     check(ops::max::<isize>(), |i| random(i) as isize, 7);
     check(ops::sum::<i128>(), |i| i128::from(random(i)) << 32, 7);
