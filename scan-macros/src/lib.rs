@@ -2,10 +2,10 @@
 //!
 //! Use these through the crate `scan-runtime`, which re-exports them beside the traits that they implement.
 //!
-//! An operator passes through four steps, a module each: `parse` (the item), `check` (what the operator language has),
-//! `lower` (Rust statements to CUDA text in pieces) and `emit` (the Rust item, with the text beside it). What only
-//! rustc knows, sizes, aliases, constants and generic parameters, stays a Rust expression in the pieces and is filled in
-//! when the program runs.
+//! An operator passes through five steps, a module each: `parse` (the item), `check` (what the operator language
+//! has), `lower` (Rust to the expressions and statements of `ir`), `print` (these to CUDA text in pieces) and `emit`
+//! (the Rust item, with the text beside it). What only rustc knows, sizes, aliases, constants and generic parameters,
+//! stays a Rust expression in the pieces and is filled in when the program runs.
 
 mod attribute;
 mod check;

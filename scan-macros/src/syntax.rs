@@ -96,8 +96,8 @@ pub(crate) fn is_constant(ident: &Ident) -> bool {
     letters(ident).trim_start_matches('_').starts_with(|first: char| first.is_uppercase())
 }
 
-/// The name as C++ can have it: raw identifiers lose their prefix, letters beyond ASCII become numbers, and no name looks
-/// like one of the compiler's own (`__x`).
+/// The name as C++ can have it: raw identifiers lose their prefix, letters beyond ASCII become numbers, and no name
+/// looks like one of the compiler's own (`__x`).
 pub(crate) fn plain(ident: &Ident) -> String {
     let mut plain = String::new();
     for letter in letters(ident).chars() {

@@ -1,5 +1,5 @@
-//! What a body needs of the prelude and which functions it calls, and how often a call of it does each of these things: what says
-//! how long the GPU's compiler and the GPU will have with it.
+//! What a body needs of the prelude and which functions it calls, and how often a call of it does each of these
+//! things: what says how long the GPU's compiler and the GPU will have with it.
 
 use crate::ir::{Access, Call, Callee, Exit, Expression, For, Integer, Statement, Width};
 use crate::language::Operator;

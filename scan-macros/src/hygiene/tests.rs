@@ -1,6 +1,7 @@
 //! Names of two contexts. Those with an `@` before them are of the second: they stand on lines of their own, which tells them.
 
 use super::*;
+use quote::quote;
 
 fn function(text: &str) -> Function {
     let mut lines = String::new();

@@ -1,4 +1,5 @@
-//! Which variables are read. The GPU's compiler warns of the others, where the text does not say that they may go unread.
+//! Which variables are read. The GPU's compiler warns of the others, where the text does not say that they may go
+//! unread.
 
 use super::{Expression, Statement};
 use std::collections::BTreeSet;

@@ -51,7 +51,7 @@ impl Expression {
     fn is_number(&self) -> bool {
         match self {
             Expression::Integer(_) | Expression::Float { .. } | Expression::Negative(_) | Expression::Length(_) => true,
-            Expression::Cast(ty, _) => !matches!(ty, syn::Type::Path(path) if path.path.is_ident("bool")),
+            Expression::Cast(ty, _) => !matches!(&**ty, syn::Type::Path(path) if path.path.is_ident("bool")),
             Expression::Method { method, .. } => !method.is_question(),
             Expression::Group(inner) | Expression::Not(inner) => inner.is_number(),
             Expression::Binary(operator, left, right) => match operator {

@@ -1,5 +1,5 @@
-//! The operator language's tables: primitive types, operators, numeric methods and conversions. What a method is called, what it
-//! takes, and how it is written in CUDA stands in its line here, and nowhere else in this crate.
+//! The operator language's tables: primitive types, operators, numeric methods and conversions. What a method is
+//! called, what it takes, and how it is written in CUDA stands in its line here, and nowhere else in this crate.
 
 mod near;
 mod operator;
@@ -12,6 +12,10 @@ pub(crate) use operator::Operator;
 pub(crate) const PRIMITIVES: &[&str] = &[
     "bool", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16", "f32", "f64",
 ];
+/// Types that hold their values elsewhere.
+pub(crate) const HEAP_TYPES: &[&str] =
+    &["Box", "Vec", "String", "Rc", "Arc", "VecDeque", "HashMap", "HashSet", "BTreeMap", "BTreeSet", "Cow", "RefCell"];
+
 /// The types that have a method themselves; `scan_runtime::__private::types` has a type for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {

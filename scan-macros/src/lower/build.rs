@@ -32,14 +32,14 @@ impl Lowerer<'_> {
         let base = base.and_then(|_| values.pop());
         let base = base.map(|base| Box::new(if base.is_place() { base } else { self.spill("base", base) }));
         let fields = names.into_iter().zip(values.into_iter().map(argument)).collect();
-        Some(Expression::Struct { ty: (!matches!(ty, Type::Infer(_))).then_some(ty), fields, base })
+        Some(Expression::Struct { ty: (!matches!(ty, Type::Infer(_))).then(|| Box::new(ty)), fields, base })
     }
 
     pub(super) fn array(&mut self, array: &ExprArray, expected: Option<&Type>) -> Option<Expression> {
         let exprs: Vec<&Expr> = array.elems.iter().collect();
         let item = item_of(expected);
         let mut values = self.operands_of(&exprs, |_| item)?;
-        let ty = expected.filter(|ty| matches!(ty, Type::Array(_))).cloned();
+        let ty = expected.filter(|ty| matches!(ty, Type::Array(_))).map(|ty| Box::new(ty.clone()));
         match values.first() {
             _ if ty.is_some() => {}
             None => return self.wrong(array, EMPTY_ARRAY),
@@ -62,7 +62,7 @@ impl Lowerer<'_> {
     pub(super) fn repeat(&mut self, repeat: &ExprRepeat, expected: Option<&Type>) -> Option<Expression> {
         let value = self.expr(&repeat.expr, item_of(expected))?;
         if let Some(ty @ Type::Array(_)) = expected {
-            return Some(Expression::Repeat(Times::Type(ty.clone()), Box::new(value)));
+            return Some(Expression::Repeat(Times::Type(Box::new(ty.clone())), Box::new(value)));
         }
         if !value.is_typed() {
             return self.wrong(

@@ -38,7 +38,7 @@ impl Lowerer<'_> {
         }
         let mut values = self.operands(&exprs)?;
         if !is_of_type(path) {
-            return Some(Expression::Call(function_of(path, values)));
+            return Some(Expression::Call(Box::new(function_of(path, values))));
         }
         let owner = owner(path);
         if values.is_empty() {
@@ -99,9 +99,9 @@ fn alias_of(path: &Path) -> String {
 }
 
 /// `f32` of `f32::max`.
-fn owner(path: &Path) -> Type {
+fn owner(path: &Path) -> Box<Type> {
     let mut owner = path.clone();
     owner.segments.pop();
     owner.segments.pop_punct();
-    syn::parse_quote!(#owner)
+    Box::new(syn::parse_quote!(#owner))
 }

@@ -1,5 +1,5 @@
-//! `if`, `match`, `loop` and blocks as values: expressions where these need no statements, else variables that statements give
-//! their values.
+//! `if`, `match`, `loop` and blocks as values: expressions where these need no statements, else variables that
+//! statements give their values.
 
 use super::{Lambda, Lowerer, Sink, flow};
 use crate::ir::{Choice, Declared, Expression, Statement};
@@ -8,7 +8,8 @@ use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Arm, Block, Expr, ExprIf, ExprMatch, Stmt, Type};
 
-/// The most choices inside one another that become an expression: the GPU's compiler needs more stack for each than for an `if`.
+/// The most choices inside one another that become an expression: the GPU's compiler needs more stack for each than
+/// for an `if`.
 const CHOICES: usize = 64;
 
 /// What is known while an expression is tried for whether it needs statements.
@@ -61,15 +62,10 @@ impl Lowerer<'_> {
 
     /// What is made inside so many more choices; or inside of none, as what is no choice itself.
     pub(super) fn inside<T>(&mut self, choices: Option<usize>, make: impl FnOnce(&mut Self) -> T) -> T {
-        let around = self.trial.as_ref().map_or(0, |trial| trial.choices);
-        let inside = choices.map_or(0, |more| around + more);
-        let mut set = |choices: usize| {
-            if let Some(trial) = &mut self.trial {
-                trial.choices = choices;
-                trial.failed |= choices > CHOICES;
-            }
-        };
-        set(inside);
+        let Some(trial) = &mut self.trial else { return make(self) };
+        let around = trial.choices;
+        trial.choices = choices.map_or(0, |more| around + more);
+        trial.failed |= trial.choices > CHOICES;
         let made = make(self);
         if let Some(trial) = &mut self.trial {
             trial.choices = around;
@@ -174,7 +170,7 @@ impl Lowerer<'_> {
         let name = self.scopes.fresh("value");
         let value = Expression::Variable(name.clone());
         if let Some(ty) = expected.filter(|_| !is_of_field(expected)) {
-            self.declare_own(&name, Declared::Type(ty.clone()), None);
+            self.declare_own(&name, Declared::Type(Box::new(ty.clone())), None);
             self.lower_to(expr, &Sink::Assign(value.clone()), expected);
             return Some(value);
         }

@@ -9,7 +9,8 @@ pub(super) const NEEDS_SUFFIX: &str =
     "the type of this is not known in the GPU's text: give one literal a suffix, like `1_u32` or `1.0_f32`";
 
 impl Lowerer<'_> {
-    /// The value of an expression, after the statements that it needs; `None` where control has left before there is one.
+    /// The value of an expression, after the statements that it needs; `None` where control has left before there is
+    /// one.
     pub(super) fn expr(&mut self, expr: &Expr, expected: Option<&Type>) -> Option<Expression> {
         if self.has_failed() {
             return None;
@@ -34,7 +35,7 @@ impl Lowerer<'_> {
             Expr::Binary(binary) if !is_assignment(&binary.op) => self.binary(binary),
             Expr::Cast(cast) => {
                 let value = self.expr(&cast.expr, None)?;
-                Some(Expression::Cast((*cast.ty).clone(), Box::new(value.bare())))
+                Some(Expression::Cast(cast.ty.clone(), Box::new(value.bare())))
             }
             Expr::Field(field) => {
                 let name = field_name(&field.member);
@@ -104,7 +105,7 @@ impl Lowerer<'_> {
         {
             return binding.place.clone();
         }
-        Expression::Constant(path.clone())
+        Expression::Constant(Box::new(path.clone()))
     }
 
     fn index(&mut self, at: &ExprIndex) -> Option<Expression> {
@@ -118,7 +119,8 @@ impl Lowerer<'_> {
         Some(Expression::Index { array: Box::new(array), index: Box::new(index), access })
     }
 
-    /// The place that an expression names, to be written to. It is `replaced` as a whole, or changed by what stands there.
+    /// The place that an expression names, to be written to. It is `replaced` as a whole, or changed by what stands
+    /// there.
     pub(super) fn place(&mut self, expr: &Expr, replaced: bool) -> Option<Expression> {
         self.expr(expr, None).map(|place| written(place, replaced))
     }

@@ -80,15 +80,16 @@ impl Lowerer<'_> {
 }
 
 /// The type that a suffix names.
-fn suffix(name: &str, span: Span) -> Type {
+fn suffix(name: &str, span: Span) -> Box<Type> {
     let name = syn::Ident::new(name, span);
-    syn::parse_quote!(#name)
+    Box::new(syn::parse_quote!(#name))
 }
 
 const INFINITE: &str =
     "this literal is larger than the largest number of its type: write `f32::INFINITY` or `f64::INFINITY`";
 
-/// The digits where C++ takes them: it refuses those that Rust rounds to zero. `None` where Rust makes an infinity of them.
+/// The digits where C++ takes them: it refuses those that Rust rounds to zero. `None` where Rust makes an infinity of
+/// them.
 fn in_range(digits: String, kind: FpCategory, value: impl std::fmt::Debug) -> Option<String> {
     let mantissa = digits.split(['e', 'E']).next().unwrap_or_default();
     match kind {

@@ -8,7 +8,8 @@ use syn::{Block, ExprBreak, ExprForLoop, ExprLoop, ExprWhile, Label, Lifetime, P
 /// A loop that `break` and `continue` can mean.
 pub(super) struct Loop {
     label: Option<Lifetime>,
-    /// Where a loop inside this one jumps to leave it, and to go on with it. C++ leaves only the innermost loop by itself.
+    /// Where a loop inside this one jumps to leave it, and to go on with it. C++ leaves only the innermost loop by
+    /// itself.
     after: Option<String>,
     next: Option<String>,
     /// Where the value of `break value` goes.
@@ -74,7 +75,7 @@ impl Lowerer<'_> {
                 );
                 return;
             }
-            start = Expression::Typed(syn::parse_quote!(usize), Box::new(start));
+            start = Expression::Typed(Box::new(syn::parse_quote!(usize)), Box::new(start));
         }
         self.emit_loop(after, Statement::For(Box::new(For { name, start, end, inclusive, reversed, body })));
     }
@@ -155,5 +156,6 @@ impl Lowerer<'_> {
 
 /// Whether the variable is an index into an array here: then it is a `usize`.
 fn is_index(name: &str, expression: &Expression) -> bool {
-    matches!(expression, Expression::Index { index, .. } if matches!(&**index, Expression::Variable(index) if index == name))
+    let Expression::Index { index, .. } = expression else { return false };
+    matches!(&**index, Expression::Variable(index) if index == name)
 }

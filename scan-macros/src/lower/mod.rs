@@ -1,11 +1,12 @@
 //! Rust statements to the statements and expressions of [`ir`](crate::ir).
 //!
-//! The body keeps the shape of the user's Rust: the prelude's classes have Rust's names and Rust's meaning, so that most
-//! expressions stand as they were written. What changes: a block's value becomes a `return` or a variable, a shadowing
-//! `let` a new name, an operand that has side effects a variable of its own, because C++ leaves the order of operands open.
+//! The body keeps the shape of the user's Rust: the prelude's classes have Rust's names and Rust's meaning, so that
+//! most expressions stand as they were written. What changes: a block's value becomes a `return` or a variable, a
+//! shadowing `let` a new name, an operand that has side effects a variable of its own, because C++ leaves the order
+//! of operands open.
 //!
-//! Whether a Rust expression is one expression of C++ is found by trying: [`Lowerer::alone`] lowers it, and takes all back where
-//! it needs a statement before it.
+//! Whether a Rust expression is one expression of C++ is found by trying: [`Lowerer::alone`] lowers it, and takes all
+//! back where it needs a statement before it.
 
 mod build;
 mod call;
@@ -13,6 +14,7 @@ mod choice;
 mod expression;
 mod flow;
 mod literal;
+mod local;
 mod loops;
 mod operators;
 mod pattern;
@@ -48,15 +50,14 @@ pub(crate) fn function(function: &Function, errors: &mut Errors) -> Lowered {
 
 /// Where the value of a statement goes.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a body has few of them, and none lives long")]
 enum Sink {
     Return,
     Assign(Expression),
     Discard,
 }
 
-/// Statements that return the value of a variable. C++ finds its type out, so none of them may leave the function, or a loop
-/// around them.
+/// Statements that return the value of a variable. C++ finds its type out, so none of them may leave the function, or
+/// a loop around them.
 struct Lambda {
     /// How many loops are around it.
     loops: usize,

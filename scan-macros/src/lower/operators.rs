@@ -35,8 +35,8 @@ impl Lowerer<'_> {
         Some(Expression::Binary(operator, Box::new(left), Box::new(right)))
     }
 
-    /// An operation of two literals without suffix. Only those are done here whose low bits depend on low bits alone, so
-    /// that they are right whatever the type turns out to be.
+    /// An operation of two literals without suffix. Only those are done here whose low bits depend on low bits alone,
+    /// so that they are right whatever the type turns out to be.
     fn fold(
         &mut self,
         operator: Operator,

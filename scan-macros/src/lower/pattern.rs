@@ -67,7 +67,8 @@ impl Lowerer<'_> {
         Some(self.spill("matched", value))
     }
 
-    /// The condition of an arm, `None` where it always holds, and its guard. Binds the arm's names, for the guard and the body.
+    /// The condition of an arm, `None` where it always holds, and its guard. Binds the arm's names, for the guard and
+    /// the body.
     pub(super) fn arm_condition(
         &mut self,
         pat: &Pat,
@@ -196,7 +197,7 @@ impl Lowerer<'_> {
         // A capital name without a pattern of its own is a constant to Rust, where one is in scope.
         if subpat.is_none() && is_constant(ident) {
             let value = ExprPath { attrs: Vec::new(), qself: None, path: Path::from(ident.clone()) };
-            return Some(compare(place, Operator::Eq, Expression::Constant(value)));
+            return Some(compare(place, Operator::Eq, Expression::Constant(Box::new(value))));
         }
         self.bindings.push(ident.clone());
         bound.push((ident, place.clone()));

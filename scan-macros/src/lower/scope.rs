@@ -17,8 +17,8 @@ pub(super) struct Binding {
 pub(super) struct Scopes {
     open: Vec<HashMap<String, Binding>>,
     taken: HashSet<String>,
-    /// The variables that count the rounds of a loop or are computed of such numbers, so that the compiler knows them once
-    /// loops are unrolled.
+    /// The variables that count the rounds of a loop or are computed of such numbers, so that the compiler knows them
+    /// once loops are unrolled.
     counted: HashSet<String>,
 }
 

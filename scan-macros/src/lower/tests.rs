@@ -314,7 +314,8 @@ fn structs_that_are_little_work_are_all_computed_and_one_is_chosen() {
         _ => ITEM,
     }));
     assert!(chosen.contains("return chosen(a == 0, ‹i32›{n: b}, chosen(a == 1 && a < b, "), "{chosen}");
-    // What may panic, or is more work, is computed only where it is wanted; so are numbers, which are chosen as well by `?:`.
+    // What may panic, or is more work, is computed only where it is wanted; so are numbers, which are chosen as well
+    // by `?:`.
     for apart in [
         quote!(if a > b { Item { n: a / b } } else { ITEM }),
         quote!(if a > b { Item { n: [a, b][a] } } else { ITEM }),
@@ -345,4 +346,79 @@ fn only_places_that_the_data_tells_are_looked_up() {
     ] {
         assert!(body.contains(part), "{part} in {body}");
     }
+}
+
+/// Rust calls what follows unreachable, and takes it.
+#[test]
+fn what_an_operand_leaves_has_no_value() {
+    let left = text(quote!(let x = a + { return b }; x));
+    assert_eq!(left, "const auto operand [[maybe_unused]] = a;\nreturn b;\nreturn x;\n");
+}
+
+#[test]
+fn a_label_is_there_where_something_jumps_to_it() {
+    let jumps =
+        text(quote!('outer: for i in 0..3_u32 { while a > b { if a > 3 { continue 'outer; } break 'outer; } } a));
+    for part in ["goto next_outer;", "next_outer:;", "goto after_outer;", "after_outer:;"] {
+        assert_eq!(jumps.matches(part).count(), 1, "{part} in {jumps}");
+    }
+    let none = text(
+        quote!('outer: for i in 0..3_u32 { if a > 3 { continue 'outer; } while a > b { return a; break 'outer; } } a),
+    );
+    assert!(!none.contains("outer"), "{none}");
+}
+
+#[test]
+fn an_index_is_known_by_its_variable() {
+    let text = text(quote!(let x = [a, b]; let mut s = a; for i in 0..2 { s += x[i]; let i = a; s += i; } s));
+    assert!(text.contains("for (auto i : range(‹usize›(0), 2)) {"), "{text}");
+    assert_eq!(errors(quote!(let x = [a, b]; for i in 0..2 { let i = 1_usize; x[i]; } a)).len(), 1);
+}
+
+#[test]
+fn a_field_is_no_variable_of_its_name() {
+    let unread = text(quote!(let high = a; Pair { low: b, high: PAIR.high }.low));
+    assert!(unread.starts_with("auto high [[maybe_unused]] = a;"), "{unread}");
+}
+
+/// What was tried and taken back leaves neither names nor errors behind.
+#[test]
+fn what_is_tried_leaves_nothing_behind() {
+    assert_eq!(
+        text(quote!(match a {
+            n if n > b =>
+                if n > 3 {
+                    let value = n;
+                    value
+                } else {
+                    b
+                },
+            _ => b,
+        })),
+        "if (a > b) {\n  if (a > 3) {\n    auto value = a;\n    return value;\n  } else {\n    return b;\n  }\n} else {\n  return b;\n}\n"
+    );
+    assert_eq!(
+        errors(quote!(if a > b {
+            let c = a.max({ 1 << b });
+            c
+        } else {
+            a
+        }))
+        .len(),
+        1
+    );
+}
+
+#[test]
+fn a_lambda_is_not_left() {
+    for leaves in [
+        quote!(let x = if a > b { let c = a; if c > 3 { return c; } c } else { b }; x),
+        quote!(loop { let x = if a > b { let c = a; if c > 3 { break; } c } else { b }; } a),
+        quote!('l: loop { let x = if a > b { loop { if a > 3 { break 'l; } break; } a } else { b }; } a),
+    ] {
+        assert_eq!(errors(leaves.clone()).len(), 1, "{leaves}");
+        assert!(errors(leaves)[0].contains("bind it by a `let` with a type, `let value: f32 = …;`"));
+    }
+    let stays = quote!(let x = if a > b { let mut c = a; loop { c += 1; if c > 3 { break; } } c } else { b }; x);
+    assert!(text(stays.clone()).contains("[&]"), "{stays}");
 }

@@ -1,47 +1,17 @@
-//! `#[scan_element]`: the layout of a struct, told field by field, or of an enum, told by its numbers.
+//! Structs.
 
-use crate::attribute;
+use super::attributes::{derives, pass_arguments};
 use crate::errors::Errors;
 use crate::text::not_empty;
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::meta::ParseNestedMeta;
-use syn::punctuated::Punctuated;
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Fields, GenericParam, Ident, Index, Item, ItemEnum, ItemStruct, Member, Meta, Path, Token, Type};
+use syn::{Fields, GenericParam, Ident, Index, ItemStruct, Member, Meta, Path, Type};
 
 /// The most bytes that an element may have.
 const LARGEST: usize = 256;
 
-pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
-    let mut errors = Errors::default();
-    let krate = attribute::options(options, &["crate"], &mut errors).krate;
-    let output = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Struct(item)) => structure(&krate, item, &mut errors),
-        Ok(Item::Enum(item)) => enumeration(&krate, item, &mut errors),
-        Ok(Item::Union(item)) => {
-            errors.at(item.union_token, "a union is no element: use a struct with a field for each part");
-            return unchanged(&errors, &item);
-        }
-        Ok(item) => {
-            errors.at(&item, "`#[scan_element]` stands on a struct, or on an enum without fields");
-            return unchanged(&errors, &item);
-        }
-        Err(error) => {
-            errors.push(error);
-            return unchanged(&errors, &item);
-        }
-    };
-    let errors = errors.to_tokens();
-    quote!(#errors #output)
-}
-
-fn unchanged(errors: &Errors, item: &impl ToTokens) -> TokenStream {
-    let errors = errors.to_tokens();
-    quote!(#errors #item)
-}
-
-fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream {
+pub(super) fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream {
     let repr = representation(&item, errors);
     for parameter in &item.generics.params {
         if let GenericParam::Lifetime(lifetime) = parameter {
@@ -78,146 +48,6 @@ fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream
         #item
         #implementation
     }
-}
-
-/// An enum without fields: its number, of the type that `repr` says.
-fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream {
-    let ident = &item.ident;
-    if !item.generics.params.is_empty() {
-        errors.at(&item.generics, "an enum element has no generic parameters: remove them");
-        return quote!(#item);
-    }
-    if item.variants.is_empty() {
-        errors.at(ident, "an enum element needs a variant: nothing has a value of this type otherwise");
-    }
-    for variant in &item.variants {
-        if !matches!(variant.fields, Fields::Unit) {
-            errors.at(
-                &variant.fields,
-                "the variants of an enum element have no fields: make a `#[scan_element]` struct of the enum and the values",
-            );
-        }
-    }
-    let sound = errors.is_empty();
-    let (repr, added) = enum_representation(&item, errors);
-    let private = quote!(#krate::__private);
-    let name = ident.to_string();
-    let name = name.trim_start_matches("r#");
-    let variants = item.variants.iter().filter(|_| sound).map(|variant| {
-        let ident = &variant.ident;
-        let name = ident.to_string();
-        let name = name.trim_start_matches("r#");
-        quote!((#name, Self::#ident as i128))
-    });
-    // A `repr` that this attribute has not seen, inside a `cfg_attr`, would make another number of it.
-    let message = format!("`{ident}` is not stored as its `#[repr]` says: write that without `cfg_attr`");
-    let size = sound.then(|| {
-        quote!(const { #private::assert!(#private::size_of::<Self>() == #private::Primitive::#repr.size(), #message) };)
-    });
-    let compares = derives(&item.attrs, "PartialEq");
-    let ordered = derives(&item.attrs, "PartialOrd");
-    let types = quote!(#private::types);
-    let equal = compares.then(|| {
-        quote! {
-            #[automatically_derived]
-            impl #types::Equal for #ident {}
-        }
-    });
-    let order = ordered.then(|| {
-        quote! {
-            #[automatically_derived]
-            impl #types::Ordered for #ident {}
-        }
-    });
-    quote! {
-        #added
-        #item
-        #equal
-        #order
-        #[automatically_derived]
-        impl #types::Matched for #ident {}
-        // SAFETY: the enum is stored as a number of this type, and an operator has no way to make a value of it but to name a
-        // variant.
-        #[automatically_derived]
-        unsafe impl #krate::ScanElement for #ident {
-            fn layout() -> #private::ElementType {
-                #size
-                #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
-            }
-            const OPERATIONS: #types::Operations = #types::Operations::enumeration(#compares, #ordered);
-        }
-        // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
-        #[automatically_derived]
-        unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
-    }
-}
-
-/// The type of an enum's number, and the `repr` to add where the user gave none.
-fn enum_representation(item: &ItemEnum, errors: &mut Errors) -> (Ident, Option<TokenStream>) {
-    const INTEGERS: [&str; 10] = ["u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize"];
-    let mut found = None;
-    for attribute in item.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        let parsed = attribute.parse_nested_meta(|meta| {
-            match meta.path.get_ident() {
-                Some(ident) if INTEGERS.iter().any(|integer| ident == integer) => found = Some(ident.clone()),
-                _ => errors.at(
-                    &meta.path,
-                    "an enum element is stored as a number of known size: write `#[repr(u8)]`, or another integer",
-                ),
-            }
-            pass_arguments(&meta)
-        });
-        if let Err(error) = parsed {
-            errors.push(error);
-        }
-        if found.is_none() {
-            // It has been said what is wrong with it.
-            found = Some(Ident::new("u8", attribute.span()));
-        }
-    }
-    let (ident, added) = match found {
-        Some(ident) => (ident, None),
-        None => {
-            if let Some((_, number)) = item.variants.iter().find_map(|variant| variant.discriminant.as_ref()) {
-                errors.at(
-                    number,
-                    "how many bytes store this number? Write `#[repr(u8)]` on the enum, or another integer",
-                );
-            }
-            let ident = Ident::new(if item.variants.len() > 256 { "u16" } else { "u8" }, item.ident.span());
-            (ident.clone(), (!item.variants.is_empty()).then(|| quote!(#[repr(#ident)])))
-        }
-    };
-    let name = ident.to_string();
-    let (first, rest) = name.split_at(1);
-    (Ident::new(&format!("{}{rest}", first.to_uppercase()), ident.span()), added)
-}
-
-/// Passes by what stands in parentheses behind a word of a `repr`, such as `align(16)`.
-fn pass_arguments(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
-    if meta.input.peek(syn::token::Paren) {
-        let content;
-        syn::parenthesized!(content in meta.input);
-        content.parse::<TokenStream>()?;
-    }
-    Ok(())
-}
-
-/// Whether the attributes derive the comparison `name`, as far as this one sees them.
-fn derives(attributes: &[Attribute], name: &str) -> bool {
-    let mut found = false;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
-        let Ok(paths) = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated) else { continue };
-        found |= paths.iter().any(|path| {
-            // Another crate's derive of this name may compare in another way.
-            let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            match names.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-                ["std" | "core", "cmp", last] | [last] => *last == name,
-                _ => false,
-            }
-        });
-    }
-    found
 }
 
 /// `#[repr(C)]`, unless the user fixed the layout already.

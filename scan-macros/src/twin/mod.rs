@@ -8,13 +8,16 @@
 //! In an item with type parameters the types are known when it is used. There a value comes with a token, made in a constant,
 //! which rustc evaluates when it instantiates the twin.
 
-use crate::language::{self, Conversion, Group};
+mod wrap;
+
+use crate::language::{self, Conversion};
 use crate::operator::Function;
 use crate::syntax::{asserted, is_assignment, is_constant, is_of_type, method_of_type};
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote, quote_spanned};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote};
 use syn::visit_mut::{self, VisitMut};
 use syn::{BinOp, Expr, ExprBinary, ExprMethodCall, FnArg, Generics, Pat, Path, Stmt, Type, UnOp};
+use wrap::{Twin, call, ends, is_plain};
 
 /// The statement that holds the twins of some functions of an item. It compiles to nothing.
 pub(crate) fn statement<'a>(
@@ -47,11 +50,6 @@ fn closure(krate: &Path, generic: bool, function: &Function) -> TokenStream {
     Twin { krate, generic }.visit_block_mut(&mut body);
     let output = &function.signature.output;
     quote!(|(#(#patterns,)*): (#(#types,)*)| #output #body)
-}
-
-struct Twin<'a> {
-    krate: &'a Path,
-    generic: bool,
 }
 
 impl VisitMut for Twin<'_> {
@@ -201,58 +199,6 @@ impl Twin<'_> {
         }
     }
 
-    /// The value, as an operand.
-    fn operand(&self, expr: &mut Expr) {
-        if !is_plain(expr) {
-            self.wrap(expr, "operand", None);
-        }
-    }
-
-    /// The value, as the receiver of a method.
-    fn receiver(&self, expr: &mut Expr, group: Group) {
-        if !matches!(expr, Expr::Lit(_)) {
-            self.wrap(expr, "receiver", Some(group));
-        }
-    }
-
-    /// The value, by way of the function `name`, or of a token of that name.
-    fn wrap(&self, expr: &mut Expr, name: &str, group: Option<Group>) {
-        let ends = ends(&*expr);
-        *expr = Expr::Verbatim(if self.generic {
-            let token = self.token(name, group, ends);
-            call(self.path(&["generic", "value"], ends), quote!(#token, #expr), ends)
-        } else {
-            let name = match group {
-                Some(group) => group.name(),
-                None => name,
-            };
-            call(self.path(&[name], ends), expr.to_token_stream(), ends)
-        });
-    }
-
-    /// A reference to the value, by the same ways: it need not be copied, and places are not moved.
-    fn seen(&self, name: &str, expr: &impl ToTokens) -> TokenStream {
-        let ends = ends(expr);
-        let reference = quote_spanned!(ends.0=> &);
-        if self.generic {
-            let token = self.token(name, None, ends);
-            call(self.path(&["generic", "seen"], ends), quote!(#token, #reference #expr), ends)
-        } else {
-            call(self.path(&[name], ends), quote!(#reference #expr), ends)
-        }
-    }
-
-    /// What an index or a length is read of.
-    fn read(&self, expr: &mut Expr) {
-        *expr = Expr::Verbatim(self.seen("indexed", expr));
-    }
-
-    /// A statement that looks at a place, which itself stays as it is: it is written to.
-    fn check(&self, name: &str, expr: &impl ToTokens) -> TokenStream {
-        let seen = self.seen(name, expr);
-        quote!(#seen;)
-    }
-
     /// A place that is written to: what is read on the way to it, and the checks to make before.
     fn place(&mut self, expr: &mut Expr) -> Vec<TokenStream> {
         match expr {
@@ -284,81 +230,11 @@ impl Twin<'_> {
             Err(_) => Expr::Verbatim(quote!(())),
         }
     }
-
-    fn token(&self, name: &str, group: Option<Group>, ends: Ends) -> TokenStream {
-        let path = self.path(&["generic", name], ends);
-        let group = group.map(|group| {
-            let group = self.path(&[&format!("{group:?}")], ends);
-            quote!(::<#group, _>)
-        });
-        let made = call(quote!(#path #group), TokenStream::new(), ends);
-        quote!(const { #made })
-    }
-
-    /// A path into the runtime's module, from the first to the last token of what it is about: there rustc points.
-    fn path(&self, names: &[&str], (first, last): Ends) -> TokenStream {
-        let krate = self.krate;
-        let names = names.iter().map(|name| Ident::new(name, Span::call_site()));
-        let mut tokens: Vec<TokenTree> = quote!(#krate::__private::types #(::#names)*).into_iter().collect();
-        for token in &mut tokens {
-            let span = match token {
-                TokenTree::Ident(ident) => ident.span().located_at(first),
-                _ => first,
-            };
-            token.set_span(span);
-        }
-        if let Some(token) = tokens.last_mut() {
-            token.set_span(last);
-        }
-        tokens.into_iter().collect()
-    }
-}
-
-/// The first and the last token of something.
-type Ends = (Span, Span);
-
-fn ends(tokens: &impl ToTokens) -> Ends {
-    let tokens: Vec<TokenTree> = tokens.to_token_stream().into_iter().collect();
-    let first = match tokens.first() {
-        Some(TokenTree::Group(group)) => match group.delimiter() {
-            Delimiter::None => ends(&group.stream()).0,
-            _ => group.span_open(),
-        },
-        Some(token) => token.span(),
-        None => Span::call_site(),
-    };
-    let last = match tokens.last() {
-        Some(TokenTree::Group(group)) => match group.delimiter() {
-            Delimiter::None => ends(&group.stream()).1,
-            _ => group.span_close(),
-        },
-        Some(token) => token.span(),
-        None => Span::call_site(),
-    };
-    (first, last)
-}
-
-/// `path(arguments)`, which ends where that ends of which it is about.
-fn call(path: TokenStream, arguments: TokenStream, (_, last): Ends) -> TokenStream {
-    let mut group = proc_macro2::Group::new(Delimiter::Parenthesis, arguments);
-    group.set_span(last);
-    quote!(#path #group)
 }
 
 /// The expression, after some statements.
 fn with(checks: Vec<TokenStream>, expr: Expr) -> Expr {
     if checks.is_empty() { expr } else { Expr::Verbatim(quote!({ #(#checks)* #expr })) }
-}
-
-/// Whether the value is a number or a truth value for certain, once its own operands are.
-fn is_plain(expr: &Expr) -> bool {
-    match expr {
-        Expr::Lit(_) | Expr::Cast(_) | Expr::MethodCall(_) | Expr::Unary(_) => true,
-        Expr::Binary(_) => true,
-        Expr::Paren(inner) => is_plain(&inner.expr),
-        Expr::Group(inner) => is_plain(&inner.expr),
-        _ => false,
-    }
 }
 
 /// The constants that a pattern names, and the variants of enums.

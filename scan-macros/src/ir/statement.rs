@@ -1,0 +1,126 @@
+//! Statements.
+
+use super::Expression;
+use crate::language::Operator;
+use syn::Type;
+
+/// What changes variables, leaves, or decides which statements run.
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    /// What follows stands on this line of the user's file.
+    Line(usize),
+    Declare {
+        name: String,
+        ty: Declared,
+        value: Option<Expression>,
+        /// Whether the text says in any case that it may go unread.
+        may_be_unread: bool,
+    },
+    /// A variable whose value statements return, of a type that C++ finds out.
+    Compute {
+        name: String,
+        body: Vec<Statement>,
+    },
+    Assign {
+        place: Expression,
+        value: Expression,
+    },
+    /// `place += value`
+    Update {
+        operator: Operator,
+        place: Expression,
+        value: Expression,
+    },
+    /// A value that nothing wants, computed because it may panic.
+    Discard(Expression),
+    Return(Expression),
+    /// The statements of the first condition that holds.
+    If {
+        arms: Vec<(Expression, Vec<Statement>)>,
+        otherwise: Option<Vec<Statement>>,
+    },
+    /// Leaves where the condition does not hold.
+    Unless(Expression, Exit),
+    While(Expression, Vec<Statement>),
+    Loop(Vec<Statement>),
+    For(Box<For>),
+    Block(Vec<Statement>),
+    Break,
+    Continue,
+    Goto(String),
+    Label(String),
+}
+
+/// The type of a variable.
+#[derive(Clone, Debug)]
+pub(crate) enum Declared {
+    /// That of its value.
+    Auto,
+    /// That of its value, which never changes.
+    Constant,
+    Truth,
+    Type(Box<Type>),
+}
+
+/// Where [`Statement::Unless`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Panic,
+    Break,
+}
+
+/// A loop over a range.
+#[derive(Clone, Debug)]
+pub(crate) struct For {
+    pub(crate) name: String,
+    pub(crate) start: Expression,
+    pub(crate) end: Expression,
+    pub(crate) inclusive: bool,
+    pub(crate) reversed: bool,
+    pub(crate) body: Vec<Statement>,
+}
+
+impl Statement {
+    /// The expressions that stand in it, but for those of its bodies.
+    pub(crate) fn expressions(&self) -> Vec<&Expression> {
+        match self {
+            Statement::Line(_)
+            | Statement::Compute { .. }
+            | Statement::Loop(_)
+            | Statement::Block(_)
+            | Statement::Break
+            | Statement::Continue
+            | Statement::Goto(_)
+            | Statement::Label(_) => Vec::new(),
+            Statement::Declare { value, .. } => value.iter().collect(),
+            Statement::Assign { place, value } | Statement::Update { place, value, .. } => vec![place, value],
+            Statement::Discard(value)
+            | Statement::Return(value)
+            | Statement::Unless(value, _)
+            | Statement::While(value, _) => vec![value],
+            Statement::If { arms, .. } => arms.iter().map(|(condition, _)| condition).collect(),
+            Statement::For(looping) => vec![&looping.start, &looping.end],
+        }
+    }
+
+    /// The statements inside it.
+    pub(crate) fn bodies(&self) -> Vec<&[Statement]> {
+        match self {
+            Statement::Compute { body, .. }
+            | Statement::While(_, body)
+            | Statement::Loop(body)
+            | Statement::Block(body) => vec![body],
+            Statement::For(looping) => vec![&looping.body],
+            Statement::If { arms, otherwise } => {
+                arms.iter().map(|(_, body)| body.as_slice()).chain(otherwise.as_deref()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether this holds of an expression in it.
+    pub(crate) fn any(&self, holds: &mut impl FnMut(&Expression) -> bool) -> bool {
+        self.expressions().into_iter().any(|expression| expression.any(holds))
+            || self.bodies().into_iter().flatten().any(|statement| statement.any(holds))
+    }
+}

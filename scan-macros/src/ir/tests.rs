@@ -1,0 +1,63 @@
+//! What walks over bodies find.
+
+use super::reads::reads;
+use super::*;
+use crate::language::{Operator, find};
+
+fn variable(name: &str) -> Expression {
+    Expression::Variable(name.to_owned())
+}
+
+fn field(of: &str, name: &str) -> Expression {
+    Expression::Field(Box::new(variable(of)), name.to_owned())
+}
+
+fn integer(value: i128) -> Expression {
+    Expression::Integer(Integer { value, spelling: Spelling::Decimal, ty: None })
+}
+
+fn sum(left: Expression, right: Expression) -> Expression {
+    Expression::Binary(Operator::Add, Box::new(left), Box::new(right))
+}
+
+fn structure(value: Expression, base: Option<Expression>) -> Expression {
+    Expression::Struct { ty: None, fields: vec![("n".to_owned(), value)], base: base.map(Box::new) }
+}
+
+#[test]
+fn what_is_written_to_is_not_read() {
+    let index =
+        Expression::Index { array: Box::new(variable("e")), index: Box::new(variable("i")), access: Access::Replaced };
+    let body = [
+        Statement::Assign { place: variable("a"), value: variable("b") },
+        Statement::Assign { place: field("c", "x"), value: structure(variable("d"), Some(variable("base"))) },
+        Statement::Assign { place: index, value: integer(1) },
+        Statement::Discard(variable("f")),
+        Statement::Discard(field("g", "x")),
+        Statement::Loop(vec![Statement::Update { operator: Operator::Add, place: variable("h"), value: integer(1) }]),
+    ];
+    assert_eq!(reads(&body).into_iter().collect::<Vec<_>>(), ["b", "d", "e", "g", "h", "i"]);
+}
+
+#[test]
+fn little_work_is_counted() {
+    let chain = |length: usize| (0..length).fold(variable("a"), |all, _| sum(all, variable("a")));
+    assert!(chain(8).is_cheap());
+    assert!(!chain(9).is_cheap());
+    assert!(structure(chain(8), None).is_cheap());
+    let method = |name: &str, arguments| Expression::Method {
+        method: find(name).unwrap(),
+        receiver: Box::new(variable("a")),
+        arguments,
+    };
+    assert!(method("max", vec![integer(1)]).is_cheap());
+    assert!(!method("sqrt", Vec::new()).is_cheap());
+}
+
+#[test]
+fn what_is_made_of_counters_is_known() {
+    let is_made = |expression: &Expression| expression.is_made_of(&|name| name == "i");
+    assert!(is_made(&sum(variable("i"), integer(1))));
+    assert!(!is_made(&sum(variable("i"), variable("a"))));
+    assert!(!is_made(&field("i", "x")));
+}
