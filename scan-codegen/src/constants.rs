@@ -12,7 +12,7 @@ pub(crate) const WARP: u32 = 32;
 /// The most threads of a block: one warp scans the aggregates of all its warps, a lane each.
 pub(crate) const MOST_THREADS: u32 = WARP * WARP;
 
-/// Bulk copies begin and end at multiples of so many bytes; tiles are moved in units of as many.
+/// Bytes to which both ends of a bulk copy are aligned. Tiles are moved in units of the same size.
 pub(crate) const COPY_ALIGNMENT: u32 = 16;
 
 /// Bytes of a word.
@@ -21,7 +21,7 @@ pub(crate) const WORD: u32 = 4;
 /// Banks of shared memory, each of which serves a word a cycle.
 pub(crate) const BANKS: u32 = 32;
 
-/// Words of a state in a packet of a tile status, beside the tag: a packet is one access of 16 bytes.
+/// Words of a state in a packet of a tile status, next to the tag: a packet is one access of 16 bytes.
 pub(crate) const PACKET_PAYLOAD: u32 = 3;
 
 /// The role of the kernel of one block, which scans inputs of one tile for most carries.

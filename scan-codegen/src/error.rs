@@ -14,7 +14,8 @@ pub enum PlanError {
     },
     /// An element has more bytes than the kernels handle.
     #[error(
-        "element type `{name}` has {size} bytes; the kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or keys of it instead"
+        "element type `{name}` has {size} bytes; the kernels handle up to {MAX_ELEMENT_BYTES}: scan indices or \
+         keys of it instead"
     )]
     TooLarge {
         /// The element type.
@@ -24,7 +25,8 @@ pub enum PlanError {
     },
     /// An operator reads more of its own fields than a launch can hand over.
     #[error(
-        "operator `{operator}` reads {size} bytes of its own fields, and a launch can hand over {MAX_PARAMETER_BYTES}: put what is long into a `Table`"
+        "operator `{operator}` reads {size} bytes of its own fields, and a launch can hand over {MAX_PARAMETER_BYTES}: \
+         put long fields into a `Table`"
     )]
     ParametersTooLarge {
         /// The operator.
@@ -58,7 +60,7 @@ pub enum PlanError {
     #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
     TotalOfSegments,
     /// The algorithm cannot do this.
-    #[error("{strategy} cannot be had here: {why}")]
+    #[error("{strategy} is not available here: {why}")]
     Strategy {
         /// The algorithm.
         strategy: String,
@@ -76,7 +78,7 @@ pub enum PlanError {
         least: u64,
     },
     /// There is no kernel with such a shape, on any device.
-    #[error("{value} {name} cannot be had: ask for {least} to {most}")]
+    #[error("{value} {name} are not supported: ask for {least} to {most}")]
     Override {
         /// The field of [`Overrides`](crate::Overrides).
         name: &'static str,
@@ -87,7 +89,7 @@ pub enum PlanError {
         /// The most.
         most: u32,
     },
-    /// The requested number of threads cannot be had.
+    /// The requested number of threads is not supported.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
         /// What was asked for.
@@ -97,7 +99,7 @@ pub enum PlanError {
         /// The most threads of a block, for this element on this device.
         most: u32,
     },
-    /// The requested number of elements a thread cannot be had.
+    /// The requested number of elements a thread is not supported.
     #[error("a thread cannot scan {run} elements on its own here: {why}")]
     Run {
         /// What was asked for.
@@ -115,12 +117,14 @@ pub enum PlanError {
     },
     /// The cost model knows no data.
     #[error(
-        "what a segmented scan takes depends on where its segments begin: ask for the cost of the same scan without segments"
+        "what a segmented scan takes depends on where its segments begin: ask for the cost of the same \
+         scan without segments"
     )]
     CostOfSegments,
     /// The input is longer than this plan can handle.
     #[error(
-        "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the last result as initial value"
+        "{len} elements are more than this plan can scan at once ({max_len}): scan them in parts, each with the \
+         last result as initial value"
     )]
     TooLong {
         /// The length asked for.

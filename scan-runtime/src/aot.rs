@@ -173,7 +173,7 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`Error::NoNvrtc`], [`Error::Compile`], [`Error::Plan`] for a scan that cannot be had on one of the architectures, and
+    /// [`Error::NoNvrtc`], [`Error::Compile`], [`Error::Plan`] for a scan that one of the architectures does not support, and
     /// [`Error::Bundle`] if no architecture is named, or something that is none.
     pub fn compile(&self) -> Result<Vec<u8>, Error> {
         if self.targets.is_empty() {

@@ -92,7 +92,7 @@ fn plan_shapes(request: Request<'_>) -> Result<Plans, PlanError> {
         return Ok(any_length.into());
     }
     // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or
-    // back where that cannot be had.
+    // back where that is not available.
     let long = plan_long(request);
     if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(request)?;

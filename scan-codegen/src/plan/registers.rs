@@ -129,7 +129,8 @@ fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
         return Err(refused(
             strategy,
             &format!(
-                "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose `BlockScan::coarsened(Network::WarpShuffle)`"
+                "elements have {largest} bytes, and registers are for {MOST_REGISTER_BYTES} at most: choose \
+                 `BlockScan::coarsened(Network::WarpShuffle)`"
             ),
         ));
     }

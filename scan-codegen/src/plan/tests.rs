@@ -147,7 +147,7 @@ fn a_shape_that_cannot_be_is_refused_and_nothing_overflows() {
     }
     let teams = Overrides { teams: Some(0), ..default };
     let refused = plan(&operator_of(4), &ScanSpec::inclusive(), &DeviceLimits::BASELINE, &teams);
-    assert_eq!(refused.unwrap_err().to_string(), "0 teams cannot be had: ask for 1 to 32");
+    assert_eq!(refused.unwrap_err().to_string(), "0 teams are not supported: ask for 1 to 32");
 }
 
 #[test]

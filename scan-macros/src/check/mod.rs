@@ -39,7 +39,8 @@ pub(crate) fn helper(function: &Function, errors: &mut Errors) {
     Body { errors, generics: &signature.generics, own_name: Some(&signature.ident) }.visit_block(&body);
 }
 
-/// The test of the laws needs a value of the operator, which only a struct without fields and parameters has by its name.
+/// The test of the laws needs a value of the operator, which only a struct without fields and parameters has by its
+/// name.
 fn laws(operator: &Operator, errors: &mut Errors) {
     let Some(Laws { name, operator: None, .. }) = &operator.laws else { return };
     if !operator.generics.params.is_empty() {

@@ -1,9 +1,9 @@
 //! Names as rustc tells them apart.
 //!
-//! An identifier that went through a `macro_rules!` carries a syntax context, so that a function can have two locals `y`: one
-//! of the macro's, and one of the caller's. The later passes know names by their letters. This one gives the locals and
-//! labels of different contexts different letters. It also removes the invisible groups around a macro's arguments, which the
-//! tree does not need.
+//! An identifier that went through a `macro_rules!` carries a syntax context, so that a function can have two locals
+//! `y`: one of the macro's, and one of the caller's. The later passes know names by their letters. This one gives the
+//! locals and labels of different contexts different letters. It also removes the invisible groups around a macro's
+//! arguments, which the tree does not need.
 
 mod assumptions;
 mod names;

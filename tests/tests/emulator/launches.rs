@@ -48,7 +48,7 @@ fn nothing_waits_where_no_launch_begins_early() {
     let ampere = DeviceLimits::new(Architecture { major: 8, minor: 0 }, 108);
     for strategy in strategies() {
         if matches!(strategy.carry, Carry::LookAhead | Carry::Cluster) {
-            continue; // they cannot be had there
+            continue; // not available there
         }
         let program = program(strategy, &ampere);
         assert!(!program.plan.programmatic && !program.source.text.contains("griddepcontrol"), "{strategy}");
