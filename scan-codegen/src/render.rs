@@ -194,6 +194,8 @@ struct Words<'a> {
     delays: bool,
     /// Whether a launch may begin before the one before it has ended.
     programmatic: bool,
+    /// Whether launches may have smaller blocks than the largest that the text is for.
+    smaller_blocks: bool,
     /// Whether runs are scanned whole of which the tile has a part only.
     whole_runs: bool,
     /// Whether the kernel of one block scans one tile at the most.
@@ -303,6 +305,7 @@ impl<'a> Words<'a> {
             coarsened,
             in_registers,
             alone: facts.blocks == Blocks::One,
+            smaller_blocks: plan.block_sizes.0 < plan.block_sizes.1,
             whole_runs: plan.whole_runs,
             one_tile: plan.one_block_has_one_tile(),
             carry: facts.name,
@@ -345,7 +348,7 @@ impl<'a> Words<'a> {
             network_exclusive,
             tile_exclusive,
             covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },
-            threads: plan.threads,
+            threads: plan.block_sizes.1,
             tile: plan.tile,
             run: plan.run,
             network_slots: plan.network_slots,

@@ -3,8 +3,8 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, MIDDLE, STREAMED_BYTES, long_bytes, long_bytes_of_large_states,
-        middle_bytes,
+        LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, SHORT_RUN_WORDS, STREAMED_BYTES, long_bytes,
+        long_bytes_of_large_states,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,
@@ -24,38 +24,20 @@ use crate::{
 /// The most blocks of a group, and the most groups: a warp loads their statuses, a lane each.
 const MOST_GROUP: u32 = WARP;
 
-/// Look-ahead for middle and long inputs, where it can be had.
-pub(super) fn plan_long(request: Request<'_>) -> Vec<Plan> {
+/// Look-ahead for long inputs, where it is available.
+pub(super) fn plan_long(request: Request<'_>) -> Option<Plan> {
     let Request { operator, spec, limits, .. } = request;
     if limits.shared_bytes_per_block_optin < LONG_SHARED_BYTES {
-        return Vec::new();
+        return None;
     }
     let strategy = Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::LookAhead };
-    let bytes = (operator.input.size + operator.output.size).max(1) as u64;
+    let plan = plan_look_ahead(Request { overrides: &Overrides::default(), ..request }, strategy).ok()?;
     let (element, state) = (operator.input.size.max(operator.output.size), operator.state.size);
-    let plan = |from: u64, overrides: &Overrides| {
-        let plan = plan_look_ahead(Request { overrides, ..request }, strategy).ok()?;
-        Some(Plan { from: from / bytes, ..plan })
-    };
-    let longest_run = Weights::longest_run(operator);
-    let (threads, teams, run_bytes) = MIDDLE;
-    let run = (run_bytes / element.max(1) as u32).max(1);
-    let shape = Overrides {
-        threads: Some(threads),
-        teams: Some(teams),
-        run: Some(run.min(longest_run)),
-        ..Overrides::default()
-    };
-    let long = long_bytes_of_large_states(element, state, &spec.segments);
-    let from = middle_bytes(element, state, longest_run < run, &spec.segments);
-    let from = from.filter(|from| long.is_none_or(|long| *from < long));
-    let middle = from.and_then(|from| plan(from, &shape));
-    // Where there is no room for that shape, the other one takes its place.
-    let long = match (from, &middle) {
-        (Some(from), None) => from,
-        _ => long.unwrap_or_else(|| long_bytes(element, state, &spec.segments)),
-    };
-    middle.into_iter().chain(plan(long, &Overrides::default())).collect()
+    let heavy = Weights::longest_run(operator) < WORD * SHORT_RUN_WORDS / element.max(1) as u32;
+    let from = long_bytes_of_large_states(element, state, heavy, &spec.segments)
+        .unwrap_or_else(|| long_bytes(element, state, &spec.segments));
+    let bytes = (operator.input.size + operator.output.size).max(1) as u64;
+    Some(Plan { from: from / bytes, ..plan })
 }
 
 /// The plan of look-ahead.

@@ -13,10 +13,18 @@ pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 pub(super) struct RegisterShape {
     pub(super) threads: u32,
     pub(super) run_bytes: u32,
+    /// The fewest and the most threads of the blocks that one text serves.
+    pub(super) block_sizes: (u32, u32),
 }
 
+/// Blocks with a text of their own.
 const fn shape(threads: u32, run_bytes: u32) -> RegisterShape {
-    RegisterShape { threads, run_bytes }
+    RegisterShape { threads, run_bytes, block_sizes: (threads, threads) }
+}
+
+/// A block of `threads` threads, by a text that serves blocks of half as many to as many threads as `most`.
+const fn one_of(threads: u32, most: u32, run_bytes: u32) -> RegisterShape {
+    RegisterShape { threads, run_bytes, block_sizes: (most / 2, most) }
 }
 
 /// Where the caller asks for runs in registers: three units of sixteen bytes.
@@ -25,17 +33,14 @@ pub(super) const REGISTER_SHAPE: RegisterShape = shape(256, 48);
 /// What one block scans alone, from the shortest on, and how many elements at the most; the last where there are no
 /// clusters.
 ///
-/// Measured: `docs/tuning.md#one-block`.
+/// Measured: `docs/tuning.md#short-and-middle-lengths`.
 pub(super) const ALONE: [(RegisterShape, u32); 3] =
-    [(shape(256, 16), u32::MAX), (shape(512, 16), 4096), (shape(512, 48), 6144)];
+    [(one_of(256, 512, 16), u32::MAX), (one_of(512, 512, 16), 4096), (shape(512, 48), 6144)];
 
 /// What one cluster scans at once, for elements of [`MOST_CLUSTER_BYTES`] at most.
 ///
-/// Measured: `docs/tuning.md#one-cluster`.
-pub(super) const CLUSTER: [RegisterShape; 3] = [shape(128, 16), shape(256, 16), shape(256, 48)];
-
-/// The most bytes of elements that a cluster scans.
-pub(super) const CLUSTER_BYTES: u64 = 64 << 10;
+/// Measured: `docs/tuning.md#short-and-middle-lengths`.
+pub(super) const CLUSTER: RegisterShape = shape(256, 16);
 
 /// The largest elements that are left to a cluster.
 pub(super) const MOST_CLUSTER_BYTES: usize = 16;
@@ -44,24 +49,32 @@ pub(super) const MOST_CLUSTER_BYTES: usize = 16;
 ///
 /// A segment over many tiles makes each block poll all those before it, and so wants few of them. Look-back gives
 /// other floats in every run, so it is left to lengths with too many tiles for look-at-all. Measured:
-/// `docs/tuning.md#look-at-all`.
+/// `docs/tuning.md#short-and-middle-lengths`.
 pub(super) fn together(segmented: bool, element: usize) -> &'static [(Carry, RegisterShape, u32)] {
-    const fn at_all(threads: u32, run_bytes: u32, tiles: u32) -> (Carry, RegisterShape, u32) {
-        (Carry::LookAtAll, shape(threads, run_bytes), tiles)
+    const fn at_all(shape: RegisterShape, tiles: u32) -> (Carry, RegisterShape, u32) {
+        (Carry::LookAtAll, shape, tiles)
     }
     const BACK: (Carry, RegisterShape, u32) = (Carry::LookBack, shape(256, 112), u32::MAX);
-    /// With so many tiles a multiprocessor before the last runs that look at all.
-    const fn whole(tiles: u32) -> [(Carry, RegisterShape, u32); 6] {
-        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(256, 48, 1), at_all(256, 80, tiles), at_all(256, 144, 16), BACK]
+    /// With so many tiles a multiprocessor before runs have 144 bytes.
+    const fn narrow(tiles: u32) -> [(Carry, RegisterShape, u32); 5] {
+        [
+            at_all(one_of(128, 256, 16), 1),
+            at_all(one_of(256, 256, 16), 1),
+            at_all(shape(256, 48), tiles),
+            at_all(shape(256, 144), 16),
+            BACK,
+        ]
     }
-    const SMALL: [(Carry, RegisterShape, u32); 6] = whole(2);
-    const LARGE: [(Carry, RegisterShape, u32); 6] = whole(1);
-    const SEGMENTED: [(Carry, RegisterShape, u32); 5] =
-        [at_all(128, 16, 1), at_all(128, 48, 1), at_all(128, 80, 12), at_all(128, 144, 16), BACK];
+    const NARROW: [(Carry, RegisterShape, u32); 5] = narrow(2);
+    const EIGHT_BYTES: [(Carry, RegisterShape, u32); 5] = narrow(1);
+    const WIDE: [(Carry, RegisterShape, u32); 4] =
+        [at_all(one_of(128, 256, 48), 1), at_all(one_of(256, 256, 48), 1), at_all(shape(256, 144), 16), BACK];
+    const SEGMENTED: [(Carry, RegisterShape, u32); 3] = [at_all(shape(128, 48), 1), at_all(shape(128, 80), 28), BACK];
     match (segmented, element) {
         (true, _) => &SEGMENTED,
-        (false, 0..=7) => &SMALL,
-        (false, _) => &LARGE,
+        (false, ..8) => &NARROW,
+        (false, 8) => &EIGHT_BYTES,
+        (false, _) => &WIDE,
     }
 }
 
@@ -76,14 +89,14 @@ pub(super) const fn whole_runs_are_as_fast(element: usize, shape: RegisterShape)
 pub(super) const MOST_STAND_IN_BYTES: u64 = 32;
 
 /// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must
-/// be filled and emptied. Bytes begin with short runs ([`middle_bytes`]), whose blocks have tiles enough for that at
-/// shorter lengths.
+/// be filled and emptied.
 ///
 /// Measured: `docs/tuning.md#from-which-length-on-look-ahead`.
 pub(super) const fn long_bytes(element: usize, state: usize, segments: &Segments) -> u64 {
     let mebibytes: u64 = match (segments, element) {
-        (Segments::None, 0..=1) => 448,
-        (Segments::None, 2) if state > element => 448,
+        (Segments::None, 0..=1) if state > element => 64,
+        (Segments::None, 0..=1) => 44,
+        (Segments::None, 2) if state > element => 96,
         (Segments::None, 2..=7) => 32,
         (Segments::None, 8..=11) => 24,
         (Segments::None, 12..=15) => 32,
@@ -91,8 +104,8 @@ pub(super) const fn long_bytes(element: usize, state: usize, segments: &Segments
         (Segments::None, 25..=36) => 48,
         (Segments::None, 37..) => 9,
         (Segments::Keys(_), 0..=7) => 56,
-        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 448,
-        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 320,
+        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 144,
+        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 96,
         (Segments::Offsets(_), 0..=7) => 128,
         (Segments::Offsets(_), 12..=15) => 144,
         (_, 8..=11) => 56,
@@ -107,35 +120,30 @@ pub(super) const fn long_bytes(element: usize, state: usize, segments: &Segments
 /// that makes no difference, or has not been measured.
 ///
 /// Measured: `docs/tuning.md#states-larger-than-elements`.
-pub(super) const fn long_bytes_of_large_states(element: usize, state: usize, segments: &Segments) -> Option<u64> {
+pub(super) const fn long_bytes_of_large_states(
+    element: usize,
+    state: usize,
+    heavy: bool,
+    segments: &Segments,
+) -> Option<u64> {
     let mebibytes: u64 = match (segments, element, state) {
         (Segments::None, _, 36..) => 14,
         (Segments::None, 3.., _) => 18,
+        (Segments::None, ..3, 8..) => 16,
+        (Segments::None, ..3, _) if heavy => 16,
         _ => return None,
     };
     if state > element { Some(mebibytes << 20) } else { None }
 }
 
-/// From where on there are short runs, for elements that begin with them. States that are larger than such elements go
-/// with long runs from the first, but for elements of one and two bytes: short runs of those begin where looking at all
-/// tiles is slow, for states of 8 bytes and more and for heavy operators.
-///
+/// Whether runs are short: elements of one and two bytes under larger states are the sooner scanned in more tiles.
 /// Measured: `docs/tuning.md#short-runs`.
-pub(super) const fn middle_bytes(element: usize, state: usize, heavy: bool, segments: &Segments) -> Option<u64> {
-    let mebibytes: u64 = match (segments, element) {
-        (Segments::None, 0..=2) if state >= 36 => return None,
-        (Segments::None, 0..=2) if state > element && (state >= 8 || heavy) => 16,
-        (Segments::None, 0..=1) => 64,
-        (Segments::None, 2) if state > element => 96,
-        (Segments::HeadFlags | Segments::HeadBits, 0..=1) => 112,
-        (Segments::HeadFlags | Segments::HeadBits, 2..=7) => 96,
-        _ => return None,
-    };
-    Some(mebibytes << 20)
+pub(super) const fn has_short_runs(element: u32, state: u32, segments: &Segments) -> bool {
+    matches!(segments, Segments::None) && element <= 2 && state > element && state < 36
 }
 
-/// Threads of a team, teams, and bytes of a run at middle lengths. Measured: `docs/tuning.md#short-runs`.
-pub(super) const MIDDLE: (u32, u32, u32) = (256, 3, 60);
+/// 32-bit words of a short run.
+pub(super) const SHORT_RUN_WORDS: u32 = 15;
 
 /// Shared memory below which a pipeline has too few stages to be worth while.
 pub(super) const LONG_SHARED_BYTES: u32 = 160 * 1024;
@@ -155,6 +163,7 @@ pub(super) const fn first_teams(element: u32, state: u32, segments: &Segments) -
     let segmented = !matches!(segments, Segments::None);
     let largest = if element > state { element } else { state };
     match largest {
+        _ if has_short_runs(element, state, segments) => 1,
         97..=160 => 7,
         161.. => 8,
         1 if matches!(segments, Segments::HeadFlags) => 0,
@@ -175,6 +184,7 @@ pub(super) const fn first_teams(element: u32, state: u32, segments: &Segments) -
 /// Words that a thread has of elements, and of what tells their segments. Measured: `docs/tuning.md#teams-and-runs`.
 pub(super) const fn run_words(element: u32, state: u32, segments: &Segments) -> u32 {
     match segments {
+        _ if has_short_runs(element, state, segments) => SHORT_RUN_WORDS,
         Segments::None if has_large_states(state, element) => match (element, state) {
             (..=4, _) => 34,
             (_, ..=36) => 50,

@@ -97,7 +97,8 @@ fn plan_shapes(request: Request<'_>) -> Result<Plans, PlanError> {
     if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(request)?;
         // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
-        longer.retain(|plan| long.first().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
+        longer
+            .retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
         for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
             *plan = Plan { from: plan.from, ..any_length.clone() };
         }
@@ -107,7 +108,7 @@ fn plan_shapes(request: Request<'_>) -> Result<Plans, PlanError> {
     let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(request, one_block)?.of_one_tile();
     // Nobody looks back where look-ahead can be had: results are the same from run to run then.
-    let longer = long.into_iter().next_back().unwrap_or(any_length);
+    let longer = long.unwrap_or(any_length);
     let longer = Plan { from: u64::from(shortest.tile) + 1, ..longer };
     Ok(Plans { shortest, longer: vec![longer] })
 }

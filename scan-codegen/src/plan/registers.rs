@@ -3,8 +3,8 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        ALONE, CLUSTER, CLUSTER_BYTES, MOST_CLUSTER_BYTES, MOST_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape,
-        together, whole_runs_are_as_fast,
+        ALONE, CLUSTER, MOST_CLUSTER_BYTES, MOST_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape, together,
+        whole_runs_are_as_fast,
     },
     overrides::{Overrides, Request},
     types::{Block, Plan},
@@ -55,11 +55,10 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
         let most = plan.tile.min(elements);
         add(plan, most.into());
     }
-    for shape in CLUSTER.into_iter().filter(|_| clusters) {
-        let plan = plan(shape, Carry::Cluster)?;
+    if clusters {
+        let plan = plan(CLUSTER, Carry::Cluster)?;
         let most = u64::from(plan.tile) * u64::from(plan.cluster);
-        let bytes = plan.input_bytes.max(plan.output_bytes);
-        add(plan, most.min(CLUSTER_BYTES / bytes));
+        add(plan, most);
     }
     let element = operator.input.size.max(operator.output.size);
     for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
@@ -107,12 +106,15 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
     }
-    let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, threads) };
+    let (fewest, largest) = shape.block_sizes;
+    let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
+    let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
     let statuses = overrides.look_run.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {
         whole_runs: scans_whole_runs(request, &facts, shape),
         look_run: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
         cluster: cluster.unwrap_or(1),
+        block_sizes,
         input_unit: unit(sizes.input * run),
         output_unit: unit(sizes.output * run),
         ..Plan::new(request, strategy, block)

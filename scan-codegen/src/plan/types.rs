@@ -15,9 +15,9 @@ use crate::{
     weight::WRITTEN_OUT,
 };
 
-/// The plans for one scan, each for a range of lengths and with kernels of its own: only those that a call needs are
-/// compiled. Where the caller names an algorithm or a shape there is one plan, for all lengths. [`plan`](crate::plan())
-/// makes them; their `Display` tells them in words.
+/// The plans for one scan, each for a range of lengths: only the kernels that a call needs are compiled, and plans that
+/// differ in the threads of a block only share them. Where the caller names an algorithm or a shape there is one plan,
+/// for all lengths. [`plan`](crate::plan()) makes them; their `Display` tells them in words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plans {
     pub(super) shortest: Plan,
@@ -112,6 +112,8 @@ pub struct Plan {
     pub(crate) look_run: u32,
     /// Blocks of a cluster; 1 with another way to carry.
     pub(crate) cluster: u32,
+    /// The fewest and the most threads of a block that its kernels serve: plans that differ in `threads` share a text.
+    pub(crate) block_sizes: (u32, u32),
     /// Whether its kernels wait at random, for tests.
     pub(crate) delays: bool,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
@@ -160,6 +162,7 @@ impl Plan {
             whole_runs: false,
             look_run: 1,
             cluster: 1,
+            block_sizes: (threads, threads),
             delays: false,
             network_slots: 0,
             input_unit: 0,

@@ -9,7 +9,7 @@ use crate::{Error, generate};
 /// The plan of a task, for a range of lengths.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyPlan {
-    Scan(Plan),
+    Scan(Box<Plan>),
     Reduction(ReductionPlan),
 }
 

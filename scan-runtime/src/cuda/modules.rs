@@ -322,7 +322,7 @@ fn at_once<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Error> 
 
 impl From<&Plan> for Range {
     fn from(plan: &Plan) -> Self {
-        Range { from: plan.from, plan: AnyPlan::Scan(plan.clone()), kernels: Slot::default() }
+        Range { from: plan.from, plan: AnyPlan::Scan(Box::new(plan.clone())), kernels: Slot::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The shapes of one block, of looking at all tiles and of looking back at small and middle lengths, without the host's part:
 //! many launches in a graph. With segments too.
 
-use std::{ffi::c_void, ptr, sync::Arc};
+use std::{ffi::c_void, ops::RangeInclusive, ptr, sync::Arc};
 
 use rayon::prelude::*;
 use scan_codegen::{
@@ -37,8 +37,8 @@ use super::{
 const CALLS: usize = 20;
 const LONG_CALLS: usize = 5;
 const SAMPLES: usize = 5;
-/// Lengths, by their logarithms.
-const LENGTHS: [u32; 19] = [8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
+/// Lengths: these powers of two, and half as much again.
+const LENGTHS: RangeInclusive<u32> = 8..=27;
 /// The longest input, in bytes.
 const LONGEST: usize = 640 << 20;
 /// Elements at the beginning and at the end of which the results are compared.
@@ -272,7 +272,7 @@ impl Work<'_> {
 pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Option<Telling>) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
-    let longest = (1_usize << LENGTHS[LENGTHS.len() - 1]).min(LONGEST / size);
+    let longest = (3_usize << (LENGTHS.end() - 1)).min(LONGEST / size);
     let block = inputs::<Op>(longest.min(1 << 21));
     let input = filled(&stream, &block, longest)?;
     let mut output = filled(&stream, &block, longest)?;
@@ -323,7 +323,8 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
         .into_par_iter()
         .filter_map(|(name, overrides)| entrant::<Op>(scanner, name, &overrides, &segments, longest))
         .collect();
-    let mut lengths: Vec<usize> = LENGTHS.iter().map(|&log| (1_usize << log).min(longest)).collect();
+    let mut lengths: Vec<usize> =
+        LENGTHS.flat_map(|log| [2, 3].map(|halves| (halves << (log - 1)).min(longest))).collect();
     lengths.dedup();
     for len in lengths {
         let mut reference = None;

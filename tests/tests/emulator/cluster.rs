@@ -133,7 +133,7 @@ fn planted_faults_are_found() {
             "    if (elements > 0) {\n      wait(&all_arrived[slot], iteration / 2 % 2);",
         ),
         ("blockIdx.x < tiles ? elements_of_tile(start, n) : 0", "elements_of_tile(start, n)"),
-        ("(size_t)CLUSTER * TILE) {", "(size_t)CLUSTER * TILE + 1) {"),
+        ("(size_t)CLUSTER * tile_length()) {", "(size_t)CLUSTER * tile_length() + 1) {"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {

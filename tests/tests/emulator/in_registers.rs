@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{DeviceLimits, Overrides, ScanSpec};
+use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops, scan_op};
 use scan_tests::{
     climb::climb_in_every_place,
     climb_operators,
     emulator::{Emulator, Program},
-    operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, PolynomialHash, TestOperator, adjacent},
+    operators::{
+        Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, PolynomialHash, TestOperator, adjacent, inputs,
+    },
     planted::each_is_found,
     reference::WAYS,
     strategies::IN_REGISTERS,
@@ -179,7 +181,7 @@ fn planted_faults_of_looking_at_all_are_found() {
         ("(first + threadIdx.x - lane + missing_lane)", "(first + missing_lane)"),
         ("for (unsigned i = 0; i < RUN; i++)", "for (unsigned i = 0; i < RUN - 1; i++)"),
         ("input + (warp * WARP + lane) * RUN", "input + lane * RUN"),
-        ("unsigned lanes = WARPS;", "unsigned lanes = 1;"),
+        ("unsigned lanes = warps;", "unsigned lanes = 1;"),
         ("    if (lane == warp) {\n", "    if (lane == 0) {\n"),
         ("      if (lane == missing_lane) {\n", "      if (status == EMPTY) {\n"),
         (
@@ -189,6 +191,53 @@ fn planted_faults_of_looking_at_all_are_found() {
         ("if (threadIdx.x < count) {", "if (threadIdx.x < count && threadIdx.x < WARP) {"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator.check(adjacent));
+}
+
+/// One text serves blocks of several sizes: here one whose blocks have half as many threads as it has room for.
+#[test]
+fn kernels_serve_smaller_blocks() {
+    let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, 16);
+    limits.shared_bytes_per_block_optin = 227 * 1024;
+    let programs = Program::ranges(&Interval::new(), &ScanSpec::inclusive(), None, &limits).unwrap();
+    let serves = |carry| {
+        let found = programs.iter().find(|program| {
+            let threads = format!("THREADS = {};", program.plan.threads);
+            program.plan.strategy.carry == carry && !program.source.text.contains(&threads)
+        });
+        found.unwrap_or_else(|| panic!("{carry}: no block has fewer threads than its kernel serves"))
+    };
+    let unit =
+        |threads, what| format!("const unsigned i = k * {threads} + threadIdx.x;\n    if (i < units) {{\n      {what}");
+    let word = |threads, what| format!("i < bytes / 4; i += {threads}) {{\n    {what}");
+    let copied = [
+        (unit("block_threads()", "begin_load"), unit("THREADS", "begin_load")),
+        (unit("block_threads()", "((Unit*)to)"), unit("THREADS", "((Unit*)to)")),
+        (word("block_threads()", "begin_load"), word("THREADS", "begin_load")),
+        (word("block_threads()", "words[i]"), word("THREADS", "words[i]")),
+    ];
+    let copied = copied.each_ref().map(|(from, to)| (from.as_str(), to.as_str()));
+    let begins = [("return block_threads() * RUN", "return THREADS * RUN")];
+    let looked = [
+        ("const unsigned warps = block_threads() / WARP", "const unsigned warps = WARPS"),
+        ("first += block_threads()", "first += THREADS"),
+    ];
+    for (carry, changes) in
+        [(Carry::LookAtAll, &[&copied[..], &begins, &looked].concat()), (Carry::OneBlock, &copied[..].to_vec())]
+    {
+        let program = serves(carry);
+        let tile = u64::from(program.plan.tile);
+        let is_found = |program: &Program<Interval>| {
+            (0..8).any(|seed| {
+                let length =
+                    if carry == Carry::OneBlock { tile - 5 } else { [5 * tile - 5, 133 * tile][seed as usize / 4] };
+                let input = inputs::<Interval>(length as usize);
+                let emulator = Emulator::new(seed).resident_blocks([2, 1_000][seed as usize % 2]).check(adjacent);
+                program.verify_at_offset(&emulator, &input, [(0, 0), (1, 1)][seed as usize / 2 % 2]).is_err()
+            })
+        };
+        assert!(!is_found(program), "{}", program.plan);
+        each_is_found(program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
 }
 
 /// A product that does not take zeros; what is scanned has none.

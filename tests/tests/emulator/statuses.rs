@@ -151,9 +151,9 @@ fn looking_at_all_tiles_whatever_their_number() {
         assert_eq!(fault_of_looking_at_all(&program, number), None, "{}", program.plan);
     }
     let changes = [
-        ("first < tile_index; first += THREADS", "first < tile_index; first += THREADS + 1"),
-        ("first < tile_index; first += THREADS", "first < tile_index; first += THREADS / 2"),
-        ("min(tile_index - first, THREADS)", "min(tile_index - first, WARP)"),
+        ("first < tile_index; first += block_threads()", "first < tile_index; first += block_threads() + 1"),
+        ("first < tile_index; first += block_threads()", "first < tile_index; first += block_threads() / 2"),
+        ("min(tile_index - first, block_threads())", "min(tile_index - first, WARP)"),
         ("statuses[first + threadIdx.x]", "statuses[threadIdx.x]"),
         ("combine(prefix, window) : window", "combine(window, prefix) : window"),
     ];

@@ -100,22 +100,20 @@ fn a_run_that_the_caller_names_is_not_made_shorter() {
 #[test]
 fn sums_larger_than_elements_are_planned_for_themselves() {
     let none = &Segments::None;
-    let long = |element, state| long_bytes_of_large_states(element, state, none).map(|bytes| bytes >> 20);
+    let long = |element, state| long_bytes_of_large_states(element, state, false, none).map(|bytes| bytes >> 20);
     assert_eq!(
         [long(4, 4), long(12, 12), long(4, 8), long(1, 32), long(1, 36), long(36, 36)],
-        [None, None, Some(18), None, Some(14), None]
+        [None, None, Some(18), Some(16), Some(14), None]
     );
-    let middle = |element, state, heavy| middle_bytes(element, state, heavy, none).map(|bytes| bytes >> 20);
-    assert_eq!(
-        [middle(1, 1, false), middle(1, 4, false), middle(1, 8, false), middle(1, 36, false)],
-        [Some(64), Some(64), Some(16), None]
-    );
-    assert_eq!([middle(2, 2, false), middle(2, 4, false), middle(2, 4, true)], [None, Some(96), Some(16)]);
+    assert_eq!([long(1, 1), long(1, 4), long(1, 8), long(2, 4)], [None, None, Some(16), None]);
+    assert_eq!(long_bytes_of_large_states(2, 4, true, none), Some(16 << 20));
     let teams = |element: usize, state: usize| {
         let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
         Sizes::of(&op, none).teams()[0]
     };
     assert_eq!([teams(24, 24), teams(8, 24)], [(192, 3), (192, 2)]);
+    // Narrow elements under larger states have short runs.
+    assert_eq!([teams(1, 1), teams(1, 4), teams(2, 16), teams(1, 36)], [(192, 3), (256, 3), (256, 3), (192, 2)]);
 }
 
 #[test]
@@ -208,10 +206,6 @@ fn the_default_looks_ahead_over_long_inputs_where_it_can() {
     let plans = default(h200());
     let ahead = |plan: &&Plan| plan.strategy.carry == Carry::LookAhead;
     assert_eq!(plans.iter().filter(ahead).map(|plan| plan.run).collect::<Vec<_>>(), [31]);
-    // Of bytes short runs come before the long ones.
-    let bytes = plan(&operator_of(1), &ScanSpec::inclusive(), &h200(), &Overrides::default()).unwrap();
-    let shape = |plan: &Plan| (plan.threads, plan.pipeline.unwrap_or_default().teams, plan.run);
-    assert_eq!(bytes.iter().filter(ahead).map(shape).collect::<Vec<_>>(), [MIDDLE, (192, 3, 124)]);
     let from = plans.iter().find(ahead).unwrap().from;
     let kernel = |len| plans.for_len(len).schedule(len).unwrap().launches[0].kernel;
     assert_eq!((kernel(from - 1), kernel(from)), ("scan_look_at_all", "scan_look_ahead"));
