@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 69] = [
+const PARTS: [(&str, &str); 70] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -20,6 +20,7 @@ const PARTS: [(&str, &str); 69] = [
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
     ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
+    ("run", include_str!("../templates/run.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("source_declaration", include_str!("../templates/source_declaration.cu.tera").trim_ascii_end()),
     ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),

@@ -189,27 +189,23 @@ const HALVES: [Part; 5] = [
          aggregate = op.combine(next_first_half, aggregate);\n",
     ),
     (
-        "          for (unsigned k = 0; k < TEAM_RUN; k++) {\n            const State element = element_of(op, run, k);\n            \
+        "#pragma unroll\n          for (unsigned k = 0; k < TEAM_RUN; k++) {\n            const State element = element_of(op, run, k);\n            \
          prefix = then(op, any, prefix, element);\n            const Output result = result_of(op, prefix);\n            \
          any = true;\n            prefix = opaque(prefix);\n            \
-         put_result(result_run, stage_bytes, thread, k, result);\n          }\n",
-        "          for (unsigned k = 0; k < TEAM_RUN - HALF; k++) {\n            if (k < HALF) {\n              \
+         put_result(stage_bytes, thread, k, result);\n          }\n",
+        "          constexpr unsigned HALF = TEAM_RUN / 2;\n          \
+         State later = any ? op.combine(prefix, first_half) : first_half;\n\
+         #pragma unroll\n          for (unsigned k = 0; k < TEAM_RUN - HALF; k++) {\n            if (k < HALF) {\n              \
          prefix = opaque(then(op, any, prefix, element_of(op, run, k)));\n              any = true;\n              \
-         put_result(result_run, stage_bytes, thread, k, prefix);\n            }\n            \
+         put_result(stage_bytes, thread, k, prefix);\n            }\n            \
          later = opaque(op.combine(later, element_of(op, run, HALF + k)));\n            \
-         put_result(result_run, stage_bytes, thread, HALF + k, later);\n          }\n",
+         put_result(stage_bytes, thread, HALF + k, later);\n          }\n",
     ),
     (
         "      prefix_in_warp = next_prefix_in_warp;\n",
         "      prefix_in_warp = next_prefix_in_warp;\n      first_half = next_first_half;\n",
     ),
 ];
-const SECOND_HALF: [Part; 1] = [(
-    "          ResultRun result_run{};\n",
-    "          ResultRun result_run{};\n          constexpr unsigned HALF = TEAM_RUN / 2;\n          \
-     State later = any ? op.combine(prefix, first_half) : first_half;\n",
-)];
-
 /// Threads read and write elements on their own, as many as the kernel has.
 const PLAIN: &str = "  const unsigned thread = threadIdx.x + blockIdx.x * blockDim.x, threads = gridDim.x * blockDim.x;
   const size_t units = n * sizeof(*input) / sizeof(uint4);
@@ -365,14 +361,14 @@ const GROUPS: [&str; 6] = ["step", "hints", "fetched", "order", "twice", "shapes
 fn costly() -> Vec<Variant> {
     let all = variant("all", &[], true);
     let alone = variant("no looker, no messages", &[&NO_LOOKER, &NO_MESSAGES], false);
-    let halves = variant("halves", &[&HALVES, &SECOND_HALF], true);
+    let halves = variant("halves", &[&HALVES], true);
     let early = variant("looks early", &[&LOOKS_EARLY], true);
     let mut variants = vec![
         halves.clone(),
         early.clone(),
-        variant("halves, looks early", &[&HALVES, &SECOND_HALF, &LOOKS_EARLY], true),
-        variant("halves, no looker, no messages", &[&HALVES, &SECOND_HALF, &NO_LOOKER, &NO_MESSAGES], false),
-        variant("halves, messages not waited for", &[&HALVES, &SECOND_HALF, &NO_WAITING], false),
+        variant("halves, looks early", &[&HALVES, &LOOKS_EARLY], true),
+        variant("halves, no looker, no messages", &[&HALVES, &NO_LOOKER, &NO_MESSAGES], false),
+        variant("halves, messages not waited for", &[&HALVES, &NO_WAITING], false),
     ];
     let shapes = [
         (320, 3, 19, None),

@@ -222,7 +222,7 @@ fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>
     let (read, element) = if streams {
         ("", "element_at(op, stage, threadIdx.x, k)")
     } else {
-        ("InputRun run; read_run(run, stage, threadIdx.x);", "element_of(op, run, k)")
+        ("const Run run = ((const Run*)stage)[threadIdx.x];", "element_of(op, run, k)")
     };
     let put = if streams {
         "put_at(stage, threadIdx.x, k, result_of(op, before));"
@@ -231,7 +231,7 @@ fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>
     } else {
         "put_result(stage, threadIdx.x, k, result_of(op, before));"
     };
-    let results = if !streams && functions.contains("struct ResultRun") { "ResultRun results{};" } else { "" };
+    let results = if !streams && functions.contains("struct ResultRun") { "ResultRun results;" } else { "" };
     Ok(format!(
         r#"{functions}extern "C" __global__ void one_run(const {operator} op, const {state}* carries, {state}* sums) {{
   unsigned char* stage = launched_shared_memory();

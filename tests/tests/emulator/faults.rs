@@ -525,8 +525,7 @@ fn every_order_of_operands_matters() {
 #[test]
 fn an_index_beyond_the_end_of_a_threads_own_array() {
     let program = program_of(BlockScan::in_registers(), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    let place = "&run.word[k * sizeof(Input) / 4]";
-    let program = plant(program, place, "&run.word[k * sizeof(Input) / 4 + 1000]");
+    let program = plant(program, "= opaque_word(words.word[k])", "= opaque_word(words.word[k + 1000])");
     assert_faults(&program, |kind| matches!(kind, FaultKind::OwnArray { index: 1000.. }));
 }
 
@@ -536,9 +535,10 @@ fn a_shift_by_more_bits_than_there_are() {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry: Carry::OneBlock });
     let mut program = Program::new(ops::sum::<u8>(), ScanKind::Inclusive, None, &overrides).unwrap();
-    let place = "run.word[byte / 4] >> bits";
+    let place = ">> bytes % 4 * 8)";
     assert!(program.source.text.contains(place), "{}", program.source.text);
-    program.source.text = program.source.text.replace(place, "run.word[byte / 4] >> (bits + 32)");
-    let Err(EmulatorError::Fault(fault)) = program.verify(&Emulator::new(1), &[1; 100]) else { panic!() };
-    assert!(matches!(fault.kind, FaultKind::Shift { by: 32.. }), "{fault}");
+    program.source.text = program.source.text.replace(place, ">> (bytes % 4 * 8 + 64))");
+    let found = program.verify_at_offset(&Emulator::new(1), &[1; 100], (1, 0));
+    let Err(EmulatorError::Fault(fault)) = found else { panic!() };
+    assert!(matches!(fault.kind, FaultKind::Shift { by: 64.. }), "{fault}");
 }
