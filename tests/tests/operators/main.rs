@@ -1,4 +1,5 @@
-//! The operator language, operators and their laws: against Rust, the emulator, the compilers, and what users get wrong.
+//! The operator language, operators and their laws: against Rust, the emulator, the compilers, and what users get
+//! wrong.
 
 mod advice;
 mod against_rust;

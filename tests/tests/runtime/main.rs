@@ -1,4 +1,5 @@
-//! The runtime without a GPU: the CPU backend, reductions, errors, kernels on disk and ahead of time, a compiler that fails.
+//! The runtime without a GPU: the CPU backend, reductions, errors, kernels on disk and ahead of time, a compiler that
+//! fails.
 
 mod aot;
 mod cpu;
