@@ -72,6 +72,11 @@ use proc_macro::TokenStream;
 /// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
 /// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. It means on the GPU what it means in Rust: integers wrap, shift counts
 /// are masked, `as` saturates, floats are not contracted. What is outside the language is an error at the expression.
+/// `docs/operator-language.md` in the project's repository lists every type, statement and method, where a literal needs a suffix,
+/// and what stays out and why.
+///
+/// The function form leaves a unit struct behind, which Rust takes for a pattern: `let total = scanner.scan(total)` is an error
+/// for an operator `total`. Give the variable another name.
 ///
 /// Code that is written by hand behind an operator or a method is outside: `a * b` with an `impl Mul`, `a.max(b)` of anything but
 /// numbers, `==` with an `impl PartialEq`. In a generic operator, or a generic `#[scan_fn]`, such types are found where it is

@@ -4,6 +4,7 @@ use crate::attribute::Options;
 use crate::errors::Errors;
 use crate::groups;
 use crate::hygiene;
+use crate::language::{self, NO_OPTION_TYPE};
 use crate::operator::{Declare, Function, Operator};
 use crate::syntax::asserted;
 use proc_macro2::TokenStream;
@@ -50,8 +51,10 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
             return None;
         }
         None => {
-            errors.at(item.impl_token, "name the trait: `impl ScanOp for …`");
-            return None;
+            // The rest is checked as if it were there, so that the operator exists where it is used.
+            errors.at(&item.self_ty, format!("name the trait: `impl ScanOp for {}`", item.self_ty.to_token_stream()));
+            let krate = &options.krate;
+            parse_quote!(#krate::ScanOp)
         }
     };
     for parameter in &item.generics.params {
@@ -71,7 +74,10 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
             ImplItem::Type(item) => {
                 match ["Element", "Input", "State", "Output"].iter().position(|name| item.ident == name) {
                     Some(index) => {
-                        types[index] = Some(item.ty);
+                        if is_option(&item.ty) {
+                            errors.at(&item.ty, NO_OPTION_TYPE);
+                        }
+                        types[index] = Some(if is_option(&item.ty) { parse_quote!(bool) } else { item.ty });
                         type_names[index] = Some(item.ident);
                     }
                     None => errors.at(
@@ -153,6 +159,11 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     })
 }
 
+/// Whether a type holds a value that may be missing. It is reported; any type will do in its place from there on.
+fn is_option(ty: &Type) -> bool {
+    matches!(ty, Type::Path(path) if language::is_option(path))
+}
+
 fn missing(from: &str, to: &str, function: &str, from_ty: &Type, to_ty: &Type) -> String {
     format!(
         "`{from}` and `{to}` differ, so the operator needs `fn {function}(x: {}) -> {}`",
@@ -174,8 +185,9 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         errors.at(&ident, format!("an operator makes one element of two: `fn {ident}(a: T, b: T) -> T`"));
         return None;
     };
-    let state = (**state).clone();
-    let identity = options.identity.map(|(_, identity)| (state.clone(), identity));
+    let missing = is_option(state);
+    let state = if missing { parse_quote!(bool) } else { (**state).clone() };
+    let identity = options.identity.filter(|_| !missing).map(|(_, identity)| (state.clone(), identity));
     let mut signature = item.sig;
     signature.ident = Ident::new("combine", ident.span());
     let krate = options.krate;

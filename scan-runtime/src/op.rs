@@ -46,7 +46,9 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scan operator",
     label = "not a scan operator",
-    note = "mark an `impl ScanOp for {Self}`, or a function of two elements, with `#[scan_op]`"
+    note = "mark an `impl ScanOp for {Self}`, or a function of two elements, with `#[scan_op]`",
+    note = "a closure is no operator: its text does not reach the GPU; write a function",
+    note = "a variable that has the name of an operator hides it: give the variable another name"
 )]
 pub unsafe trait ScanOp: Send + Sync + 'static {
     /// What the scan reads.

@@ -3,7 +3,7 @@
 use super::calls;
 use super::pattern::pattern;
 use crate::errors::Errors;
-use crate::language::HEAP_TYPES;
+use crate::language::{self, HEAP_TYPES};
 use crate::syntax::{asserted, range_of};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
@@ -103,13 +103,17 @@ impl<'ast> Visit<'ast> for Body<'_> {
                 return calls::call(call, self.generics, self.own_name, self.errors);
             }
             Expr::MethodCall(call) => {
-                self.visit_expr(&call.receiver);
+                if !calls::is_own(call) {
+                    self.visit_expr(&call.receiver);
+                }
                 call.args.iter().for_each(|argument| self.visit_expr(argument));
                 return calls::method_call(call, self.errors);
             }
             Expr::Path(path) => {
                 if path.path.is_ident("self") {
                     "the operator's fields are read one by one: `self.field`"
+                } else if path.path.is_ident("None") {
+                    return self.errors.at(path, language::no_option("None"));
                 } else {
                     return;
                 }
@@ -180,6 +184,9 @@ impl<'ast> Visit<'ast> for Body<'_> {
             {
                 self.errors
                     .at(ty, "there is no heap on the GPU: use an array, `[f32; 4]`, or a `#[scan_element]` struct");
+            }
+            syn::Type::Path(path) if language::is_option(path) => {
+                self.errors.at(ty, language::NO_OPTION_TYPE);
             }
             _ => visit::visit_type(self, ty),
         }

@@ -32,6 +32,10 @@ pub(super) fn method_call(call: &ExprMethodCall, errors: &mut Errors) {
     if name == "len" && call.args.is_empty() {
         return;
     }
+    if is_own(call) {
+        errors.at(&call.method, of_operator(&name));
+        return;
+    }
     match language::find(&name) {
         None => errors.at(&call.method, language::unknown(&name)),
         Some(method) if method.arguments != call.args.len() => {
@@ -73,6 +77,9 @@ pub(super) fn call(call: &ExprCall, generics: &Generics, own_name: Option<&Ident
             }
         }
         _ if of_type => errors.at(&last.ident, language::unknown(&name)),
+        _ if path.segments.len() == 1 && matches!(name.as_str(), "Some" | "Ok" | "Err") => {
+            errors.at(path, language::no_option(&name));
+        }
         _ if name.starts_with(|first: char| first.is_uppercase()) => {}
         _ => helper_call(function, &name, own_name, errors),
     }
@@ -95,6 +102,8 @@ fn helper_call(function: &syn::ExprPath, name: &str, own_name: Option<&Ident>, e
         "an operator cannot call the standard library's functions: write the arithmetic out".to_owned()
     } else if of_type && HEAP_TYPES.contains(&segments[segments.len() - 2].as_str()) {
         "there is no heap on the GPU: use an array, `[0.0_f32; 4]`, or a `#[scan_element]` struct".to_owned()
+    } else if of_type && segments.len() == 2 && segments[0] == "Self" && is_of_trait(name) {
+        of_operator(name)
     } else if of_type {
         format!(
             "functions of a type are outside the operator language: make `{name}` a function of its own, marked `#[scan_fn]`"
@@ -105,6 +114,24 @@ fn helper_call(function: &syn::ExprPath, name: &str, own_name: Option<&Ident>, e
         return;
     };
     errors.at(path, message);
+}
+
+/// Whether it is `self.combine(…)`, or another function of the operator's own.
+pub(super) fn is_own(call: &ExprMethodCall) -> bool {
+    let on_self = matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("self"));
+    on_self && is_of_trait(&call.method.to_string())
+}
+
+/// Whether a function of this name belongs to the trait.
+fn is_of_trait(name: &str) -> bool {
+    matches!(name, "combine" | "lift" | "project")
+}
+
+/// What to say of an operator that calls a function of its own.
+fn of_operator(name: &str) -> String {
+    format!(
+        "an operator cannot call its own `{name}`: write a loop, or move what both need into a function marked `#[scan_fn]`"
+    )
 }
 
 fn plural(arguments: usize) -> &'static str {

@@ -26,7 +26,8 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
     for function in &operator.functions {
         let body = hygiene::ungrouped(&function.block);
         depth::body(&body, errors);
-        Body { errors, generics: &operator.generics, own_name: None }.visit_block(&body);
+        let own_name = operator.declare.as_ref().map(|declare| &declare.ident);
+        Body { errors, generics: &operator.generics, own_name }.visit_block(&body);
     }
 }
 

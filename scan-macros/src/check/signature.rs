@@ -2,6 +2,7 @@
 
 use super::pattern::pattern;
 use crate::errors::Errors;
+use crate::language;
 use crate::operator::Function;
 use syn::{FnArg, Safety};
 
@@ -49,6 +50,7 @@ pub(super) fn operator(function: &Function, errors: &mut Errors) {
                 if let syn::Type::Reference(reference) = &*typed.ty {
                     errors.at(reference, "elements are handed over by value: remove the `&`");
                 }
+                no_option(&typed.ty, errors);
                 pattern(&typed.pat, errors);
             }
         }
@@ -94,8 +96,18 @@ pub(super) fn helper(function: &Function, errors: &mut Errors) {
     }
 }
 
+/// The type of a value that may be missing, which is no element.
+fn no_option(ty: &syn::Type, errors: &mut Errors) {
+    if let syn::Type::Path(path) = ty
+        && language::is_option(path)
+    {
+        errors.at(ty, language::NO_OPTION_TYPE);
+    }
+}
+
 /// The type of a parameter, or of a result, of a function that operators can call.
 fn value_type(ty: &syn::Type, errors: &mut Errors) {
+    no_option(ty, errors);
     match ty {
         syn::Type::Reference(reference) => errors.at(reference, "elements are handed over by value: remove the `&`"),
         syn::Type::Tuple(tuple) if tuple.elems.is_empty() => errors.at(tuple, "a function must return a value"),

@@ -2,6 +2,7 @@
 
 use super::attributes::{derives, pass_arguments};
 use crate::errors::Errors;
+use crate::language;
 use crate::text::not_empty;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -87,6 +88,7 @@ fn field_type(ty: &Type, errors: &mut Errors) {
             errors.at(ty, "an element holds values: a reference means nothing on the GPU");
         }
         Type::Tuple(_) => errors.at(ty, "a tuple has no fixed layout: make a `#[scan_element]` struct of it"),
+        Type::Path(path) if language::is_option(path) => errors.at(ty, language::NO_OPTION_TYPE),
         Type::Slice(_) => errors.at(ty, "an element has a fixed size: use an array, `[f32; 4]`"),
         Type::FnPtr(_) | Type::TraitObject(_) | Type::ImplTrait(_) => {
             errors.at(ty, "an element holds plain data: numbers, `bool`, arrays and structs of these");

@@ -4,7 +4,7 @@
 mod near;
 mod operator;
 
-pub(crate) use near::unknown;
+pub(crate) use near::{NO_OPTION_TYPE, is_option, no_option, unknown};
 pub(crate) use operator::Operator;
 
 /// The primitive types and the floats of the crate `half`, which calls may name (`f32::max(a, b)`).
@@ -223,5 +223,33 @@ mod tests {
         assert!(METHODS.is_sorted_by_key(|method| method.name));
         assert_eq!(find("mul_add").map(|method| method.arguments), Some(2));
         assert!(find("mull_add").is_none());
+    }
+
+    /// Each row of the page's table of methods names a group and its methods in code.
+    #[test]
+    fn the_page_of_the_language_has_every_method_and_no_other() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operator-language.md");
+        let page = std::fs::read_to_string(page).unwrap_or_default();
+        let section = page.split("\n## ").find(|section| section.starts_with("Methods")).unwrap_or_default();
+        let mut listed: Vec<(&str, &str)> = Vec::new();
+        for row in section.lines().filter(|line| line.starts_with("| ")) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            listed.extend(cells[2].split('`').skip(1).step_by(2).map(|method| (cells[1], method)));
+        }
+        let title = |group| match group {
+            Numbers => "all numbers",
+            SignedNumbers => "signed integers and floats",
+            Euclidean => "integers, `f32`, `f64`",
+            Integers => "integers",
+            UnsignedIntegers => "unsigned integers",
+            SignedIntegers => "signed integers",
+            Floats => "floats",
+            WideFloats => "`f32`, `f64`",
+            Halves => "`f16`, `bf16`",
+        };
+        let mut known: Vec<(&str, &str)> = METHODS.iter().map(|method| (title(method.group), method.name)).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
     }
 }

@@ -15,7 +15,7 @@ use scan_runtime::{
 
 use crate::{Outcome, Trials, ensure};
 
-#[path = "../language/mod.rs"]
+#[path = "../operators/language/mod.rs"]
 #[allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "the test on the host needs more of it")]
 mod suite;
 

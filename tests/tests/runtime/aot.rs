@@ -1,0 +1,358 @@
+//! Kernels compiled ahead of time: with the real compiler, and without a GPU.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::LazyLock,
+};
+
+use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Strategy};
+use scan_runtime::{
+    __private::machine_code,
+    Error, ScanOp, Scanner, Table,
+    aot::{Bundle, Precompile, Precompiled},
+    nvrtc, ops, scan_element, scan_op,
+};
+use scan_tests::{MANIFEST, nvrtc as fetch_nvrtc, profile, target_dir};
+
+/// Told to a child that it is one, and where it finds a bundle.
+const BUNDLE_OF_CHILD: &str = "SCAN_TESTS_BUNDLE";
+
+fn limits(architecture: &str) -> DeviceLimits {
+    DeviceLimits::of(architecture.parse().unwrap())
+}
+
+fn bundle() -> Bundle {
+    let scanner = Scanner::cpu();
+    Bundle::new()
+        .architecture("sm_80")
+        .architecture("sm_90")
+        .with(&scanner.scan(ops::sum::<f32>()).exclusive())
+        .with(&scanner.scan(ops::max::<i64>()).init(1).by_keys::<u16>(&[]))
+        .with(&scanner.reduce(ops::min::<u8>()))
+}
+
+/// Compiled once for all tests.
+static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    fetch_nvrtc().unwrap();
+    bundle().compile().unwrap()
+});
+
+fn open() -> Precompiled {
+    Precompiled::open(BYTES.clone()).unwrap()
+}
+
+fn is_whole(what: &impl Precompile, limits: &DeviceLimits) -> bool {
+    open().missing(what, limits).unwrap().is_empty()
+}
+
+#[test]
+fn what_was_added_is_there_and_nothing_else() {
+    let scanner = Scanner::cpu();
+    // Another initial value, other keys, are the same kernels; compute capability 8.6 executes what was made for 8.0.
+    for architecture in ["sm_80", "sm_86", "sm_89", "sm_90"] {
+        let limits = limits(architecture);
+        assert!(is_whole(&scanner.scan(ops::sum::<f32>()).exclusive(), &limits), "{architecture}");
+        assert!(is_whole(&scanner.scan(ops::max::<i64>()).init(9).by_keys(&[1_u16, 2]), &limits), "{architecture}");
+        assert!(is_whole(&scanner.reduce(ops::min::<u8>()), &limits), "{architecture}");
+
+        assert!(!is_whole(&scanner.scan(ops::sum::<f32>()), &limits), "{architecture}");
+        assert!(!is_whole(&scanner.scan(ops::sum::<f32>()).exclusive().init(0.0), &limits), "{architecture}");
+        assert!(!is_whole(&scanner.scan(ops::sum::<f64>()).exclusive(), &limits), "{architecture}");
+        assert!(!is_whole(&scanner.scan(ops::max::<i64>()).init(9).by_keys(&[1_u32, 2]), &limits), "{architecture}");
+        assert!(!is_whole(&scanner.reduce(ops::min::<u8>()).init(0), &limits), "{architecture}");
+    }
+    for architecture in ["sm_75", "sm_100", "sm_120"] {
+        assert!(!is_whole(&scanner.reduce(ops::min::<u8>()), &limits(architecture)), "{architecture}");
+    }
+    let names = open().missing(&scanner.reduce(ops::min::<u8>()).init(0), &limits("sm_90")).unwrap();
+    assert_eq!(names, ["Min: reduction, coarsened tree"]);
+}
+
+/// Devices of one architecture differ in their multiprocessors, and slices of them have few.
+#[test]
+fn it_serves_every_device_of_an_architecture() {
+    let scanner = Scanner::cpu();
+    for multiprocessors in [1, 16, 32, 60, 78, 114, 132, 144, 160] {
+        let mut limits = limits("sm_90");
+        limits.multiprocessors = multiprocessors;
+        assert!(is_whole(&scanner.scan(ops::sum::<f32>()).exclusive(), &limits), "{multiprocessors}");
+        assert!(is_whole(&scanner.scan(ops::max::<i64>()).init(0).by_keys::<u16>(&[]), &limits), "{multiprocessors}");
+    }
+}
+
+/// One module for each range of lengths, each told apart by its text.
+#[test]
+fn every_range_of_lengths_is_in_it() {
+    let scan = |scanner: &Scanner| scanner.scan(ops::sum::<f32>()).exclusive().plan().unwrap().iter().count();
+    let (older, newer) = (scan(&Scanner::cpu_for(limits("sm_80"))), scan(&Scanner::cpu_for(limits("sm_90"))));
+    assert!(newer >= 2 && older >= 2, "{newer} and {older}");
+    let kernels = open();
+    let sums = |architecture: &str| {
+        let architecture = architecture.parse().unwrap();
+        kernels
+            .kernels()
+            .iter()
+            .filter(|kernel| kernel.architecture == architecture && kernel.name.starts_with("Sum:"))
+            .count()
+    };
+    assert_eq!((sums("sm_80"), sums("sm_90")), (older, newer));
+    assert!(kernels.kernels().iter().all(|kernel| kernel.bytes > 1000));
+}
+
+#[test]
+fn totals_have_kernels_of_their_own() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let scan = scanner.scan(ops::sum::<u16>());
+    let with_total = Bundle::new().architecture("sm_90").with_total(&scan).compile().unwrap();
+    let with_total = Precompiled::open(with_total).unwrap();
+    assert!(with_total.kernels().iter().all(|kernel| kernel.name.contains("and the total")), "{with_total:?}");
+    assert!(!with_total.missing(&scan, &limits("sm_90")).unwrap().is_empty());
+}
+
+#[test]
+fn the_same_scans_give_the_same_bytes() {
+    assert!(bundle().compile().unwrap() == *BYTES);
+}
+
+#[test]
+fn anything_but_a_whole_file_is_refused() {
+    let whole = BYTES.as_slice();
+    let reason = |bytes: &[u8]| match Precompiled::open(bytes.to_vec()) {
+        Err(Error::Precompiled { reason }) => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(reason(b""), "they are cut short");
+    assert_eq!(reason(b"\x7fELF, something else"), "they are something else");
+    let mut newer = whole.to_vec();
+    newer[7] += 1;
+    assert_eq!(reason(&newer), "another version of this crate made them");
+    for len in (0..64).chain((64..whole.len()).step_by(997)).chain([whole.len() - 1]) {
+        let reason = reason(&whole[..len]);
+        assert!(reason.contains("cut short") || reason.contains("bytes of"), "{len}: {reason}");
+    }
+    reason(&[whole, b"x"].concat());
+    for place in (0..64).chain((64..whole.len()).step_by(997)) {
+        for bit in 0..8 {
+            let mut damaged = whole.to_vec();
+            damaged[place] ^= 1 << bit;
+            reason(&damaged);
+        }
+    }
+    // Without a GPU too, so that it is found where the program is made.
+    let error = Scanner::builder().precompiled(&b"something else"[..]).build().unwrap_err();
+    let expected = "the precompiled kernels cannot be used: they are something else; make them anew with `scan_runtime::aot::Bundle`";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn what_cannot_be_compiled_is_said() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let sum = scanner.scan(ops::sum::<i32>());
+    let error = |bundle: Bundle| bundle.compile().unwrap_err().to_string();
+    assert_eq!(
+        error(Bundle::new().with(&sum)),
+        "kernels cannot be compiled ahead of time: no architecture is named: add `.architecture(\"sm_90\")`"
+    );
+    assert_eq!(
+        error(Bundle::new().architecture("hopper").with(&sum)),
+        "kernels cannot be compiled ahead of time: `hopper` is no architecture: write compute capability 9.0 as `sm_90`"
+    );
+    // No compiler knows it.
+    assert!(error(Bundle::new().architecture("sm_999").with(&sum)).contains("--gpu-architecture"));
+    let block = BlockScan::coarsened(Network::WarpShuffle);
+    let ahead = scanner.scan(ops::sum::<i32>()).strategy(Strategy { block, carry: Carry::LookAhead });
+    assert!(error(Bundle::new().architecture("sm_80").with(&ahead)).contains("compute capability 9.0"));
+    let place = "/proc/no/such/folder";
+    let written = Bundle::new().architecture("sm_90").write(place).unwrap_err().to_string();
+    assert!(written.contains(place) && written.contains("cannot be written"), "{written}");
+}
+
+/// What an operator is given at run time is no part of its kernels.
+struct Weigh<const N: usize> {
+    weights: Table<u32>,
+    offset: u32,
+}
+
+#[scan_op]
+impl<const N: usize> ScanOp for Weigh<N> {
+    type Input = u8;
+    type State = u32;
+    type Output = [u32; N];
+    const IDENTITY: u32 = 0;
+    fn lift(&self, x: u8) -> u32 {
+        self.weights[x as usize] + self.offset
+    }
+    fn combine(a: u32, b: u32) -> u32 {
+        a + b
+    }
+    fn project(sum: u32) -> [u32; N] {
+        [sum; N]
+    }
+}
+
+#[test]
+fn parameters_are_not_compiled_in() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let here = Weigh::<2> { weights: Table::from(vec![]), offset: 0 };
+    let bundle = Bundle::new().architecture("sm_90").with(&scanner.scan(here)).compile().unwrap();
+    let there = Weigh::<2> { weights: Table::from([1, 10, 100]), offset: 7 };
+    let kernels = Precompiled::open(bundle).unwrap();
+    assert_eq!(kernels.missing(&scanner.scan(there), &limits("sm_90")).unwrap(), [""; 0]);
+    let other = Weigh::<3> { weights: Table::from([1]), offset: 7 };
+    assert!(!kernels.missing(&scanner.scan(other), &limits("sm_90")).unwrap().is_empty());
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Number {
+    a: f32,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Wrapped {
+    number: Number,
+}
+
+impl std::ops::Deref for Wrapped {
+    type Target = Number;
+    fn deref(&self) -> &Number {
+        &self.number
+    }
+}
+
+#[scan_op(identity = Wrapped { number: Number { a: 0.0 } })]
+fn compared(x: Wrapped, y: Wrapped) -> Wrapped {
+    if x.a > y.a { x } else { y } // the field of another struct, of which the macro cannot know
+}
+
+const LINE_OF_COMPARISON: u32 = line!() - 3;
+
+#[test]
+fn a_rejected_kernel_names_the_operator_and_the_rust_line() {
+    fetch_nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let error = Bundle::new().architecture("sm_90").with(&scanner.scan(compared)).compile().unwrap_err().to_string();
+    let first = "NVRTC could not compile the kernels of operator `compared` for sm_90:\n";
+    assert!(error.starts_with(first), "{error}");
+    assert!(error.contains(&format!("runtime/aot.rs({LINE_OF_COMPARISON})")), "{error}");
+}
+
+/// Runs a test of this program in another process, which finds no NVRTC.
+fn without_nvrtc(test: &str, bundle: &Path) -> Output {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
+    hide_nvrtc(command.env(BUNDLE_OF_CHILD, bundle)).output().unwrap()
+}
+
+fn hide_nvrtc(command: &mut Command) -> &mut Command {
+    for variable in ["PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
+        command.env_remove(variable);
+    }
+    command.env("HOME", "/no/such/folder").env(nvrtc::LIBRARY_VARIABLE, "off")
+}
+
+#[test]
+fn child_without_nvrtc() {
+    let Some(path) = env::var_os(BUNDLE_OF_CHILD) else { return };
+    let scanner = Scanner::cpu();
+    let limits = limits("sm_90");
+    let open = || Some(Precompiled::open(fs::read(&path).unwrap()).unwrap());
+
+    // What was compiled is there without a compiler; a device loads it as it is.
+    let there = scanner.scan(ops::sum::<f32>()).exclusive();
+    let code = machine_code(&there, &limits, open(), None).unwrap();
+    assert!(code.iter().all(|cubin| cubin.starts_with(b"\x7fELF")));
+    let stats = scanner.cache_stats();
+    assert_eq!((stats.precompiled, stats.misses, stats.modules.len()), (code.len() as u64, code.len() as u64, 0));
+
+    // What was not is an error that says what to do.
+    let error = machine_code(&scanner.scan(ops::sum::<i8>()), &limits, open(), None).unwrap_err().to_string();
+    assert!(error.starts_with("Sum: inclusive scan, "), "{error}");
+    assert!(error.contains("for sm_90 is not among the precompiled kernels, and there is no NVRTC"), "{error}");
+    assert!(error.contains("add it to the bundle, or install NVRTC with `python3 -m pip install"), "{error}");
+
+    // So does a bundle that cannot be made here, and a scan without one.
+    let error = bundle().compile().unwrap_err();
+    assert!(matches!(error, Error::NoNvrtc { .. }), "{error}");
+    assert!(error.to_string().contains("searched: nowhere, because SCAN_NVRTC is `off`"), "{error}");
+    let error = machine_code(&scanner.scan(ops::sum::<i8>()), &limits, None, None).unwrap_err();
+    assert!(matches!(error, Error::NoNvrtc { .. }), "{error}");
+    assert!(!nvrtc::is_loaded());
+    println!("\nthe child is done");
+}
+
+#[test]
+fn a_machine_without_nvrtc_needs_none() {
+    let path = target_dir().unwrap().join("aot-tests.scan");
+    fs::write(&path, &*BYTES).unwrap();
+    let output = without_nvrtc("aot::child_without_nvrtc", &path);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("the child is done"), "{text}{errors}");
+}
+
+/// The example is built as a user would build it, in a folder of its own, and run where NVRTC cannot be found.
+#[test]
+fn the_example_is_built_with_nvrtc_and_runs_without() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let target = target_dir().unwrap();
+    let folder = target.join("ahead_of_time");
+    copy_example(workspace, &folder);
+    let cargo = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(arguments).arg("--manifest-path").arg(folder.join("Cargo.toml"));
+        // What is there is taken from there.
+        command.env("CARGO_TARGET_DIR", &target).env(nvrtc::LIBRARY_VARIABLE, fetch_nvrtc().unwrap());
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let messages = cargo(&["test", "--no-run", "--message-format", "json"]);
+    cargo(&["build"]);
+    let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let tests: Vec<PathBuf> =
+        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).collect();
+    assert_eq!(tests.len(), 1, "{tests:?}");
+
+    for (program, expected) in [(&tests[0], "1 passed"), (&target.join("debug/ahead-of-time"), "at most 19990.00")] {
+        let output = hide_nvrtc(&mut Command::new(program)).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && text.contains(expected),
+            "{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+/// Copies the example; what it depends on is where it was, and in the versions that the workspace has.
+fn copy_example(workspace: &Path, folder: &Path) {
+    let example = workspace.join("examples/ahead_of_time");
+    fs::create_dir_all(folder.join("src")).unwrap();
+    for file in ["build.rs", "src/main.rs", "src/operators.rs"] {
+        copy_if_changed(&fs::read_to_string(example.join(file)).unwrap(), &folder.join(file));
+    }
+    let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
+    let there = workspace.join("scan-runtime");
+    let manifest = manifest.replace("../../scan-runtime", there.to_str().unwrap());
+    // As the tests are built, so that what they depend on is there.
+    let manifest = manifest.replace(profile(&manifest), profile(MANIFEST));
+    copy_if_changed(&manifest, &folder.join("Cargo.toml"));
+    if !folder.join("Cargo.lock").exists() {
+        fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    }
+}
+
+/// Cargo takes a file that is written anew for a changed one.
+fn copy_if_changed(text: &str, to: &Path) {
+    if fs::read_to_string(to).is_ok_and(|there| there == text) {
+        return;
+    }
+    fs::write(to, text).unwrap();
+}

@@ -1,0 +1,163 @@
+//! Compiled kernels on disk, shared by processes: with the real compiler, and without a GPU.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+use scan_codegen::{Architecture, KernelSource};
+use scan_runtime::{DiskCache, Scanner, nvrtc, ops};
+use scan_tests::{nvrtc as fetch_nvrtc, target_dir};
+
+/// Where a child finds the cache that it shares with its parent.
+const CACHE_OF_CHILD: &str = "SCAN_TESTS_CACHE";
+const ARCHITECTURE: Architecture = Architecture { major: 9, minor: 0 };
+
+fn folder(name: &str) -> PathBuf {
+    let folder = target_dir().unwrap().join("disk-cache-tests").join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+/// Asks the cache for the kernels of a sum.
+fn ask(cache: &DiskCache) -> nvrtc::Cached {
+    let source = Scanner::cpu().scan(ops::sum::<i32>()).cuda_source().unwrap();
+    nvrtc::cached(&source, "Sum", ARCHITECTURE, Some(cache)).unwrap()
+}
+
+/// What a process says of itself: was it there, and is NVRTC loaded now?
+#[test]
+fn child() {
+    let Some(folder) = env::var_os(CACHE_OF_CHILD) else { return };
+    let answer = ask(&DiskCache::at(folder));
+    let loaded = fs::read_to_string("/proc/self/maps").is_ok_and(|maps| maps.contains("libnvrtc.so"));
+    assert_eq!(nvrtc::is_loaded(), loaded);
+    println!("\nhits {}, NVRTC loaded {loaded}, {} bytes", answer.disk.hits, answer.cubin.len());
+}
+
+fn start(folder: &Path) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "disk_cache::child", "--nocapture", "--test-threads", "1"]).env(CACHE_OF_CHILD, folder);
+    command.env(nvrtc::LIBRARY_VARIABLE, fetch_nvrtc().unwrap());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn answer(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text.lines().find(|line| line.starts_with("hits")).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[test]
+fn the_next_process_needs_no_compiler() {
+    let folder = folder("next");
+    let first = answer(start(&folder));
+    let second = answer(start(&folder));
+    assert!(first.starts_with("hits 0, NVRTC loaded true"), "{first}");
+    assert!(second.starts_with("hits 1, NVRTC loaded false"), "{second}");
+    assert_eq!(first.rsplit(',').next(), second.rsplit(',').next());
+}
+
+#[test]
+fn many_processes_start_cold_at_once() {
+    let folder = folder("many");
+    let children: Vec<_> = (0..64).map(|_| start(&folder)).collect();
+    let answers: Vec<_> = children.into_iter().map(answer).collect();
+    assert!(answers.iter().all(|answer| answer.rsplit(',').next() == answers[0].rsplit(',').next()), "{answers:?}");
+    // The kernels, and the compiler's version.
+    let names: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert!(answer(start(&folder)).starts_with("hits 1, NVRTC loaded false"));
+}
+
+#[test]
+fn a_process_killed_while_it_writes_leaves_nothing_that_is_believed() {
+    let folder = folder("killed");
+    // Killed at many moments, of which some are in the middle of the writing.
+    for delay in (0..400).step_by(40) {
+        let mut child = start(&folder);
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let whole = answer(start(&folder));
+    assert!(answer(start(&folder)).starts_with("hits 1, NVRTC loaded false"), "{whole}");
+}
+
+#[test]
+fn what_is_damaged_is_compiled_again_and_mended() {
+    fetch_nvrtc().unwrap();
+    let cache = DiskCache::at(folder("damaged"));
+    let whole = ask(&cache).cubin;
+    let entries = || cache.folder().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let entry = entries().max_by_key(|path| fs::metadata(path).unwrap().len()).unwrap();
+    let bytes = fs::read(&entry).unwrap();
+    let flipped = |at: usize| {
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    };
+    let longer = [&bytes[..], b"more"].concat();
+    for damaged in [Vec::new(), bytes[..bytes.len() / 2].to_vec(), flipped(bytes.len() / 3), flipped(0), longer] {
+        fs::write(&entry, &damaged).unwrap();
+        let answer = ask(&cache);
+        assert_eq!((answer.disk.hits, answer.disk.misses), (0, 1), "{} bytes", damaged.len());
+        assert_eq!(answer.cubin.len(), whole.len());
+        assert_eq!(ask(&cache).disk.hits, 1, "mended");
+    }
+    // The compiler's version, too.
+    for path in entries() {
+        fs::write(path, b"nothing that anybody wrote").unwrap();
+    }
+    assert_eq!(ask(&cache).disk.hits, 0);
+    assert_eq!(ask(&cache).disk.hits, 1);
+}
+
+#[test]
+fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
+    fetch_nvrtc().unwrap();
+    let cache = DiskCache::at(folder("names"));
+    let scanner = Scanner::cpu();
+    let sum = scanner.scan(ops::sum::<i32>()).cuda_source().unwrap();
+    let max = scanner.scan(ops::max::<i32>()).cuda_source().unwrap();
+    let mut options = sum.clone();
+    options.options.push("--device-debug");
+    let other = Architecture { major: 8, minor: 0 };
+    let ask = |source, architecture| nvrtc::cached(source, "", architecture, Some(&cache)).unwrap();
+    for expected in [0, 1] {
+        for (source, architecture) in
+            [(&sum, ARCHITECTURE), (&max, ARCHITECTURE), (&options, ARCHITECTURE), (&sum, other)]
+        {
+            let answer = ask(source, architecture);
+            assert_eq!((answer.disk.hits, answer.disk.misses), (expected, 1 - expected));
+            assert_eq!(answer.compile_time.is_none(), expected == 1);
+            let compiled = nvrtc::compile(source, "", architecture).unwrap().cubin;
+            assert_eq!(answer.cubin.len(), compiled.len());
+        }
+    }
+}
+
+/// Messages of the compiler name lines of the user's file; the machine code does not.
+#[test]
+fn a_line_more_above_an_operator_compiles_nothing() {
+    fetch_nvrtc().unwrap();
+    let cache = DiskCache::at(folder("lines"));
+    let source = Scanner::cpu().scan(scan_tests::operators::MatrixProduct::<2>).cuda_source().unwrap();
+    let mut moved = source.clone();
+    let moved_line = |line: &str| match line.strip_prefix("#line ").and_then(|rest| rest.split_once(' ')) {
+        Some((number, file)) => format!("#line {} {file}\n", number.parse::<u32>().unwrap() + 7),
+        None => format!("{line}\n"),
+    };
+    moved.text = source.text.lines().map(moved_line).collect();
+    assert_ne!(moved.text, source.text);
+    let ask = |source: &KernelSource| nvrtc::cached(source, "", ARCHITECTURE, Some(&cache)).unwrap();
+    let (first, second) = (ask(&source), ask(&moved));
+    assert_eq!((first.disk.misses, second.disk.hits), (1, 1));
+    assert!(nvrtc::compile(&moved, "", ARCHITECTURE).unwrap().cubin == first.cubin, "the same machine code");
+
+    // But any other line is part of it.
+    moved.text.push_str("__device__ int another;\n");
+    assert_eq!(ask(&moved).disk.misses, 1);
+}

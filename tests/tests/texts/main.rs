@@ -1,0 +1,6 @@
+//! The generated CUDA: under review, and through the real NVRTC.
+
+mod machine;
+mod nvrtc;
+mod operator_text;
+mod snapshots;

@@ -1,0 +1,301 @@
+//! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
+
+use rayon::prelude::*;
+use scan_codegen::{DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, render};
+use scan_runtime::{
+    Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
+};
+use scan_tests::{
+    configure,
+    operators::{TestOperator, Visitor, visit_all},
+    reference::WAYS,
+    restart,
+    segments::Heads,
+    strategies::{self, LOOK_AHEAD},
+};
+
+const fn sm(major: u32, minor: u32) -> Architecture {
+    Architecture { major, minor }
+}
+
+const ARCHITECTURES: [Architecture; 7] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9), sm(9, 0), sm(10, 0), sm(12, 0)];
+
+/// Each operator's kernels for some of the architectures, in another way for each; architectures and ways go on from operator to
+/// operator.
+struct Kernels {
+    sources: Vec<(String, KernelSource, Architecture)>,
+}
+
+/// How many architectures an operator is compiled for.
+const ARCHITECTURES_EACH: usize = 3;
+
+impl Visitor for Kernels {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        let scanner = Scanner::cpu();
+        for _ in 0..ARCHITECTURES_EACH {
+            let index = self.sources.len();
+            let architecture = ARCHITECTURES[index % ARCHITECTURES.len()];
+            let way = WAYS[index % WAYS.len()];
+            let source = configure::<Op>(&scanner, way).cuda_source().unwrap();
+            self.sources.push((format!("{name}, {way:?}"), source, architecture));
+        }
+    }
+}
+
+/// What NVRTC says of sources, where it says anything.
+fn complaints(sources: Vec<(String, KernelSource, Architecture)>) -> Vec<String> {
+    let complaint = |(name, source, architecture): (String, KernelSource, Architecture)| match nvrtc::compile(
+        &source,
+        &name,
+        architecture,
+    ) {
+        Ok(compiled) if compiled.log.is_empty() => None,
+        Ok(compiled) => Some(format!("{name}, {architecture}:\n{}", compiled.log)),
+        Err(error) => Some(format!("{name}, {architecture}: {error}")),
+    };
+    sources.into_par_iter().filter_map(complaint).collect()
+}
+
+#[test]
+fn every_kernel_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let mut kernels = Kernels { sources: Vec::new() };
+    visit_all(&mut kernels);
+    assert!(kernels.sources.len() >= 30 * ARCHITECTURES_EACH, "{} kernels", kernels.sources.len());
+    let failures = complaints(kernels.sources);
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// The architectures in turn, as far as they can do it.
+fn architecture_for(strategy: Strategy, index: usize) -> Architecture {
+    match strategy.carry {
+        Carry::LookAhead | Carry::Cluster => ARCHITECTURES[4 + index % 3],
+        _ => ARCHITECTURES[index % ARCHITECTURES.len()],
+    }
+}
+
+/// Of 64 bytes, which leave a block few threads, and combined by so little that NVRTC has done soon.
+struct Wide;
+
+#[scan_op]
+impl ScanOp for Wide {
+    type Element = [u32; 16];
+    const IDENTITY: [u32; 16] = [0; 16];
+    fn combine(a: [u32; 16], b: [u32; 16]) -> [u32; 16] {
+        let mut c = a;
+        c[0] ^= b[15];
+        c[15] |= b[0];
+        c
+    }
+}
+
+/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest; and for one
+/// whose elements leave a block few threads.
+#[test]
+fn every_strategy_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let compile = |(index, strategy): (usize, Strategy)| {
+        let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
+        let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
+        let large = scanner.scan(Wide).strategy(strategy).cuda_source().unwrap();
+        let failure = |source| match nvrtc::compile(source, "operator", architecture) {
+            Ok(compiled) if compiled.log.is_empty() => None,
+            Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
+            Err(error) => Some(format!("{strategy}, {way:?}: {error}")),
+        };
+        [failure(&small), failure(&large)]
+    };
+    let strategies: Vec<_> = strategies::all().enumerate().collect();
+    let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// What the GPU suite runs as older devices would: each operator's kernels become PTX that says so.
+struct OlderKernels {
+    sources: Vec<(String, KernelSource, Architecture)>,
+}
+
+impl Visitor for OlderKernels {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        let index = self.sources.len();
+        let architecture = ARCHITECTURES[index % 2];
+        let scanner = Scanner::cpu_for(DeviceLimits::of(architecture));
+        let source = configure::<Op>(&scanner, WAYS[index / 2 % WAYS.len()]).cuda_source().unwrap();
+        self.sources.push((name.to_owned(), source, architecture));
+    }
+}
+
+#[test]
+fn kernels_of_older_devices_become_ptx() {
+    scan_tests::nvrtc().unwrap();
+    let mut kernels = OlderKernels { sources: Vec::new() };
+    visit_all(&mut kernels);
+    assert!(kernels.sources.len() >= 30, "{} kernels", kernels.sources.len());
+    kernels.sources.into_par_iter().for_each(|(name, source, architecture)| {
+        let compiled = nvrtc::compile_to_ptx(&source, &name, architecture).unwrap();
+        assert_eq!(compiled.log, "", "{name}, {architecture}");
+        let ptx = String::from_utf8(compiled.cubin).unwrap();
+        assert!(ptx.contains(&format!(".target {architecture}\n")) && ptx.ends_with('\0'), "{name}, {architecture}");
+    });
+}
+
+/// Kernels that wait for a while that looks random, of every strategy whose blocks wait for each other. Others know nothing of it.
+#[test]
+fn kernels_with_delays_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let compile = |(index, strategy): (usize, Strategy)| {
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.delays) = (Some(strategy), true);
+        let architecture = architecture_for(strategy, index);
+        let delayed = scanner.scan(Wide).overrides(overrides).cuda_source().unwrap();
+        overrides.delays = false;
+        let other = scanner.scan(Wide).overrides(overrides).cuda_source().unwrap();
+        assert!(!other.text.contains("nanosleep"), "{strategy}");
+        let waits = matches!(strategy.carry, Carry::Chained(_) | Carry::LookBack | Carry::LookAtAll | Carry::LookAhead);
+        assert_eq!(delayed.text.contains("nanosleep"), waits, "{strategy}");
+        if !waits {
+            return None;
+        }
+        match nvrtc::compile(&delayed, "operator", architecture) {
+            Ok(compiled) if compiled.log.is_empty() => None,
+            Ok(compiled) => Some(format!("{strategy}, {architecture}:\n{}", compiled.log)),
+            Err(error) => Some(format!("{strategy}: {error}")),
+        }
+    };
+    let block = BlockScan::coarsened(Network::WarpShuffle);
+    let strategies: Vec<_> = strategies::all()
+        .filter(|strategy| strategy.block.in_registers || strategy.block == block)
+        .enumerate()
+        .collect();
+    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Look-ahead as a device plans it that has shared memory for it: each operator, the ways and the architectures in turn.
+struct CompileAhead {
+    sources: Vec<(String, KernelSource, Architecture)>,
+}
+
+impl Visitor for CompileAhead {
+    fn visit<Op: TestOperator>(&mut self, name: &str) {
+        let index = self.sources.len();
+        let architecture = architecture_for(LOOK_AHEAD, index);
+        let mut limits = DeviceLimits::new(architecture, 132);
+        limits.shared_bytes_per_block_optin = 227 * 1024;
+        let (kind, with_initial_value) = WAYS[index % WAYS.len()];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if with_initial_value { spec.with_initial_value() } else { spec };
+        let operator = Op::new().source();
+        let plans = plan(&operator, &spec, &limits, &Overrides::default()).unwrap();
+        let plan = plans.longest();
+        assert!(plan.kernels().contains(&"scan_look_ahead"), "{name}: {plan}");
+        self.sources.push((name.to_owned(), render(&operator, plan).unwrap(), architecture));
+    }
+}
+
+#[test]
+fn look_ahead_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let mut ahead = CompileAhead { sources: Vec::new() };
+    visit_all(&mut ahead);
+    let failures = complaints(ahead.sources);
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Every strategy of a scan that restarts: the ways to scan, to tell where, and the architectures in turn.
+#[test]
+fn every_segmented_strategy_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let compile = |(index, strategy): (usize, Strategy)| {
+        let (way, architecture) = (WAYS[index / 5 % WAYS.len()], architecture_for(strategy, index));
+        let heads = Heads::new(index, &[]);
+        let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
+        let small = restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
+        let large = scanner.scan(Wide).strategy(strategy);
+        let large = restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
+        let failure = |source| match nvrtc::compile(source, "operator", architecture) {
+            Ok(compiled) if compiled.log.is_empty() => None,
+            Ok(compiled) => Some(format!("{strategy}, {way:?}, {heads:?}, {architecture}:\n{}", compiled.log)),
+            Err(error) => Some(format!("{strategy}, {way:?}, {heads:?}: {error}")),
+        };
+        [failure(&small), failure(&large)]
+    };
+    let strategies: Vec<_> = strategies::all_segmented().enumerate().collect();
+    let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Number {
+    a: f32,
+}
+
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Wrapped {
+    number: Number,
+}
+
+impl std::ops::Deref for Wrapped {
+    type Target = Number;
+    fn deref(&self) -> &Number {
+        &self.number
+    }
+}
+
+/// An operator that is good Rust, and of which the macro cannot know that CUDA lacks a part.
+struct Compared;
+
+#[scan_op]
+impl ScanOp for Compared {
+    type Element = Wrapped;
+    const IDENTITY: Wrapped = Wrapped { number: Number { a: 0.0 } };
+    fn combine(x: Wrapped, y: Wrapped) -> Wrapped {
+        if x.a > y.a { x } else { y } // the field of another struct
+    }
+}
+
+const LINE_OF_COMPARISON: u32 = line!() - 4;
+
+#[test]
+fn a_rejected_kernel_names_the_rust_line() {
+    scan_tests::nvrtc().unwrap();
+    let source = Scanner::cpu().scan(Compared).cuda_source().unwrap();
+    let error = nvrtc::compile(&source, "Compared", sm(9, 0)).unwrap_err();
+    let Error::Compile { operator, architecture, log } = &error else { panic!("{error}") };
+    assert_eq!((operator.as_str(), architecture.as_str()), ("Compared", "sm_90"));
+    assert!(log.contains(&format!("texts/nvrtc.rs({LINE_OF_COMPARISON})")), "{log}");
+    assert!(error.to_string().contains("NVRTC could not compile the kernels of operator `Compared`"), "{error}");
+}
+
+/// Divides, and so may panic.
+#[derive(Clone, Copy)]
+struct Divides;
+
+#[scan_op]
+impl ScanOp for Divides {
+    type Element = u32;
+    const IDENTITY: u32 = 0;
+    fn combine(a: u32, b: u32) -> u32 {
+        (a + b) % (b / 2)
+    }
+}
+
+/// The runtime asks a module for the mark of panics where its source has the word, and nowhere else.
+#[test]
+fn modules_have_a_mark_for_panics_where_their_source_says_so() {
+    const MARK: &str = "scan_panicked";
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu();
+    let sources = [scanner.scan(Divides).cuda_source(), scanner.scan(ops::sum::<u32>()).cuda_source()];
+    for (source, panics) in sources.into_iter().zip([true, false]) {
+        let source = source.unwrap();
+        let cubin = nvrtc::compile(&source, "operator", sm(9, 0)).unwrap().cubin;
+        let in_cubin = cubin.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes());
+        assert_eq!((source.text.contains(MARK), in_cubin), (panics, panics), "{}", source.name);
+    }
+}
