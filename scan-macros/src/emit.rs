@@ -71,10 +71,26 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         }
     });
     let laws = lowered.and(operator.laws.as_ref()).map(|laws| test_of_laws(operator, laws));
+    // A type that is no element is one error here, where rustc would report it at each of its uses.
+    let mut bounds = generics.clone();
+    let mut told: Vec<&syn::Type> = Vec::new();
+    for ty in [input, state, output] {
+        if !told.iter().any(|earlier| same(earlier, ty)) {
+            told.push(ty);
+            // All of it at the type's own span, so that rustc points at the type.
+            let at = |mut token: TokenTree| {
+                token.set_span(ty.span());
+                token
+            };
+            let bound: TokenStream = quote!(: #krate::ScanElement).into_iter().map(at).collect();
+            bounds.make_where_clause().predicates.push(parse_quote!(#ty #bound));
+        }
+    }
+    let bounds = &bounds.where_clause;
     let implementation = quote! {
         #(#attributes)*
         #[allow(clippy::needless_range_loop, reason = "ranges are the operator language's loops")]
-        unsafe impl #impl_generics #trait_path for #self_ty #where_clause {
+        unsafe impl #impl_generics #trait_path for #self_ty #bounds {
             type Input = #input;
             type State = #state;
             type Output = #output;

@@ -320,3 +320,8 @@ macro_rules! operators_in_steps {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// So is the code on the front page of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/README.md")]
+pub struct FrontPage;

@@ -42,7 +42,7 @@ const RUNGS: [(&str, BlockScan, Carry, u32); 15] = [
     ("Kogge-Stone, 4 tiles look-back", BlockScan::of(Network::KoggeStone), Carry::LookBack, 256),
 ];
 
-/// Counts every rung in the emulator, for the sum of 1,024 32-bit integers, and writes the README's table.
+/// Counts every rung in the emulator, for the sum of 1,024 32-bit integers, and writes the table of `docs/counts.md`.
 ///
 /// What depends on which blocks are ahead of which is given as the cost model's range.
 ///
@@ -88,7 +88,7 @@ pub fn counts_table() -> Result<String, EmulatorError> {
 }
 
 /// Counts the cycles of the balanced tree's accesses to shared memory in the emulator, for the GPUs of the course texts (16
-/// banks, half a warp at a time) and those of today, and writes the README's table.
+/// banks, half a warp at a time) and those of today, and writes the table of `docs/counts.md`.
 ///
 /// # Errors
 ///

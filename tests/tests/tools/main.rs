@@ -1,7 +1,7 @@
 //! The commands of this crate in short, and what the documents say.
 
+mod counts;
 mod documents;
 mod explain;
 mod fuzz;
 mod mutants;
-mod readme;
