@@ -28,8 +28,8 @@
 //! - What will run on the GPU can be asked for first, on a machine without one too: [`Scan::plan`], [`Scan::cuda_source`].
 //! - Integers give the same bits on every device, and so do floats whose partial results are exact. Where floats are
 //!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
-//!   [`Carry::LookBack`], which the planner prefers, also groups by timing. Choose another carry for floats that are the
-//!   same in every run.
+//!   [`Carry::LookBack`] alone also groups by timing. [`Scan::deterministic`] keeps the planner from it, for floats that
+//!   are the same in every run.
 //! - Kernels are compiled when they are first needed, and kept on disk for the next process ([`DiskCache`]). Machines without
 //!   NVRTC run what was compiled [ahead of time](aot).
 //! - [`telemetry`] tells what was done and how long it took.
