@@ -26,6 +26,10 @@ const STATUSES_OF_A_LANE: u32 = 1;
 /// Words of the statuses that a lane holds at once: more would spill registers.
 const STATUS_WORDS: u32 = 24;
 
+/// Devices with fewer multiprocessors are planned as if they had so many. With fewer, plans of long runs would begin
+/// within their first tile, and need a text that no larger device needs.
+const FEWEST_MULTIPROCESSORS: u32 = 8;
+
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
 pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     let Request { operator, spec, limits, .. } = request;
@@ -63,7 +67,8 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
     let element = operator.input.size.max(operator.output.size);
     for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
         let plan = plan(shape, carry)?;
-        let tiles = u64::from(limits.multiprocessors).saturating_mul(tiles.into());
+        let multiprocessors = limits.multiprocessors.max(FEWEST_MULTIPROCESSORS);
+        let tiles = u64::from(multiprocessors).saturating_mul(tiles.into());
         let most = tiles.saturating_mul(plan.tile.into());
         add(plan, most);
     }
