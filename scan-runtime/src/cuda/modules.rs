@@ -269,6 +269,18 @@ impl Ranges {
         std::iter::once(&self.shortest).chain(&self.longer)
     }
 
+    /// The text of each kernel, with the plan of the first range that it is for: some ranges share a text.
+    fn sources(&self) -> Result<Vec<(AnyPlan, KernelSource)>, Error> {
+        let mut sources: Vec<(AnyPlan, KernelSource)> = Vec::new();
+        for Range { plan, .. } in self.iter() {
+            let source = plan.render(&self.operator)?;
+            if sources.iter().all(|(_, other)| *other != source) {
+                sources.push((plan.clone(), source));
+            }
+        }
+        Ok(sources)
+    }
+
     fn for_len(&self, len: u64) -> &Range {
         self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
     }
@@ -280,9 +292,8 @@ pub(crate) fn sources(
     task: &Task,
     limits: &DeviceLimits,
 ) -> Result<Vec<(String, KernelSource)>, Error> {
-    let ranges = Ranges::for_limits(operator, task, limits)?;
-    let source = |range: &Range| Ok((format!("{}: {}", operator.name, range.plan), range.plan.render(operator)?));
-    ranges.iter().map(source).collect()
+    let sources = Ranges::for_limits(operator, task, limits)?.sources()?;
+    Ok(sources.into_iter().map(|(plan, source)| (format!("{}: {plan}", operator.name), source)).collect())
 }
 
 /// The machine code of all kernels that a task may need on a device, come by as the device would.
@@ -292,12 +303,8 @@ pub(crate) fn machine_code(
     limits: &DeviceLimits,
     stores: &Stores,
 ) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-    let ranges = Ranges::for_limits(operator, task, limits)?;
-    let code = |range: &&Range| {
-        let source = range.plan.render(operator)?;
-        cubin(&source, &operator.name, &range.plan, limits.architecture, stores)
-    };
-    at_once(&ranges.iter().collect::<Vec<_>>(), code)
+    let sources = Ranges::for_limits(operator, task, limits)?.sources()?;
+    at_once(&sources, |(plan, source)| cubin(source, &operator.name, plan, limits.architecture, stores))
 }
 
 /// Does the same with all of the items at once, each on a thread, the first on this one. Results come in the order of the items,

@@ -37,7 +37,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let error = scanner.scan(ops::sum::<i32>()).on(&own).run_in_place(&mut buffer).err();
         ensure(matches!(error, Some(Error::ForeignContext { what: "buffer" })), || format!("{error:?}"))
     });
-    trials.add("large_out_of_memory", || {
+    trials.add_alone("alone_large_out_of_memory", || {
         let scanner = Scanner::cuda(0)?;
         let context = scanner.context().ok_or("no context")?;
         let stream = context.new_stream()?;
