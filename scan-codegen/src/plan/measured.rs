@@ -55,7 +55,7 @@ pub(super) fn together(segmented: bool, element: usize) -> &'static [(Carry, Reg
         (Carry::LookAtAll, shape, tiles)
     }
     const BACK: (Carry, RegisterShape, u32) = (Carry::LookBack, shape(256, 112), u32::MAX);
-    /// With so many tiles a multiprocessor before runs have 144 bytes.
+    /// `tiles` is the number of tiles a multiprocessor up to which runs have 48 bytes; then they have 144.
     const fn narrow(tiles: u32) -> [(Carry, RegisterShape, u32); 5] {
         [
             at_all(one_of(128, 256, 16), 1),

@@ -26,8 +26,8 @@ const STATUSES_OF_A_LANE: u32 = 1;
 /// Words of the statuses that a lane holds at once: more would spill registers.
 const STATUS_WORDS: u32 = 24;
 
-/// Devices with fewer multiprocessors are planned as if they had so many. With fewer, plans of long runs would begin
-/// within their first tile, and need a text that no larger device needs.
+/// The fewest multiprocessors that ranges are planned for. With fewer, plans of long runs would begin within their
+/// first tile, and need a text that no larger device needs.
 const FEWEST_MULTIPROCESSORS: u32 = 8;
 
 /// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
