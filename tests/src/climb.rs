@@ -120,25 +120,25 @@ pub fn climb_in_every_place<Op: TestOperator>(
     if failures.is_empty() { Ok(()) } else { Err(format!("{} failures:\n{}", failures.len(), failures.join("\n\n"))) }
 }
 
-/// Executes the interval monoid with every strategy whose name contains `name` at lengths that take long, in blocks of several
-/// warps, shared out over the cores. `tell` hears of each strategy when it is through, and what failed, if anything did. Returns all that failed.
+/// Executes the interval monoid with every strategy whose name contains `name` at lengths that take long, in blocks of `threads`,
+/// shared out over the cores. `tell` hears of each strategy when it is through, and what failed, if anything did. Returns all that failed.
 ///
 /// # Errors
 ///
 /// If the kernels cannot be compiled.
 pub fn every_strategy_at(
+    threads: u32,
     lengths: &[u64],
     name: &str,
     tell: impl Fn(&Program<Interval>, Option<&str>) + Sync,
 ) -> Result<Vec<String>, EmulatorError> {
-    const THREADS: u32 = 256;
     let programs: Vec<_> = strategies::all()
         .enumerate()
         .filter(|(_, strategy)| strategy.to_string().contains(name))
         .map(|(index, strategy)| {
             // A stack for each thread: where all blocks must be there at once, they are small.
             let by_index = strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
-            program::<Interval>(strategy, WAYS[index % 4], if by_index { FEW_THREADS } else { THREADS })
+            program::<Interval>(strategy, WAYS[index % 4], if by_index { FEW_THREADS } else { threads })
         })
         .collect::<Result<_, _>>()?;
     let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();

@@ -31,6 +31,9 @@ use scan_tests::{
 /// Programs of a round, compiled together.
 const PROGRAMS: usize = 12;
 
+/// Threads of a block where every strategy is executed at one length.
+const WIDE_BLOCK: u32 = 256;
+
 /// Runs of each program.
 const RUNS: usize = 12;
 
@@ -86,7 +89,7 @@ fn every_strategy(lengths: &[u64], name: &str) -> ExitCode {
             println!("FAILED at {failure}");
         }
     };
-    match every_strategy_at(lengths, name, tell) {
+    match every_strategy_at(WIDE_BLOCK, lengths, name, tell) {
         Ok(failures) if failures.is_empty() => {
             println!("nothing found");
             ExitCode::SUCCESS

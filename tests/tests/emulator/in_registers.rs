@@ -229,9 +229,9 @@ fn kernels_serve_smaller_blocks() {
         let is_found = |program: &Program<Interval>| {
             (0..8).any(|seed| {
                 let length =
-                    if carry == Carry::OneBlock { tile - 5 } else { [5 * tile - 5, 133 * tile][seed as usize / 4] };
+                    if carry == Carry::OneBlock { tile - 5 } else { [5 * tile - 5, 133 * tile][seed as usize % 2] };
                 let input = inputs::<Interval>(length as usize);
-                let emulator = Emulator::new(seed).resident_blocks([2, 1_000][seed as usize % 2]).check(adjacent);
+                let emulator = Emulator::new(seed).resident_blocks([2, 1_000][seed as usize / 4]).check(adjacent);
                 program.verify_at_offset(&emulator, &input, [(0, 0), (1, 1)][seed as usize / 2 % 2]).is_err()
             })
         };

@@ -8,7 +8,7 @@ use scan_tests::{
     climb::{climb_in_every_place, failures_in_every_place},
     climb_operators,
     emulator::{Emulator, EmulatorError, Module, Program},
-    operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, mixed},
+    operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
     strategies::LOOK_AHEAD,
@@ -87,17 +87,25 @@ climb_operators! { climb:
     matrix4: MatrixProduct<4>;
 }
 
+/// Short inputs in every place; one that takes several rounds of the blocks in one place for each program.
 #[test]
 fn the_largest_elements() {
     // In groups; and on two blocks, which use each stage more than once.
-    for blocks in [5, 2] {
+    for (seed, (blocks, tiles)) in (1..).zip([(5, 7), (2, 12)]) {
         let program = program::<MatrixProduct<8>>((32, 2, 5, 2, blocks), WAYS[3]);
         let tile = u64::from(program.plan.tile);
-        for (seed, length) in (0..).zip([1, tile, 12 * tile + 5]) {
-            let input: Vec<_> = (0..length).map(MatrixProduct::<8>::input).collect();
-            let failures = failures_in_every_place(&program, &Emulator::new(seed), &input, seed);
+        for length in [1, tile] {
+            let failures = failures_in_every_place(
+                &program,
+                &Emulator::new(seed),
+                &inputs::<MatrixProduct<8>>(length as usize),
+                seed,
+            );
             assert!(failures.is_empty(), "{}", failures.join("\n"));
         }
+        let input = inputs::<MatrixProduct<8>>((tiles * tile + 5) as usize);
+        let offsets = [(1, 1), (0, 1)][seed as usize % 2];
+        program.verify_at_offset(&Emulator::new(seed), &input, offsets).unwrap();
     }
 }
 
