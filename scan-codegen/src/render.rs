@@ -12,7 +12,6 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
     plan::Plan,
-    segments::Segments,
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
     target::Target,
@@ -52,19 +51,12 @@ fn copy_grain(bytes: u64) -> u64 {
     1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
 }
 
-/// How many elements of so many bytes before the input a bulk copy can begin, in CUDA: the least number `padding` of which
-/// `input - padding * bytes` is a multiple of the alignment. The input is one of the grain.
-fn head_padding(bytes: u64) -> String {
+/// The inverse of `bytes / grain` modulo the elements between two addresses at which a bulk copy can begin: how many elements
+/// before the input the last of them lies is a multiple of it. An odd number has an inverse modulo a power of two.
+fn copy_inverse(bytes: u64) -> u64 {
     let grain = copy_grain(bytes);
     let period = COPY_ALIGNMENT / grain;
-    // A number that is odd, as `bytes / grain` is where the period is more than 1, has an inverse modulo a power of two.
-    let inverse = (1..period).find(|inverse| bytes / grain * inverse % period == 1);
-    match (grain, inverse) {
-        (_, None) => "0".to_owned(),
-        (1, Some(1)) => format!("(unsigned)((size_t)input % {period})"),
-        (_, Some(1)) => format!("(unsigned)((size_t)input / {grain} % {period})"),
-        (_, Some(inverse)) => format!("(unsigned)((size_t)input / {grain} * {inverse} % {period})"),
-    }
+    (1..period).find(|inverse| bytes / grain * inverse % period == 1).unwrap_or(1)
 }
 
 /// Writes the kernels of `plan` for `operator`. A pure function: the same arguments give the same bytes on every machine.
@@ -156,20 +148,14 @@ struct Words<'a> {
     exclusive: bool,
     initial_value: bool,
     total: bool,
-    /// Where it restarts: whether it does, what tells where, that as parameters of a function and as the arguments of
-    /// a call, the type of an offset, what flags, bits or keys are read in, and how many words a key has.
+    /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
+    /// words a key has.
     segmented: bool,
     heads_by: &'static str,
-    heads_parameters: String,
-    heads_arguments: &'static str,
     offset: &'static str,
-    head_word: &'static str,
+    key_word: &'static str,
     key_words: usize,
-    /// Whether an initial value stands before the first element of each segment, and not just before that of all.
-    begins_with_value: bool,
-    /// Whether what tells the heads is copied into the stages of look-ahead, so that a tile of which that cannot be is no whole
-    /// one; the bytes of a stage for it.
-    copies_heads: bool,
+    /// Bytes of a stage of look-ahead for what tells the heads, and slots for the offsets of tiles.
     head_bytes: u32,
     slots: u32,
     slot_bytes: u32,
@@ -209,8 +195,6 @@ struct Words<'a> {
     team: u32,
     teams: u32,
     stages: u32,
-    team_run: u32,
-    team_tile: u32,
     statuses_per_lane: u32,
     /// Whether blocks form groups, how many blocks one has, how many statuses a warp then loads at once, and whether the lanes share
     /// the packets of statuses.
@@ -219,6 +203,7 @@ struct Words<'a> {
     /// Whether look-ahead warps stand in for blocks that have not started.
     stands_in: bool,
     window: u32,
+    folding_warps: u32,
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
@@ -237,15 +222,10 @@ struct Words<'a> {
     output_in_words: bool,
     /// What an address must be a multiple of so that some element before it lies where bulk copies can begin.
     copy_grain: u64,
-    /// Whether every address of an input is one.
-    always_copies: bool,
-    /// How many elements before the input such an address is.
-    head_padding: String,
+    copy_inverse: u64,
     /// Whether the network gives exclusive scans, and whether the tile then holds one.
     network_exclusive: bool,
     tile_exclusive: bool,
-    /// Where in a scanned tile the sum stands that output `i` is made of.
-    covered: &'a str,
     threads: u32,
     tile: u32,
     run: u32,
@@ -266,7 +246,6 @@ impl<'a> Words<'a> {
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let segmented = !plan.spec.segments.is_none();
-        let begins_with_value = plan.spec.initial_value && segmented;
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         Words {
@@ -282,13 +261,9 @@ impl<'a> Words<'a> {
             total: plan.spec.total,
             segmented,
             heads_by: segments.heads_by,
-            heads_parameters: segments.parameters,
-            heads_arguments: segments.arguments,
             offset: segments.offset,
-            head_word: segments.head_word,
+            key_word: segments.key_word,
             key_words: segments.key_words,
-            begins_with_value,
-            copies_heads: !matches!(plan.spec.segments, Segments::None | Segments::Offsets(_)),
             head_bytes: pipeline.head_bytes,
             slots: pipeline.slots,
             slot_bytes: pipeline.slot_bytes,
@@ -323,13 +298,12 @@ impl<'a> Words<'a> {
             team: plan.threads,
             teams: pipeline.teams,
             stages: pipeline.stages,
-            team_run: plan.run,
-            team_tile: plan.tile,
             statuses_per_lane: if looks_ahead { pipeline.look_run } else { plan.look_run },
             grouped: pipeline.group > 1,
             stands_in: plan.stands_in(),
             group: pipeline.group,
-            window: pipeline.window,
+            window: if pipeline.group > 1 { pipeline.window } else { constants::WARP * pipeline.look_run },
+            folding_warps: if pipeline.group > 1 { 2 } else { 1 },
             by_packets: plan.loads_packets(),
             streams: pipeline.streams,
             block_threads: pipeline.block_threads(plan.threads),
@@ -343,11 +317,9 @@ impl<'a> Words<'a> {
             input_in_words: operator.input.align.is_multiple_of(4),
             output_in_words: operator.output.align.is_multiple_of(4),
             copy_grain: copy_grain(plan.input_bytes),
-            always_copies: operator.input.align as u64 >= copy_grain(plan.input_bytes),
-            head_padding: head_padding(plan.input_bytes),
+            copy_inverse: copy_inverse(plan.input_bytes),
             network_exclusive,
             tile_exclusive,
-            covered: if exclusive && !tile_exclusive { "i - 1" } else { "i" },
             threads: plan.block_sizes.1,
             tile: plan.tile,
             run: plan.run,

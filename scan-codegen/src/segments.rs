@@ -37,14 +37,10 @@ pub enum OffsetWidth {
 pub(crate) struct SegmentWords {
     /// `flags`, `bits`, `keys` or `offsets`; empty where the scan restarts nowhere.
     pub(crate) heads_by: &'static str,
-    /// What the kernels get that tells it.
-    pub(crate) parameters: String,
-    /// The same, handed on.
-    pub(crate) arguments: &'static str,
     /// The type of an offset.
     pub(crate) offset: &'static str,
-    /// What flags, bits or keys are read in.
-    pub(crate) head_word: &'static str,
+    /// What keys are read in.
+    pub(crate) key_word: &'static str,
     /// Words of a key.
     pub(crate) key_words: usize,
 }
@@ -80,21 +76,14 @@ impl Segments {
             },
             _ => ("", 0),
         };
-        let (heads_by, parameters, arguments) = match self {
-            Segments::None => ("", String::new(), ""),
-            Segments::HeadFlags => ("flags", "const unsigned char* head_flags".to_owned(), "head_flags"),
-            Segments::HeadBits => ("bits", "const unsigned* head_bits".to_owned(), "head_bits"),
-            Segments::Keys(_) => ("keys", format!("const {key_word}* keys"), "keys"),
-            Segments::Offsets(_) => {
-                ("offsets", format!("const {offset}* offsets, size_t offset_count"), "offsets, offset_count")
-            }
+        let heads_by = match self {
+            Segments::None => "",
+            Segments::HeadFlags => "flags",
+            Segments::HeadBits => "bits",
+            Segments::Keys(_) => "keys",
+            Segments::Offsets(_) => "offsets",
         };
-        let head_word = match self {
-            Segments::HeadFlags => "unsigned char",
-            Segments::HeadBits => "unsigned",
-            _ => key_word,
-        };
-        SegmentWords { heads_by, parameters, arguments, offset, head_word, key_words }
+        SegmentWords { heads_by, offset, key_word, key_words }
     }
 }
 
@@ -143,10 +132,10 @@ mod tests {
     fn keys_are_compared_in_the_widest_words() {
         let words = |primitive| {
             let words = Segments::Keys(ElementType::primitive(primitive)).words();
-            (words.parameters, words.key_words)
+            (words.key_word, words.key_words)
         };
-        assert_eq!(words(Primitive::Bool), ("const unsigned char* keys".to_owned(), 1));
-        assert_eq!(words(Primitive::F64), ("const unsigned long long* keys".to_owned(), 1));
-        assert_eq!(words(Primitive::I128), ("const unsigned long long* keys".to_owned(), 2));
+        assert_eq!(words(Primitive::Bool), ("unsigned char", 1));
+        assert_eq!(words(Primitive::F64), ("unsigned long long", 1));
+        assert_eq!(words(Primitive::I128), ("unsigned long long", 2));
     }
 }

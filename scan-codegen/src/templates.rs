@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 70] = [
+const PARTS: [(&str, &str); 82] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -21,6 +21,7 @@ const PARTS: [(&str, &str); 70] = [
     ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
     ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
     ("run", include_str!("../templates/run.cu.tera").trim_ascii_end()),
+    ("run_of_units", include_str!("../templates/run_of_units.cu.tera").trim_ascii_end()),
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("source_declaration", include_str!("../templates/source_declaration.cu.tera").trim_ascii_end()),
     ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),
@@ -28,12 +29,14 @@ const PARTS: [(&str, &str); 70] = [
     ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
     ("heads/parameters", include_str!("../templates/heads/parameters.cu.tera").trim_ascii_end()),
+    ("heads/source", include_str!("../templates/heads/source.cu.tera").trim_ascii_end()),
     ("heads/flags", include_str!("../templates/heads/flags.cu.tera").trim_ascii_end()),
     ("heads/bits", include_str!("../templates/heads/bits.cu.tera").trim_ascii_end()),
     ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),
     ("heads/offsets", include_str!("../templates/heads/offsets.cu.tera").trim_ascii_end()),
     ("heads/of_tile", include_str!("../templates/heads/of_tile.cu.tera").trim_ascii_end()),
     ("heads/of_runs", include_str!("../templates/heads/of_runs.cu.tera").trim_ascii_end()),
+    ("heads/run_heads", include_str!("../templates/heads/run_heads.cu.tera").trim_ascii_end()),
     ("sequential", include_str!("../templates/block/sequential.cu.tera")),
     ("naive", include_str!("../templates/block/naive.cu.tera")),
     ("kogge_stone", include_str!("../templates/block/kogge_stone.cu.tera")),
@@ -41,6 +44,7 @@ const PARTS: [(&str, &str); 70] = [
     ("brent_kung", include_str!("../templates/block/brent_kung.cu.tera")),
     ("blelloch", include_str!("../templates/block/blelloch.cu.tera")),
     ("scan_warp", include_str!("../templates/block/scan_warp.cu.tera").trim_ascii_end()),
+    ("reduce_run", include_str!("../templates/block/reduce_run.cu.tera").trim_ascii_end()),
     ("warp_shuffle", include_str!("../templates/block/warp_shuffle.cu.tera")),
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
     ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
@@ -55,6 +59,21 @@ const PARTS: [(&str, &str); 70] = [
     ("cluster", include_str!("../templates/carry/cluster.cu.tera")),
     ("look_ahead", include_str!("../templates/carry/look_ahead.cu.tera")),
     ("pipeline/layout", include_str!("../templates/kernel/pipeline/layout.cu.tera").trim_ascii_end()),
+    (
+        "pipeline/window_of_statuses",
+        include_str!("../templates/kernel/pipeline/window_of_statuses.cu.tera").trim_ascii_end(),
+    ),
+    (
+        "pipeline/window_of_packets",
+        include_str!("../templates/kernel/pipeline/window_of_packets.cu.tera").trim_ascii_end(),
+    ),
+    ("pipeline/head_keys", include_str!("../templates/kernel/pipeline/head_keys.cu.tera").trim_ascii_end()),
+    ("pipeline/head_bits", include_str!("../templates/kernel/pipeline/head_bits.cu.tera").trim_ascii_end()),
+    ("pipeline/head_flags", include_str!("../templates/kernel/pipeline/head_flags.cu.tera").trim_ascii_end()),
+    ("pipeline/no_heads", include_str!("../templates/kernel/pipeline/no_heads.cu.tera").trim_ascii_end()),
+    ("pipeline/seed", include_str!("../templates/kernel/pipeline/seed.cu.tera").trim_ascii_end()),
+    ("pipeline/elements", include_str!("../templates/kernel/pipeline/elements.cu.tera").trim_ascii_end()),
+    ("pipeline/results", include_str!("../templates/kernel/pipeline/results.cu.tera").trim_ascii_end()),
     ("pipeline/tile", include_str!("../templates/kernel/pipeline/tile.cu.tera").trim_ascii_end()),
     ("pipeline/heads", include_str!("../templates/kernel/pipeline/heads.cu.tera").trim_ascii_end()),
     (
@@ -63,7 +82,6 @@ const PARTS: [(&str, &str); 70] = [
     ),
     ("pipeline/copied_heads", include_str!("../templates/kernel/pipeline/copied_heads.cu.tera").trim_ascii_end()),
     ("pipeline/transfer", include_str!("../templates/kernel/pipeline/transfer.cu.tera").trim_ascii_end()),
-    ("pipeline/run", include_str!("../templates/kernel/pipeline/run.cu.tera").trim_ascii_end()),
     ("pipeline/swizzle", include_str!("../templates/kernel/pipeline/swizzle.cu.tera").trim_ascii_end()),
     ("pipeline/window", include_str!("../templates/kernel/pipeline/window.cu.tera").trim_ascii_end()),
     ("pipeline/stand_in", include_str!("../templates/kernel/pipeline/stand_in.cu.tera").trim_ascii_end()),

@@ -120,14 +120,13 @@ impl StageRoom<'_> {
     /// What a block declares: that of all stages, the initial value, and the statuses that its lanes exchange.
     pub(super) fn static_bytes(self, stages: u32) -> u32 {
         let segmented = !self.sizes.segments.is_none();
-        let initial = if segmented { self.sizes.state } else { 0 };
         let exchanged = self.sizes.exchanged_bytes(self.statuses_of_a_lane);
         let head = u32::from(segmented);
         let group_warps = group_warps(self.group);
         let window = if exchanged > 0 { group_warps.max(1) * self.window * (exchanged + head) } else { 0 };
         let parts = 2 * group_warps * (BARRIERS_OF_A_GROUP_WARP * BARRIER + self.sizes.state + head);
         let stages = stages.saturating_mul(self.static_bytes_of_stage());
-        stages.saturating_add(ALIGNMENT_ROOM + initial + window + parts)
+        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.state + window + parts)
     }
 
     /// All of that.

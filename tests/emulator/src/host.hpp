@@ -202,7 +202,11 @@ struct Reference {
 
   Reference(Pointer<T> pointer, std::uint32_t line) : pointer(pointer), line(line) {}
 
+  // Values of an empty type are nowhere in the GPU's memory.
   Plain read() const {
+    if constexpr (std::is_empty_v<Plain>) {
+      return Plain{};
+    }
     if (pointer.buffer == 0) {
       pointer.check(line);
       return *pointer.local();
@@ -217,6 +221,9 @@ struct Reference {
   }
   void write(const Plain& plain) const {
     static_assert(!std::is_const_v<T>, "a write through a pointer to const");
+    if constexpr (std::is_empty_v<Plain>) {
+      return;
+    }
     if (pointer.buffer == 0) {
       pointer.check(line);
       *pointer.local() = plain;
@@ -286,7 +293,8 @@ Pointer<T> shared(std::uint32_t declaration, const char* name, std::size_t lengt
   if (align < alignof(Stored<T>)) {
     align = alignof(Stored<T>);
   }
-  return Pointer<T>(host->shared(declaration, name, length * sizeof(Stored<T>), (std::uint32_t)align, line), 0);
+  const std::size_t bytes = std::is_empty_v<Stored<T>> ? 0 : length * sizeof(Stored<T>);
+  return Pointer<T>(host->shared(declaration, name, bytes, (std::uint32_t)align, line), 0);
 }
 
 // `p->name`: a place in memory, or a pointer to the first item where the member is an array.

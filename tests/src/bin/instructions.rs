@@ -217,43 +217,23 @@ impl Count {
 /// A kernel of look-ahead, cut down to what a thread does with one run.
 fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>> {
     let (functions, _) = text.split_once("extern \"C\" __global__").ok_or("the text has no kernel")?;
-    let OperatorText { operator, state, .. } = operator;
-    let streams = functions.contains(" element_at(");
-    let (read, element) = if streams {
-        ("", "element_at(op, stage, threadIdx.x, k)")
-    } else {
-        ("const Run run = ((const Run*)stage)[threadIdx.x];", "element_of(op, run, k)")
-    };
-    let put = if streams {
-        "put_at(stage, threadIdx.x, k, result_of(op, before));"
-    } else if functions.contains("struct ResultRun") {
-        "put_result(results, stage, threadIdx.x, k, result_of(op, before));"
-    } else {
-        "put_result(stage, threadIdx.x, k, result_of(op, before));"
-    };
-    let results = if !streams && functions.contains("struct ResultRun") { "ResultRun results;" } else { "" };
+    let OperatorText { operator, state, projects, .. } = operator;
+    let result = if *projects { "op.project(before)" } else { "before" };
     Ok(format!(
         r#"{functions}extern "C" __global__ void one_run(const {operator} op, const {state}* carries, {state}* sums) {{
   unsigned char* stage = launched_shared_memory();
-  {state} sum;
   {{
-    {read}
-    unsigned k = 0;
-    sum = {element};
-#pragma unroll
-    for (k = 1; k < TEAM_RUN; k++) {{
-      sum = opaque(op.combine(sum, {element}));
-    }}
+    Run run = run_of(stage, threadIdx.x);
+    sums[threadIdx.x] = reduce_run(op, run, RunHeads{{}}, no_prefix(), RUN);
   }}
-  sums[threadIdx.x] = sum;
   __syncthreads();
   {state} before = carries[threadIdx.x];
-  {read}
-  {results}
+  Run run = run_of(stage, threadIdx.x);
+  Results results = results_of(stage, threadIdx.x);
 #pragma unroll
-  for (unsigned k = 0; k < TEAM_RUN; k++) {{
-    before = opaque(op.combine(before, {element}));
-    {put}
+  for (unsigned k = 0; k < RUN; k++) {{
+    before = opaque(op.combine(before, element_of(op, run, k)));
+    put(results, k, {result});
   }}
 }}
 "#

@@ -444,38 +444,28 @@ fn looking_ahead() {
     overrides.group = Some(1);
     assert_eq!(overrides.strategy, Some(LOOK_AHEAD));
     let tiles: [Change<'_>; 3] = [
-        (
-            "tile.start = (size_t)tile_index * TEAM_TILE - head_padding;",
-            "tile.start = tile_index * TEAM_TILE - head_padding;",
-        ),
-        (
-            "(unsigned)((n + head_padding + TEAM_TILE - 1) / TEAM_TILE)",
-            "((unsigned)n + head_padding + TEAM_TILE - 1) / TEAM_TILE",
-        ),
+        ("tile.start = (size_t)tile_index * TILE - head_padding;", "tile.start = tile_index * TILE - head_padding;"),
+        ("(unsigned)((n + head_padding + TILE - 1) / TILE)", "((unsigned)n + head_padding + TILE - 1) / TILE"),
         ("rest = n - tile.start;", "rest = (unsigned)n - tile.start;"),
     ];
-    let copies: [Change<'_>; 3] = [
+    let copies: [Change<'_>; 2] = [
         (
-            "(const unsigned char*)(input + tile.start), INPUT_BYTES",
-            "(const unsigned char*)(input + (unsigned)tile.start), INPUT_BYTES",
-        ),
-        (
-            "(const unsigned char*)(input + tile.start) + bulk.first",
-            "(const unsigned char*)(input + (unsigned)tile.start) + bulk.first",
+            "(const unsigned char*)(source.input + tile.start);",
+            "(const unsigned char*)(source.input + (unsigned)tile.start);",
         ),
         ("(unsigned char*)(output + tile.start), stages", "(unsigned char*)(output + (unsigned)tile.start), stages"),
     ];
     each_cut_is_found(&interval(&overrides, Kernels::Single), adjacent, &[&tiles[..], &copies].concat());
     let cases: [(usize, &[Change<'_>]); 4] = [
-        (FLAGS, &[("const size_t first = start, end", "const size_t first = (unsigned)start, end")]),
+        (FLAGS, &[("return {start, start + TILE};", "return {(unsigned)start, start + TILE};")]),
         (BITS, &[("(size_t)((long long)start >> 5) * 4", "(size_t)((unsigned)start >> 5) * 4")]),
-        (KEYS, &[("first = (start - previous) * KEY_BYTES", "first = (unsigned)(start - previous) * KEY_BYTES")]),
+        (KEYS, &[("{(start - previous) * KEY_BYTES,", "{(unsigned)(start - previous) * KEY_BYTES,")]),
         (
             OFFSETS,
             &[
                 (
-                    "const size_t start = (size_t)tile_index * TEAM_TILE - head_padding;",
-                    "const size_t start = tile_index * TEAM_TILE - head_padding;",
+                    "const size_t start = (size_t)tile_index * TILE - head_padding;",
+                    "const size_t start = tile_index * TILE - head_padding;",
                 ),
                 ("(size_t)group.offset[k] - tile.start", "(unsigned)group.offset[k] - tile.start"),
             ],

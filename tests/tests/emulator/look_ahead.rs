@@ -56,23 +56,33 @@ pub(crate) fn limits() -> DeviceLimits {
     limits
 }
 
-fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
-    let programs: Vec<_> = SHAPES
-        .into_iter()
-        .enumerate()
-        .map(|(index, shape)| program::<Op>(shape, WAYS[index % WAYS.len()]))
-        .chain(WAYS.map(|way| program::<Op>(SHAPES[0], way)))
-        .collect();
-    let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
+fn climb_at<Op: TestOperator>(
+    programs: &[Program<Op>],
+    lengths: impl Fn(u64) -> Vec<u64>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
     // Mostly not all blocks find room at once, so that those that do tell the sums of the others' tiles.
     let resident = |seed: u64| [1, 2, 3, usize::MAX][seed as usize / 5 % 4];
-    climb_in_every_place(&programs, lengths, |_, seed, emulator| prepare(emulator.resident_blocks(resident(seed))))
+    climb_in_every_place(programs, lengths, |_, seed, emulator| prepare(emulator.resident_blocks(resident(seed))))
         .unwrap();
+}
+
+/// Every shape, the ways to scan in turn.
+fn shapes<Op: TestOperator>() -> Vec<Program<Op>> {
+    (0..).zip(SHAPES).map(|(index, shape)| program::<Op>(shape, WAYS[index % WAYS.len()])).collect()
 }
 
 #[test]
 fn interval() {
-    climb::<Interval>(|emulator| emulator.check(adjacent));
+    let mut programs = shapes::<Interval>();
+    programs.extend(WAYS.map(|way| program::<Interval>(SHAPES[0], way)));
+    let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
+    climb_at(&programs, lengths, |emulator| emulator.check(adjacent));
+}
+
+/// Elements of other sizes, at fewer lengths; `soak` draws more.
+fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
+    climb_at(&shapes::<Op>(), |tile| vec![1, tile - 1, 5 * tile, 12 * tile + 7], prepare);
 }
 
 climb_operators! { climb:
@@ -216,7 +226,7 @@ fn results_of_another_size_than_elements() {
 fn elements_between_the_addresses_of_bulk_copies() {
     let programs = [SHAPES[0], SHAPES[2], SHAPES[3]].map(|shape| program::<MatrixProduct<4>>(shape, WAYS[1]));
     for program in &programs {
-        assert!(program.source.text.contains("const bool copies = (size_t)input % 16 == 0;"), "{}", program.plan);
+        assert!(program.source.text.contains("COPY_GRAIN = 16,"), "{}", program.plan);
         let tile = u64::from(program.plan.tile);
         let lengths = [12 * tile + 5, 1, tile, 5 * tile - 1];
         for (seed, offsets) in (0..).zip([(4, 0), (8, 8), (0, 12), (12, 4)]) {
@@ -283,18 +293,18 @@ fn planted_faults_are_found() {
         ("arrived = status != EMPTY && arrived;", "arrived = status != EMPTY;"),
         ("if (k < own_count) {", "if (k < own_count && k < 2) {"),
         ("  __syncwarp(); // the window has been written\n", ""),
-        ("window_aggregates[lane * STATUSES_PER_LANE + k]", "window_aggregates[k * WARP + lane]"),
-        ("              element = next_element;\n", ""),
+        ("aggregates_of_window[lane * STATUSES_PER_LANE + k]", "aggregates_of_window[k * WARP + lane]"),
+        ("    read_next(run, k + 1);\n", ""),
         ("combine(aggregate, aggregates[k])", "combine(aggregates[k], aggregate)"),
-        ("op.combine(prefix, window_aggregate)", "op.combine(window_aggregate, prefix)"),
+        ("op.combine(prefix.value, state)", "op.combine(state, prefix.value)"),
+        ("    append(op, prefix, window_aggregate, any_head);\n", ""),
         ("folded += count;", "folded += count + 1;"),
-        ("op.combine(prefix, prefix_of_warps)", "op.combine(prefix_of_warps, prefix)"),
-        ("op.combine(prefix, prefix_in_warp)", "op.combine(prefix_in_warp, prefix)"),
+        ("append(op, prefix, prefix_in_warp, any_before(marks, span.place));", ""),
         (
-            "combine(aggregate, element_at(op, elements, thread, k))",
-            "combine(element_at(op, elements, thread, k), aggregate)",
+            "prefix.value = then(op, prefix, element_at(op, elements, i));",
+            "prefix.value = element_at(op, elements, i);",
         ),
-        ("exclusive_prefixes[0] = initial_value;", "exclusive_prefixes[0] = op.identity();"),
+        ("first_value = initial_value;", "first_value = op.identity();"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -314,27 +324,23 @@ fn planted_faults_of_the_stand_in_are_found() {
     let mut overrides = overrides_of((96, 1, 3, 3, 5));
     (overrides.group, overrides.look_run) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
-    let helping = "stand_in_for_blocks(op, input, tickets, statuses, epoch, tiles, head_padding, n, lane);";
-    let element =
-        "input[tile.start + i];\n        aggregate = i == span.first ? element : op.combine(aggregate, element);";
+    let helping = "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, head_padding, n, lane);";
+    let part = "reduce_part(op, source.input + tile.start, RunHeads{}, no_prefix(), span, thread)";
     let changes = [
         (helping, ""),
-        (helping, "stand_in_for_blocks(op, input, tickets, statuses, epoch, tiles, 0, n, lane);"),
+        (helping, "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, 0, n, lane);"),
         ("statuses[tile_index], aggregate, AGGREGATE, epoch", "statuses[tile_index], aggregate, AGGREGATE, epoch + 1"),
         ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 2 && status == EMPTY"),
         ("tile_index < tiles - 1 && status == EMPTY", "tile_index < tiles - 1 && status != EMPTY"),
         ("next_epoch != epoch ? ALL_STARTED", "next_epoch == epoch ? ALL_STARTED"),
         ("      tile_index++;\n", "      tile_index += 2;\n"),
-        (
-            element,
-            "input[tile.start + i];\n        aggregate = i == span.first ? element : op.combine(element, aggregate);",
-        ),
-        (element, "input[tile.start + i];\n        aggregate = element;"),
+        (part, "reduce_part(op, source.input, RunHeads{}, no_prefix(), span, thread)"),
+        (part, "element_at(op, source.input + tile.start, span.first)"),
         ("lane - place + lanes - 1", "lane"),
         ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),
         ("      aggregate = warp_aggregate;\n", ""),
         ("lanes = TEAM_WARPS; // ", "lanes = TEAM_WARPS - 1; // "),
-        ("span_of(tile, team_warp * WARP + lane)", "span_of(tile, lane)"),
+        ("thread = team_warp * WARP + lane;", "thread = lane;"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
@@ -404,8 +410,8 @@ fn planted_faults_of_groups_are_found() {
         ("wait(&part_full[TILES][slot], iteration / PARTS % 2);", ""),
         ("wait(&part_full[GROUPS][slot], sequence / PARTS % 2);", ""),
         ("wait(&part_empty[kind][slot], (sequence / PARTS - 1) % 2);", ""),
-        ("combine(prefix, part_aggregates[GROUPS][slot])", "combine(part_aggregates[GROUPS][slot], prefix)"),
-        ("combine(prefix, part_aggregates[TILES][slot])", "combine(part_aggregates[TILES][slot], prefix)"),
+        ("append(op, prefix, part_aggregates[GROUPS][slot]", "append(op, prefix, part_aggregates[TILES][slot]"),
+        ("append(op, of_tile, part_aggregates[TILES][slot]", "append(op, of_tile, part_aggregates[GROUPS][slot]"),
         ("const unsigned preceding = kind == TILES ? place_in_group : count;", "const unsigned preceding = count;"),
         ("place_in_group == GROUP - 1 || blockIdx.x == gridDim.x - 1", "place_in_group == GROUP - 1"),
         ("first + gridDim.x : end", "first + GROUP : end"),

@@ -155,27 +155,27 @@ const OFFSETS_32: usize = 7;
 #[test]
 fn faults_of_the_sums_are_found() {
     let changes = [
-        ("ballot(any_head) >> span.skipped", "0"),
-        ("ballot(any_head_in_run)", "0"),
-        ("if (any && !any_head) {", "if (any) {"),
-        ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "AGGREGATE"),
-        ("warps_with_heads == 0 ? AGGREGATE : PREFIX", "PREFIX"),
-        ("ballot(warp_has_head) >> span.first_warp", "0"),
-        ("contains_head[k] ? aggregates[k] :", "false ? aggregates[k] :"),
-        ("any_head_in_run = any_head_in_run || contains_head[k];", ""),
-        ("    any_head_in_run = contains_head[0];\n", ""),
-        ("window_heads[lane * STATUSES_PER_LANE + k]", "window_heads[k * WARP + lane]"),
-        ("any = any && !heads_up_to_warp[stage][team_warp - 1];", ""),
-        ("heads_up_to_warp[stage][team_warp - 1]", "heads_up_to_warp[stage][team_warp]"),
-        ("heads_up_to[lane] = warps_with_heads << (WARP - 1 - warp_place) != 0;", ""),
-        ("any = any && lanes_with_heads << (WARP - span.place) == 0;", ""),
-        ("lanes_with_heads << (WARP - span.place)", "lanes_with_heads << (WARP - 1 - span.place)"),
+        ("marks_from(vote(true, any_head(next_heads)), span.skipped)", "0"),
+        ("vote(own_count > 0, any_head_in_run)", "0"),
+        ("window_aggregate, any_head)", "window_aggregate, false)"),
+        ("any_mark(all_marks) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_mark(all_marks) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("marks_from(vote(warp_place < warps, warp_has_head), span.first_warp)", "0"),
+        ("has_head ? aggregates[k] :", "false ? aggregates[k] :"),
+        ("any_head_in_run = either(any_head_in_run, has_head);", ""),
+        ("    any_head_in_run = marks[0];\n", ""),
+        ("marks_of_window[lane * STATUSES_PER_LANE + k]", "marks_of_window[k * WARP + lane]"),
+        ("warp_marks[stage][team_warp - 1]", "false"),
+        ("warp_marks[stage][team_warp - 1]", "warp_marks[stage][team_warp]"),
+        ("marks_of_warps[lane] = any_among(all_marks, warp_place, warp_place + 1);", ""),
+        ("any_before(marks, span.place)", "false"),
+        ("any_before(marks, span.place)", "any_before(marks, span.place + 1)"),
         ("      heads = next_heads;\n", ""),
-        ("      lanes_with_heads = next_lanes_with_heads;\n", ""),
-        ("any = !is_head_of_run(heads, k);", "any = true;"),
+        ("      marks = next_marks;\n", ""),
+        ("            if (is_head(heads, k)) {\n              prefix = seed;\n            }\n", ""),
         ("first_value = initial_value;", "first_value = op.identity();"),
-        ("if (i == span.first && !head) {", "if (i == span.first) {"),
-        ("if (is_head_of_run(next_heads, 0)) {", "if (false) {"),
+        ("    if (is_head(heads, i - thread * RUN)) {\n      prefix = seed;\n    }\n", ""),
+        ("      if (is_head(heads, k)) {\n        prefix = seed;\n      }\n", ""),
     ];
     each_is_found(FLAGS, &changes);
 }
@@ -183,13 +183,13 @@ fn faults_of_the_sums_are_found() {
 #[test]
 fn faults_of_the_sums_of_groups_are_found() {
     let changes = [
-        ("ballot(contains_head[0] && lane < count)", "0"),
-        (", aggregate, heads == 0 ? AGGREGATE : PREFIX", ", aggregate, AGGREGATE"),
-        (", aggregate, heads == 0 ? AGGREGATE : PREFIX", ", aggregate, PREFIX"),
-        ("heads << (WARP - preceding) != 0", "false"),
-        ("heads << (WARP - preceding) != 0", "heads != 0"),
-        ("any && !part_heads[GROUPS][slot]", "any"),
-        ("any && !part_heads[TILES][slot]", "any"),
+        ("vote(lane < count, marks[0])", "0"),
+        ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("any_among(marks_of_lanes, lane, preceding)", "false"),
+        ("any_among(marks_of_lanes, lane, preceding)", "any_mark(marks_of_lanes)"),
+        ("part_marks[GROUPS][slot]);", "false);"),
+        ("part_marks[TILES][slot]);", "false);"),
     ];
     each_is_found_by((32, 1, 3, 4, 7), FLAGS, &changes);
 }
@@ -197,26 +197,26 @@ fn faults_of_the_sums_of_groups_are_found() {
 #[test]
 fn faults_of_what_tells_are_found() {
     let flags = [
-        ("INPUT_BYTES + heads.bytes", "INPUT_BYTES"),
-        ("copied.skipped <= first && ", ""),
-        (" && copied.first + copied.bytes <= all", ""),
+        ("INPUT_BYTES + copied_head_bytes(source, tile.start)", "INPUT_BYTES"),
+        ("copied.skipped <= bytes_needed(start).first\n      && ", ""),
+        ("\n      && copied.first + copied.bytes <= head_word_count(n) * sizeof(HeadWord)", ""),
         ("? 1u << (tile.first - base) % 32 : 0;", "? 0u : 0;"),
-        ("first + i < all ? head_flags[first + i] : 0", "head_flags[first + i]"),
+        ("first + i < head_word_count(n) ? head_words(source)[first + i] : 0", "head_words(source)[first + i]"),
         ("extract(unaligned, first % 4)", "extract(unaligned, 0)"),
-        ("4 * k < TEAM_RUN + 3", "4 * k < TEAM_RUN"),
+        ("4 * k < RUN + 3", "4 * k < RUN"),
         ("+ 0x7f7f7f7f | word)", "+ 0x7f7f7f7f)"),
     ];
     each_is_found(FLAGS, &flags);
     let bits = [
         (" + (unsigned)(tile.start % 32)", ""),
-        ("(start + TEAM_TILE + 31) / 32 * 4", "(start + TEAM_TILE) / 32 * 4"),
+        ("(start + TILE + 31) / 32 * 4", "(start + TILE) / 32 * 4"),
         ("(size_t)((long long)start >> 5) * 4", "start / 32 * 4"),
         ("unaligned.word[k + 1] << (32 - first)", "0"),
     ];
     each_is_found(BITS, &bits);
     let keys = [
-        ("(tile.start > 0 ? 1 : 0)", "1"),
-        ("start > 0 ? 1 : 0; // 1 where", "0; // 1 where"),
+        ("tile.start > 0 ? 1 : 0; // keys", "1; // keys"),
+        ("previous = start > 0 ? 1 : 0", "previous = 0"),
         ("differs || word != previous[j]", "differs || j == 0 && word != previous[j]"),
         ("      previous[j] = word;\n", ""),
     ];
@@ -228,13 +228,13 @@ fn faults_of_offsets_are_found() {
     let changes = [
         ("wait(&edges_done[stage], use % 2);", ""),
         ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),
-        ("init_barrier(&full[stage], 1 + WARP)", "init_barrier(&full[stage], 1)"),
+        ("init_barrier(&full[stage], 1 + SEARCH_LANES)", "init_barrier(&full[stage], 1)"),
         ("wait(&edges_done[previous % STAGES], previous / STAGES % 2);", ""),
         ("const unsigned previous = iteration - SLOTS;", "const unsigned previous = iteration - SLOTS - 1;"),
         ("        marks[i] = 0;\n", ""),
         ("skipped <= first && end <= offset_count + skipped", "true"),
         (" && end - first <= OFFSET_ROOM", ""),
-        ("search.end.position = start + TEAM_TILE", "search.end.position = start + TEAM_TILE - 1"),
+        ("search.end.position = start + TILE", "search.end.position = start + TILE - 1"),
         ("tile_index == 0 ? 0 : start;", "start;"),
         ("thread == 0 && tile.start + tile.first == 0", "false"),
         ("word != (unsigned)place / 32", "false"),
