@@ -213,12 +213,13 @@ impl Bundle {
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         let path = path.as_ref();
         let written = fs::write(path, self.compile()?);
-        written.map_err(|error| cannot(format!("{} cannot be written ({error})", path.display())))
+        let reason = || format!("`{}` cannot be written", path.display());
+        written.map_err(|error| Error::Bundle { reason: reason(), source: Some(Arc::new(error)) })
     }
 }
 
 fn cannot(reason: String) -> Error {
-    Error::Bundle { reason }
+    Error::Bundle { reason, source: None }
 }
 
 /// A source to be compiled.

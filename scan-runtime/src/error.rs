@@ -1,13 +1,17 @@
 //! Everything that can go wrong, each with what to do about it.
 
-use std::path::PathBuf;
+use std::{error, fmt, path::PathBuf, sync::Arc};
 
+use cudarc::{driver::DriverError, nvrtc::result::NvrtcError};
 use scan_codegen::{PlanError, RenderError};
 
 use crate::nvrtc::INSTALL_COMMAND;
 
-/// Why a scan, or a scanner, could not be had.
-#[derive(Debug, Clone, thiserror::Error)]
+/// Why a scan, or a scanner, could not be had. What the driver, NVRTC or the system says about it is its
+/// [`source`](std::error::Error::source).
+///
+/// `Debug` writes the message, what to do, and the sources: that is what a `main` that returns a `Result` prints.
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The machine has no CUDA driver.
@@ -17,10 +21,10 @@ pub enum Error {
         library: String,
     },
     /// There is a driver, but no device that it can use.
-    #[error("no CUDA device: {reason}; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use `Scanner::cpu()`")]
+    #[error("no CUDA device; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use `Scanner::cpu()`")]
     NoDevice {
-        /// What the driver said.
-        reason: String,
+        /// What the driver said; nothing where it sees no device.
+        source: Option<DriverError>,
     },
     /// A device was asked for by a number that no device has.
     #[error("there is no CUDA device {index}: this machine has {count}, numbered from 0")]
@@ -38,9 +42,10 @@ pub enum Error {
     },
     /// The runtime compiler library cannot be found.
     #[error(
-        "no NVRTC (CUDA's run-time compiler) found; install it with `{INSTALL_COMMAND}`, or set {env} to its path, or compile the kernels ahead of time (`scan_runtime::aot`); searched: {places}",
+        "no NVRTC (CUDA's run-time compiler) found; install it with `{INSTALL_COMMAND}`, or set {env} to its path, or compile \
+         the kernels ahead of time (`scan_runtime::aot`); searched {places}",
         env = crate::nvrtc::LIBRARY_VARIABLE,
-        places = list(searched)
+        places = places(searched)
     )]
     NoNvrtc {
         /// Every place that was looked into.
@@ -51,6 +56,8 @@ pub enum Error {
     Bundle {
         /// What stands against it, and what to do.
         reason: String,
+        /// What the system said.
+        source: Option<Cause>,
     },
     /// What a scanner was given as precompiled kernels is none, or not whole.
     #[error("the precompiled kernels cannot be used: {reason}; make them anew with `scan_runtime::aot::Bundle`")]
@@ -79,6 +86,8 @@ pub enum Error {
         path: PathBuf,
         /// What stands against it.
         reason: String,
+        /// What the loader said.
+        source: Option<Cause>,
     },
     /// NVRTC rejected a kernel.
     #[error("NVRTC could not compile the kernels of operator `{operator}` for {architecture}:\n{log}")]
@@ -91,12 +100,14 @@ pub enum Error {
         log: String,
     },
     /// NVRTC itself failed.
-    #[error("NVRTC failed in {call}: {message}")]
+    #[error("NVRTC failed in {call}{log}")]
     Nvrtc {
         /// The function that failed.
         call: &'static str,
-        /// What it said.
-        message: String,
+        /// Its messages, after a line break; often none.
+        log: String,
+        /// The error that it gave.
+        source: NvrtcError,
     },
     /// There are no kernels for what was asked.
     #[error(transparent)]
@@ -181,6 +192,11 @@ pub enum Error {
     /// A search for the fastest shape was asked for without elements to scan.
     #[error("there is nothing to measure: tune with as many elements as your scans have")]
     NothingToTune,
+    /// A search for the fastest shape was asked for with a scan whose shape is chosen.
+    #[error(
+        "there is nothing to search: `strategy`, `threads`, `run_length`, `deterministic` or `overrides` has chosen the scan's shape; tune a scan that leaves it open"
+    )]
+    ShapeChosen,
     /// The device has not enough free memory.
     #[error(
         "out of device memory: {requested} bytes were needed, {free} of {total} are free; scan in parts, each with the last result as initial value"
@@ -228,45 +244,89 @@ pub enum Error {
     /// release 580: [`Scanner::cuda`](crate::Scanner::cuda) is then an error that says so, and
     /// [`Scanner::new`](crate::Scanner::new) takes the CPU.
     #[error(
-        "operator `{operator}` panicked on the GPU ({code}): an assertion failed, an index was past the end, or an integer was \
+        "operator `{operator}` panicked on the GPU: an assertion failed, an index was past the end, or an integer was \
          divided by zero; {LOST}; `Scanner::cpu()` tells the panic's message"
     )]
     KernelTrapped {
         /// The operator. Several, where several have panicked.
         operator: String,
-        /// The driver's name for the error.
-        code: String,
+        /// What the driver said.
+        source: DriverError,
     },
     /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed.
     /// What [`KernelTrapped`](Error::KernelTrapped) says of new scanners holds here, too.
-    #[error("the CUDA driver failed in {call}: {message} ({code}); {LOST}")]
+    #[error("the CUDA driver failed in {call}; {LOST}")]
     ContextLost {
         /// What was being done when it was found. What failed is something that was enqueued before.
         call: &'static str,
-        /// The driver's name for the error.
-        code: String,
-        /// The driver's description of it.
-        message: String,
+        /// What the driver said.
+        source: DriverError,
     },
     /// The driver reported an error.
-    #[error("the CUDA driver failed in {call}: {message} ({code})")]
+    #[error("the CUDA driver failed in {call}")]
     Driver {
         /// What was being done.
         call: &'static str,
-        /// The driver's name for the error.
-        code: String,
-        /// The driver's description of it.
-        message: String,
+        /// What the driver said.
+        source: DriverError,
     },
 }
 
 /// What to do where a context is lost.
 const LOST: &str = "the CUDA context is lost with all that is in it: start a new process";
 
-fn list(paths: &[PathBuf]) -> String {
-    if paths.is_empty() {
-        return format!("nowhere, because {} is `off`", crate::nvrtc::LIBRARY_VARIABLE);
+/// An error of the system or of a library, as the source of one of ours.
+pub type Cause = Arc<dyn error::Error + Send + Sync>;
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let mut source = error::Error::source(self);
+        while let Some(cause) = source {
+            write!(f, "\ncaused by: {cause}")?;
+            source = cause.source();
+        }
+        Ok(())
     }
-    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-    names.join(", ")
+}
+
+/// Few places by their names, many by their number.
+fn places(searched: &[PathBuf]) -> String {
+    const FEW: usize = 3;
+    match searched.len() {
+        0 => format!("nowhere, because {} is `off`", crate::nvrtc::LIBRARY_VARIABLE),
+        1..=FEW => searched.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        count => format!("{count} places (`searched` of this error has them)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cudarc::driver::sys::CUresult;
+
+    use super::*;
+
+    #[test]
+    fn debug_is_the_message_with_its_remedy_and_its_sources() {
+        let error = Error::NoNvrtc { searched: vec![PathBuf::from("/somewhere"); 60] };
+        let text = format!("{error:?}");
+        assert!(text.contains(INSTALL_COMMAND) && text.contains("60 places"), "{text}");
+        assert!(!text.contains("/somewhere"), "{text}");
+
+        let cause: Cause = Arc::new(std::io::Error::other("the disk is full"));
+        let error = Error::Bundle { reason: "`kernels.bin` cannot be written".to_owned(), source: Some(cause) };
+        assert_eq!(
+            format!("{error:?}"),
+            "kernels cannot be compiled ahead of time: `kernels.bin` cannot be written\ncaused by: the disk is full"
+        );
+        let error = Error::Nvrtc {
+            call: "nvrtcVersion",
+            log: String::new(),
+            source: NvrtcError(cudarc::nvrtc::sys::nvrtcResult::NVRTC_ERROR_INTERNAL_ERROR),
+        };
+        assert_eq!(error.to_string(), "NVRTC failed in nvrtcVersion");
+        assert!(error::Error::source(&error).is_some_and(|source| source.to_string().contains("INTERNAL_ERROR")));
+        let lost = Error::ContextLost { call: "a launch", source: DriverError(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS) };
+        assert!(error::Error::source(&lost).is_some_and(|source| source.is::<DriverError>()));
+    }
 }

@@ -74,7 +74,7 @@ pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
-pub use error::Error;
+pub use error::{Cause, Error};
 pub use heads::{HeadFlag, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};

@@ -14,11 +14,11 @@ use std::{
     mem,
     path::{Path, PathBuf},
     ptr,
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, PoisonError},
     time::{Duration, Instant, UNIX_EPOCH},
 };
 
-use cudarc::nvrtc::sys;
+use cudarc::nvrtc::{result::NvrtcError, sys};
 use scan_codegen::{Architecture, KernelSource};
 use tracing::field::Empty;
 
@@ -219,13 +219,17 @@ fn keep_loaded(path: &Path) -> Result<(), Error> {
             // Where NVRTC wants them and cannot have them, it says so itself.
             let _ = open(&library);
         }
-        let unusable = |reason| Error::NvrtcUnusable { path: path.to_owned(), reason };
-        let library = open(path).map_err(|error| unusable(error.to_string()))?;
+        let unusable = |reason: &str, error| Error::NvrtcUnusable {
+            path: path.to_owned(),
+            reason: reason.to_owned(),
+            source: Some(Arc::new(error)),
+        };
+        let library = open(path).map_err(|error| unusable("it does not load", error))?;
         for function in FUNCTIONS {
             // cudarc would panic at the call of one that is not there.
             // SAFETY: nobody calls it by this type.
             unsafe { library.get::<*const ()>(function.as_bytes()) }
-                .map_err(|error| unusable(format!("it has no `{function}` ({error})")))?;
+                .map_err(|error| unusable(&format!("it has no `{function}`"), error))?;
         }
     }
     #[cfg(not(unix))]
@@ -257,7 +261,7 @@ fn load() -> Result<Location, Error> {
         // SAFETY: as in `locate`.
         if !unsafe { sys::is_culib_present() } {
             let reason = "the loader does not find it by its name; name the file `libnvrtc.so.13`".to_owned();
-            return Err(Error::NvrtcUnusable { path: path.clone(), reason });
+            return Err(Error::NvrtcUnusable { path: path.clone(), reason, source: None });
         }
     }
     *loaded = Some(location.clone());
@@ -429,21 +433,24 @@ fn translate(text: &str, name: &str, options: &[&str], operator: &str, architect
         return Err(Error::Compile { operator: operator.to_owned(), architecture: architecture.to_owned(), log });
     }
     if result != sys::nvrtcResult::NVRTC_SUCCESS && !log.is_empty() {
-        return Err(Error::Nvrtc { call: "nvrtcCompileProgram", message: format!("{result:?}\n{log}") });
+        return Err(Error::Nvrtc { call: "nvrtcCompileProgram", log: format!("\n{log}"), source: NvrtcError(result) });
     }
     check("nvrtcCompileProgram", result)?;
     Ok(program)
 }
 
 fn c_string(text: &str) -> Result<CString, Error> {
-    CString::new(text)
-        .map_err(|_| Error::Nvrtc { call: "nvrtcCreateProgram", message: "the source contains a zero byte".to_owned() })
+    CString::new(text).map_err(|_| Error::Nvrtc {
+        call: "nvrtcCreateProgram",
+        log: ": the source contains a zero byte".to_owned(),
+        source: NvrtcError(sys::nvrtcResult::NVRTC_ERROR_INVALID_INPUT),
+    })
 }
 
 fn check(call: &'static str, result: sys::nvrtcResult) -> Result<(), Error> {
     match result {
         sys::nvrtcResult::NVRTC_SUCCESS => Ok(()),
-        other => Err(Error::Nvrtc { call, message: format!("{other:?}") }),
+        other => Err(Error::Nvrtc { call, log: String::new(), source: NvrtcError(other) }),
     }
 }
 

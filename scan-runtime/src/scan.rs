@@ -35,7 +35,7 @@ pub struct Scan<'s, Op: ScanOp> {
     pub(crate) kind: ScanKind,
     pub(crate) initial_value: Option<Op::State>,
     /// What the caller has to say about the kernels' shape, if anything. Far away, so that scans are cheap to copy.
-    overrides: Option<Box<Overrides>>,
+    pub(crate) overrides: Option<Box<Overrides>>,
     /// Shorter inputs in host memory are scanned on the CPU with no more questions, by the loop that one writes by hand. It follows
     /// from all of the above, and saves looking at each of it.
     plain_end: usize,
@@ -115,10 +115,20 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
         self.with_ends()
     }
 
-    /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something. It changes nothing on
-    /// the CPU.
+    /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something; what was asked for
+    /// before stays where it says nothing. It changes nothing on the CPU.
+    ///
+    /// ```
+    /// use scan_runtime::{Overrides, Scanner, ops};
+    ///
+    /// let scanner = Scanner::cpu();
+    /// let scan = scanner.scan(ops::sum::<f32>()).deterministic().overrides(Overrides::default().threads(128));
+    /// assert!(scan.plan()?.is_deterministic());
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
     pub fn overrides(mut self, overrides: Overrides) -> Self {
-        self.overrides = Some(Box::new(overrides));
+        let merged = self.overrides.as_deref().copied().unwrap_or_default().merged(overrides);
+        self.overrides = Some(Box::new(merged));
         self.with_ends()
     }
 

@@ -195,7 +195,7 @@ impl fmt::Display for Backend {
                     None => Ok(()),
                     // The full message says what to do; one line has room for what is the case.
                     Some(Error::NoDriver { library }) => write!(f, " (no CUDA driver: {library} not found)"),
-                    Some(Error::NoDevice { reason }) => write!(f, " (no CUDA device: {reason})"),
+                    Some(Error::NoDevice { .. }) => write!(f, " (no CUDA device)"),
                     Some(Error::NoNvrtc { .. }) => {
                         write!(f, " (a CUDA device, but no NVRTC; install it with `{}`)", nvrtc::INSTALL_COMMAND)
                     }

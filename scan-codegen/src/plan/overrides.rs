@@ -16,6 +16,13 @@ const MOST_RUN: u32 = 1024;
 const MOST_STAGES: u32 = 1024;
 
 /// What the caller wants otherwise than the planner would choose. `None` leaves the choice to the planner.
+///
+/// ```
+/// use scan_codegen::Overrides;
+///
+/// let overrides = Overrides::default().threads(128).run(16);
+/// assert_eq!((overrides.threads, overrides.run, overrides.strategy), (Some(128), Some(16), None));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Overrides {
@@ -51,6 +58,62 @@ pub struct Overrides {
     pub delays: bool,
 }
 
+impl Overrides {
+    /// The same, with this algorithm.
+    pub fn strategy(self, strategy: Strategy) -> Self {
+        Overrides { strategy: Some(strategy), ..self }
+    }
+
+    /// The same, with so many threads a block.
+    pub fn threads(self, threads: u32) -> Self {
+        Overrides { threads: Some(threads), ..self }
+    }
+
+    /// The same, with so many elements a thread.
+    pub fn run(self, elements: u32) -> Self {
+        Overrides { run: Some(elements), ..self }
+    }
+
+    /// The same, with so many teams a block.
+    pub fn teams(self, teams: u32) -> Self {
+        Overrides { teams: Some(teams), ..self }
+    }
+
+    /// The same, with so many stages of shared memory.
+    pub fn stages(self, stages: u32) -> Self {
+        Overrides { stages: Some(stages), ..self }
+    }
+
+    /// The same, with so many persistent blocks at most, or so many blocks of a cluster.
+    pub fn blocks(self, blocks: u32) -> Self {
+        Overrides { blocks: Some(blocks), ..self }
+    }
+
+    /// The same, with algorithms only that give the same floats in every run.
+    pub fn deterministic(self) -> Self {
+        Overrides { deterministic: true, ..self }
+    }
+
+    /// What either asks for; `other` has its way where both ask for something else. Determinism that was asked for
+    /// stays.
+    pub fn merged(self, other: Overrides) -> Self {
+        Overrides {
+            strategy: other.strategy.or(self.strategy),
+            threads: other.threads.or(self.threads),
+            run: other.run.or(self.run),
+            teams: other.teams.or(self.teams),
+            stages: other.stages.or(self.stages),
+            blocks: other.blocks.or(self.blocks),
+            look_run: other.look_run.or(self.look_run),
+            group: other.group.or(self.group),
+            written_out: other.written_out.or(self.written_out),
+            deterministic: other.deterministic || self.deterministic,
+            programmatic: other.programmatic.or(self.programmatic),
+            delays: other.delays || self.delays,
+        }
+    }
+}
+
 /// What a planner goes by.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
@@ -81,4 +144,18 @@ pub(super) fn check_overrides(overrides: &Overrides) -> Result<(), PlanError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_keeps_what_only_one_asks_for() {
+        let (first, second) =
+            (Overrides::default().threads(64).deterministic(), Overrides::default().threads(128).run(4));
+        assert_eq!(first.merged(second), Overrides::default().threads(128).run(4).deterministic());
+        assert_eq!(first.merged(Overrides::default()), first);
+        assert_eq!(Overrides::default().merged(first), first);
+    }
 }

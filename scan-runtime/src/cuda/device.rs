@@ -51,7 +51,7 @@ impl CudaDevice {
     pub(crate) fn open(index: usize, stores: Stores, staging: Staging) -> Result<Self, Error> {
         let count = device_count()?;
         if count == 0 {
-            return Err(Error::NoDevice { reason: "the driver sees none".to_owned() });
+            return Err(Error::NoDevice { source: None });
         }
         if index >= count {
             return Err(Error::DeviceIndex { index, count });
@@ -162,7 +162,7 @@ fn find_driver() -> Result<(), Error> {
 fn device_count() -> Result<usize, Error> {
     find_driver()?;
     let no_device = |error| match driver_error("initialising")(error) {
-        Error::Driver { message, .. } => Error::NoDevice { reason: message },
+        Error::Driver { source, .. } => Error::NoDevice { source: Some(source) },
         other => other,
     };
     result::init().map_err(no_device)?;

@@ -181,11 +181,8 @@ impl Kernels {
             }
             let function = self.function(launch.kernel);
             let (Some(pointers), Some(function)) = (pointers.get_mut(..launch.arguments.len()), function) else {
-                return Err(Error::Driver {
-                    call: "finding a kernel",
-                    code: "not in the module".to_owned(),
-                    message: format!("the plan launches `{}`, which it does not list", launch.kernel),
-                });
+                let source = DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
+                return Err(Error::Driver { call: "finding a kernel that the plan launches", source });
             };
             let launch_kernel = if launch.cooperative.applies(input == output) {
                 result::launch_cooperative_kernel

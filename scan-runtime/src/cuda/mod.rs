@@ -36,15 +36,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Tells what failed and what the driver says about it.
 pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error {
-    move |error| {
-        let name = error.error_name().map(|name| name.to_string_lossy().into_owned());
-        let text = error.error_string().map(|text| text.to_string_lossy().into_owned());
-        let code = name.unwrap_or_else(|_| format!("{:?}", error.0));
-        let message = text.unwrap_or_else(|_| "no description".to_owned());
-        match is_lost(error.0) {
-            true => Error::ContextLost { call, code, message },
-            false => Error::Driver { call, code, message },
-        }
+    move |source| match is_lost(source.0) {
+        true => Error::ContextLost { call, source },
+        false => Error::Driver { call, source },
     }
 }
 

@@ -106,14 +106,14 @@ impl CudaDevice {
 /// Names the operator whose panic an error comes from. It may have been on another device: with one context, driver
 /// 580 takes every other one of the process.
 pub(crate) fn named(error: Error) -> Error {
-    let Error::ContextLost { code, .. } = &error else { return error };
+    let Error::ContextLost { source, .. } = error else { return error };
     let panics: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
     let mut operators: Vec<_> = panics.iter().flat_map(|panics| panics.panicked()).collect();
     operators.sort();
     operators.dedup();
     match operators.is_empty() {
         true => error,
-        false => Error::KernelTrapped { operator: operators.join("`, `"), code: code.clone() },
+        false => Error::KernelTrapped { operator: operators.join("`, `"), source },
     }
 }
 

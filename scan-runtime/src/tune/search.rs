@@ -93,14 +93,17 @@ impl<Op: ScanOp + Clone> Scan<'_, Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::OutOfDeviceMemory`]; the
-    /// first error of a shape, if none could run.
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::ShapeChosen`] where the scan leaves
+    /// nothing to search, [`Error::OutOfDeviceMemory`]; the first error of a shape, if none could run.
     pub fn tune(&self, input: &[Op::Input]) -> Result<Tuning, Error> {
         let Engine::Cuda(device) = &self.scanner.engine else {
             return Err(Error::NotCuda { backend: self.scanner.backend().to_string() });
         };
         if input.is_empty() {
             return Err(Error::NothingToTune);
+        }
+        if self.overrides.is_some() {
+            return Err(Error::ShapeChosen);
         }
         let len = input.len() as u64;
         let (operator, spec) = (self.op.source(), self.spec(&Segments::None));

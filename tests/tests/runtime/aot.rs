@@ -287,7 +287,7 @@ fn child_without_nvrtc() {
     // So does a bundle that cannot be made here, and a scan without one.
     let error = bundle().compile().unwrap_err();
     assert!(matches!(error, Error::NoNvrtc { .. }), "{error}");
-    assert!(error.to_string().contains("searched: nowhere, because SCAN_NVRTC is `off`"), "{error}");
+    assert!(error.to_string().contains("searched nowhere, because SCAN_NVRTC is `off`"), "{error}");
     let error = machine_code(&scanner.scan(ops::sum::<i8>()), &limits, None, None).unwrap_err();
     assert!(matches!(error, Error::NoNvrtc { .. }), "{error}");
     assert!(!nvrtc::is_loaded());

@@ -81,7 +81,7 @@ fn child() {
     for answer in answers {
         match answer {
             Ok(cached) => println!("\nanswer: {} bytes", cached.cubin.len()),
-            Err(error) => println!("\nanswer: {}", error.to_string().replace('\n', " | ")),
+            Err(error) => println!("\nanswer: {}", format!("{error:?}").replace('\n', " | ")),
         }
     }
 }
