@@ -59,12 +59,12 @@ use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DiskCache, Error, Reduce, Scan, ScanOp, SegmentedScan,
+    DiskCache, Error, HostHeads, Reduce, Scan, ScanOp,
     cuda::{self, Stores, Task},
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`], a [`SegmentedScan`] or a [`Reduce`].
+/// What can be compiled ahead of time: a [`Scan`] or a [`Reduce`].
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;
@@ -94,19 +94,13 @@ impl Wanted {
     }
 }
 
-impl<Op: ScanOp> Precompile for Scan<'_, Op> {
+impl<Op: ScanOp, H: HostHeads> Precompile for Scan<Op, H> {
     fn wanted(&self) -> Wanted {
         Wanted::new(&self.op, self.task(false))
     }
 }
 
-impl<Op: ScanOp> Precompile for SegmentedScan<'_, '_, Op> {
-    fn wanted(&self) -> Wanted {
-        self.wanted_kernels()
-    }
-}
-
-impl<Op: ScanOp> Precompile for Reduce<'_, Op> {
+impl<Op: ScanOp> Precompile for Reduce<Op> {
     fn wanted(&self) -> Wanted {
         Wanted::new(&self.op, self.task())
     }
@@ -158,7 +152,7 @@ impl Bundle {
 
     /// Adds the kernels by which [`Scan::run_with_total`] gives the total as well. They are others than those of
     /// [`run`](Scan::run).
-    pub fn with_total<Op: ScanOp>(mut self, scan: &Scan<'_, Op>) -> Self {
+    pub fn with_total<Op: ScanOp>(mut self, scan: &Scan<Op>) -> Self {
         self.wanted.push(Wanted::new(&scan.op, scan.task(true)));
         self
     }

@@ -32,7 +32,7 @@ use crate::{
     heads::{HeadKind, Heads},
 };
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
-use loops::{Loops, chunk_length, least_vector, scan_plainly, scan_plainly_by_flags};
+use loops::{Loops, chunk_length};
 use pipeline::Chunks;
 
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
@@ -47,127 +47,6 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: HeadKind, needs_identit
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
     elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
-}
-
-/// From so many elements on there is something faster than the loop that one writes by hand, or may be.
-#[inline]
-pub(crate) const fn plain_end<Op: ScanOp>() -> usize {
-    least_vector::<Op>()
-}
-
-/// From so many elements on flags are looked at in groups.
-pub(crate) const PLAIN_FLAGS_END: usize = 128;
-
-/// The most elements that are done in one chunk, beside which every question asked before it would show.
-#[inline]
-pub(crate) const fn most_short<Op: ScanOp>() -> usize {
-    chunk_length::<Op>()
-}
-
-/// The inclusive scan that one writes by hand, without an initial value: bit for bit as [`scan`] does it for less than
-/// [`plain_end`] elements. Inlined into the user's code, where it is all that a call costs.
-///
-/// # Safety
-///
-/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
-#[inline(always)]
-pub(crate) unsafe fn scan_inlined<Op: ScanOp>(
-    op: &Op,
-    input: *const Op::Input,
-    output: *mut Op::Output,
-    len: usize,
-) -> Result<(), Error> {
-    // SAFETY: the caller vouches for the elements.
-    caught(op, || unsafe { scan_plainly(op, input, output, len) })
-}
-
-/// As [`scan_inlined`], restarting wherever a flag is set: as [`scan`] does it for less than [`PLAIN_FLAGS_END`] elements.
-///
-/// # Safety
-///
-/// As for [`scan_inlined`], for as many elements as flags.
-#[inline(always)]
-pub(crate) unsafe fn scan_inlined_by_flags<Op: ScanOp>(
-    op: &Op,
-    flags: &[u8],
-    input: *const Op::Input,
-    output: *mut Op::Output,
-) -> Result<(), Error> {
-    // SAFETY: the caller vouches for the elements.
-    caught(op, || unsafe { scan_plainly_by_flags(op, flags, input, output) })
-}
-
-/// Scans a short input that restarts nowhere: bit for bit as [`scan`] does, in less time.
-///
-/// # Safety
-///
-/// As for [`scan`], and there is no more than a chunk.
-#[inline(always)]
-pub(crate) unsafe fn scan_short<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    before: Option<Op::State>,
-    input: *const Op::Input,
-    output: *mut Op::Output,
-    len: usize,
-) -> Result<(), Error> {
-    // Not inlined, and given and giving what registers hold: the caller's code stays small, and a call is all that it costs.
-    #[inline(never)]
-    unsafe fn run<Op: ScanOp>(
-        op: &Op,
-        kind: ScanKind,
-        before: Option<Op::State>,
-        input: *const Op::Input,
-        output: *mut Op::Output,
-        len: usize,
-    ) -> Result<(), Stop> {
-        let loops = Loops::of_a_chunk(op, input, output, len);
-        if !loops.can_begin(kind, before) {
-            return Err(Stop::NoIdentity);
-        }
-        // SAFETY: the caller vouches for the elements.
-        let scan = || unsafe { _ = loops.scan_first(kind, 0..len, before) };
-        catch_unwind(AssertUnwindSafe(scan)).map_err(Stop::Panicked)
-    }
-    // SAFETY: the caller vouches for the elements.
-    unsafe { run(op, kind, before, input, output, len) }.map_err(|stop| stopped(op, stop))
-}
-
-/// As [`scan_short`], restarting wherever a flag is set.
-///
-/// # Safety
-///
-/// As for [`scan_short`], for as many elements as flags.
-#[inline(always)]
-pub(crate) unsafe fn scan_short_by<Op: ScanOp>(
-    op: &Op,
-    kind: ScanKind,
-    initial_value: Option<Op::State>,
-    flags: &[u8],
-    input: *const Op::Input,
-    output: *mut Op::Output,
-) -> Result<(), Error> {
-    #[inline(never)]
-    unsafe fn run<Op: ScanOp>(
-        op: &Op,
-        kind: ScanKind,
-        initial_value: Option<Op::State>,
-        flags: &[u8],
-        input: *const Op::Input,
-        output: *mut Op::Output,
-    ) -> Result<(), Stop> {
-        let heads = Heads::flags(flags);
-        let loops = Loops::of_a_chunk(op, input, output, flags.len());
-        if !loops.can_begin(kind, initial_value) {
-            return Err(Stop::NoIdentity);
-        }
-        let job = Job { initial_value, ..Job::new(loops) };
-        // SAFETY: the caller vouches for the elements.
-        let scan = || unsafe { _ = job.scan_segments(kind, &heads, 0..flags.len(), initial_value) };
-        catch_unwind(AssertUnwindSafe(scan)).map_err(Stop::Panicked)
-    }
-    // SAFETY: the caller vouches for the elements.
-    unsafe { run(op, kind, initial_value, flags, input, output) }.map_err(|stop| stopped(op, stop))
 }
 
 /// Scans, and gives the sum of everything, or of the last segment. `initial_value` is what stands before the first element, and
@@ -191,6 +70,11 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
         return Err(stopped(op, Stop::NoIdentity));
     }
     let heads = if matches!(heads.kind, HeadKind::None) { None } else { Some(heads) };
+    // A single chunk needs nobody's help.
+    if heads.is_none() && len <= chunk_length::<Op>() {
+        // SAFETY: the caller vouches for the elements.
+        return caught(op, || unsafe { loops.scan_first(kind, 0..len, initial_value) });
+    }
     Job { loops, goal: Goal::Scan(kind), heads, initial_value, ..Job::new(loops) }.run(len)
 }
 

@@ -1,10 +1,11 @@
-//! What tells where segments begin, in host memory.
+//! What tells where segments begin: the one place that knows the ways to tell it, in host and in device memory.
 
-use std::ops::Range;
+use std::{fmt, marker::PhantomData, ops::Range, sync::Arc};
 
+use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::{ElementType, OffsetWidth, Segments};
 
-use crate::{Error, ScanElement};
+use crate::{DeviceBuffer, Error, ScanElement, cuda::SideBuffers};
 
 /// A head flag: `u8` (anything but 0 is a head) or `bool`.
 pub trait HeadFlag: ScanElement + sealed::Sealed {}
@@ -67,9 +68,135 @@ impl HeadKind {
     }
 }
 
-/// What tells where segments begin: the bytes of a slice, and what they mean.
+/// Nothing tells where segments begin: the scan restarts nowhere.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHeads;
+
+/// What tells a scan of host memory where it restarts: [`NoHeads`] or [`Heads`].
+pub trait HostHeads: on_host::Heads {}
+
+impl HostHeads for NoHeads {}
+impl HostHeads for Heads<'_> {}
+
+pub(crate) mod on_host {
+    /// Seals [`HostHeads`](super::HostHeads).
+    pub trait Heads {
+        fn heads(&self) -> super::Heads<'_>;
+    }
+
+    impl Heads for super::NoHeads {
+        fn heads(&self) -> super::Heads<'_> {
+            super::Heads::NONE
+        }
+    }
+
+    impl Heads for super::Heads<'_> {
+        fn heads(&self) -> super::Heads<'_> {
+            *self
+        }
+    }
+}
+
+/// What tells a scan of device memory where it restarts: [`NoHeads`] or [`HeadsOnDevice`].
+pub trait DeviceHeads: on_device::Heads {}
+
+impl DeviceHeads for NoHeads {}
+impl<T, B: DeviceBuffer<T>> DeviceHeads for HeadsOnDevice<'_, T, B> {}
+
+pub(crate) mod on_device {
+    use super::*;
+
+    /// Seals [`DeviceHeads`](super::DeviceHeads).
+    pub trait Heads {
+        fn segments(&self) -> Segments;
+        /// The stream that the memory belongs to, if there is any.
+        fn stream(&self) -> Option<&Arc<CudaStream>>;
+        /// Whether there are as many as an input of this length requires.
+        fn check(&self, len: usize) -> Result<(), Error>;
+        /// How many there are.
+        fn count(&self) -> usize;
+        /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is dropped once
+        /// the launches are made.
+        fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>);
+    }
+
+    impl Heads for NoHeads {
+        fn segments(&self) -> Segments {
+            Segments::None
+        }
+
+        fn stream(&self) -> Option<&Arc<CudaStream>> {
+            None
+        }
+
+        fn check(&self, _: usize) -> Result<(), Error> {
+            Ok(())
+        }
+
+        fn count(&self) -> usize {
+            0
+        }
+
+        fn pointer<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
+            (0, None)
+        }
+    }
+
+    impl<T, B: DeviceBuffer<T>> Heads for HeadsOnDevice<'_, T, B> {
+        fn segments(&self) -> Segments {
+            self.kind.segments()
+        }
+
+        fn stream(&self) -> Option<&Arc<CudaStream>> {
+            Some(self.buffer.stream())
+        }
+
+        fn check(&self, len: usize) -> Result<(), Error> {
+            check_length(self.kind, self.buffer.len(), len)
+        }
+
+        fn count(&self) -> usize {
+            self.buffer.len()
+        }
+
+        fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
+            let (pointer, reading) = self.buffer.device_ptr(stream);
+            (pointer, Some(reading))
+        }
+    }
+}
+
+/// Enqueues work on `len` elements of a stream that reads heads, if there are as many as that requires.
+pub(crate) fn with_heads<R>(
+    heads: &impl DeviceHeads,
+    stream: &Arc<CudaStream>,
+    len: usize,
+    enqueue: impl FnOnce(SideBuffers) -> Result<R, Error>,
+) -> Result<R, Error> {
+    if heads.stream().is_some_and(|of| of.context() != stream.context()) {
+        return Err(Error::ForeignContext { what: "heads" });
+    }
+    heads.check(len)?;
+    let (pointer, _reading) = heads.pointer(stream);
+    enqueue(SideBuffers { heads: pointer, offset_count: heads.count() as u64, total: 0 })
+}
+
+/// What tells where segments begin, in device memory: made by [`DeviceScan::by_flags`](crate::DeviceScan::by_flags) and its like.
+pub struct HeadsOnDevice<'h, T, B> {
+    pub(crate) kind: HeadKind,
+    pub(crate) buffer: &'h B,
+    pub(crate) item: PhantomData<fn() -> T>,
+}
+
+impl<T, B> fmt::Debug for HeadsOnDevice<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeadsOnDevice").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// What tells where segments begin, in host memory: made by [`Scan::by_flags`](crate::Scan::by_flags) and its like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heads<'h> {
+pub struct Heads<'h> {
     pub(crate) kind: HeadKind,
     pub(crate) bytes: &'h [u8],
     /// How many flags, words, keys or offsets there are.

@@ -45,9 +45,11 @@ extern crate self as scan_runtime;
 
 pub mod aot;
 mod buffers;
+mod by;
 mod caught;
 mod cpu;
 mod cuda;
+mod device_scan;
 mod disk_cache;
 mod element;
 mod error;
@@ -63,7 +65,6 @@ mod primitives;
 mod reduce;
 mod scan;
 mod scanner;
-mod segmented;
 pub mod telemetry;
 #[cfg(test)]
 #[allow(unreachable_pub, reason = "the project's other tests compile this file, too")]
@@ -72,15 +73,16 @@ mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
+pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
-pub use heads::{HeadFlag, SegmentOffset};
+pub use heads::{DeviceHeads, HeadFlag, Heads, HeadsOnDevice, HostHeads, NoHeads, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
-pub use prepared::{PreparedReduction, PreparedScan, PreparedScanWithTotal, PreparedSegmentedScan};
+pub use prepared::{HeadsOfRun, PreparedReduction, PreparedScan, WithTotal};
 pub use reduce::{DeviceReduce, Reduce};
-pub use scan::{DeviceScan, Scan};
+pub use scan::Scan;
 pub use scan_codegen::{
     Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides,
     Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy,
@@ -88,7 +90,6 @@ pub use scan_codegen::{
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
-pub use segmented::{DeviceSegmentedScan, SegmentedScan};
 #[cfg(feature = "tuner")]
 pub use tune::{TimedShape, Tuning};
 

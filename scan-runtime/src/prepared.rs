@@ -8,7 +8,7 @@ use scan_codegen::{PlanError, Segments};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, HeadFlag, Reduce, Scan, ScanElement, ScanOp, SegmentOffset,
     cuda::{InOut, Prepared, SideBuffers, Task, driver_error},
-    heads::{HeadKind, check_length},
+    heads::{HeadKind, HeadsOnDevice, NoHeads, with_heads},
 };
 
 /// Ways to prepare a scan for many runs on one stream.
@@ -52,7 +52,7 @@ use crate::{
 /// stream.synchronize()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-impl<Op: ScanOp> Scan<'_, Op> {
+impl<Op: ScanOp> Scan<Op> {
     /// Prepares this scan of up to `max_len` elements of device memory on a stream.
     ///
     /// ```no_run
@@ -75,7 +75,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
     /// [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn prepare(&self, stream: &Arc<CudaStream>, max_len: usize) -> Result<PreparedScan<Op>, Error> {
         let prepared = self.prepared(stream, &Segments::None, false, max_len)?;
-        Ok(PreparedScan { prepared, operator: PhantomData })
+        Ok(PreparedScan { prepared, brings: NoHeads, operator: PhantomData })
     }
 
     /// As [`prepare`](Scan::prepare), for runs that give the sum of all elements too.
@@ -87,10 +87,11 @@ impl<Op: ScanOp> Scan<'_, Op> {
         &self,
         stream: &Arc<CudaStream>,
         max_len: usize,
-    ) -> Result<PreparedScanWithTotal<Op>, Error> {
+    ) -> Result<PreparedScan<Op, WithTotal<Op::State>>, Error> {
         let prepared = self.prepared(stream, &Segments::None, true, max_len)?;
         let of_nothing = self.initial_value.or_else(|| self.op.identity()).map(Box::new);
-        Ok(PreparedScanWithTotal { prepared, of_nothing, operator: self.op.source().name })
+        let brings = WithTotal { of_nothing, operator: self.op.source().name };
+        Ok(PreparedScan { prepared, brings, operator: PhantomData })
     }
 
     /// As [`prepare`](Scan::prepare), for runs that restart at every element whose flag is set; see [`Scan::by_flags`].
@@ -115,7 +116,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         &self,
         stream: &Arc<CudaStream>,
         max_len: usize,
-    ) -> Result<PreparedSegmentedScan<Op, F>, Error> {
+    ) -> Result<PreparedScan<Op, HeadsOfRun<F>>, Error> {
         self.prepare_by(stream, HeadKind::Flags, max_len)
     }
 
@@ -128,7 +129,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         &self,
         stream: &Arc<CudaStream>,
         max_len: usize,
-    ) -> Result<PreparedSegmentedScan<Op, u32>, Error> {
+    ) -> Result<PreparedScan<Op, HeadsOfRun<u32>>, Error> {
         self.prepare_by(stream, HeadKind::Bits, max_len)
     }
 
@@ -142,7 +143,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         &self,
         stream: &Arc<CudaStream>,
         max_len: usize,
-    ) -> Result<PreparedSegmentedScan<Op, K>, Error> {
+    ) -> Result<PreparedScan<Op, HeadsOfRun<K>>, Error> {
         self.prepare_by(stream, HeadKind::keys::<K>(), max_len)
     }
 
@@ -155,7 +156,7 @@ impl<Op: ScanOp> Scan<'_, Op> {
         &self,
         stream: &Arc<CudaStream>,
         max_len: usize,
-    ) -> Result<PreparedSegmentedScan<Op, T>, Error> {
+    ) -> Result<PreparedScan<Op, HeadsOfRun<T>>, Error> {
         self.prepare_by(stream, HeadKind::Offsets(T::WIDTH), max_len)
     }
 
@@ -164,9 +165,9 @@ impl<Op: ScanOp> Scan<'_, Op> {
         stream: &Arc<CudaStream>,
         kind: HeadKind,
         max_len: usize,
-    ) -> Result<PreparedSegmentedScan<Op, T>, Error> {
+    ) -> Result<PreparedScan<Op, HeadsOfRun<T>>, Error> {
         let prepared = self.prepared(stream, &kind.segments(), false, max_len)?;
-        Ok(PreparedSegmentedScan { prepared, kind, types: PhantomData })
+        Ok(PreparedScan { prepared, brings: HeadsOfRun { kind, item: PhantomData }, operator: PhantomData })
     }
 
     fn prepared(
@@ -177,22 +178,41 @@ impl<Op: ScanOp> Scan<'_, Op> {
         max_len: usize,
     ) -> Result<Prepared, Error> {
         let device = self.scanner.device_of(stream)?;
-        let spec = self.spec(segments);
+        let spec = self.spec().with_segments(segments.clone());
         let spec = if total { spec.with_total() } else { spec };
         let task = Task::Scan(spec, self.shape());
         Prepared::new(device, stream, &self.op, self.initial_value.as_ref(), &task, max_len)
     }
 }
 
-/// A scan that is ready to run on a stream, made by [`Scan::prepare`].
+/// A scan that is ready to run on a stream, made by [`Scan::prepare`]. `B` is what a run brings besides input and output: nothing
+/// ([`NoHeads`]), what tells where it restarts ([`HeadsOfRun`]), or room for the sum of all elements ([`WithTotal`]).
 ///
 /// Every method enqueues its work on the stream and returns. The handle can be dropped at once: its memory goes when the work that
 /// is enqueued has been done.
 #[derive(Debug)]
 #[must_use = "a scan does nothing until it is run"]
-pub struct PreparedScan<Op: ScanOp> {
+pub struct PreparedScan<Op: ScanOp, B = NoHeads> {
     prepared: Prepared,
+    brings: B,
     operator: PhantomData<fn() -> Op>,
+}
+
+/// A run brings what tells where it restarts, in items of type `T`: made by [`Scan::prepare_by_flags`],
+/// [`prepare_by_bits`](Scan::prepare_by_bits), [`prepare_by_keys`](Scan::prepare_by_keys) or
+/// [`prepare_by_offsets`](Scan::prepare_by_offsets).
+#[derive(Debug)]
+pub struct HeadsOfRun<T> {
+    kind: HeadKind,
+    item: PhantomData<fn() -> T>,
+}
+
+/// A run brings room for the sum of all elements, of type `S`: made by [`Scan::prepare_with_total`].
+#[derive(Debug)]
+pub struct WithTotal<S> {
+    /// The sum of no elements: where a graph finds it, too.
+    of_nothing: Option<Box<S>>,
+    operator: String,
 }
 
 impl<Op: ScanOp> PreparedScan<Op> {
@@ -224,17 +244,7 @@ impl<Op: ScanOp> PreparedScan<Op> {
     }
 }
 
-/// A scan that is ready to run on a stream and gives the sum of all elements too, made by [`Scan::prepare_with_total`].
-#[derive(Debug)]
-#[must_use = "a scan does nothing until it is run"]
-pub struct PreparedScanWithTotal<Op: ScanOp> {
-    prepared: Prepared,
-    /// The sum of no elements: where a graph finds it, too.
-    of_nothing: Option<Box<Op::State>>,
-    operator: String,
-}
-
-impl<Op: ScanOp> PreparedScanWithTotal<Op> {
+impl<Op: ScanOp> PreparedScan<Op, WithTotal<Op::State>> {
     /// Scans a device slice or view into another of the same length, and writes the sum of all elements, the initial value included,
     /// to `total`, which has one element. The sum of no elements is the initial value, or else the identity.
     ///
@@ -256,7 +266,7 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
     ///
     /// # Errors
     ///
-    /// As [`run_into`](PreparedScanWithTotal::run_into).
+    /// As [`run_into`](PreparedScan::run_into).
     pub fn run_in_place<T>(
         &self,
         buffer: &mut impl DeviceBufferMut<T>,
@@ -282,25 +292,14 @@ impl<Op: ScanOp> PreparedScanWithTotal<Op> {
         }
         if len == 0 {
             run(SideBuffers::default())?;
-            return write_nothing(&self.prepared, self.of_nothing.as_deref(), &self.operator, total);
+            return write_nothing(&self.prepared, self.brings.of_nothing.as_deref(), &self.brings.operator, total);
         }
         let (pointer, _writing) = total.device_ptr_mut(self.prepared.stream());
         run(SideBuffers { total: pointer, ..SideBuffers::default() })
     }
 }
 
-/// A scan that restarts and is ready to run on a stream, made by [`Scan::prepare_by_flags`], [`prepare_by_bits`](Scan::prepare_by_bits),
-/// [`prepare_by_keys`](Scan::prepare_by_keys) or [`prepare_by_offsets`](Scan::prepare_by_offsets). What tells where is brought to
-/// each run, in items of type `T`.
-#[derive(Debug)]
-#[must_use = "a scan does nothing until it is run"]
-pub struct PreparedSegmentedScan<Op: ScanOp, T> {
-    prepared: Prepared,
-    kind: HeadKind,
-    types: PhantomData<fn() -> (Op, T)>,
-}
-
-impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
+impl<Op: ScanOp, T> PreparedScan<Op, HeadsOfRun<T>> {
     /// Scans a device slice or view into another of the same length.
     ///
     /// # Errors
@@ -321,7 +320,7 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
     ///
     /// # Errors
     ///
-    /// As [`run_into`](PreparedSegmentedScan::run_into).
+    /// As [`run_into`](PreparedScan::run_into).
     pub fn run_in_place<E>(
         &self,
         heads: &impl DeviceBuffer<T>,
@@ -341,16 +340,13 @@ impl<Op: ScanOp, T> PreparedSegmentedScan<Op, T> {
         heads: &impl DeviceBuffer<T>,
         run: impl FnOnce(SideBuffers) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.prepared.check_context("heads", heads.stream())?;
-        check_length(self.kind, heads.len(), len)?;
-        // The guard records the event by which cudarc orders work on several streams, once the launches are made.
-        let (pointer, _reading) = heads.device_ptr(self.prepared.stream());
-        run(SideBuffers { heads: pointer, offset_count: heads.len() as u64, total: 0 })
+        let heads = HeadsOnDevice { kind: self.brings.kind, buffer: heads, item: PhantomData };
+        with_heads(&heads, self.prepared.stream(), len, run)
     }
 }
 
 /// A way to prepare a reduction for many runs on one stream.
-impl<Op: ScanOp> Reduce<'_, Op> {
+impl<Op: ScanOp> Reduce<Op> {
     /// Prepares this reduction of up to `max_len` elements of device memory on a stream. What [`Scan::prepare`] says of runs and
     /// of graphs holds here, too.
     ///

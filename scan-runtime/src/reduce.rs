@@ -27,14 +27,14 @@ use crate::{
 /// ```
 #[derive(Clone)]
 #[must_use = "a reduction does nothing until it is run"]
-pub struct Reduce<'s, Op: ScanOp> {
-    pub(crate) scanner: &'s Scanner,
+pub struct Reduce<Op: ScanOp> {
+    pub(crate) scanner: Scanner,
     pub(crate) op: Op,
     pub(crate) initial_value: Option<Op::State>,
     pub(crate) reduction: Reduction,
 }
 
-impl<'s, Op: ScanOp> Reduce<'s, Op> {
+impl<Op: ScanOp> Reduce<Op> {
     /// Puts a value before the first element.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
@@ -75,7 +75,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
         if !cpu::surely_planned(&self.op, HeadKind::None, false) {
             self.plan()?;
         }
-        match &self.scanner.engine {
+        match self.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
             _ => {
                 let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
@@ -88,7 +88,7 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
     }
 
     /// Prepares to reduce device memory on a stream of yours.
-    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceReduce<'a, 's, Op> {
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceReduce<'a, Op> {
         DeviceReduce { reduce: self, stream }
     }
 
@@ -150,12 +150,12 @@ impl<'s, Op: ScanOp> Reduce<'s, Op> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "a reduction does nothing until it is run"]
-pub struct DeviceReduce<'a, 's, Op: ScanOp> {
-    reduce: &'a Reduce<'s, Op>,
+pub struct DeviceReduce<'a, Op: ScanOp> {
+    reduce: &'a Reduce<Op>,
     stream: &'a Arc<CudaStream>,
 }
 
-impl<Op: ScanOp> DeviceReduce<'_, '_, Op> {
+impl<Op: ScanOp> DeviceReduce<'_, Op> {
     /// Reduces a device slice or view into a new slice of one element. The sum of no elements is the initial value, or
     /// else the identity.
     ///

@@ -1,15 +1,15 @@
-//! A scan about to be run: its options, and the ways to run it on host and device memory.
+//! A scan about to be run: its options, and the ways to run it on host memory.
 
 use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, sys};
-use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Segments, Strategy};
+use cudarc::driver::CudaStream;
+use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Strategy};
 
 use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, ScanOp, Scanner, cpu,
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, driver_error, named},
+    DeviceScan, Error, ScanOp, Scanner, cpu,
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
     generate,
-    heads::{HeadKind, Heads},
+    heads::{HostHeads, NoHeads},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -26,77 +26,159 @@ use crate::{
 /// | exclusive | `x[0] ∘ … ∘ x[i-1]` | the identity |
 /// | exclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i-1]` | `v` |
 ///
-/// `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it one that [restarts](crate::SegmentedScan).
+/// [`by_flags`](Scan::by_flags), [`by_bits`](Scan::by_bits), [`by_keys`](Scan::by_keys) and [`by_offsets`](Scan::by_offsets) make
+/// it one that restarts. Each segment is then scanned as if it were all of the input: an exclusive scan begins each with the
+/// identity, and an [initial value](Scan::init) stands before the first element of each. `H` is what tells where.
+///
+/// It owns what it needs, its scanner too, so that a struct can hold both.
+///
+/// ```
+/// use scan_runtime::{Scan, Scanner, ops};
+///
+/// struct Balances {
+///     scanner: Scanner,
+///     sums: Scan<ops::Sum<i64>>,
+/// }
+///
+/// let scanner = Scanner::new()?;
+/// let balances = Balances { sums: scanner.scan(ops::sum()), scanner };
+/// assert_eq!(balances.sums.run(&[100, -30, 5])?, [100, 70, 75]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
-pub struct Scan<'s, Op: ScanOp> {
-    pub(crate) scanner: &'s Scanner,
+pub struct Scan<Op: ScanOp, H = NoHeads> {
+    pub(crate) scanner: Scanner,
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) initial_value: Option<Op::State>,
-    /// What the caller has to say about the kernels' shape, if anything. Far away, so that scans are cheap to copy.
+    /// What the caller has to say about the kernels' shape, if anything.
     pub(crate) overrides: Option<Box<Overrides>>,
-    /// Shorter inputs in host memory are scanned on the CPU with no more questions, by the loop that one writes by hand. It follows
-    /// from all of the above, and saves looking at each of it.
-    plain_end: usize,
-    /// Shorter ones go to the CPU with no more questions, too, in whatever way they are to be scanned.
-    short_end: usize,
+    /// What tells where it restarts.
+    pub(crate) heads: H,
 }
 
-impl<'s, Op: ScanOp> Scan<'s, Op> {
+impl<Op: ScanOp> Scan<Op> {
     /// An inclusive scan without an initial value.
-    #[inline]
-    pub(crate) fn new(scanner: &'s Scanner, op: Op) -> Self {
-        let (kind, initial_value, overrides) = (ScanKind::Inclusive, None, None);
-        Scan { scanner, op, kind, initial_value, overrides, plain_end: 0, short_end: 0 }.with_ends()
+    pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
+        Scan { scanner, op, kind: ScanKind::Inclusive, initial_value: None, overrides: None, heads: NoHeads }
     }
 
-    /// To be called whenever anything has changed.
-    #[inline]
-    fn with_ends(mut self) -> Self {
-        let is_sure = self.request(Heads::NONE).is_sure();
-        let is_plain = is_sure && self.kind == ScanKind::Inclusive && self.initial_value.is_none();
-        self.plain_end = if is_plain { cpu::plain_end::<Op>() } else { 0 };
-        self.short_end = if is_sure { cpu::most_short::<Op>() + 1 } else { 0 };
-        self
+    /// The same, restarting where these heads tell.
+    pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H> {
+        let Scan { scanner, op, kind, initial_value, overrides, .. } = self;
+        Scan { scanner, op, kind, initial_value, overrides, heads }
     }
 
+    /// The sum of no elements.
+    pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
+        let nothing = || PlanError::NoElements { operator: self.op.source().name };
+        Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
+    }
+
+    /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
+    /// there is neither an element nor an initial value. On the GPU it comes from the same launches.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// // Where each row of a ragged array begins, and how long the whole is.
+    /// let (starts, len) = Scanner::new()?.scan(ops::sum()).exclusive().run_with_total(&[3_u32, 0, 4])?;
+    /// assert_eq!((starts, len), (vec![0, 3, 3], Some(7)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Scan::run).
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+        let mut output = room_for(input.len())?;
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        let total = unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), true)? };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(input.len()) };
+        Ok((output, total))
+    }
+
+    /// Scans a slice into another one of the same length, and gives the sum of all elements, as
+    /// [`run_with_total`](Scan::run_with_total) does.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let mut starts = [0; 3];
+    /// let len = Scanner::new()?.scan(ops::sum()).exclusive().run_into_with_total(&[3_u32, 0, 4], &mut starts)?;
+    /// assert_eq!((starts, len), ([0, 3, 3], Some(7)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](Scan::run_into).
+    pub fn run_into_with_total(
+        &self,
+        input: &[Op::Input],
+        output: &mut [Op::Output],
+    ) -> Result<Option<Op::State>, Error> {
+        check_output(input.len(), output.len())?;
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), true) }
+    }
+
+    /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
+    /// each call does otherwise.
+    ///
+    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
+    /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
+    /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
+    ///
+    /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched
+    /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
+    /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op> {
+        DeviceScan { scan: self, stream, heads: NoHeads }
+    }
+}
+
+/// Options.
+impl<Op: ScanOp, H> Scan<Op, H> {
     /// Output `i` includes input `i`. This is the default.
     pub fn inclusive(mut self) -> Self {
         self.kind = ScanKind::Inclusive;
-        self.with_ends()
+        self
     }
 
     /// Output `i` includes the inputs before `i` only; the first output is the initial value, or else the identity.
     pub fn exclusive(mut self) -> Self {
         self.kind = ScanKind::Exclusive;
-        self.with_ends()
+        self
     }
 
-    /// Puts a value before the first element (of each segment, in a [segmented](crate::SegmentedScan) scan). It enters every output
+    /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
     /// once, from the left.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
-        self.with_ends()
+        self
     }
 
     /// Chooses the algorithm, in place of the planner. It changes nothing on the CPU.
     pub fn strategy(mut self, strategy: Strategy) -> Self {
         self.overrides.get_or_insert_default().strategy = Some(strategy);
-        self.with_ends()
+        self
     }
 
     /// Chooses how many threads a block has, in place of the planner. It changes nothing on the CPU.
     pub fn threads(mut self, threads: u32) -> Self {
         self.overrides.get_or_insert_default().threads = Some(threads);
-        self.with_ends()
+        self
     }
 
     /// Chooses how many elements a thread scans on its own in a coarsened block scan, in place of the planner. It changes
     /// nothing on the CPU.
     pub fn run_length(mut self, elements: u32) -> Self {
         self.overrides.get_or_insert_default().run = Some(elements);
-        self.with_ends()
+        self
     }
 
     /// Leaves only algorithms that give the same results in every run, floats that round included. The default is such a one
@@ -112,7 +194,7 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// ```
     pub fn deterministic(mut self) -> Self {
         self.overrides.get_or_insert_default().deterministic = true;
-        self.with_ends()
+        self
     }
 
     /// Chooses the shape of the kernels in place of the planner, wherever `overrides` says something; what was asked for
@@ -127,52 +209,36 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     pub fn overrides(mut self, overrides: Overrides) -> Self {
-        let merged = self.overrides.as_deref().copied().unwrap_or_default().merged(overrides);
-        self.overrides = Some(Box::new(merged));
-        self.with_ends()
+        self.overrides = Some(Box::new(self.shape().merged(overrides)));
+        self
     }
 
     /// What is to be said to the planner about the kernels' shape.
     pub(crate) fn shape(&self) -> Overrides {
-        self.request(Heads::NONE).shape()
+        self.overrides.as_deref().copied().unwrap_or_default()
+    }
+}
+
+/// What would run, and ways to run it.
+impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
+    pub(crate) fn spec(&self) -> ScanSpec {
+        let spec = match self.kind {
+            ScanKind::Inclusive => ScanSpec::inclusive(),
+            ScanKind::Exclusive => ScanSpec::exclusive(),
+        };
+        let spec = spec.with_segments(self.heads.heads().kind.segments());
+        if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }
 
-    pub(crate) fn spec(&self, segments: &Segments) -> ScanSpec {
-        spec(self.kind, self.initial_value.is_some(), segments)
-    }
-
-    /// The operator. Where it is nothing but a type, the scan need not lie in memory for it.
-    #[inline(always)]
-    pub(crate) fn operator(&self) -> &Op {
-        if const { size_of::<Op>() == 0 } {
-            // SAFETY: nothing is read through it, it is aligned, and there is an operator of the type.
-            unsafe { ptr::NonNull::dangling().as_ref() }
-        } else {
-            &self.op
-        }
-    }
-
-    /// A scan of host memory by this.
-    #[inline(always)]
-    pub(crate) fn request<'a>(&'a self, heads: Heads<'a>) -> Request<'a, Op> {
-        Request {
-            scanner: self.scanner,
-            op: self.operator(),
-            kind: self.kind,
-            initial_value: self.initial_value,
-            overrides: self.overrides.as_deref(),
-            heads,
-        }
-    }
-
-    /// What a device is asked for where there are no heads.
+    /// What a device is asked for.
     pub(crate) fn task(&self, with_total: bool) -> Task {
-        let spec = self.spec(&Segments::None);
+        let spec = self.spec();
         Task::Scan(if with_total { spec.with_total() } else { spec }, self.shape())
     }
 
     /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
-    /// where there is none. There is a plan for each range of lengths, unless an algorithm or a shape has been chosen.
+    /// where there is none. There is a plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends
+    /// on what kind of heads there are, not on the heads.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -182,8 +248,12 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     /// assert_eq!(plan.for_len(100).strategy.to_string(), "runs in registers over warp shuffles in the block; one block");
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] where no kernel can do it, and if keys have padding.
     pub fn plan(&self) -> Result<Plans, Error> {
-        Ok(self.request(Heads::NONE).plans()?)
+        Ok(self.scanner.plans(&self.op.source(), &self.spec(), &self.shape())?)
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
@@ -217,68 +287,36 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong is in [`Error`]; the input is never touched.
+    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::SegmentsLength`] if there
+    /// are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if
+    /// the offsets are none.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        if !self.is_short(input.len()) {
-            return self.request(Heads::NONE).run_to_vector(input);
-        }
         let mut output = room_for(input.len())?;
-        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len)? };
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), false)? };
         // SAFETY: every output has been written.
-        unsafe { output.set_len(len) };
+        unsafe { output.set_len(input.len()) };
         Ok(output)
-    }
-
-    /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
-    /// there is neither an element nor an initial value. On the GPU it comes from the same launches.
-    ///
-    /// ```
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// // Where each row of a ragged array begins, and how long the whole is.
-    /// let (starts, len) = Scanner::new()?.scan(ops::sum()).exclusive().run_with_total(&[3_u32, 0, 4])?;
-    /// assert_eq!((starts, len), (vec![0, 3, 3], Some(7)));
-    /// # Ok::<(), scan_runtime::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Scan::run).
-    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
-        self.request(Heads::NONE).run_with_total(input)
     }
 
     /// Scans a slice into another one of the same length.
     ///
     /// # Errors
     ///
-    /// [`Error::OutputLength`] if the lengths differ, and whatever else can go wrong. After an error the output's content
-    /// is unspecified.
-    #[inline(always)]
+    /// As [`run`](Scan::run), and [`Error::OutputLength`] if the lengths differ. After an error the output's content is
+    /// unspecified.
     pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
+        check_output(input.len(), output.len())?;
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe {
-            if len == output.len() && self.is_plain(len) {
-                return cpu::scan_inlined(self.operator(), from, to, len);
-            }
-            if len == output.len() && self.is_short(len) {
-                return cpu::scan_short(&self.op, self.kind, self.initial_value, from, to, len);
-            }
-        }
-        self.request(Heads::NONE).run_into(input, output)
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), false) }.map(drop)
     }
 
     /// Scans a slice in place.
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong is in [`Error`]. After [`Error::OperatorPanicked`] on the CPU the content is unspecified;
-    /// otherwise an error leaves the buffer as it was.
-    #[inline(always)]
+    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified; otherwise an error leaves
+    /// the buffer as it was.
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -286,158 +324,40 @@ impl<'s, Op: ScanOp> Scan<'s, Op> {
     {
         let (to, len) = (buffer.as_mut_ptr(), buffer.len());
         // SAFETY: the buffer is a slice, exclusively borrowed.
-        unsafe {
-            if self.is_plain(len) {
-                cpu::scan_inlined(self.operator(), to.cast_const(), to, len)
-            } else if self.is_short(len) {
-                cpu::scan_short(&self.op, self.kind, self.initial_value, to.cast_const(), to, len)
-            } else {
-                self.request(Heads::NONE).run(to.cast_const(), to, len)
-            }
-        }
-    }
-
-    /// Whether it is an inclusive scan on the CPU, without an initial value, of so few elements that whatever is done beside the loop
-    /// shows; and nobody wants to know of it.
-    #[inline(always)]
-    fn is_plain(&self, len: usize) -> bool {
-        len < self.plain_end && !tells_of_calls()
-    }
-
-    /// Whether it is a scan on the CPU of so few elements that the questions asked before a long one would show.
-    #[inline(always)]
-    fn is_short(&self, len: usize) -> bool {
-        len < self.short_end && !tells_of_calls()
-    }
-
-    /// As [`is_plain`](Scan::is_plain), for a scan that restarts: where a flag for each element says so.
-    #[inline(always)]
-    pub(crate) fn is_plain_by(&self, heads: &Heads<'_>, len: usize) -> bool {
-        let by_flags = matches!(heads.kind, HeadKind::Flags) && heads.bytes.len() == len;
-        by_flags && len < cpu::PLAIN_FLAGS_END && self.plain_end != 0 && !tells_of_calls()
-    }
-
-    /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
-    /// each call does otherwise.
-    ///
-    /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
-    /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
-    /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
-    ///
-    /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched
-    /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
-    /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
-    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, 's, Op> {
-        DeviceScan { scan: self, stream }
-    }
-}
-
-pub(crate) fn spec(kind: ScanKind, has_initial_value: bool, segments: &Segments) -> ScanSpec {
-    let spec = match kind {
-        ScanKind::Inclusive => ScanSpec::inclusive(),
-        ScanKind::Exclusive => ScanSpec::exclusive(),
-    };
-    let spec = spec.with_segments(segments.clone());
-    if has_initial_value { spec.with_initial_value() } else { spec }
-}
-
-/// A scan of host memory: whatever is to be known of it, by value. So a scan that is made for one call need not lie in memory.
-pub(crate) struct Request<'a, Op: ScanOp> {
-    scanner: &'a Scanner,
-    op: &'a Op,
-    kind: ScanKind,
-    initial_value: Option<Op::State>,
-    overrides: Option<&'a Overrides>,
-    heads: Heads<'a>,
-}
-
-impl<Op: ScanOp> Request<'_, Op> {
-    fn shape(&self) -> Overrides {
-        self.overrides.copied().unwrap_or_default()
-    }
-
-    fn spec(&self) -> ScanSpec {
-        spec(self.kind, self.initial_value.is_some(), &self.heads.kind.segments())
-    }
-
-    pub(crate) fn plans(&self) -> Result<Plans, PlanError> {
-        self.scanner.plans(&self.op.source(), &self.spec(), &self.shape())
-    }
-
-    /// Whether it is for the CPU, and the planner would not refuse it.
-    #[inline(always)]
-    fn is_sure(&self) -> bool {
-        matches!(self.scanner.engine, Engine::Cpu { .. }) && self.surely_planned()
+        unsafe { self.run_at(to.cast_const(), to, len, false) }.map(drop)
     }
 
     /// Whether the planner would not refuse it.
-    #[inline(always)]
     fn surely_planned(&self) -> bool {
         let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        cpu::surely_planned(self.op, self.heads.kind, needs_identity) && self.overrides.is_none()
+        self.overrides.is_none() && cpu::surely_planned(&self.op, self.heads.heads().kind, needs_identity)
     }
 
-    /// Whether there is a flag for each element, and so few of them that the questions asked before a long scan would show.
-    fn is_short_by_flags(&self, len: usize) -> bool {
-        let by_flags = matches!(self.heads.kind, HeadKind::Flags) && self.heads.bytes.len() == len;
-        by_flags && len <= cpu::most_short::<Op>() && self.surely_planned() && !tells_of_calls()
-    }
-
-    #[inline(never)]
-    pub(crate) fn run_into(self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        if input.len() != output.len() {
-            return Err(Error::OutputLength { input: input.len(), output: output.len() });
-        }
-        // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run(input.as_ptr(), output.as_mut_ptr(), input.len()) }
-    }
-
-    pub(crate) fn run_to_vector(self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let mut output = room_for(input.len())?;
-        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { self.run(input.as_ptr(), output.as_mut_ptr(), input.len())? };
-        // SAFETY: every output has been written.
-        unsafe { output.set_len(input.len()) };
-        Ok(output)
-    }
-
-    #[allow(clippy::type_complexity, reason = "as where it is called")]
-    fn run_with_total(self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
-        let mut output = room_for(input.len())?;
-        let (from, to, len) = (input.as_ptr(), output.as_mut_ptr(), input.len());
-        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        let total = unsafe {
-            match &self.scanner.engine {
-                Engine::Cpu { .. } => self.run_on_cpu(from, to, len)?,
-                Engine::Cuda(device) if input.is_empty() => {
-                    self.run_on_device(device, from, to, 0, ptr::null_mut())?;
-                    self.initial_value
-                }
-                Engine::Cuda(device) => {
-                    let mut total = MaybeUninit::uninit();
-                    self.run_on_device(device, from, to, len, total.as_mut_ptr())?;
-                    Some(total.assume_init())
-                }
-            }
-        };
-        // SAFETY: every output has been written.
-        unsafe { output.set_len(len) };
-        Ok((output, total))
-    }
-
+    /// Every scan of host memory comes through here. Gives the sum of all elements, if that is asked for and there is one.
+    ///
     /// # Safety
     ///
     /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
-    #[inline(never)]
-    pub(crate) unsafe fn run(&self, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Result<(), Error> {
+    unsafe fn run_at(
+        &self,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+        with_total: bool,
+    ) -> Result<Option<Op::State>, Error> {
         // SAFETY: the caller vouches for the elements.
         unsafe {
-            match &self.scanner.engine {
-                Engine::Cpu { .. } if self.is_short_by_flags(len) => {
-                    cpu::scan_short_by(self.op, self.kind, self.initial_value, self.heads.bytes, input, output)
+            match self.scanner.engine() {
+                Engine::Cpu { .. } => self.run_on_cpu(input, output, len),
+                Engine::Cuda(device) if with_total && len > 0 => {
+                    let mut total = MaybeUninit::uninit();
+                    self.run_on_device(device, input, output, len, total.as_mut_ptr())?;
+                    Ok(Some(total.assume_init()))
                 }
-                Engine::Cpu { .. } => self.run_on_cpu(input, output, len).map(drop),
-                Engine::Cuda(device) => self.run_on_device(device, input, output, len, ptr::null_mut()),
+                Engine::Cuda(device) => {
+                    self.run_on_device(device, input, output, len, ptr::null_mut())?;
+                    Ok(self.initial_value)
+                }
             }
         }
     }
@@ -446,7 +366,7 @@ impl<Op: ScanOp> Request<'_, Op> {
     ///
     /// # Safety
     ///
-    /// As for [`run`](Request::run).
+    /// As for [`run_at`](Scan::run_at).
     unsafe fn run_on_cpu(
         &self,
         input: *const Op::Input,
@@ -454,19 +374,20 @@ impl<Op: ScanOp> Request<'_, Op> {
         len: usize,
     ) -> Result<Option<Op::State>, Error> {
         if !self.surely_planned() {
-            self.plans()?;
+            self.plan()?;
         }
         let _telling = tells_of_calls().then(|| computing::<Op>(len));
-        self.heads.check(len)?;
+        let heads = self.heads.heads();
+        heads.check(len)?;
         // SAFETY: the caller vouches for the elements.
-        unsafe { cpu::scan(self.op, self.kind, self.initial_value, &self.heads, input, output, len) }
+        unsafe { cpu::scan(&self.op, self.kind, self.initial_value, &heads, input, output, len) }
     }
 
     /// Copies to the device, scans there, copies back, and waits for it.
     ///
     /// # Safety
     ///
-    /// As for [`run`](Request::run). `total` is null, or valid for a write.
+    /// As for [`run_at`](Scan::run_at). `total` is null, or valid for a write.
     unsafe fn run_on_device(
         &self,
         device: &CudaDevice,
@@ -475,10 +396,9 @@ impl<Op: ScanOp> Request<'_, Op> {
         len: usize,
         total: *mut Op::State,
     ) -> Result<(), Error> {
-        let spec = self.spec();
-        let spec = if total.is_null() { spec } else { spec.with_total() };
-        let kernels = device.kernels(self.op, Task::Scan(spec, self.shape()), len as u64)?;
-        self.heads.check(len)?;
+        let kernels = device.kernels(&self.op, self.task(!total.is_null()), len as u64)?;
+        let heads = self.heads.heads();
+        heads.check(len)?;
         if len == 0 {
             return Ok(());
         }
@@ -489,13 +409,13 @@ impl<Op: ScanOp> Request<'_, Op> {
             output_bytes: len * size_of::<Op::Output>(),
             // Every strategy works in place where the types are the same.
             in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
-            heads: self.heads.bytes,
+            heads: heads.bytes,
             total: total.cast(),
             total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let constants = Constants::new(stream, self.op, self.initial_value.as_ref())?;
-            let side = SideBuffers { heads: at.heads, offset_count: self.heads.offset_count(), total: at.total };
+            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+            let side = SideBuffers { heads: at.heads, offset_count: heads.offset_count(), total: at.total };
             let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.
@@ -513,166 +433,6 @@ fn room_for<T>(len: usize) -> Result<Vec<T>, Error> {
     Ok(vector)
 }
 
-/// A scan of device memory on a stream, made by [`Scan::on`].
-///
-/// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
-/// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then
-/// [`Scanner::check`] tells which operator is to blame, and so does the next scan.
-#[must_use = "a scan does nothing until it is run"]
-pub struct DeviceScan<'a, 's, Op: ScanOp> {
-    pub(crate) scan: &'a Scan<'s, Op>,
-    pub(crate) stream: &'a Arc<CudaStream>,
-}
-
-impl<Op: ScanOp> DeviceScan<'_, '_, Op> {
-    /// Scans a device slice or view into a new slice.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
-    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
-    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.run_with(&Segments::None, SideBuffers::default(), input)
-    }
-
-    /// Scans a device slice or view into a new slice, and puts the sum of all elements, the initial value included, into
-    /// another one, of one element: `None` where there is neither an element nor an initial value. Both come from the same
-    /// launches.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](DeviceScan::run).
-    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(
-        &self,
-        input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
-        if input.len() == 0 {
-            self.device()?.refuse_capture(self.stream)?;
-            let output = self.run(input)?;
-            let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
-            return Ok((output, total.transpose().map_err(driver_error("copying to the device"))?));
-        }
-        let device = self.device()?;
-        // SAFETY: nothing reads the total before the scan has written it.
-        let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
-        let (pointer, writing) = total.device_ptr_mut(self.stream);
-        let side = SideBuffers { total: pointer, ..SideBuffers::default() };
-        let output = self.run_with(&Segments::None, side, input)?;
-        drop(writing);
-        Ok((output, Some(total)))
-    }
-
-    pub(crate) fn run_with(
-        &self,
-        segments: &Segments,
-        side: SideBuffers,
-        input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<CudaSlice<Op::Output>, Error> {
-        let device = self.device()?;
-        let len = input.len();
-        // A slice of no bytes cannot be allocated, so there is always room for one element.
-        // SAFETY: nothing reads the output before the scan has written it; the spare element is cut off by `len`.
-        let mut output = unsafe { device.slice::<Op::Output>(self.stream, len.max(1))? };
-        if len == 0 {
-            return self.stream.null().map_err(driver_error("allocating device memory"));
-        }
-        self.run_into_with(segments, side, input, &mut output)?;
-        Ok(output)
-    }
-
-    /// Scans a device slice or view into another of the same length.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](DeviceScan::run), and [`Error::OutputLength`] if the lengths differ.
-    pub fn run_into(
-        &self,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
-    ) -> Result<(), Error> {
-        self.run_into_with(&Segments::None, SideBuffers::default(), input, output)
-    }
-
-    pub(crate) fn run_into_with(
-        &self,
-        segments: &Segments,
-        side: SideBuffers,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
-    ) -> Result<(), Error> {
-        let device = self.device()?;
-        if input.len() != output.len() {
-            return Err(Error::OutputLength { input: input.len(), output: output.len() });
-        }
-        device.check_context("input", input.stream())?;
-        device.check_context("output", output.stream())?;
-        let len = input.len();
-        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (input, _reading) = input.device_ptr(self.stream);
-        let (output, _writing) = output.device_ptr_mut(self.stream);
-        // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do not overlap.
-        unsafe { self.enqueue(device, segments, side, input, output, len) }
-    }
-
-    /// Scans a device slice or view in place.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](DeviceScan::run).
-    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: crate::ScanElement,
-    {
-        self.run_in_place_with(&Segments::None, SideBuffers::default(), buffer)
-    }
-
-    pub(crate) fn run_in_place_with<T>(
-        &self,
-        segments: &Segments,
-        side: SideBuffers,
-        buffer: &mut impl DeviceBufferMut<T>,
-    ) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: crate::ScanElement,
-    {
-        let device = self.device()?;
-        device.check_context("buffer", buffer.stream())?;
-        let len = buffer.len();
-        let (pointer, _writing) = buffer.device_ptr_mut(self.stream);
-        // SAFETY: the buffer is exclusively borrowed, and input and output have the same type.
-        unsafe { self.enqueue(device, segments, side, pointer, pointer, len) }
-    }
-
-    pub(crate) fn device(&self) -> Result<&CudaDevice, Error> {
-        self.scan.scanner.device_of(self.stream)
-    }
-
-    /// # Safety
-    ///
-    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue).
-    unsafe fn enqueue(
-        &self,
-        device: &CudaDevice,
-        segments: &Segments,
-        side: SideBuffers,
-        input: sys::CUdeviceptr,
-        output: sys::CUdeviceptr,
-        len: usize,
-    ) -> Result<(), Error> {
-        let scan = self.scan;
-        let spec = scan.spec(segments);
-        let spec = if side.total == 0 { spec } else { spec.with_total() };
-        let enqueue = || {
-            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.shape()), len as u64)?;
-            let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
-            let work = InOut { input, output, len: len as u64 };
-            // SAFETY: the caller vouches for the buffers.
-            unsafe { kernels.enqueue(self.stream, &constants, side, work) }
-        };
-        enqueue().map_err(named)
-    }
+fn check_output(input: usize, output: usize) -> Result<(), Error> {
+    if input == output { Ok(()) } else { Err(Error::OutputLength { input, output }) }
 }

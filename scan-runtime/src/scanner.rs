@@ -28,13 +28,13 @@ pub const DEVICE_VARIABLE: &str = "SCAN_DEVICE";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
-    pub(crate) engine: Engine,
+    engine: Arc<Engine>,
 }
 
 /// What a scanner runs on, with what it needs for that.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Engine {
-    Cuda(Arc<CudaDevice>),
+    Cuda(Box<CudaDevice>),
     Cpu { reason: Option<Arc<Error>>, limits: DeviceLimits },
 }
 
@@ -146,7 +146,7 @@ impl ScannerBuilder {
                 Err(error) if device.stores.precompiled.is_empty() => return Err(error),
                 location => device.stores.no_compiler = location.is_err(),
             }
-            Ok(Scanner { engine: Engine::Cuda(Arc::new(device)) })
+            Ok(Scanner::on(Engine::Cuda(Box::new(device))))
         };
         match (device, env::var(DEVICE_VARIABLE)) {
             (Some(index), _) => cuda(index),
@@ -157,7 +157,7 @@ impl ScannerBuilder {
             },
             (None, Err(_)) => Ok(cuda(0).unwrap_or_else(|error| {
                 let limits = DeviceLimits::BASELINE;
-                Scanner { engine: Engine::Cpu { reason: Some(Arc::new(error)), limits } }
+                Scanner::on(Engine::Cpu { reason: Some(Arc::new(error)), limits })
             })),
         }
     }
@@ -207,6 +207,14 @@ impl fmt::Display for Backend {
 }
 
 impl Scanner {
+    fn on(engine: Engine) -> Self {
+        Scanner { engine: Arc::new(engine) }
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Takes CUDA device 0 if it is usable (a driver, a device, NVRTC), else the CPU; [`backend`](Scanner::backend) says
     /// which and why. The environment variable `SCAN_DEVICE` overrides the choice: `cpu`, or the number of a device.
     ///
@@ -249,12 +257,12 @@ impl Scanner {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn cpu_for(limits: DeviceLimits) -> Self {
-        Scanner { engine: Engine::Cpu { reason: None, limits } }
+        Scanner::on(Engine::Cpu { reason: None, limits })
     }
 
     /// What this scanner runs on, and why.
     pub fn backend(&self) -> Backend {
-        match &self.engine {
+        match self.engine() {
             Engine::Cuda(device) => Backend::Cuda {
                 index: device.context.ordinal(),
                 name: device.name.clone(),
@@ -269,7 +277,7 @@ impl Scanner {
     /// The CUDA context in which the scanner works: the device's primary one. `None` on the CPU. Streams and buffers made
     /// from it can be handed to [`Scan::on`].
     pub fn context(&self) -> Option<&Arc<CudaContext>> {
-        match &self.engine {
+        match self.engine() {
             Engine::Cuda(device) => Some(&device.context),
             Engine::Cpu { .. } => None,
         }
@@ -277,7 +285,7 @@ impl Scanner {
 
     /// The device, for work on this stream.
     pub(crate) fn device_of(&self, stream: &CudaStream) -> Result<&CudaDevice, Error> {
-        let Engine::Cuda(device) = &self.engine else {
+        let Engine::Cuda(device) = self.engine() else {
             return Err(Error::NotCuda { backend: self.backend().to_string() });
         };
         device.check_context("stream", stream)?;
@@ -287,7 +295,7 @@ impl Scanner {
     /// The limits that plans are made for: the device's, or on the CPU those it was [made for](Scanner::cpu_for),
     /// [`DeviceLimits::BASELINE`] if none.
     pub fn limits(&self) -> DeviceLimits {
-        match &self.engine {
+        match self.engine() {
             Engine::Cuda(device) => device.limits,
             Engine::Cpu { limits, .. } => *limits,
         }
@@ -300,21 +308,20 @@ impl Scanner {
         spec: &ScanSpec,
         overrides: &Overrides,
     ) -> Result<Plans, PlanError> {
-        match &self.engine {
+        match self.engine() {
             Engine::Cuda(device) => device.plans(operator, spec, overrides),
             Engine::Cpu { limits, .. } => generate::plan(operator, spec, limits, overrides),
         }
     }
 
     /// A scan with this operator: inclusive, until told otherwise.
-    #[inline]
-    pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<'_, Op> {
-        Scan::new(self, op)
+    pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<Op> {
+        Scan::new(self.clone(), op)
     }
 
     /// A reduction with this operator: one result for the whole input.
-    pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<'_, Op> {
-        Reduce { scanner: self, op, initial_value: None, reduction: Reduction::default() }
+    pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<Op> {
+        Reduce { scanner: self.clone(), op, initial_value: None, reduction: Reduction::default() }
     }
 
     /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the
@@ -325,7 +332,7 @@ impl Scanner {
     ///
     /// [`Error::KernelTrapped`] or [`Error::ContextLost`]; never on the CPU.
     pub fn check(&self) -> Result<(), Error> {
-        match &self.engine {
+        match self.engine() {
             Engine::Cuda(device) => device.check_alive(),
             Engine::Cpu { .. } => Ok(()),
         }

@@ -434,7 +434,7 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, only_default: bool) ->
 fn row<Op: TestOperator>(
     name: &str,
     stream: &Arc<CudaStream>,
-    scan: &Scan<'_, Op>,
+    scan: &Scan<Op>,
     (input, output): (&CudaSlice<Op::Item>, &mut CudaSlice<Op::Item>),
     expected: &[u8],
 ) -> Outcome<Option<(f64, String)>> {
@@ -645,7 +645,7 @@ fn count_cycles(source: &mut KernelSource, grouped: bool) -> Outcome {
 /// Medians of a copy and of a scan, in turns.
 fn measure<Op: TestOperator>(
     stream: &Arc<CudaStream>,
-    scan: &Scan<'_, Op>,
+    scan: &Scan<Op>,
     input: &impl DeviceBuffer<Op::Item>,
     output: &mut impl DeviceBufferMut<Op::Item>,
 ) -> Outcome<(f64, f64)> {

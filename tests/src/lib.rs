@@ -285,7 +285,7 @@ pub fn profile(manifest: &str) -> &str {
 }
 
 /// The scan of a test operator in one of the four [ways](reference::WAYS).
-pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value): (ScanKind, bool)) -> Scan<'_, Op> {
+pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value): (ScanKind, bool)) -> Scan<Op> {
     let scan = scanner.scan(Op::new());
     let scan = if with_initial_value { scan.init(Op::initial_value()) } else { scan };
     match kind {

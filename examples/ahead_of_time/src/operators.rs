@@ -17,6 +17,6 @@ pub fn then(f: Month, g: Month) -> Month {
 }
 
 /// The balance after each month.
-pub fn balances(scanner: &Scanner, start: f64) -> Scan<'_, then> {
+pub fn balances(scanner: &Scanner, start: f64) -> Scan<then> {
     scanner.scan(then).init(Month { growth: 0.0, payment: start })
 }

@@ -64,18 +64,11 @@ pub(super) struct Loops<'a, Op: ScanOp> {
 impl<'a, Op: ScanOp> Loops<'a, Op> {
     /// Those for `len` elements.
     pub(super) fn new(op: &'a Op, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Self {
-        let loops = Loops::of_a_chunk(op, input, output, len);
-        // Of a single chunk nothing else is asked. To look would allocate.
-        let exact = len <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
-        Loops { exact, ..loops }
-    }
-
-    /// Those for so many elements in a single chunk.
-    #[inline]
-    pub(super) fn of_a_chunk(op: &'a Op, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Self {
         let identity = op.identity();
         let vectorized = if len >= least_vector::<Op>() { op.vectorized().zip(identity) } else { None };
-        Loops { op, input, output, identity, exact: true, vectorized }
+        // Of a single chunk nothing else is asked. To look would allocate.
+        let exact = len <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
+        Loops { op, input, output, identity, exact, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
@@ -453,79 +446,6 @@ impl<Op: ScanOp> AtHand<'_, Op> {
         // SAFETY: the caller vouches for the index.
         unsafe { self.output.add(index).write(self.op.project(state)) }
     }
-}
-
-/// The inclusive scan of everything that one writes by hand, inlined.
-///
-/// # Safety
-///
-/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
-#[inline(always)]
-pub(super) unsafe fn scan_plainly<Op: ScanOp>(op: &Op, input: *const Op::Input, output: *mut Op::Output, len: usize) {
-    if len == 0 {
-        return;
-    }
-    let at = AtHand { op, input, output };
-    // SAFETY: the caller vouches for the elements. Where the buffers are one, an element is read before it is written.
-    unsafe {
-        let mut sum = at.read(0);
-        at.write(0, sum);
-        let mut step = |index| {
-            sum = op.combine(sum, at.read(index));
-            at.write(index, sum);
-        };
-        // Of what is larger than a primitive the loop must be short, or it is not inlined.
-        if const { size_of::<Op::State>() <= 8 && size_of::<Op::State>() == align_of::<Op::State>() } {
-            in_turns(len, step);
-        } else {
-            (1..len).for_each(&mut step);
-        }
-    }
-}
-
-/// As [`scan_plainly`], with a flag for each element, which restarts where its flag is set.
-///
-/// # Safety
-///
-/// As for [`scan_plainly`], for as many elements as flags.
-#[inline(always)]
-pub(super) unsafe fn scan_plainly_by_flags<Op: ScanOp>(
-    op: &Op,
-    flags: &[u8],
-    input: *const Op::Input,
-    output: *mut Op::Output,
-) {
-    if flags.is_empty() {
-        return;
-    }
-    let at = AtHand { op, input, output };
-    // SAFETY: as for `scan_plainly`.
-    unsafe {
-        let mut sum = at.read(0);
-        at.write(0, sum);
-        for (index, flag) in flags.iter().enumerate().skip(1) {
-            let next = at.read(index);
-            sum = if *flag != 0 { next } else { op.combine(sum, next) };
-            at.write(index, sum);
-        }
-    }
-}
-
-/// Does a step for each index below `len` but 0, several in a turn: as a compiler does it where element 0 is one like all others,
-/// so that no turn is left over at the usual lengths.
-#[inline(always)]
-fn in_turns(len: usize, mut step: impl FnMut(usize)) {
-    const UNROLLED: usize = 4;
-    let mut index = 1;
-    if len >= UNROLLED {
-        (1..UNROLLED).for_each(&mut step);
-        index = UNROLLED;
-        while len - index >= UNROLLED {
-            (0..UNROLLED).for_each(|offset| step(index + offset));
-            index += UNROLLED;
-        }
-    }
-    (index..len).for_each(step);
 }
 
 /// Whether there is a float in it: then the grouping shows in the bits.

@@ -71,7 +71,7 @@ fn by_hand<Op: ScanOp>(
 
 const KINDS: [ScanKind; 2] = [ScanKind::Inclusive, ScanKind::Exclusive];
 
-fn scan_of<'s, Op: ScanOp>(scanner: &'s Scanner, op: Op, kind: ScanKind, initial: Option<Op::State>) -> Scan<'s, Op> {
+fn scan_of<Op: ScanOp>(scanner: &Scanner, op: Op, kind: ScanKind, initial: Option<Op::State>) -> Scan<Op> {
     let scan = scanner.scan(op);
     let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
     if let Some(value) = initial { scan.init(value) } else { scan }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use scan_codegen::{Overrides, Plan, Segments, Tuned};
+use scan_codegen::{Overrides, Plan, Tuned};
 
 use crate::{
     Error, Scan, ScanOp,
@@ -73,7 +73,7 @@ const FINALISTS: usize = 8;
 /// A sample is about so long.
 const SAMPLE: Duration = Duration::from_micros(400);
 
-impl<Op: ScanOp + Clone> Scan<'_, Op> {
+impl<Op: ScanOp + Clone> Scan<Op> {
     /// Searches the shapes of the kernels for the one that scans these elements fastest on this scanner's device, and keeps
     /// it: from then on scans with this operator and these options, of half as many to twice as many elements, run in that
     /// shape, in this process and, where the scanner has a [disk cache](crate::DiskCache), in those that come. Removing the cache's
@@ -96,7 +96,7 @@ impl<Op: ScanOp + Clone> Scan<'_, Op> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::ShapeChosen`] where the scan leaves
     /// nothing to search, [`Error::OutOfDeviceMemory`]; the first error of a shape, if none could run.
     pub fn tune(&self, input: &[Op::Input]) -> Result<Tuning, Error> {
-        let Engine::Cuda(device) = &self.scanner.engine else {
+        let Engine::Cuda(device) = self.scanner.engine() else {
             return Err(Error::NotCuda { backend: self.scanner.backend().to_string() });
         };
         if input.is_empty() {
@@ -106,7 +106,7 @@ impl<Op: ScanOp + Clone> Scan<'_, Op> {
             return Err(Error::ShapeChosen);
         }
         let len = input.len() as u64;
-        let (operator, spec) = (self.op.source(), self.spec(&Segments::None));
+        let (operator, spec) = (self.op.source(), self.spec());
         let plans = scan_codegen::plan(&operator, &spec, &device.limits, &Overrides::default())?;
         let by_default = plans.for_len(len);
         let mut shapes = vec![Overrides::default()];

@@ -249,7 +249,7 @@ fn table(rows: &[Row]) {
 // Each of these is a function that is called and not inlined, is given the same slices, and fails where their lengths differ.
 
 #[inline(never)]
-fn ours_once<Op: ScanOp>(scan: &Scan<'_, Op>, input: &[Op::Input], output: &mut [Op::Output]) {
+fn ours_once<Op: ScanOp>(scan: &Scan<Op>, input: &[Op::Input], output: &mut [Op::Output]) {
     scan.run_into(input, output).unwrap();
 }
 

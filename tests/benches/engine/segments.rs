@@ -131,7 +131,7 @@ impl Heads {
     fn run<Op: TestOperator>(
         &self,
         telling: Telling,
-        scan: &Scan<'_, Op>,
+        scan: &Scan<Op>,
         stream: &Arc<CudaStream>,
         input: &CudaSlice<Op::Item>,
         output: &mut CudaSlice<Op::Item>,
@@ -147,7 +147,7 @@ impl Heads {
     }
 }
 
-fn plan<Op: TestOperator>(telling: Telling, scan: &Scan<'_, Op>) -> Option<Plan> {
+fn plan<Op: TestOperator>(telling: Telling, scan: &Scan<Op>) -> Option<Plan> {
     match telling {
         Telling::Flags => scan.clone().by_flags::<u8>(&[]).plan(),
         Telling::Bits => scan.clone().by_bits(&[]).plan(),
@@ -215,7 +215,7 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) 
     let block = inputs::<Op>(CHECKED);
     let input = filled(&stream, &block, len)?;
     let mut output = filled(&stream, &block, len)?;
-    let shapes: Vec<(Telling, Scan<'_, Op>)> = tellings
+    let shapes: Vec<(Telling, Scan<Op>)> = tellings
         .iter()
         .flat_map(|&telling| {
             let look_back = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookBack));
@@ -272,11 +272,11 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) 
 }
 
 /// Compiles all kernels at once: one after the other takes longer than all that is measured.
-fn compile<Op: TestOperator>(scanner: &Scanner, shapes: &[(Telling, Scan<'_, Op>)]) -> Outcome {
+fn compile<Op: TestOperator>(scanner: &Scanner, shapes: &[(Telling, Scan<Op>)]) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let one = stream.clone_htod(&inputs::<Op>(1))?;
     let heads = Heads::new(&stream, LENGTHS[0], 1)?;
-    let compile = |(telling, scan): &(Telling, Scan<'_, Op>)| {
+    let compile = |(telling, scan): &(Telling, Scan<Op>)| {
         let mut output = one.try_clone().map_err(|error| error.to_string())?;
         heads.run(*telling, scan, &stream, &one, &mut output).map_err(|error| error.to_string())
     };

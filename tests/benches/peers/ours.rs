@@ -62,7 +62,7 @@ pub(crate) fn name(strategy: Option<Strategy>) -> String {
 }
 
 /// A scan of a case: the default, or by a strategy.
-pub(crate) fn configure<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Scan<'_, C> {
+pub(crate) fn configure<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Scan<C> {
     let scan = match kind {
         ScanKind::Inclusive => scanner.scan(C::new()).inclusive(),
         ScanKind::Exclusive => scanner.scan(C::new()).exclusive(),

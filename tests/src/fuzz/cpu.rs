@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use scan_runtime::{Error, Scan, ScanElement, ScanOp, Scanner, SegmentedScan, ops, scan_op};
+use scan_runtime::{Error, Scan, ScanElement, ScanOp, Scanner, ops, scan_op};
 
 use super::{odd, of_case};
 use crate::{
@@ -104,7 +104,7 @@ static POOLS: LazyLock<Vec<ThreadPool>> = LazyLock::new(|| {
     [1, 2, 3, 8].map(|threads| ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")).into()
 });
 
-type InPlace<Op> = fn(Scan<'_, Op>, &Heads, &[<Op as ScanOp>::Input]) -> Result<Vec<<Op as ScanOp>::Output>, Error>;
+type InPlace<Op> = fn(Scan<Op>, &Heads, &[<Op as ScanOp>::Input]) -> Result<Vec<<Op as ScanOp>::Output>, Error>;
 
 /// Runs the case of a number.
 pub fn case(number: u64) -> Result<bool, String> {
@@ -153,7 +153,7 @@ fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R {
     pool.install(work)
 }
 
-fn segmented<'s, 'h, Op: ScanOp>(scan: Scan<'s, Op>, heads: &'h Heads) -> Option<SegmentedScan<'s, 'h, Op>> {
+fn segmented<Op: ScanOp>(scan: Scan<Op>, heads: &Heads) -> Option<Scan<Op, scan_runtime::Heads<'_>>> {
     match heads {
         Heads::None => None,
         Heads::Flags(flags) => Some(scan.by_flags(flags)),
@@ -167,7 +167,7 @@ fn segmented<'s, 'h, Op: ScanOp>(scan: Scan<'s, Op>, heads: &'h Heads) -> Option
 }
 
 fn in_place<T: ScanElement, Op: ScanOp<Input = T, Output = T> + Clone>(
-    scan: Scan<'_, Op>,
+    scan: Scan<Op>,
     heads: &Heads,
     x: &[T],
 ) -> Result<Vec<T>, Error> {

@@ -182,6 +182,7 @@ fn refused() -> Outcome {
         foreign(scan.on(&here).run(&their_input).map(drop), "input")?;
         foreign(scan.on(&here).run_with_total(&their_input).map(drop), "input")?;
         foreign(scan.on(&here).run_into(&their_input, &mut our_output), "input")?;
+        foreign(scan.on(&here).run_into_with_total(&our_input, &mut our_output, &mut their_total), "total")?;
         foreign(scan.on(&here).run_into(&our_input, &mut their_output), "output")?;
         foreign(scan.on(&here).run_in_place(&mut their_output), "buffer")?;
         foreign(scan.on(&here).by_flags(&their_flags).run(&our_input).map(drop), "heads")?;

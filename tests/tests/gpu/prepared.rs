@@ -31,7 +31,7 @@ const STRATEGIES: [Option<Strategy>; 5] = {
     [None, by(Carry::LookAhead), by(Carry::LookBack), by(Carry::Chained(TileNumbers::Counter)), by(Carry::Hierarchical)]
 };
 
-fn choose<Op: TestOperator>(scanner: &Scanner, index: usize) -> Scan<'_, Op> {
+fn choose<Op: TestOperator>(scanner: &Scanner, index: usize) -> Scan<Op> {
     let scan = configure::<Op>(scanner, WAYS[index % 4]);
     match STRATEGIES[index % STRATEGIES.len()] {
         Some(strategy) => scan.strategy(strategy),

@@ -55,6 +55,14 @@ fn totals<Op: TestOperator>() -> Outcome {
                 _ => scan.on(&stream).run_with_total(&stream.clone_htod(&input)?)?,
             };
             let total = total.map(|total| stream.clone_dtoh(&total)).transpose()?;
+            if len > 0 {
+                let device_input = stream.clone_htod(&input)?;
+                let (mut again, mut sum) = (stream.clone_htod(&input)?, stream.clone_htod(&[input[0]])?);
+                scan.on(&stream).run_into_with_total(&device_input, &mut again, &mut sum)?;
+                let same = bits(&stream.clone_dtoh(&again)?) == bits(&stream.clone_dtoh(&output)?);
+                let sums = Some(bits(&stream.clone_dtoh(&sum)?)) == total.as_ref().map(|total| bits(total));
+                ensure(same && sums, || format!("{way:?}, length {len}: into slices of the caller's"))?;
+            }
             let expected = sum_of::<Op>(way.1, &input).map(|sum| vec![sum]);
             ensure(total.map(|total| bits(&total)) == expected.map(|sum| bits(&sum)), || {
                 format!("{way:?}, length {len}: another total")

@@ -237,7 +237,7 @@ fn runs<Op: TestOperator>(stress: Stress) -> Outcome {
 }
 
 /// In the way with this place in [`WAYS`]; blocks that stay are few, so that each has many rounds.
-fn scan<Op: TestOperator>(scanner: &Scanner, way: usize, stress: Stress) -> Scan<'_, Op> {
+fn scan<Op: TestOperator>(scanner: &Scanner, way: usize, stress: Stress) -> Scan<Op> {
     let Stress { block, carry, delays, .. } = stress;
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block, carry });

@@ -1,12 +1,12 @@
 //! The generated CUDA, reviewed like source.
 
-use scan_runtime::{BlockScan, Carry, Network, Scan, ScanOp, Scanner, SegmentedScan, Strategy, ops};
+use scan_runtime::{BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, ops};
 use scan_tests::{
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
     strategies::{CARRIES, LOOK_AHEAD, NETWORKS},
 };
 
-fn text<Op: ScanOp>(scan: Scan<'_, Op>) -> String {
+fn text<Op: ScanOp>(scan: Scan<Op>) -> String {
     format!("{}\n\n{}", scan.plan().unwrap(), scan.cuda_source().unwrap().text)
 }
 
@@ -145,7 +145,7 @@ fn segments_by_offsets() {
 }
 
 /// What a scan has to do with its segments: all but the operator and the prelude.
-fn segmented<Op: ScanOp>(scan: SegmentedScan<'_, '_, Op>) -> String {
+fn segmented<Op: ScanOp>(scan: Scan<Op, Heads<'_>>) -> String {
     let source = scan.cuda_source().unwrap().text;
     let from = source.find("// ---- The machine").unwrap();
     format!("{}\n\n{}", scan.plan().unwrap(), &source[from..])
