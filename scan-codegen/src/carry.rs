@@ -37,6 +37,7 @@ pub enum Carry {
 
 /// How blocks that wait for each other share out the tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TileNumbers {
     /// From a counter, in the order in which blocks begin: a block waits only for blocks that have begun.
     Counter,

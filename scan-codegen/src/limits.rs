@@ -60,9 +60,21 @@ pub struct DeviceLimits {
     pub blocks_per_grid: u64,
 }
 
+/// In words: `sm_90, 132 multiprocessors, 227 KiB of shared memory for a block`.
+impl fmt::Display for DeviceLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let DeviceLimits { architecture, multiprocessors, shared_bytes_per_block_optin, .. } = self;
+        let shared = shared_bytes_per_block_optin / 1024;
+        write!(f, "{architecture}, {multiprocessors} multiprocessors, {shared} KiB of shared memory for a block")
+    }
+}
+
 impl DeviceLimits {
-    /// The limits that plans are made for where there is no device: what every architecture from `sm_75` on grants,
-    /// with the multiprocessors of an H200 (132, `sm_90`).
+    /// The limits of an H200 (`sm_90`, 132 multiprocessors): what plans are made for where there is no device.
+    pub const H200: DeviceLimits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+
+    /// What every architecture from `sm_75` on grants, under the name of `sm_90` and with the multiprocessors of an H200.
+    /// There is no such device: it is what [`new`](DeviceLimits::new) starts from.
     pub const BASELINE: DeviceLimits = DeviceLimits {
         architecture: Architecture { major: 9, minor: 0 },
         multiprocessors: 132,

@@ -57,6 +57,8 @@ impl fmt::Display for Reduction {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReductionPlan {
+    /// The device that it is for.
+    pub device: DeviceLimits,
     /// The algorithm.
     pub reduction: Reduction,
     /// Whether an initial value stands before the first element.
@@ -80,6 +82,7 @@ pub fn plan_reduction(
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
     check_operator(operator)?;
+    let device = *limits;
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
     let coarsened = reduction == Reduction::Coarsened;
@@ -96,6 +99,7 @@ pub fn plan_reduction(
     let threads = 1 << log;
     let tile = threads * tile_slots;
     Ok(ReductionPlan {
+        device,
         reduction,
         initial_value,
         threads,
@@ -108,7 +112,8 @@ pub fn plan_reduction(
 
 impl fmt::Display for ReductionPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "reduction{}", if self.initial_value { " with an initial value" } else { "" })?;
+        let initial_value = if self.initial_value { " with an initial value" } else { "" };
+        writeln!(f, "reduction{initial_value}, for {}", self.device)?;
         writeln!(f, "  strategy  {}", self.reduction)?;
         write!(f, "  tile      {} elements, {} threads", self.tile, self.threads)
     }

@@ -22,6 +22,7 @@ use crate::{
 
 /// A CUDA source, ready for the compiler.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KernelSource {
     /// The name that compiler messages give to the text: `largest.cu`.
     pub name: String,

@@ -26,6 +26,7 @@ pub enum Segments {
 
 /// The type of the positions of [`Segments::Offsets`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OffsetWidth {
     /// 32 bits.
     U32,

@@ -94,6 +94,7 @@ pub enum Network {
 
 /// Which threads of a block work in a step of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Workers {
     /// Each thread at its own place in the tree, as first taught: those that work are spread over all warps.
     Scattered,

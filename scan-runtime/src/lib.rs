@@ -95,6 +95,9 @@ pub use tune::{TimedShape, Tuning};
 
 pub use __private::ScanFn;
 
+/// The planner and the renderer, which need no GPU: what plans and sources are made of is named here.
+pub use scan_codegen;
+
 /// The CUDA driver bindings in whose device slices and streams scans are run.
 pub use cudarc;
 

@@ -380,6 +380,7 @@ pub(crate) fn warm_up(architecture: Architecture) -> Result<(), Error> {
 
 /// What NVRTC made of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Compiled {
     /// The machine code, for exactly one architecture.
     pub cubin: Vec<u8>,

@@ -236,9 +236,10 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Task::Scan(if with_total { spec.with_total() } else { spec }, self.shape())
     }
 
-    /// What would run on the GPU: on this scanner's device, or on the [baseline](scan_codegen::DeviceLimits::BASELINE)
-    /// where there is none. There is a plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends
-    /// on what kind of heads there are, not on the heads.
+    /// What would run on the GPU: on this scanner's device, or, where there is none, on an
+    /// [H200](scan_codegen::DeviceLimits::H200) or [what the scanner was made for](Scanner::cpu_for). The plans name it. There is a
+    /// plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends on what kind of heads there are,
+    /// not on the heads.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

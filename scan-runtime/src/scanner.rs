@@ -156,7 +156,7 @@ impl ScannerBuilder {
                 Err(_) => Err(Error::DeviceVariable { value }),
             },
             (None, Err(_)) => Ok(cuda(0).unwrap_or_else(|error| {
-                let limits = DeviceLimits::BASELINE;
+                let limits = DeviceLimits::H200;
                 Scanner::on(Engine::Cpu { reason: Some(Arc::new(error)), limits })
             })),
         }
@@ -241,9 +241,9 @@ impl Scanner {
         ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging, limits: None }
     }
 
-    /// Takes the CPU, all cores of it (rayon's global thread pool).
+    /// Takes the CPU, all cores of it (rayon's global thread pool). Plans are those for an [H200](DeviceLimits::H200).
     pub fn cpu() -> Self {
-        Scanner::cpu_for(DeviceLimits::BASELINE)
+        Scanner::cpu_for(DeviceLimits::H200)
     }
 
     /// As [`cpu`](Scanner::cpu), with plans for a device that is not here: what [`Scan::plan`] and [`Scan::cuda_source`] give is
@@ -293,7 +293,7 @@ impl Scanner {
     }
 
     /// The limits that plans are made for: the device's, or on the CPU those it was [made for](Scanner::cpu_for),
-    /// [`DeviceLimits::BASELINE`] if none.
+    /// [`DeviceLimits::H200`] if none.
     pub fn limits(&self) -> DeviceLimits {
         match self.engine() {
             Engine::Cuda(device) => device.limits,
@@ -301,7 +301,7 @@ impl Scanner {
         }
     }
 
-    /// The plans of a scan on this scanner's device, or on the baseline where there is none.
+    /// The plans of a scan on this scanner's device, or on the one that it plans for.
     pub(crate) fn plans(
         &self,
         operator: &OpSource,

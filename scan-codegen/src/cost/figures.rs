@@ -4,6 +4,7 @@ use std::{fmt, ops::Add};
 
 /// What a scan takes, launch by launch. A figure that outgrows 64 bits is the largest there is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cost {
     /// The launches, in their order.
     pub launches: Vec<LaunchCost>,
@@ -11,6 +12,7 @@ pub struct Cost {
 
 /// What one launch takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LaunchCost {
     /// Which kernel: the role that stands in its name after the operator's.
     pub kernel: &'static str,
@@ -97,6 +99,7 @@ impl Cost {
 
 /// What a block takes to scan values in shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockCost {
     /// Applications of the operator.
     pub applications: u64,

@@ -10,10 +10,11 @@ use crate::carry::{Blocks, Exchange};
 
 impl fmt::Display for Plans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, for {}", self.shortest.spec, self.device)?;
         if self.longer.is_empty() {
-            return self.shortest.fmt(f);
+            writeln!(f)?;
+            return self.shortest.fmt_shape(f);
         }
-        write!(f, "{}", self.shortest.spec)?;
         let ends = self.longer.iter().map(|plan| Some(plan.from - 1)).chain([None]);
         for (plan, end) in self.iter().zip(ends) {
             match (plan.from, end) {

@@ -48,13 +48,14 @@ pub fn plan(
     overrides: &Overrides,
 ) -> Result<Plans, PlanError> {
     check_operator(operator)?;
+    let device = *limits;
     let limits = &limits.usable()?;
     check_overrides(overrides)?;
-    let Plans { shortest, longer } = plan_shapes(Request { operator, spec, limits, overrides })?;
+    let (shortest, longer) = plan_shapes(Request { operator, spec, limits, overrides })?;
     let programmatic = overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC;
     let finish = |plan| Plan { programmatic, delays: overrides.delays, ..plan };
     let longer = within_the_grid(&shortest, longer);
-    Ok(Plans { shortest: finish(shortest), longer: longer.into_iter().map(finish).collect() })
+    Ok(Plans { device, shortest: finish(shortest), longer: longer.into_iter().map(finish).collect() })
 }
 
 /// On a device with few blocks of a grid, plans whose tiles are larger begin where those before them can do no more.
@@ -83,13 +84,13 @@ fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
     Strategy { block, carry: Carry::LookBack }
 }
 
-/// The shapes for all lengths.
-fn plan_shapes(request: Request<'_>) -> Result<Plans, PlanError> {
+/// The shapes for all lengths: for the shortest inputs, and for longer ones.
+fn plan_shapes(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     let Request { operator, overrides, .. } = request;
     let default = default_strategy(operator, overrides.deterministic);
     let any_length = plan_with(request, default)?;
     if (Overrides { deterministic: false, programmatic: None, ..*overrides }) != Overrides::default() {
-        return Ok(any_length.into());
+        return Ok((Plan { from: 0, ..any_length }, Vec::new()));
     }
     // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or
     // back where that is not available.
@@ -103,14 +104,14 @@ fn plan_shapes(request: Request<'_>) -> Result<Plans, PlanError> {
             *plan = Plan { from: plan.from, ..any_length.clone() };
         }
         longer.extend(long);
-        return Ok(Plans { shortest, longer });
+        return Ok((shortest, longer));
     }
     let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(request, one_block)?.of_one_tile();
     // Nobody looks back where look-ahead can be had: results are the same from run to run then.
     let longer = long.unwrap_or(any_length);
     let longer = Plan { from: u64::from(shortest.tile) + 1, ..longer };
-    Ok(Plans { shortest, longer: vec![longer] })
+    Ok((shortest, vec![longer]))
 }
 
 /// A plan for all lengths, by an algorithm where the caller names none.

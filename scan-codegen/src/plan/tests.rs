@@ -78,8 +78,8 @@ fn what_a_device_grants_beyond_what_kernels_use_changes_nothing() {
     assert_eq!((usable.threads_per_block, usable.blocks_per_grid), (1024, (1 << 31) - 1));
     for bytes in [1, 4, 65, 256] {
         let of = |limits| plan(&operator_of(bytes), &ScanSpec::inclusive(), limits, &Overrides::default());
-        assert_eq!(of(&all), of(&usable));
-        let plans = of(&all).unwrap();
+        let (plans, usable) = (of(&all).unwrap(), of(&usable).unwrap());
+        assert!(plans.iter().eq(usable.iter()), "{plans}");
         assert!(plans.iter().all(|plan| plan.threads <= 1024 && plan.schedule(plan.max_len).is_ok()), "{plans}");
     }
 }
@@ -212,4 +212,19 @@ fn a_large_element_gets_shorter_runs() {
     assert_eq!(run(1, Network::WarpShuffle), (15, 256));
     assert_eq!(run(256, Network::WarpShuffle), (3, 32));
     assert_eq!(run(256, Network::HillisSteele), (1, 32));
+}
+
+#[test]
+fn plans_name_their_device() {
+    for limits in [DeviceLimits::H200, DeviceLimits::of(Architecture { major: 8, minor: 6 })] {
+        let spec = ScanSpec::inclusive();
+        let chosen = Overrides { threads: Some(64), ..Overrides::default() };
+        for overrides in [Overrides::default(), chosen] {
+            let plans = plan(&operator_of(4), &spec, &limits, &overrides).unwrap();
+            assert_eq!(plans.device(), &limits);
+            assert_eq!(plans.to_string().lines().next(), Some(&*format!("inclusive scan, for {limits}")));
+        }
+    }
+    let words = DeviceLimits::H200.to_string();
+    assert_eq!(words, "sm_90, 132 multiprocessors, 227 KiB of shared memory for a block");
 }

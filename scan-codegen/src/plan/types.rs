@@ -10,6 +10,7 @@ use super::{
 use crate::{
     carry::Blocks,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
+    limits::DeviceLimits,
     spec::ScanSpec,
     strategy::Strategy,
     weight::WRITTEN_OUT,
@@ -20,12 +21,18 @@ use crate::{
 /// for all lengths. [`plan`](crate::plan()) makes them; their `Display` tells them in words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plans {
+    pub(super) device: DeviceLimits,
     pub(super) shortest: Plan,
     /// In the order of the lengths that they are for.
     pub(super) longer: Vec<Plan>,
 }
 
 impl Plans {
+    /// The device that they are for.
+    pub fn device(&self) -> &DeviceLimits {
+        &self.device
+    }
+
     /// The plan for `len` elements.
     pub fn for_len(&self, len: u64) -> &Plan {
         self.longer.iter().rev().find(|plan| plan.from <= len).unwrap_or(&self.shortest)
@@ -64,13 +71,7 @@ impl Plans {
         let later = self.iter().filter(|known| known.from > to).cloned();
         let mut ranges = before.chain([Plan { from, ..plan.clone() }]).chain(after).chain(later);
         let shortest = ranges.next().unwrap_or(plan);
-        Plans { shortest, longer: ranges.collect() }
-    }
-}
-
-impl From<Plan> for Plans {
-    fn from(plan: Plan) -> Self {
-        Plans { shortest: Plan { from: 0, ..plan }, longer: Vec::new() }
+        Plans { device: self.device, shortest, longer: ranges.collect() }
     }
 }
 

@@ -60,6 +60,7 @@ impl Workspace {
 
 /// When a launch must be cooperative, its blocks on the device all at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Cooperative {
     /// Never.
     Never,
@@ -82,6 +83,7 @@ impl Cooperative {
 
 /// One kernel launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Launch {
     /// Which kernel: the role that stands in its name after the operator's.
     pub kernel: &'static str,

@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     ffi::c_int,
-    sync::{Arc, Mutex, Once},
+    sync::{Arc, Mutex, Once, RwLock},
     thread,
 };
 
@@ -12,10 +12,13 @@ use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec, Tuned};
 use tracing::{Dispatch, dispatcher};
 
 use super::{
+    cubins::Stores,
     driver_error,
-    modules::{KernelsKey, Ranges, Slot, Stores},
+    kernels::KernelsKey,
+    made::Made,
     named, out_of_memory_or,
     panics::Panics,
+    ranges::Ranges,
     staging::{Lanes, Staging},
     workspace::{Workspaces, is_captured},
 };
@@ -34,7 +37,8 @@ pub(crate) struct CudaDevice {
     pub(super) launches_programmatically: bool,
     /// Where its kernels may be.
     pub(crate) stores: Stores,
-    pub(super) kernels: Mutex<HashMap<KernelsKey, Slot<Ranges>>>,
+    /// Read by every call, written by the first one of each kind.
+    pub(super) kernels: RwLock<HashMap<KernelsKey, Arc<Made<Ranges>>>>,
     /// The shapes that searches have found, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
     /// Who has panicked.

@@ -6,8 +6,9 @@ use cudarc::driver::{CudaStream, DriverError, result, sys};
 use scan_codegen::Argument;
 
 use super::{
-    driver_error, lock,
-    modules::Kernels,
+    driver_error,
+    kernels::Kernels,
+    lock,
     workspace::{OwnWorkspace, Workspace},
 };
 use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};

@@ -1,29 +1,34 @@
 //! The CUDA backend: a device, its modules, and launches. It knows of kernels only what their [`Plan`](crate::Plan) says.
 
 mod any_plan;
+mod cubins;
 mod device;
+mod kernels;
 mod launch;
+mod made;
 mod memory;
-mod modules;
 mod panics;
 mod prepared;
+mod ranges;
 mod staging;
 mod tables;
 mod workspace;
 
+pub use cubins::{CacheStats, CompiledModule, DiskStats};
+pub(crate) use cubins::{Stores, cache_stats};
 pub(crate) use device::CudaDevice;
 pub use device::{DeviceInfo, devices, driver_version};
+pub(crate) use kernels::Kernels;
 pub(crate) use launch::{Constants, InOut, SideBuffers};
 use memory::{DeviceMemory, out_of_memory_or};
-pub use modules::{CacheStats, CompiledModule, DiskStats};
-pub(crate) use modules::{Kernels, Stores, Task, cache_stats, machine_code, sources};
 pub(crate) use panics::named;
 pub(crate) use prepared::Prepared;
+pub(crate) use ranges::{Task, machine_code, sources};
 pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use cudarc::driver::{result::DriverError, sys::CUresult};
 
@@ -32,6 +37,16 @@ use crate::Error;
 /// A panic while a lock was held leaves each of the values here whole: they change by single insertions.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`lock`], for a look that others may take at the same time.
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`lock`], for a change.
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Tells what failed and what the driver says about it.

@@ -6,10 +6,9 @@ use cudarc::driver::CudaStream;
 
 use super::{
     CudaDevice, Task, driver_error,
+    kernels::Kernels,
     launch::{Constants, InOut, SideBuffers},
-    lock,
-    modules::Kernels,
-    named,
+    lock, named,
     workspace::{PER_THREAD, Workspace, is_captured},
 };
 use crate::{Error, ScanOp};

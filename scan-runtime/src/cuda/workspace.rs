@@ -7,13 +7,13 @@
 use std::{
     collections::HashMap,
     ptr,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, RwLock},
 };
 
 use cudarc::driver::{CudaStream, result, sys};
 use scan_codegen::{Schedule, Workspace as Needs};
 
-use super::{any_plan::AnyPlan, driver_error, lock, memory};
+use super::{any_plan::AnyPlan, driver_error, lock, memory, read, write};
 use crate::Error;
 
 /// The handle that means another stream on each thread of the host.
@@ -161,8 +161,8 @@ impl Drop for OnStream {
 /// Its streams are held until it is asked for a workspace on a new one and finds that nobody else holds them any more.
 #[derive(Debug, Default)]
 pub(super) struct Workspaces {
-    /// By the handle of the stream. The lock is held for a look only, so that no stream waits for another.
-    streams: Mutex<HashMap<usize, Arc<OnStream>>>,
+    /// By the handle of the stream. Changed by the first call on a stream; later ones only look, at the same time.
+    streams: RwLock<HashMap<usize, Arc<OnStream>>>,
 }
 
 impl Workspaces {
@@ -174,22 +174,26 @@ impl Workspaces {
             return Ok(None);
         }
         let handle = stream.cu_stream() as usize;
-        let mut streams = lock(&self.streams);
-        let mut abandoned = Vec::new();
-        if !streams.contains_key(&handle) {
-            abandoned.extend(streams.extract_if(|_, on_stream| on_stream.is_abandoned()));
-            let on_stream = OnStream { stream: stream.clone(), workspaces: Mutex::default() };
-            streams.insert(handle, Arc::new(on_stream));
-        }
-        let on_stream = streams.get(&handle).cloned();
+        let known = read(&self.streams).get(&handle).cloned();
+        let on_stream = known.unwrap_or_else(|| self.add(stream));
+        let workspace = lock(&on_stream.workspaces).entry(kernels).or_default().clone();
+        Ok(Some(workspace))
+    }
+
+    /// Takes in a stream, and lets go of those that nobody else holds.
+    fn add(&self, stream: &Arc<CudaStream>) -> Arc<OnStream> {
+        let mut streams = write(&self.streams);
+        let abandoned: Vec<_> = streams.extract_if(|_, on_stream| on_stream.is_abandoned()).collect();
+        let on_stream = || Arc::new(OnStream { stream: stream.clone(), workspaces: Mutex::default() });
+        let on_stream = streams.entry(stream.cu_stream() as usize).or_insert_with(on_stream).clone();
         drop(streams);
         drop(abandoned); // calls the driver, for which nobody needs to wait
-        Ok(on_stream.map(|on_stream| lock(&on_stream.workspaces).entry(kernels).or_default().clone()))
+        on_stream
     }
 
     /// Frees the workspaces of kernels that nobody can launch any more.
     pub(super) fn forget(&self, kernels: u64) {
-        let streams: Vec<_> = lock(&self.streams).values().cloned().collect();
+        let streams: Vec<_> = read(&self.streams).values().cloned().collect();
         for on_stream in streams {
             let workspace = lock(&on_stream.workspaces).remove(&kernels);
             if let Some(workspace) = workspace {

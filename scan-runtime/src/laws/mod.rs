@@ -198,6 +198,7 @@ impl fmt::Display for Report {
 
 /// A law that an operator must keep. `∘` is its `combine`, `e` its identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Law {
     /// `(a ∘ b) ∘ c = a ∘ (b ∘ c)`
     Associativity,

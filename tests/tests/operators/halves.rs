@@ -111,7 +111,7 @@ fn the_text() {
 #[test]
 fn nvrtc_compiles_them() {
     scan_tests::nvrtc().unwrap();
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     for architecture in [Architecture { major: 7, minor: 5 }, Architecture { major: 9, minor: 0 }] {
         for source in [scanner.scan(SumInFloat).cuda_source(), scanner.scan(FirstAndLast).cuda_source()] {
             let compiled = nvrtc::compile(&source.unwrap(), "halves", architecture).unwrap();

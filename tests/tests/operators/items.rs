@@ -195,7 +195,7 @@ fn a_table_is_shared_and_read_like_a_slice() {
 #[test]
 fn all_of_it_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let mut sources = Vec::new();
     // Look-ahead and clusters are not for all of these architectures.
     let everywhere = strategies::all().filter(|strategy| !matches!(strategy.carry, Carry::LookAhead | Carry::Cluster));

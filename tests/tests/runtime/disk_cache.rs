@@ -119,7 +119,7 @@ fn what_is_damaged_is_compiled_again_and_mended() {
 fn each_thing_that_goes_into_a_cubin_is_part_of_its_name() {
     fetch_nvrtc().unwrap();
     let cache = DiskCache::at(folder("names"));
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let sum = scanner.scan(ops::sum::<i32>()).cuda_source().unwrap();
     let max = scanner.scan(ops::max::<i32>()).cuda_source().unwrap();
     let mut options = sum.clone();

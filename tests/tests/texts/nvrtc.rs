@@ -31,7 +31,7 @@ const ARCHITECTURES_EACH: usize = 3;
 
 impl Visitor for Kernels {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
-        let scanner = Scanner::cpu();
+        let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
         for _ in 0..ARCHITECTURES_EACH {
             let index = self.sources.len();
             let architecture = ARCHITECTURES[index % ARCHITECTURES.len()];
@@ -94,7 +94,7 @@ impl ScanOp for Wide {
 #[test]
 fn every_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
@@ -144,7 +144,7 @@ fn kernels_of_older_devices_become_ptx() {
 #[test]
 fn kernels_with_delays_compile_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
         let mut overrides = Overrides::default();
         (overrides.strategy, overrides.delays) = (Some(strategy), true);
@@ -208,7 +208,7 @@ fn look_ahead_compiles_without_a_word() {
 #[test]
 fn every_segmented_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index / 5 % WAYS.len()], architecture_for(strategy, index));
         let heads = Heads::new(index, &[]);
@@ -264,7 +264,7 @@ const LINE_OF_COMPARISON: u32 = line!() - 4;
 #[test]
 fn a_rejected_kernel_names_the_rust_line() {
     scan_tests::nvrtc().unwrap();
-    let source = Scanner::cpu().scan(Compared).cuda_source().unwrap();
+    let source = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE).scan(Compared).cuda_source().unwrap();
     let error = nvrtc::compile(&source, "Compared", sm(9, 0)).unwrap_err();
     let Error::Compile { operator, architecture, log } = &error else { panic!("{error}") };
     assert_eq!((operator.as_str(), architecture.as_str()), ("Compared", "sm_90"));
@@ -290,7 +290,7 @@ impl ScanOp for Divides {
 fn modules_have_a_mark_for_panics_where_their_source_says_so() {
     const MARK: &str = "scan_panicked";
     scan_tests::nvrtc().unwrap();
-    let scanner = Scanner::cpu();
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let sources = [scanner.scan(Divides).cuda_source(), scanner.scan(ops::sum::<u32>()).cuda_source()];
     for (source, panics) in sources.into_iter().zip([true, false]) {
         let source = source.unwrap();

@@ -258,8 +258,14 @@ fn what_stands_in_loops_counts_for_each_round() {
 
 #[test]
 fn heavy_functions_are_called_in_kernels() {
-    let kernel =
-        |overrides: Overrides| Scanner::cpu().scan(Rounds::<6>).overrides(overrides).cuda_source().unwrap().text;
+    let kernel = |overrides: Overrides| {
+        Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE)
+            .scan(Rounds::<6>)
+            .overrides(overrides)
+            .cuda_source()
+            .unwrap()
+            .text
+    };
     let mut overrides = Overrides::default();
     overrides.written_out = Some(u32::MAX);
     assert!(!kernel(overrides).contains("__noinline__"));

@@ -6,23 +6,28 @@ use scan_tests::{
     strategies::{CARRIES, LOOK_AHEAD, NETWORKS},
 };
 
+/// For a device on which blocks look back over long inputs: every algorithm can be had there.
+fn scanner() -> Scanner {
+    Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE)
+}
+
 fn text<Op: ScanOp>(scan: Scan<Op>) -> String {
     format!("{}\n\n{}", scan.plan().unwrap(), scan.cuda_source().unwrap().text)
 }
 
 #[test]
 fn sum_inclusive() {
-    insta::assert_snapshot!(text(Scanner::cpu().scan(ops::sum::<f32>())));
+    insta::assert_snapshot!(text(scanner().scan(ops::sum::<f32>())));
 }
 
 #[test]
 fn compose_exclusive() {
-    insta::assert_snapshot!(text(Scanner::cpu().scan(compose).exclusive()));
+    insta::assert_snapshot!(text(scanner().scan(compose).exclusive()));
 }
 
 #[test]
 fn mixed_exclusive_with_an_initial_value() {
-    let scanner = Scanner::cpu();
+    let scanner = scanner();
     insta::assert_snapshot!(text(scanner.scan(MixedSum).exclusive().init(MixedSum::initial_value())));
 }
 
@@ -42,7 +47,7 @@ fn slug(strategy: impl ToString) -> String {
 fn every_network() {
     for network in NETWORKS {
         let strategy = Strategy { block: BlockScan::of(network), carry: Carry::OneBlock };
-        let source = Scanner::cpu().scan(compose).exclusive().strategy(strategy).cuda_source().unwrap().text;
+        let source = scanner().scan(compose).exclusive().strategy(strategy).cuda_source().unwrap().text;
         let before = source.find("// ---- One block").unwrap();
         let text = part(&source[..before], "// ---- The tile");
         let network_part = &source[source.find(text).unwrap() + text.len()..before];
@@ -53,27 +58,27 @@ fn every_network() {
 #[test]
 fn a_tile_of_bytes() {
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };
-    let source = Scanner::cpu().scan(ops::sum::<u8>()).strategy(strategy).cuda_source().unwrap().text;
+    let source = scanner().scan(ops::sum::<u8>()).strategy(strategy).cuda_source().unwrap().text;
     insta::assert_snapshot!(part(&source, "// ---- The tile"));
 }
 
 #[test]
 fn the_inclusive_variant_of_an_exclusive_network() {
     let strategy = Strategy { block: BlockScan::of(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
-    insta::assert_snapshot!(text(Scanner::cpu().scan(ops::max::<i32>()).strategy(strategy)));
+    insta::assert_snapshot!(text(scanner().scan(ops::max::<i32>()).strategy(strategy)));
 }
 
 #[test]
 fn coarsened_over_a_padded_tree() {
     let strategy = Strategy { block: BlockScan::coarsened(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
-    insta::assert_snapshot!(text(Scanner::cpu().scan(ops::bit_xor::<u16>()).strategy(strategy)));
+    insta::assert_snapshot!(text(scanner().scan(ops::bit_xor::<u16>()).strategy(strategy)));
 }
 
 #[test]
 fn every_carry() {
     for carry in CARRIES {
         let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry };
-        let scanner = Scanner::cpu();
+        let scanner = scanner();
         let scan = scanner.scan(MixedSum).init(MixedSum::initial_value()).strategy(strategy);
         let source = scan.cuda_source().unwrap().text;
         let from = source.find("// ---- One block").unwrap();
@@ -83,7 +88,7 @@ fn every_carry() {
 
 #[test]
 fn look_ahead() {
-    let scanner = Scanner::cpu();
+    let scanner = scanner();
     for (name, text) in [
         ("bytes", text(scanner.scan(ops::sum::<u8>()).strategy(LOOK_AHEAD))),
         ("structs", text(scanner.scan(MixedSum).exclusive().init(MixedSum::initial_value()).strategy(LOOK_AHEAD))),
@@ -104,7 +109,7 @@ fn look_ahead() {
 
 #[test]
 fn look_at_all() {
-    let scanner = Scanner::cpu();
+    let scanner = scanner();
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };
     let scan = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).strategy(strategy);
     insta::assert_snapshot!(segmented(scan.by_offsets::<u32>(&[])));
@@ -113,26 +118,26 @@ fn look_at_all() {
 #[test]
 fn look_at_all_in_one_segment() {
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookAtAll };
-    let scanner = Scanner::cpu();
+    let scanner = scanner();
     insta::assert_snapshot!(scanner.scan(ops::sum::<f32>()).strategy(strategy).cuda_source().unwrap().text);
 }
 
 #[test]
 fn one_cluster() {
-    let scanner = Scanner::cpu();
+    let scanner = scanner();
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
     insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits(&[])));
 }
 
 #[test]
 fn segments_by_flags() {
-    insta::assert_snapshot!(segmented(Scanner::cpu().scan(ops::sum::<f32>()).by_flags::<u8>(&[])));
+    insta::assert_snapshot!(segmented(scanner().scan(ops::sum::<f32>()).by_flags::<u8>(&[])));
 }
 
 #[test]
 fn segments_by_keys() {
     let strategy = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::Hierarchical };
-    let scanner = Scanner::cpu();
+    let scanner = scanner();
     let scan = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).strategy(strategy);
     insta::assert_snapshot!(segmented(scan.by_keys::<u64>(&[])));
 }
@@ -140,7 +145,7 @@ fn segments_by_keys() {
 #[test]
 fn segments_by_offsets() {
     let strategy = Strategy { block: BlockScan::of(Network::Blelloch { padded: true }), carry: Carry::OneBlock };
-    let scan = Scanner::cpu();
+    let scan = scanner();
     insta::assert_snapshot!(segmented(scan.scan(ops::max::<i32>()).strategy(strategy).by_offsets::<u32>(&[])));
 }
 
@@ -153,6 +158,6 @@ fn segmented<Op: ScanOp>(scan: Scan<Op, Heads<'_>>) -> String {
 
 #[test]
 fn the_same_bytes_each_time() {
-    let source = || Scanner::cpu().scan(compose).cuda_source().unwrap();
+    let source = || scanner().scan(compose).cuda_source().unwrap();
     assert_eq!(source(), source());
 }

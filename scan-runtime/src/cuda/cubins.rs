@@ -1,0 +1,219 @@
+//! Machine code: each distinct source is compiled once a process.
+//!
+//! It is looked for in this process, among what was compiled ahead of time, and on disk, before the compiler is asked.
+
+use std::{
+    collections::HashMap,
+    ops::AddAssign,
+    sync::{
+        Arc, LazyLock, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use scan_codegen::{Architecture, KernelSource};
+use tracing::field::Empty;
+
+use super::{any_plan::AnyPlan, lock, made::Made};
+use crate::{DiskCache, Error, aot::Precompiled, nvrtc, telemetry::timed};
+
+/// What the process's module cache has done so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CacheStats {
+    /// Requests for kernels that were there already, compiled for the same architecture.
+    pub hits: u64,
+    /// Requests for kernels that were not in this process yet: precompiled, read from disk, or compiled.
+    pub misses: u64,
+    /// Those that were [precompiled](crate::aot).
+    pub precompiled: u64,
+    /// Wall time spent in the compiler, summed over all compilations.
+    pub compile_time: Duration,
+    /// Every module that was compiled, in the order in which the compilations ended.
+    pub modules: Vec<CompiledModule>,
+    /// What came from the [`DiskCache`], and went there.
+    pub disk: DiskStats,
+}
+
+/// What a process's scanners have read from and written to their [`DiskCache`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DiskStats {
+    /// Modules that were there.
+    pub hits: u64,
+    /// Modules that were not, or not whole, and had to be compiled.
+    pub misses: u64,
+    /// Bytes of machine code that were read.
+    pub bytes_read: u64,
+    /// Bytes of machine code that were written.
+    pub bytes_written: u64,
+    /// Wall time of reading and writing.
+    pub time: Duration,
+}
+
+/// A module that the compiler made in this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CompiledModule {
+    /// The operator, and what is scanned in which way: `Largest: inclusive scan, Kogge-Stone blocks, hierarchical`.
+    pub name: String,
+    /// What it was compiled for.
+    pub architecture: Architecture,
+    /// Wall time in the compiler. The first compilation of a process includes loading NVRTC.
+    pub compile_time: Duration,
+    /// Bytes of machine code.
+    pub cubin_bytes: usize,
+}
+
+/// The cubins of this process, by the hash of everything that goes into one.
+#[derive(Default)]
+struct Cubins {
+    slots: HashMap<blake3::Hash, Arc<Made<Vec<u8>>>>,
+    /// But for the hits.
+    stats: CacheStats,
+}
+
+static CUBINS: LazyLock<Mutex<Cubins>> = LazyLock::new(Mutex::default);
+
+/// Beside the others, because every call counts here, and none is to wait for another.
+static HITS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts kernels that were there already.
+pub(super) fn count_hit() {
+    HITS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What the process's module cache has done so far.
+pub(crate) fn cache_stats() -> CacheStats {
+    CacheStats { hits: HITS.load(Ordering::Relaxed), ..lock(&CUBINS).stats.clone() }
+}
+
+/// Where machine code is looked for before the compiler is asked.
+#[derive(Debug, Default)]
+pub(crate) struct Stores {
+    /// What was compiled ahead of time.
+    pub(crate) precompiled: Vec<Precompiled>,
+    /// Where compiled kernels are kept beyond the process.
+    pub(crate) disk: Option<DiskCache>,
+    /// Whether there is no NVRTC for what is not precompiled.
+    pub(crate) no_compiler: bool,
+    /// Whether everything is compiled anew, to PTX: for a device of an older architecture than the one at hand.
+    pub(crate) as_ptx: bool,
+}
+
+impl Stores {
+    /// Whether there is no machine code at all, so that the first call needs the compiler.
+    pub(crate) fn are_empty(&self) -> bool {
+        let nothing_on_disk = || self.disk.as_ref().is_none_or(|disk| disk.entries().unwrap_or(0) == 0);
+        self.precompiled.is_empty() && nothing_on_disk()
+    }
+}
+
+/// The machine code of a source. Each is made once a process.
+pub(super) fn cubin(
+    source: &KernelSource,
+    operator: &str,
+    plan: &AnyPlan,
+    architecture: Architecture,
+    stores: &Stores,
+) -> Result<Arc<Vec<u8>>, Error> {
+    let telling = timed(tracing::debug_span!(
+        "cubin",
+        operator,
+        %architecture,
+        from = Empty,
+        bytes = Empty,
+        microseconds = Empty
+    ));
+    let key = nvrtc::key(source, architecture);
+    let key = if stores.as_ptx { blake3::hash(format!("PTX of {key}").as_bytes()) } else { key };
+    let slot = lock(&CUBINS).slots.entry(key).or_default().clone();
+    let mut from = "process";
+    let cubin = slot.get_or_make(|| {
+        let (cubin, maker) = make(source, operator, plan, architecture, stores)?;
+        from = maker;
+        Ok(cubin)
+    })?;
+    if from == "process" {
+        count_hit();
+    }
+    telling.record("from", from).record("bytes", cubin.len());
+    Ok(cubin.clone())
+}
+
+/// Machine code that this process does not have yet, and where it is from.
+fn make(
+    source: &KernelSource,
+    operator: &str,
+    plan: &AnyPlan,
+    architecture: Architecture,
+    stores: &Stores,
+) -> Result<(Vec<u8>, &'static str), Error> {
+    let mut precompiled = stores.precompiled.iter().filter(|_| !stores.as_ptx);
+    let precompiled = precompiled.find_map(|kernels| kernels.cubin(source, architecture));
+    if let Some(cubin) = precompiled {
+        let stats = &mut lock(&CUBINS).stats;
+        (stats.misses, stats.precompiled) = (stats.misses + 1, stats.precompiled + 1);
+        return Ok((cubin.to_vec(), "precompiled"));
+    }
+    let made = match stores.as_ptx {
+        true => {
+            let start = Instant::now();
+            let compiled = nvrtc::compile_to_ptx(source, operator, architecture);
+            compiled.map(|compiled| nvrtc::Cached {
+                cubin: compiled.cubin,
+                compile_time: Some(start.elapsed()),
+                disk: DiskStats::default(),
+            })
+        }
+        false => nvrtc::cached(source, operator, architecture, stores.disk.as_ref()),
+    };
+    let made = made.map_err(|error| match error {
+        Error::NoNvrtc { .. } if !stores.precompiled.is_empty() => {
+            Error::NotPrecompiled { name: format!("{operator}: {plan}"), architecture: architecture.to_string() }
+        }
+        other => other,
+    })?;
+    let stats = &mut lock(&CUBINS).stats;
+    stats.misses += 1;
+    stats.disk += made.disk;
+    if let Some(compile_time) = made.compile_time {
+        stats.compile_time += compile_time;
+        stats.modules.push(CompiledModule {
+            name: format!("{operator}: {plan}"),
+            architecture,
+            compile_time,
+            cubin_bytes: made.cubin.len(),
+        });
+    }
+    Ok((made.cubin, if made.compile_time.is_some() { "compiler" } else { "disk" }))
+}
+
+impl AddAssign for DiskStats {
+    fn add_assign(&mut self, other: Self) {
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+        self.time += other.time;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that fails panics")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stores_without_machine_code_are_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let on_disk = || Stores { disk: Some(DiskCache::at(folder.path().join("kernels"))), ..Stores::default() };
+        assert!(Stores::default().are_empty());
+        assert!(on_disk().are_empty());
+        let stores = on_disk();
+        assert!(stores.disk.as_ref().unwrap().store(&blake3::hash(b"a kernel"), b"its machine code"));
+        assert!(!stores.are_empty());
+        assert!(!on_disk().are_empty());
+    }
+}

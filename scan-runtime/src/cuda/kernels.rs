@@ -1,0 +1,206 @@
+//! Kernels: each distinct source is loaded once a device.
+//!
+//! All kernels of a plan are in one source, and a call needs the plan for one range of lengths: so it compiles and loads one
+//! module at the most. A handle that is prepared for several ranges needs a module for each, and has them made at once.
+//!
+//! A call whose kernels are there takes no lock that a call with other kernels could hold for longer than a look.
+
+use std::{
+    any::TypeId,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use cudarc::{
+    driver::{CudaFunction, CudaModule, sys},
+    nvrtc::Ptx,
+};
+use scan_codegen::{KernelSource, OpSource};
+use tracing::field::Empty;
+
+use super::{
+    CudaDevice,
+    any_plan::AnyPlan,
+    cubins::{count_hit, cubin},
+    driver_error, named,
+    panics::Panics,
+    ranges::{Range, Ranges, Task, at_once},
+    read,
+    workspace::Workspaces,
+    write,
+};
+use crate::{Error, ScanOp, op::checked_source, telemetry::timed};
+
+/// What makes two scans share their kernels on a device. The identity is part of the kernels' text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct KernelsKey {
+    operator: TypeId,
+    identity: Option<Vec<u8>>,
+    task: Task,
+}
+
+impl KernelsKey {
+    fn new<Op: ScanOp>(op: &Op, task: &Task) -> Self {
+        let identity = op.identity().as_ref().map(crate::element::bytes_of);
+        KernelsKey { operator: TypeId::of::<Op>(), identity, task: task.clone() }
+    }
+}
+
+/// A plan and its kernels, loaded into a device.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    pub(super) plan: AnyPlan,
+    /// By their roles: so few that looking through them is the quickest.
+    functions: Vec<(&'static str, CudaFunction)>,
+    /// Bytes of the operator's parameters, which they read.
+    pub(super) operator_bytes: usize,
+    /// Whether the driver knows launches that begin before what is before them has ended, graphs of them too.
+    pub(super) launches_programmatically: bool,
+    /// Where they leave marks.
+    _panics: Arc<Panics>,
+    /// Their number in this process, by which their workspaces are found among
+    pub(super) number: u64,
+    /// those of the device.
+    pub(super) workspaces: Arc<Workspaces>,
+}
+
+static KERNELS_LOADED: AtomicU64 = AtomicU64::new(0);
+
+impl Kernels {
+    pub(super) fn function(&self, role: &str) -> Option<&CudaFunction> {
+        self.functions.iter().find(|(name, _)| *name == role).map(|(_, function)| function)
+    }
+
+    /// Has the driver load the kernels' code, which it may otherwise do at the first launch, where a capture forbids it.
+    pub(super) fn load_code(&self) -> Result<(), Error> {
+        self.functions.iter().try_for_each(|(_, function)| {
+            let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+            function.get_attribute(attribute).map(drop).map_err(driver_error("loading a kernel"))
+        })
+    }
+
+    fn load(
+        device: &CudaDevice,
+        plan: AnyPlan,
+        operator: &OpSource,
+        source: &KernelSource,
+        cubin: &[u8],
+    ) -> Result<Self, Error> {
+        let module: Arc<CudaModule> =
+            device.context.load_module(Ptx::from_binary(cubin.to_vec())).map_err(driver_error("loading a module"))?;
+        device.panics.listen(&module, source, &operator.name)?;
+        let load = |role| {
+            let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
+            // Beyond what every device grants, the driver wants to be told.
+            if let Ok(bytes @ 1..) = i32::try_from(plan.dynamic_shared_bytes(role)) {
+                function
+                    .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
+                    .map_err(driver_error("asking for shared memory"))?;
+            }
+            Ok((role, function))
+        };
+        let functions = plan.kernels().iter().copied().map(load).collect::<Result<_, Error>>()?;
+        let number = KERNELS_LOADED.fetch_add(1, Ordering::Relaxed);
+        Ok(Kernels {
+            plan,
+            functions,
+            operator_bytes: operator.parameters.as_ref().map_or(0, |parameters| parameters.size),
+            launches_programmatically: device.launches_programmatically,
+            number,
+            workspaces: device.workspaces.clone(),
+            _panics: device.panics.clone(),
+        })
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        self.workspaces.forget(self.number);
+    }
+}
+
+/// What gives an operator's source, where it is needed at all.
+type Source<'a> = &'a (dyn Fn() -> Result<OpSource, Error> + Sync);
+
+impl CudaDevice {
+    /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
+    pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
+        self.kernels_for(KernelsKey::new(op, &task), &|| checked_source(op), &task, len)
+    }
+
+    /// Not compiled anew for every operator; as what follows.
+    fn kernels_for(&self, key: KernelsKey, source: Source<'_>, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
+        self.ranges_of(key, source, task)
+            .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_len(len)))
+            .map_err(named)
+    }
+
+    /// The kernels for a task with `op` on up to `max_len` elements, with the fewest elements and the most that each are for.
+    pub(super) fn kernels_up_to<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        max_len: u64,
+    ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
+        self.kernels_for_up_to(KernelsKey::new(op, task), &|| checked_source(op), task, max_len)
+    }
+
+    fn kernels_for_up_to(
+        &self,
+        key: KernelsKey,
+        source: Source<'_>,
+        task: &Task,
+        max_len: u64,
+    ) -> Result<Vec<(u64, u64, Arc<Kernels>)>, Error> {
+        let ranges = self.ranges_of(key, source, task)?;
+        let ends = ranges.longer.iter().map(|next| next.from - 1).chain([u64::MAX]);
+        let wanted: Vec<_> = ranges.iter().zip(ends).take_while(|(range, _)| range.from <= max_len).collect();
+        let kernels = |&(range, end): &(&Range, u64)| {
+            Ok((range.from, end.min(max_len), self.kernels_of(&ranges.operator, range)?))
+        };
+        let missing = wanted.iter().filter(|(range, _)| range.kernels.get().is_none()).count();
+        if missing > 1 { at_once(&wanted, kernels) } else { wanted.iter().map(kernels).collect() }
+    }
+
+    fn ranges_of(&self, key: KernelsKey, source: Source<'_>, task: &Task) -> Result<Arc<Ranges>, Error> {
+        let known = read(&self.kernels).get(&key).cloned();
+        let slot = known.unwrap_or_else(|| write(&self.kernels).entry(key).or_default().clone());
+        slot.get_or_make(|| self.ranges(source()?, task)).cloned()
+    }
+
+    fn kernels_of(
+        &self,
+        operator: &OpSource,
+        Range { plan, kernels: slot, .. }: &Range,
+    ) -> Result<Arc<Kernels>, Error> {
+        let mut is_new = false;
+        let kernels = slot.get_or_make(|| {
+            is_new = true;
+            let source = plan.render(operator)?;
+            let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
+            let telling = timed(tracing::debug_span!(
+                "load",
+                operator = operator.name,
+                bytes = cubin.len(),
+                kernels = plan.kernels().len(),
+                microseconds = Empty
+            ));
+            let kernels = Kernels::load(self, plan.clone(), operator, &source, &cubin);
+            drop(telling);
+            kernels
+        })?;
+        if !is_new {
+            count_hit();
+        }
+        Ok(kernels.clone())
+    }
+
+    /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.
+    #[cfg(feature = "tuner")]
+    pub(crate) fn forget<Op: ScanOp>(&self, op: &Op, task: &Task) {
+        let forgotten = write(&self.kernels).remove(&KernelsKey::new(op, task));
+        drop(forgotten); // calls the driver, for which nobody needs to wait
+    }
+}

@@ -1,0 +1,186 @@
+//! What kernels are wanted for, and the plans for it: one for each range of lengths.
+
+use std::{sync::Arc, thread};
+
+#[cfg(feature = "tuner")]
+use scan_codegen::Tuned;
+use scan_codegen::{DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec};
+use tracing::{Dispatch, Span, dispatcher};
+
+use super::{
+    CudaDevice,
+    any_plan::AnyPlan,
+    cubins::{Stores, cubin},
+    kernels::Kernels,
+    lock,
+    made::Made,
+};
+#[cfg(feature = "tuner")]
+use crate::ScanOp;
+use crate::{Error, generate, tune};
+
+/// What kernels are wanted for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Task {
+    /// A scan.
+    Scan(ScanSpec, Overrides),
+    /// A reduction, with an initial value or without.
+    Reduce(Reduction, bool),
+}
+
+/// The plans of a task for all lengths, in the order of these.
+#[derive(Debug)]
+pub(super) struct Ranges {
+    /// What they were made for, and the kernels are made of.
+    pub(super) operator: OpSource,
+    shortest: Range,
+    pub(super) longer: Vec<Range>,
+}
+
+/// The plan of a task for a range of lengths.
+#[derive(Debug)]
+pub(super) struct Range {
+    /// The fewest elements that it is for.
+    pub(super) from: u64,
+    pub(super) plan: AnyPlan,
+    /// Its kernels, once a call has needed them.
+    pub(super) kernels: Made<Kernels>,
+}
+
+impl Ranges {
+    fn new(
+        operator: OpSource,
+        task: &Task,
+        limits: &DeviceLimits,
+        plan_scan: impl FnOnce(&OpSource, &ScanSpec, &Overrides) -> Result<Plans, PlanError>,
+    ) -> Result<Self, Error> {
+        let (shortest, longer) = match task {
+            Task::Scan(spec, overrides) => {
+                let plans = plan_scan(&operator, spec, overrides)?;
+                (plans.shortest().into(), plans.longer().iter().map(Range::from).collect())
+            }
+            Task::Reduce(reduction, initial_value) => {
+                let plan = generate::plan_reduction(&operator, *initial_value, limits, *reduction)?;
+                (Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Made::default() }, Vec::new())
+            }
+        };
+        Ok(Ranges { operator, shortest, longer })
+    }
+
+    /// Those for a device that is not here.
+    fn for_limits(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
+        let plan = |operator: &_, spec: &_, overrides: &_| generate::plan(operator, spec, limits, overrides);
+        Self::new(operator.clone(), task, limits, plan)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Range> {
+        std::iter::once(&self.shortest).chain(&self.longer)
+    }
+
+    /// The text of each kernel, with the plan of the first range that it is for: some ranges share a text.
+    fn sources(&self) -> Result<Vec<(AnyPlan, KernelSource)>, Error> {
+        let mut sources: Vec<(AnyPlan, KernelSource)> = Vec::new();
+        for Range { plan, .. } in self.iter() {
+            let source = plan.render(&self.operator)?;
+            if sources.iter().all(|(_, other)| *other != source) {
+                sources.push((plan.clone(), source));
+            }
+        }
+        Ok(sources)
+    }
+
+    pub(super) fn for_len(&self, len: u64) -> &Range {
+        self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
+    }
+}
+
+impl From<&Plan> for Range {
+    fn from(plan: &Plan) -> Self {
+        Range { from: plan.from, plan: AnyPlan::Scan(Box::new(plan.clone())), kernels: Made::default() }
+    }
+}
+
+/// The sources of all kernels that a task may need on a device, whatever the length, with the words for them.
+pub(crate) fn sources(
+    operator: &OpSource,
+    task: &Task,
+    limits: &DeviceLimits,
+) -> Result<Vec<(String, KernelSource)>, Error> {
+    let sources = Ranges::for_limits(operator, task, limits)?.sources()?;
+    Ok(sources.into_iter().map(|(plan, source)| (format!("{}: {plan}", operator.name), source)).collect())
+}
+
+/// The machine code of all kernels that a task may need on a device, come by as the device would.
+pub(crate) fn machine_code(
+    operator: &OpSource,
+    task: &Task,
+    limits: &DeviceLimits,
+    stores: &Stores,
+) -> Result<Vec<Arc<Vec<u8>>>, Error> {
+    let sources = Ranges::for_limits(operator, task, limits)?.sources()?;
+    at_once(&sources, |(plan, source)| cubin(source, &operator.name, plan, limits.architecture, stores))
+}
+
+/// Does the same with all of the items at once, each on a thread, the first on this one. Results come in the order of the items,
+/// and what the threads tell goes where this one's goes.
+pub(super) fn at_once<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let Some((first, others)) = items.split_first() else { return Ok(Vec::new()) };
+    let (work, dispatch, span) = (&work, &dispatcher::get_default(Dispatch::clone), &Span::current());
+    thread::scope(|scope| {
+        let begin = |item| {
+            let told = move || dispatcher::with_default(dispatch, || span.in_scope(|| work(item)));
+            (item, thread::Builder::new().name("scan-compile".to_owned()).spawn_scoped(scope, told))
+        };
+        let threads: Vec<_> = others.iter().map(begin).collect();
+        let others = |(item, thread): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Where the system has no thread left, this one does it.
+            Err(_) => work(item),
+        };
+        std::iter::once_with(|| work(first)).chain(threads.into_iter().map(others)).collect()
+    })
+}
+
+impl CudaDevice {
+    pub(super) fn ranges(&self, operator: OpSource, task: &Task) -> Result<Ranges, Error> {
+        Ranges::new(operator, task, &self.limits, |operator, spec, overrides| self.plans(operator, spec, overrides))
+    }
+
+    /// The plans of a scan: with what has been tuned for it, where the caller wants nothing in particular.
+    pub(crate) fn plans(
+        &self,
+        operator: &OpSource,
+        spec: &ScanSpec,
+        overrides: &Overrides,
+    ) -> Result<Plans, PlanError> {
+        // A tuned shape is none of those that were compiled ahead of time.
+        if *overrides != Overrides::default() || self.stores.no_compiler {
+            return generate::plan(operator, spec, &self.limits, overrides);
+        }
+        let entry = self.tuned_entry(operator, spec);
+        let mut tuned = lock(&self.tuned);
+        let tuned = tuned.entry(entry).or_insert_with(|| match &self.stores.disk {
+            Some(cache) => tune::load(cache, &entry),
+            None => Vec::new(),
+        });
+        generate::plan_tuned(operator, spec, &self.limits, tuned)
+    }
+
+    /// From now on scans with `op` have this shape, for a range of lengths; whether other processes will hear of it.
+    #[cfg(feature = "tuner")]
+    pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
+        let entry = self.tuned_entry(&op.source(), spec);
+        let kept = self.stores.disk.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
+        tune::replace(lock(&self.tuned).entry(entry).or_default(), new);
+        // Planned anew when it is needed next.
+        self.forget(op, &Task::Scan(spec.clone(), Overrides::default()));
+        kept
+    }
+
+    fn tuned_entry(&self, operator: &OpSource, spec: &ScanSpec) -> blake3::Hash {
+        tune::entry(&format!("{operator:?}"), &format!("{spec:?}"), &format!("{} {:?}", self.name, self.limits))
+    }
+}
