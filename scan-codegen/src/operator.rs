@@ -24,6 +24,15 @@ pub struct OpSource {
 }
 
 impl OpSource {
+    /// The same operator with the operands of `combine` exchanged: for a scan that meets them in the opposite order.
+    pub(crate) fn flipped(&self) -> Self {
+        let mut flipped = self.clone();
+        for function in flipped.functions.iter_mut().filter(|function| function.name == "combine") {
+            function.parameters.reverse();
+        }
+        flipped
+    }
+
     /// Bytes of the largest of the three element types.
     pub(crate) fn largest_element(&self) -> usize {
         self.input.size.max(self.state.size).max(self.output.size)

@@ -77,6 +77,8 @@ pub fn render_from(
     plan: &Plan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
+    let flipped = plan.spec.reversed.then(|| operator.flipped());
+    let operator = flipped.as_ref().unwrap_or(operator);
     let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut kernels = String::new();
@@ -105,7 +107,7 @@ fn places(plan: &Plan) -> u64 {
 fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
     let facts = plan.strategy.carry.describe();
-    let mut parts = Vec::new();
+    let mut parts = vec![if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
     if plan.programmatic {
         parts.push("launches");
     }
@@ -212,6 +214,8 @@ struct Words<'a> {
     input_unit: u32,
     input_units: u32,
     input_odd: bool,
+    /// Whether the scan goes from the last element to the first.
+    reversed: bool,
     output_unit: u32,
     output_units: u32,
     /// Whether each thread's run is one unit of the tile, so that it can read and write that itself.
@@ -311,6 +315,7 @@ impl<'a> Words<'a> {
             input_unit: plan.input_unit,
             input_units,
             input_odd: input_units % 2 == 1,
+            reversed: plan.spec.reversed,
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),

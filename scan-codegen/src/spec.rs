@@ -25,6 +25,9 @@ pub struct ScanSpec {
     pub initial_value: bool,
     /// Where the scan restarts. An initial value then stands before the first element of each segment.
     pub segments: Segments,
+    /// Whether it goes from the last element to the first: output `i` then combines elements `i`, `i + 1`, … in this order, the
+    /// left one in memory on the left, and an initial value stands behind the last element (of each segment).
+    pub reversed: bool,
     /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
     pub total: bool,
 }
@@ -50,6 +53,11 @@ impl ScanSpec {
         ScanSpec { total: true, ..self }
     }
 
+    /// The same scan, from the last element to the first.
+    pub fn reverse(self) -> Self {
+        ScanSpec { reversed: true, ..self }
+    }
+
     /// The same scan, restarting where `segments` tells.
     pub fn with_segments(self, segments: Segments) -> Self {
         ScanSpec { segments, ..self }
@@ -62,6 +70,9 @@ impl fmt::Display for ScanSpec {
             ScanKind::Inclusive => "inclusive scan",
             ScanKind::Exclusive => "exclusive scan",
         })?;
+        if self.reversed {
+            f.write_str(" from the last element to the first")?;
+        }
         if self.initial_value {
             f.write_str(" with an initial value")?;
         }

@@ -7,9 +7,11 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 82] = [
+const PARTS: [(&str, &str); 86] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
+    ("order/forward", include_str!("../templates/order/forward.cu.tera")),
+    ("order/reversed", include_str!("../templates/order/reversed.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
     ("launch_order", include_str!("../templates/launch_order.cu.tera").trim_ascii_end()),
     ("machine", include_str!("../templates/machine.cu.tera")),
@@ -17,6 +19,7 @@ const PARTS: [(&str, &str); 82] = [
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
+    ("extent", include_str!("../templates/extent.cu.tera").trim_ascii_end()),
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
     ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
@@ -30,6 +33,7 @@ const PARTS: [(&str, &str); 82] = [
     ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
     ("heads/parameters", include_str!("../templates/heads/parameters.cu.tera").trim_ascii_end()),
     ("heads/source", include_str!("../templates/heads/source.cu.tera").trim_ascii_end()),
+    ("heads/told", include_str!("../templates/heads/told.cu.tera").trim_ascii_end()),
     ("heads/flags", include_str!("../templates/heads/flags.cu.tera").trim_ascii_end()),
     ("heads/bits", include_str!("../templates/heads/bits.cu.tera").trim_ascii_end()),
     ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),

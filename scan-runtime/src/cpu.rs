@@ -13,6 +13,7 @@ mod hostile;
 mod lanes;
 mod loops;
 mod pipeline;
+mod reversed;
 mod segmented;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use crate::{
     caught::{self, Panic},
     heads::{HeadKind, Heads},
 };
+pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
 use pipeline::Chunks;
@@ -49,21 +51,29 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: HeadKind, needs_identit
     elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
 }
 
+/// The direction of a scan.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Order {
+    /// From the first element to the last.
+    Forward,
+    /// From the last element to the first.
+    Reversed,
+}
+
 /// Scans, and gives the sum of everything, or of the last segment. `initial_value` is what stands before the first element, and
 /// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity. The caller has
 /// checked the heads against the length.
 ///
 /// # Safety
 ///
-/// `input` is valid for reads of so many elements, `output` for writes. They are one, or do not overlap.
+/// `input` is valid for reads of `len` elements, `output` for writes. They are one, or do not overlap.
 pub(crate) unsafe fn scan<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
+    order: Order,
     initial_value: Option<Op::State>,
     heads: &Heads<'_>,
-    input: *const Op::Input,
-    output: *mut Op::Output,
-    len: usize,
+    Places { input, output, len }: Places<Op>,
 ) -> Result<Option<Op::State>, Error> {
     let loops = Loops::new(op, input, output, len);
     if !loops.can_begin(kind, initial_value) {
@@ -71,11 +81,11 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
     }
     let heads = if matches!(heads.kind, HeadKind::None) { None } else { Some(heads) };
     // A single chunk needs nobody's help.
-    if heads.is_none() && len <= chunk_length::<Op>() {
+    if heads.is_none() && order == Order::Forward && len <= chunk_length::<Op>() {
         // SAFETY: the caller vouches for the elements.
         return caught(op, || unsafe { loops.scan_first(kind, 0..len, initial_value) });
     }
-    Job { loops, goal: Goal::Scan(kind), heads, initial_value, ..Job::new(loops) }.run(len)
+    Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
 }
 
 /// Folds the input, with what stands before it: bit for bit what a scan gives of it. Nothing comes of nothing.
@@ -85,7 +95,7 @@ pub(crate) fn reduce<Op: ScanOp>(
     input: &[Op::Input],
 ) -> Result<Option<Op::State>, Error> {
     let loops = Loops::new(op, input.as_ptr(), std::ptr::dangling_mut(), input.len());
-    Job { initial_value: before, ..Job::new(loops) }.run(input.len())
+    Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
 }
 
 /// Makes an output of a partial result.
@@ -130,7 +140,10 @@ enum Goal {
 /// A scan or a reduction under way.
 struct Job<'a, Op: ScanOp> {
     loops: Loops<'a, Op>,
+    /// Of all elements. Ranges of them are counted in the order of the scan.
+    len: usize,
     goal: Goal,
+    order: Order,
     /// What tells where it restarts, if it does.
     heads: Option<&'a Heads<'a>>,
     initial_value: Option<Op::State>,
@@ -164,13 +177,13 @@ unsafe impl<Op: ScanOp> Sync for Job<'_, Op> {}
 
 impl<'a, Op: ScanOp> Job<'a, Op> {
     /// A reduction.
-    fn new(loops: Loops<'a, Op>) -> Self {
-        let carry = UnsafeCell::new(None);
-        Job { loops, goal: Goal::Fold, heads: None, initial_value: None, carry, slots: Vec::new() }
+    fn new(loops: Loops<'a, Op>, len: usize) -> Self {
+        let (goal, order, carry) = (Goal::Fold, Order::Forward, UnsafeCell::new(None));
+        Job { loops, len, goal, order, heads: None, initial_value: None, carry, slots: Vec::new() }
     }
 
-    fn run(mut self, len: usize) -> Result<Option<Op::State>, Error> {
-        let op = self.loops.op;
+    fn run(mut self) -> Result<Option<Op::State>, Error> {
+        let (op, len) = (self.loops.op, self.len);
         self.carry = UnsafeCell::new(self.initial_value);
         caught(op, || {
             pipeline::run(&mut self, len, chunk_length::<Op>());
@@ -187,11 +200,21 @@ impl<'a, Op: ScanOp> Job<'a, Op> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match (self.heads, self.goal) {
+                (_, Goal::Scan(kind)) if self.order == Order::Reversed => self.scan_back(kind, range, before),
                 (Some(heads), Goal::Scan(kind)) => self.scan_segments(kind, heads, range, before),
                 (None, Goal::Scan(kind)) => self.loops.step(kind, range, before),
                 (_, Goal::Fold) if range.start == 0 => self.loops.fold_first(range, before),
                 (_, Goal::Fold) => self.loops.fold(range).map(|sum| self.loops.extend(before, sum)).or(before),
             }
+        }
+    }
+
+    /// What stands before a part of the elements, and the sum of the part.
+    #[inline(always)]
+    fn join_states(&self, before: Option<Op::State>, sum: Op::State) -> Op::State {
+        match (before, self.order) {
+            (Some(before), Order::Reversed) => self.loops.op.combine(sum, before),
+            _ => self.loops.extend(before, sum),
         }
     }
 }
@@ -222,6 +245,7 @@ impl<Op: ScanOp> Chunks for Job<'_, Op> {
         // SAFETY: see above.
         unsafe {
             let fold = match self.heads {
+                _ if self.order == Order::Reversed => self.fold_back(range),
                 Some(heads) => self.fold_segments(heads, range),
                 None => Fold { any_head: false, sum: self.loops.fold(range) },
             };
@@ -236,7 +260,7 @@ impl<Op: ScanOp> Chunks for Job<'_, Op> {
             let before = *carry;
             match slot.assume_init_read() {
                 Known::Fold(Fold { any_head: true, sum }) | Known::After(sum) => *carry = sum,
-                Known::Fold(Fold { any_head: false, sum: Some(sum) }) => *carry = Some(self.loops.extend(before, sum)),
+                Known::Fold(Fold { any_head: false, sum: Some(sum) }) => *carry = Some(self.join_states(before, sum)),
                 Known::Fold(Fold { any_head: false, sum: None }) | Known::Before(_) => {}
             }
             slot.write(Known::Before(before));
@@ -248,6 +272,7 @@ impl<Op: ScanOp> Chunks for Job<'_, Op> {
         unsafe {
             let Known::Before(before) = (*self.slots[index].get()).assume_init_read() else { return };
             match (self.heads, self.goal) {
+                (_, Goal::Scan(kind)) if self.order == Order::Reversed => _ = self.scan_back(kind, range, before),
                 (None, Goal::Scan(kind)) => self.loops.finish(kind, range, before),
                 (Some(heads), Goal::Scan(kind)) => _ = self.scan_segments(kind, heads, range, before),
                 (_, Goal::Fold) => {}

@@ -6,7 +6,8 @@ use cudarc::driver::CudaStream;
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Strategy};
 
 use crate::{
-    DeviceScan, Error, ScanOp, Scanner, cpu,
+    DeviceScan, Error, ScanOp, Scanner,
+    cpu::{self, Order},
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
     generate,
     heads::{HostHeads, NoHeads},
@@ -25,6 +26,8 @@ use crate::{
 /// | inclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i]` | `v ∘ x[0]` |
 /// | exclusive | `x[0] ∘ … ∘ x[i-1]` | the identity |
 /// | exclusive, `init(v)` | `v ∘ x[0] ∘ … ∘ x[i-1]` | `v` |
+///
+/// [`reverse`](Scan::reverse) goes from the last element to the first: `y[i]` is `x[i] ∘ … ∘ x[n-1]`.
 ///
 /// [`by_flags`](Scan::by_flags), [`by_bits`](Scan::by_bits), [`by_keys`](Scan::by_keys) and [`by_offsets`](Scan::by_offsets) make
 /// it one that restarts. Each segment is then scanned as if it were all of the input: an exclusive scan begins each with the
@@ -51,6 +54,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads> {
     pub(crate) scanner: Scanner,
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
+    pub(crate) order: Order,
     pub(crate) initial_value: Option<Op::State>,
     /// What the caller has to say about the kernels' shape, if anything.
     pub(crate) overrides: Option<Box<Overrides>>,
@@ -61,13 +65,14 @@ pub struct Scan<Op: ScanOp, H = NoHeads> {
 impl<Op: ScanOp> Scan<Op> {
     /// An inclusive scan without an initial value.
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
-        Scan { scanner, op, kind: ScanKind::Inclusive, initial_value: None, overrides: None, heads: NoHeads }
+        let (kind, order) = (ScanKind::Inclusive, Order::Forward);
+        Scan { scanner, op, kind, order, initial_value: None, overrides: None, heads: NoHeads }
     }
 
     /// The same, restarting where these heads tell.
     pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H> {
-        let Scan { scanner, op, kind, initial_value, overrides, .. } = self;
-        Scan { scanner, op, kind, initial_value, overrides, heads }
+        let Scan { scanner, op, kind, order, initial_value, overrides, .. } = self;
+        Scan { scanner, op, kind, order, initial_value, overrides, heads }
     }
 
     /// The sum of no elements.
@@ -155,8 +160,30 @@ impl<Op: ScanOp, H> Scan<Op, H> {
         self
     }
 
+    /// Goes from the last element to the first (of each segment, in a scan that restarts): output `i` is
+    /// `x[i] ∘ x[i+1] ∘ … ∘ x[n-1]`, or without `x[i]` if [exclusive](Scan::exclusive). The operands keep their order: what lies
+    /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
+    ///
+    /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan here with an operator whose
+    /// `combine(a, b)` is that operator's `combine(b, a)`.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::new()?;
+    /// let remaining = scanner.scan(ops::sum()).reverse().run(&[3, 1, 4])?;
+    /// assert_eq!(remaining, [8, 5, 4]);
+    /// let after_each = scanner.scan(ops::sum()).reverse().exclusive().run(&[3, 1, 4])?;
+    /// assert_eq!(after_each, [5, 4, 0]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn reverse(mut self) -> Self {
+        self.order = Order::Reversed;
+        self
+    }
+
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
-    /// once, from the left.
+    /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
     pub fn init(mut self, value: Op::State) -> Self {
         self.initial_value = Some(value);
         self
@@ -226,6 +253,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
+        let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
         let spec = spec.with_segments(self.heads.heads().kind.segments());
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }
@@ -380,8 +408,9 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         let _telling = tells_of_calls().then(|| computing::<Op>(len));
         let heads = self.heads.heads();
         heads.check(len)?;
+        let places = cpu::Places { input, output, len };
         // SAFETY: the caller vouches for the elements.
-        unsafe { cpu::scan(&self.op, self.kind, self.initial_value, &heads, input, output, len) }
+        unsafe { cpu::scan(&self.op, self.kind, self.order, self.initial_value, &heads, places) }
     }
 
     /// Copies to the device, scans there, copies back, and waits for it.

@@ -268,6 +268,51 @@ pub fn places(begins: &[bool]) -> Vec<Span> {
     places
 }
 
+/// [`Restart`] for scans from the last element to the first: the initial value fits behind the last element of every segment, and
+/// nowhere else.
+#[derive(Clone, Copy, Debug)]
+pub struct RestartBack;
+
+#[scan_op]
+impl ScanOp for RestartBack {
+    type Element = Span;
+    const IDENTITY: Span = Span { first: 0, last: 0, kind: EMPTY };
+    fn combine(a: Span, b: Span) -> Span {
+        if a.kind == EMPTY {
+            b
+        } else if b.kind == EMPTY {
+            a
+        } else if a.kind == COVERS && b.kind == COVERS && a.last + 1 == b.first {
+            Span { first: a.first, last: b.last, kind: COVERS }
+        } else if a.kind == COVERS && b.kind == SEED && a.last % SEGMENT == SEGMENT - 2 {
+            Span { first: a.first, last: a.last + 1, kind: COVERS }
+        } else {
+            Span { first: 0, last: 0, kind: BROKEN }
+        }
+    }
+}
+
+test_operators! {
+    () RestartBack, RestartBack, |i| Span { first: i + 1, last: i + 1, kind: COVERS }, Span { first: 0, last: 0, kind: SEED };
+}
+
+/// Inputs of [`RestartBack`]: each element its place on its segment's line, of which the last one is the same on every line.
+pub fn places_back(begins: &[bool]) -> Vec<Span> {
+    let mut place = SEGMENT - 2;
+    let mut places = Vec::with_capacity(begins.len());
+    for index in (0..begins.len()).rev() {
+        places.push(Span { first: place, last: place, kind: COVERS });
+        place = if begins[index] { (place / SEGMENT + 1) * SEGMENT + SEGMENT - 2 } else { place - 1 };
+    }
+    places.reverse();
+    places
+}
+
+/// Whether [`RestartBack`] may combine two partial results.
+pub fn fit_back(a: &Span, b: &Span) -> bool {
+    RestartBack.combine(*a, *b).kind != BROKEN
+}
+
 /// Whether [`Restart`] may combine two partial results.
 pub fn fit(a: &Span, b: &Span) -> bool {
     Restart.combine(*a, *b).kind != BROKEN

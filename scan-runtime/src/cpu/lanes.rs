@@ -52,10 +52,10 @@ instructions! {
 
 /// A range of elements: where it is read, where it is written, how long it is.
 #[derive(Clone, Copy)]
-pub(super) struct Places<Op: ScanOp> {
-    pub(super) input: *const Op::Input,
-    pub(super) output: *mut Op::Output,
-    pub(super) len: usize,
+pub(crate) struct Places<Op: ScanOp> {
+    pub(crate) input: *const Op::Input,
+    pub(crate) output: *mut Op::Output,
+    pub(crate) len: usize,
 }
 
 /// Two sums up to some element: with what stands before the range, and of the range alone.

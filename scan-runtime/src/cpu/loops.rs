@@ -94,6 +94,11 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         }
     }
 
+    /// Whether any grouping gives the same bits.
+    pub(super) fn is_exact(&self) -> bool {
+        self.exact
+    }
+
     /// Whether the operator is one of those that are total and cost next to nothing.
     #[inline(always)]
     pub(super) fn is_cheap(&self) -> bool {

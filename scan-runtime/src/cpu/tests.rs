@@ -69,6 +69,27 @@ fn by_hand<Op: ScanOp>(
     output
 }
 
+/// The textbook from the last element to the first: over what is read backwards, the operands the other way round.
+fn by_hand_back<Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial: Option<Op::State>,
+    x: &[Op::Input],
+    begins: &[bool],
+) -> Vec<Op::Output> {
+    let mut sum = initial;
+    let mut output = Vec::new();
+    for (&x, &begins) in x.iter().zip(begins).rev() {
+        let next = op.lift(x);
+        let with_this = sum.map_or(next, |sum| op.combine(next, sum));
+        let before = sum.or_else(|| op.identity());
+        output.push(op.project(if kind == ScanKind::Inclusive { with_this } else { before.unwrap() }));
+        sum = if begins { initial } else { Some(with_this) };
+    }
+    output.reverse();
+    output
+}
+
 const KINDS: [ScanKind; 2] = [ScanKind::Inclusive, ScanKind::Exclusive];
 
 fn scan_of<Op: ScanOp>(scanner: &Scanner, op: Op, kind: ScanKind, initial: Option<Op::State>) -> Scan<Op> {
@@ -159,8 +180,13 @@ where
             for kind in KINDS {
                 turn += 1;
                 let initial = (turn.is_multiple_of(3) || op.identity().is_none()).then_some(initial);
+                let reversed = random(turn).is_multiple_of(2);
+                let by_hand = if reversed { by_hand_back } else { by_hand };
                 let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
-                let scan = || scan_of(&scanner, op.clone(), kind, initial);
+                let scan = || {
+                    let scan = scan_of(&scanner, op.clone(), kind, initial);
+                    if reversed { scan.reverse() } else { scan }
+                };
                 let result = within(&POOLS[turn as usize % POOLS.len()], || {
                     let mut buffer = x.clone();
                     match turn % 6 {
@@ -426,7 +452,10 @@ where
                     let sum = reduce.run(&x).unwrap();
                     assert_eq!(bytes_of(&sum), bytes_of(&total.unwrap()), "a reduction is the scan's total");
                     let segmented = scan.clone().by_flags(&flags).run(&x).unwrap();
-                    (bits(&output), bits(&segmented), bytes_of(&sum))
+                    let back = scan.clone().reverse();
+                    let (reversed, reversed_segments) = (back.run(&x).unwrap(), back.by_flags(&flags).run(&x).unwrap());
+                    let outputs = [output, segmented, reversed, reversed_segments];
+                    (outputs.map(|output| bits(&output)), bytes_of(&sum))
                 });
                 let expected = expected.get_or_insert_with(|| found.clone());
                 assert!(*expected == found, "{}, {len} elements, turn {turn}", op.source().name);

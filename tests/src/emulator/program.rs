@@ -331,11 +331,9 @@ impl<Op: ScanOp> Program<Op> {
     where
         Op::Output: Debug,
     {
-        let (kind, initial_value) = (self.plan.spec.kind, self.initial_value);
-        let expected = match &self.heads {
-            None => reference::scan(&self.op, kind, initial_value, input),
-            Some(heads) => reference::scan_segments(&self.op, kind, initial_value, input, &heads.begins),
-        };
+        let (spec, initial_value) = (&self.plan.spec, self.initial_value);
+        let begins = self.heads.as_ref().map(|heads| &heads.begins[..]);
+        let expected = reference::scan_as(&self.op, spec, initial_value, input, begins);
         let pairs = emulated.output.iter().zip(&expected).enumerate();
         for (index, (found, expected)) in pairs {
             if bytes_of(found) != bytes_of(expected) {
@@ -348,7 +346,8 @@ impl<Op: ScanOp> Program<Op> {
             }
         }
         // What the total of nothing is, is no question for the kernels.
-        if let Some(expected) = reference::total(&self.op, initial_value, input).filter(|_| self.total_of(input)) {
+        let total = if spec.reversed { reference::total_back } else { reference::total };
+        if let Some(expected) = total(&self.op, initial_value, input).filter(|_| self.total_of(input)) {
             compare_total(&expected, &emulated.total, &self.source, |total| self.op.project(total))?;
         }
         Ok(emulated)

@@ -316,14 +316,17 @@ fn each_cut_is_found<Op: TestOperator<Item = Span> + Send + Sync>(
 
 /// Cuts of what all kernels have that are not look-ahead's.
 const OF_TILES: [Change<'static>; 2] = [
-    ("load_tile(op, source, start,", "load_tile(op, source, (unsigned)start,"),
+    ("place_of(start + first_place, n)", "place_of((size_t)(unsigned)start + first_place, n)"),
     ("n - start < ", "(unsigned)n - start < "),
 ];
+const LOADED: Change<'static> =
+    ("input[extent.start + place_of(i, TILE)]", "input[(unsigned)(extent.start + place_of(i, TILE))]");
+const STORED: Change<'static> =
+    ("output[extent.start + place_of(i, TILE)]", "output[(unsigned)(extent.start + place_of(i, TILE))]");
 const OF_NUMBERS: Change<'static> = ("return (size_t)tile_index * ", "return tile_index * ");
 
 #[test]
 fn chained_and_looking_back() {
-    let stored = ("head, output + start,", "head, output + (unsigned)start,");
     let chained: Change<'_> = (
         "wait_for_status(&statuses[tile_index - 1], &prefix.value",
         "wait_for_status((const TileStatus*)((const unsigned char*)statuses + (unsigned)((tile_index - 1) * sizeof(TileStatus))), &prefix.value",
@@ -333,33 +336,33 @@ fn chained_and_looking_back() {
         "poll((const TileStatus*)((const unsigned char*)statuses + (unsigned)(index * sizeof(TileStatus))), &values[k]",
     );
     for (carry, status) in [(CHAINED, chained), (Carry::LookBack, looked_at)] {
-        let changes = [&OF_TILES[..], &[OF_NUMBERS, stored, status]].concat();
+        let changes = [&OF_TILES[..], &[OF_NUMBERS, STORED, status]].concat();
         each_cut_is_found(&interval(&overrides(KOGGE_STONE, carry), Kernels::Single), adjacent, &changes);
     }
     let in_registers = overrides(BlockScan::in_registers(), Carry::LookBack);
+    let stored = ("(unsigned char*)(output + extent.start)", "(unsigned char*)(output + (unsigned)extent.start)");
     let changes = [&OF_TILES[..], &[OF_NUMBERS, stored]].concat();
     each_cut_is_found(&interval(&in_registers, Kernels::Single), adjacent, &changes);
 }
 
 #[test]
 fn one_block() {
-    let stored = ("head, output + start,", "head, output + (unsigned)start,");
     let changes =
-        [&OF_TILES[..], &[stored, ("start < n; start += TILE", "start < (unsigned)n; start += TILE")]].concat();
+        [&OF_TILES[..], &[STORED, ("start < n; start += TILE", "start < (unsigned)n; start += TILE")]].concat();
     each_cut_is_found(&interval(&overrides(KOGGE_STONE, Carry::OneBlock), Kernels::Single), adjacent, &changes);
 }
 
 #[test]
 fn hierarchical() {
     let overrides = overrides(KOGGE_STONE, Carry::Hierarchical);
-    let stored = ("partial[start + i] = tile", "partial[(unsigned)(start + i)] = tile");
+    let stored = ("partial[index] = tile", "partial[(unsigned)index] = tile");
     let changes = [&OF_TILES[..], &[stored]].concat();
     each_cut_is_found(&interval(&overrides, Kernels::Sections), adjacent, &changes);
-    let read = ("then(op, reaching, partial[start + i])", "then(op, reaching, partial[(unsigned)(start + i)])");
-    let changes = [read, ("output[start + i] =", "output[(unsigned)(start + i)] =")];
+    let read = ("then(op, reaching, partial[index])", "then(op, reaching, partial[(unsigned)index])");
+    let changes = [read, ("output[index] =", "output[(unsigned)index] =")];
     each_cut_is_found(&interval(&overrides, Kernels::Carries), adjacent, &changes);
     let restarting = restart(&overrides, Kernels::Sections, FLAGS);
-    each_cut_is_found(&restarting, fit, &[("input[start + i]", "input[(unsigned)(start + i)]")]);
+    each_cut_is_found(&restarting, fit, &[LOADED]);
     each_cut_is_found(&restart(&overrides, Kernels::Carries, FLAGS), fit, &[read]);
 }
 
@@ -385,7 +388,7 @@ fn segments_by_network() {
             FLAGS,
             &[
                 ("head_flags[i] != 0", "head_flags[(unsigned)i] != 0"),
-                ("begins_segment(source, start + i)", "begins_segment(source, (unsigned)(start + i))"),
+                ("begins_segment(source, index)", "begins_segment(source, (unsigned)index)"),
             ],
         ),
         (BITS, &[("head_bits[i / 32]", "head_bits[(unsigned)i / 32]")]),
@@ -405,35 +408,33 @@ fn segments_by_network() {
         ),
     ];
     for (telling, changes) in cases {
-        let changes = [changes, &[OF_NUMBERS, ("output + start", "output + (unsigned)start")]].concat();
+        let changes = [changes, &[OF_NUMBERS, STORED]].concat();
         each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, &changes);
     }
     let one_block = self::overrides(KOGGE_STONE, Carry::OneBlock);
-    let changes = [("source.input[start + i]", "source.input[(unsigned)(start + i)]")];
-    each_cut_is_found(&restart(&one_block, Kernels::Single, BITS), fit, &changes);
+    each_cut_is_found(&restart(&one_block, Kernels::Single, BITS), fit, &[LOADED]);
 }
 
 #[test]
 fn segments_in_registers() {
     let overrides = overrides(BlockScan::in_registers(), Carry::LookBack);
     let cases: [(usize, &[Change<'_>]); 4] = [
-        (
-            FLAGS,
-            &[("(const Unit*)(head_flags + start) + first", "(const Unit*)(head_flags + (unsigned)start) + first")],
-        ),
-        (BITS, &[("head_bits[start / WARP + word]", "head_bits[(unsigned)start / WARP + word]")]),
-        (KEYS, &[("const size_t i = start + min(", "const unsigned i = start + min(")]),
+        (FLAGS, &[("source.head_flags + (extent.start", "source.head_flags + ((unsigned)extent.start")]),
+        (BITS, &[("head_bits[first / WARP]", "head_bits[(unsigned)first / WARP]")]),
+        (KEYS, &[("const size_t i = extent.start", "const unsigned i = extent.start")]),
         (
             OFFSETS,
             &[
-                ("end == 0 ? start : start + elements", "end == 0 ? (unsigned)start : start + elements"),
-                ("end == 0 ? start : start + elements", "end == 0 ? start : (unsigned)(start + elements)"),
+                ("first_index = extent.start", "first_index = (unsigned)extent.start"),
+                ("first_index + (end == 0", "(end == 0 ? first_index : (unsigned)first_index) + (end == 0"),
                 ("offsets[last] >= position", "(unsigned)offsets[last] >= position"),
             ],
         ),
     ];
     for (telling, changes) in cases {
-        let changes = [changes, &[OF_NUMBERS, ("(source.input + start)", "(source.input + (unsigned)start)")]].concat();
+        let changes =
+            [changes, &[OF_NUMBERS, ("(source.input + extent.start)", "(source.input + (unsigned)extent.start)")]]
+                .concat();
         each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, &changes);
     }
 }
@@ -444,7 +445,7 @@ fn looking_ahead() {
     overrides.group = Some(1);
     assert_eq!(overrides.strategy, Some(LOOK_AHEAD));
     let tiles: [Change<'_>; 3] = [
-        ("tile.start = (size_t)tile_index * TILE - head_padding;", "tile.start = tile_index * TILE - head_padding;"),
+        ("tile.start = (size_t)place * TILE - head_padding;", "tile.start = place * TILE - head_padding;"),
         ("(unsigned)((n + head_padding + TILE - 1) / TILE)", "((unsigned)n + head_padding + TILE - 1) / TILE"),
         ("rest = n - tile.start;", "rest = (unsigned)n - tile.start;"),
     ];
@@ -464,10 +465,10 @@ fn looking_ahead() {
             OFFSETS,
             &[
                 (
-                    "const size_t start = (size_t)tile_index * TILE - head_padding;",
-                    "const size_t start = tile_index * TILE - head_padding;",
+                    "const size_t start = (size_t)place * TILE - head_padding",
+                    "const size_t start = place * TILE - head_padding",
                 ),
-                ("(size_t)group.offset[k] - tile.start", "(unsigned)group.offset[k] - tile.start"),
+                ("(size_t)group.offset[k] - first_offset", "(unsigned)group.offset[k] - first_offset"),
             ],
         ),
     ];

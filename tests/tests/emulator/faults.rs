@@ -139,8 +139,8 @@ fn a_use_of_a_variable_that_was_given_no_value() {
 
 #[test]
 fn a_load_outside_of_the_input() {
-    let program = plant(hierarchical(), "n - start < TILE ? (unsigned)(n - start) : TILE", "TILE");
-    let line = line_of(&program, "const State element = source.input[start + i]");
+    let program = plant(hierarchical(), "n - start < tile_length() ? (unsigned)(n - start) : tile_length()", "TILE");
+    let line = line_of(&program, "const State element = source.input[extent.start + place_of(i, TILE)]");
     for (kind, found, text) in faults(&program) {
         let FaultKind::OutOfBounds { access: Access::Read, spot, length: LENGTH } = kind else { panic!("{text}") };
         assert_eq!((spot.buffer.as_str(), found), ("input", line), "{text}");
@@ -165,8 +165,10 @@ fn the_operator_applied_to_padding() {
     // Padding that nothing has written, and padding that holds some element.
     let unwritten = plant(hierarchical(), "stride <= i && i < count", "stride <= i");
     assert_faults(&unwritten, |kind| matches!(kind, FaultKind::Uninitialised { spot: Some(_) }));
-    let from = "i < elements; i += THREADS) {\n    const State element = source.input[start + i];";
-    let to = "i < TILE; i += THREADS) {\n    const State element = source.input[start + (i < elements ? i : 0)];";
+    let from =
+        "i < elements; i += THREADS) {\n    const State element = source.input[extent.start + place_of(i, TILE)];";
+    let to =
+        "i < TILE; i += THREADS) {\n    const State element = source.input[extent.start + (i < elements ? i : 0)];";
     let written = plant(unwritten, from, to);
     assert_faults(&written, |kind| matches!(kind, FaultKind::Operands { .. }));
 }
@@ -188,22 +190,19 @@ fn an_exclusive_shift_at_the_edge_of_a_tile() {
     assert_faults(&forgotten, |kind| matches!(kind, FaultKind::WrongOutput { index: 32, .. }));
     // The shift reaches over the edge into the tile before, which another block writes.
     assert_faults(
-        &plant(program(), "} else if (i > 0) {\n      partial[start + i] =", "} else {\n      partial[start + i] ="),
+        &plant(program(), "} else if (i > 0) {\n      partial[index] =", "} else {\n      partial[index] ="),
         |kind| matches!(kind, FaultKind::OutOfBounds { spot, .. } if spot.buffer == "shared values" && spot.index == i64::from(0_u32.wrapping_sub(1))),
     );
 }
 
 #[test]
 fn an_output_that_is_never_written() {
-    let program =
-        plant(hierarchical(), "output[start + i] = result;", "if (start + i != 77) output[start + i] = result;");
+    let program = plant(hierarchical(), "output[index] = result;", "if (index != 77) output[index] = result;");
     // The partial results stand in the output, so its elements are written, and one is not completed.
     assert_faults(&program, |kind| matches!(kind, FaultKind::WrongOutput { index: 77, .. }));
     let one_block = program_of(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, false, 32);
-    let mut program = plant(one_block, "output[i] = result;", "if (start + i != 77) output[i] = result;");
-    let text = &mut program.source.text;
-    *text = text.replace("head, output + start,", "head, start, output + start,");
-    *text = text.replace("unsigned head, Output* output", "unsigned head, size_t start, Output* output");
+    let stored = "output[extent.start + place_of(i, TILE)] = result;";
+    let program = plant(one_block, stored, &format!("if (extent.start + i != 77) {stored}"));
     assert_faults(&program, |kind| *kind == FaultKind::NotWritten { index: 77 });
 }
 

@@ -137,17 +137,19 @@ fn planted_faults_are_found() {
 #[test]
 fn planted_faults_of_narrow_elements_are_found() {
     let program = program::<ops::Sum<u8>>(IN_REGISTERS[3], (64, 12), None, (ScanKind::Inclusive, false));
+    let loads = |condition| format!("{condition}; i += block_threads()) {{\n      stage[i]");
+    let stores = |condition| format!("{condition}; i += block_threads()) {{\n      units[i]");
     let changes = [
-        ("i = 1 + threadIdx.x; i + 1 < end", "i = threadIdx.x; i + 1 < end"),
-        ("i + 1 < end; i", "i < end; i"),
+        ("(unsigned)sizeof(Unit) + 1;", "(unsigned)sizeof(Unit);"),
+        (&loads("i + 1 < end"), &loads("i < end")),
         ("across[i + 1], misaligned", "across[i], misaligned"),
-        ("copied = (max(end, 2u) - 1)", "copied = max(end, 2u)"),
+        ("sizeof(Unit), (end - 1)", "sizeof(Unit), end"),
         ("bytes / 8 % 2 > 0", "bytes / 8 % 2 > 1"),
         ("bytes / 4 % 2 > 0", "bytes / 4 % 2 > 1"),
         (">> bytes % 4 * 8", ">> bytes % 4 * 4"),
-        ("i + 1 < full; i", "i < full; i"),
+        (&stores("i + 1 < end"), &stores("i < end")),
         ("stage[i + 1], head", "stage[i], head"),
-        ("head + (max(full, 1u) - 1)", "head + max(full, 1u)"),
+        ("sizeof(Unit), head + (end - 1)", "sizeof(Unit), head + end"),
     ];
     faults_are_found(&program, &changes, |emulator| emulator);
 }
@@ -178,9 +180,9 @@ fn planted_faults_of_looking_at_all_are_found() {
         // What is done for blocks that have not begun.
         ("must_arrive || !has_waited_long(polls)", "true"),
         ("missing &= missing - 1", "missing = 0"),
-        ("(first + threadIdx.x - lane + missing_lane)", "(first + missing_lane)"),
+        ("first + threadIdx.x - lane + missing_lane", "first + missing_lane"),
         ("for (unsigned i = 0; i < RUN; i++)", "for (unsigned i = 0; i < RUN - 1; i++)"),
-        ("input + (warp * WARP + lane) * RUN", "input + lane * RUN"),
+        ("first = (warp * WARP + lane) * RUN", "first = lane * RUN"),
         ("unsigned lanes = warps;", "unsigned lanes = 1;"),
         ("    if (lane == warp) {\n", "    if (lane == 0) {\n"),
         ("      if (lane == missing_lane) {\n", "      if (status == EMPTY) {\n"),
@@ -206,14 +208,18 @@ fn kernels_serve_smaller_blocks() {
         });
         found.unwrap_or_else(|| panic!("{carry}: no block has fewer threads than its kernel serves"))
     };
-    let unit =
-        |threads, what| format!("const unsigned i = k * {threads} + threadIdx.x;\n    if (i < units) {{\n      {what}");
-    let word = |threads, what| format!("i < bytes / 4; i += {threads}) {{\n    {what}");
+    let unit = |threads, what| {
+        let condition = "i < copied.end / (unsigned)sizeof(Unit)";
+        format!("k * {threads} + threadIdx.x;\n    if ({condition}) {{\n      {what}")
+    };
+    let word = |threads, what| {
+        format!("i += 4 * {threads}) {{\n    const unsigned word = left_over(i, bytes, copied) / 4;\n    {what}")
+    };
     let copied = [
         (unit("block_threads()", "begin_load"), unit("THREADS", "begin_load")),
         (unit("block_threads()", "((Unit*)to)"), unit("THREADS", "((Unit*)to)")),
         (word("block_threads()", "begin_load"), word("THREADS", "begin_load")),
-        (word("block_threads()", "words[i]"), word("THREADS", "words[i]")),
+        (word("block_threads()", "words[word]"), word("THREADS", "words[word]")),
     ];
     let copied = copied.each_ref().map(|(from, to)| (from.as_str(), to.as_str()));
     let begins = [("return block_threads() * RUN", "return THREADS * RUN")];

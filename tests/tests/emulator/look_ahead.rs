@@ -289,7 +289,7 @@ fn planted_faults_are_found() {
         ("warp_aggregates[stage][team_warp - 1]", "warp_aggregates[stage][team_warp]"),
         ("  __syncthreads();\n  const unsigned epoch", "  const unsigned epoch"),
         ("if (team_warp > span.first_warp && span.lanes > 0)", "if (team_warp > span.first_warp)"),
-        ("tile.first = tile_index == 0 ? head_padding : 0", "tile.first = 0"),
+        ("tile.first = place == 0 ? head_padding : 0", "tile.first = 0"),
         ("arrived = status != EMPTY && arrived;", "arrived = status != EMPTY;"),
         ("if (k < own_count) {", "if (k < own_count && k < 2) {"),
         ("  __syncwarp(); // the window has been written\n", ""),
@@ -336,10 +336,10 @@ fn planted_faults_of_the_stand_in_are_found() {
         ("      tile_index++;\n", "      tile_index += 2;\n"),
         (part, "reduce_part(op, source.input, RunHeads{}, no_prefix(), span, thread)"),
         (part, "element_at(op, source.input + tile.start, span.first)"),
-        ("lane - place + lanes - 1", "lane"),
+        ("(lane - place + lanes - 1) % WARP", "lane"),
         ("    if (lane == team_warp) {\n", "    if (lane == 0) {\n"),
         ("      aggregate = warp_aggregate;\n", ""),
-        ("lanes = TEAM_WARPS; // ", "lanes = TEAM_WARPS - 1; // "),
+        ("lanes = span.end_warp - span.first_warp;", "lanes = span.end_warp - span.first_warp - 1;"),
         ("thread = team_warp * WARP + lane;", "thread = lane;"),
     ];
     let tile = u64::from(program.plan.tile);

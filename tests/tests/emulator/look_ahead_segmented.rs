@@ -198,9 +198,9 @@ fn faults_of_the_sums_of_groups_are_found() {
 fn faults_of_what_tells_are_found() {
     let flags = [
         ("INPUT_BYTES + copied_head_bytes(source, tile.start)", "INPUT_BYTES"),
-        ("copied.skipped <= bytes_needed(start).first\n      && ", ""),
+        ("copied.skipped <= bytes_needed(start + HEAD_DISTANCE).first\n      && ", ""),
         ("\n      && copied.first + copied.bytes <= head_word_count(n) * sizeof(HeadWord)", ""),
-        ("? 1u << (tile.first - base) % 32 : 0;", "? 0u : 0;"),
+        ("? 1u << (first - base) % 32 : 0;", "? 0u : 0;"),
         ("first + i < head_word_count(n) ? head_words(source)[first + i] : 0", "head_words(source)[first + i]"),
         ("extract(unaligned, first % 4)", "extract(unaligned, 0)"),
         ("4 * k < RUN + 3", "4 * k < RUN"),
@@ -208,15 +208,15 @@ fn faults_of_what_tells_are_found() {
     ];
     each_is_found(FLAGS, &flags);
     let bits = [
-        (" + (unsigned)(tile.start % 32)", ""),
+        (" + (unsigned)(start % 32)", ""),
         ("(start + TILE + 31) / 32 * 4", "(start + TILE) / 32 * 4"),
         ("(size_t)((long long)start >> 5) * 4", "start / 32 * 4"),
         ("unaligned.word[k + 1] << (32 - first)", "0"),
     ];
     each_is_found(BITS, &bits);
     let keys = [
-        ("tile.start > 0 ? 1 : 0; // keys", "1; // keys"),
-        ("previous = start > 0 ? 1 : 0", "previous = 0"),
+        ("start > 0 ? 1 : 0; // keys", "1; // keys"),
+        ("const size_t previous = start > 0 ? 1 : 0", "const size_t previous = 0"),
         ("differs || word != previous[j]", "differs || j == 0 && word != previous[j]"),
         ("      previous[j] = word;\n", ""),
     ];
@@ -235,8 +235,8 @@ fn faults_of_offsets_are_found() {
         ("skipped <= first && end <= offset_count + skipped", "true"),
         (" && end - first <= OFFSET_ROOM", ""),
         ("search.end.position = start + TILE", "search.end.position = start + TILE - 1"),
-        ("tile_index == 0 ? 0 : start;", "start;"),
-        ("thread == 0 && tile.start + tile.first == 0", "false"),
+        ("place == 0 ? 0 : start;", "start;"),
+        ("thread == 0 && tile.begins", "false"),
         ("word != (unsigned)place / 32", "false"),
         ("probes[k] < search.position", "probes[k] <= search.position"),
         ("low = search.first.low;", "low = search.end.low;"),

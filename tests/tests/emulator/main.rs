@@ -15,6 +15,7 @@ mod look_ahead;
 mod look_ahead_segmented;
 mod older;
 mod reduction;
+mod reversed;
 mod segmented;
 mod segmented_faults;
 mod shared_memory;

@@ -120,23 +120,22 @@ fn in_the_tile() {
     let changes = [
         ("__syncthreads(); // the heads have been written", ""),
         ("is_head(tile.heads, i) ? then(", "i == 0 ? then("),
-        ("is_head(tile.heads, i) ? then(", "start + i == 0 ? then("),
+        ("is_head(tile.heads, i) ? then(", "extent.begins && i == 0 ? then("),
         ("begins = is_head(tile.heads, i)", "begins = i == 0"),
         ("i < head ? prefix", "i <= head ? prefix"),
         ("i < head ? prefix", "i + 1 < head ? prefix"),
         ("i < head ? prefix", "false ? prefix"),
         ("0xffffffff << first % WARP", "0xfffffffe << first % WARP"),
         ("(WARP - 1 - last % WARP)", "(WARP - last % WARP) % WARP"),
-        ("i == 0 || source.head_flags[i]", "source.head_flags[i]"),
+        ("is_first = extent.begins && i == 0", "is_first = false"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, FLAGS, &changes);
-    let bits = [("i == 0 || (source.head_bits", "(source.head_bits"), (">> i % 32", ">> (31 - i % 32)")];
+    let bits = [(">> i % 32", ">> (31 - i % 32)")];
     each_is_found(KOGGE_STONE, Carry::OneBlock, BITS, &bits);
-    let keys =
-        [("k < KEY_WORDS && !differs", "k < 1 && !differs"), ("bool differs = i == 0;", "bool differs = false;")];
+    let keys = [("k < KEY_WORDS && !differs", "k < 1 && !differs")];
     each_is_found(KOGGE_STONE, Carry::OneBlock, WIDE_KEYS, &keys);
     let offsets = [
-        ("offsets[candidate] == i)", "offsets[candidate] >= i)"),
+        ("offsets[candidate] == i;", "offsets[candidate] >= i;"),
         ("offsets[middle] < position", "offsets[middle] <= position"),
     ];
     each_is_found(KOGGE_STONE, Carry::OneBlock, OFFSETS, &offsets);
@@ -198,24 +197,35 @@ fn in_registers() {
         ("(1u << RUN % WARP) - 1", "0xffffffff"),
         ("  __syncthreads(); // the elements and the heads have been written\n", ""),
         ("if (is_head(heads, k)) {\n        prefix = seed;\n      }\n      prefix.value", "prefix.value"),
-        ("found | 1 : found", "found : found"),
+        ("extent.begins && word == place / WARP ?", "false ?"),
         ("word[k % 4]) << 4 * k", "word[k % 4]) << 4 * (k ^ 1)"),
-        ("head_flags[start + i] != 0 ? 1u : 0u) << i % WARP", "head_flags[start + i] != 0 ? 1u : 0u)"),
+        ("head_flags[i] != 0 ? 1u : 0u) << i % WARP", "head_flags[i] != 0 ? 1u : 0u)"),
         ("is_prefix ? PREFIX : AGGREGATE", "AGGREGATE"),
         ("return tile.restarts.anywhere ? LATER : NO_HEAD;", "return LATER;"),
     ];
     each_is_found_in(&look_back, FLAGS, &flags);
-    each_is_found_in(&look_back, BITS, &[("found |= 1;", ""), ("start / WARP + word", "word")]);
+    each_is_found_in(
+        &look_back,
+        BITS,
+        &[
+            ("extent.begins && word == place / WARP ?", "false ?"),
+            ("head_bits[first / WARP]", "head_bits[first / WARP % 2]"),
+        ],
+    );
     let offsets = [
-        ("end == 0 ? start : start + elements", "end == 0 ? start + 1 : start + elements"),
-        ("end == 0 ? start : start + elements", "end == 0 ? start : start + elements - 1"),
+        ("end == 0 ? told.first :", "end == 0 ? told.first + 1 :"),
+        (": told.end));", ": told.end - 1));"),
         ("  __syncthreads(); // the heads are cleared and the bounds found\n", ""),
-        ("word == 0 && start == 0 ? 1 : 0", "0"),
+        ("extent.begins && word == place / WARP ?", "false ?"),
         ("offsets[last] >= position", "offsets[last] > position"),
         ("low + stretch - 1)", "low + stretch)"),
     ];
     each_is_found_in(&look_back, OFFSETS, &offsets);
-    each_is_found_in(&shape(Carry::OneBlock, 32, 5, 1), WIDE_KEYS, &[("heads[i / WARP] = word;", "heads[0] = word;")]);
+    each_is_found_in(
+        &shape(Carry::OneBlock, 32, 5, 1),
+        WIDE_KEYS,
+        &[("heads[i / WARP] = word |", "heads[0] = word |")],
+    );
     let look_at_all = [
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "AGGREGATE"),
         ("head == NO_HEAD ? AGGREGATE : PREFIX", "PREFIX"),

@@ -1,0 +1,171 @@
+//! Scans from the last element to the first, in the emulator: over every rung of the ladder and by look-ahead, restarting or not.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{Overrides, ScanSpec};
+use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_tests::{
+    emulator::{Emulator, Module, Program},
+    operators::{
+        AffineU32, Bytes3Sum, CountersSum, MatrixProduct, MixedSum, Span, TakeLeft, TestOperator, compose, inputs,
+        mixed,
+    },
+    reference::WAYS,
+    segments::{Heads, PATTERNS, RestartBack, TELLINGS, begins, fit_back, places_back},
+    strategies,
+};
+
+use super::look_ahead::{Shape, limits, overrides_of};
+
+/// A reversed scan in one of the four ways, restarting by one of the tellings or not at all.
+fn program<Op: TestOperator>(
+    overrides: &Overrides,
+    (kind, with_initial_value): (ScanKind, bool),
+    telling: Option<usize>,
+) -> Program<Op> {
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = spec.reverse();
+    let spec = match telling {
+        Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+        None => spec.with_total(),
+    };
+    let initial_value = with_initial_value.then(Op::initial_value);
+    Program::with_limits(Op::new(), &spec, initial_value, &limits(), overrides).unwrap()
+}
+
+fn strategy_of(strategy: Strategy, threads: u32) -> Overrides {
+    let mut overrides = Overrides::default().strategy(strategy).threads(threads);
+    overrides.blocks = (strategy.carry == Carry::LookAhead).then_some(5);
+    overrides
+}
+
+/// Whether two partial results are neighbours, the earlier one of the scan given first: it lies behind the other one in memory.
+fn in_order(earlier: &Span, later: &Span) -> bool {
+    fit_back(later, earlier)
+}
+
+/// Runs every program at lengths and places that change from run to run; the heads follow each pattern at least once.
+fn climb<Op: TestOperator>(
+    programs: &[(Option<usize>, Program<Op>)],
+    inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, (telling, program)) in programs.iter().enumerate() {
+        let tile = program.plan.tile as usize;
+        let lengths = [5 * tile, 2 * tile + 7, tile, 1, 3 * tile - 1, tile + 1, 7 * tile + 33, 32, tile - 1, 2];
+        for run in 0..if telling.is_some() { PATTERNS.len() } else { 8 } {
+            let pattern = PATTERNS[run % PATTERNS.len()];
+            let length = lengths[(index + run) % lengths.len()].max(1);
+            let begins = if telling.is_some() { begins(pattern, length, tile) } else { vec![false; length] };
+            let program = match telling {
+                Some(telling) => program.with_heads(Heads::new(*telling, &begins)),
+                None => program.clone(),
+            };
+            let seed = mixed((index * 64 + run) as u64);
+            let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+            let resident = if needs_all { usize::MAX } else { [1, 2, 4, 7][(seed / 7 % 4) as usize] };
+            let emulator = Emulator::new(seed).resident_blocks(resident);
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
+            let input = inputs(&begins);
+            let result = match run % 4 {
+                0 => program.verify_in_place(&emulator, &input),
+                1 => program.verify(&emulator, &input),
+                2 => program.verify_at_offset(&emulator, &input, (3, 1)),
+                _ => program.verify_at_offset(&emulator, &input, (0, 5)),
+            };
+            if let Err(error) = result {
+                failures.push(format!("{length} elements, heads {}: {error}\n{}", pattern.0, program.plan));
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
+}
+
+/// Each strategy, in turn one of the ways.
+#[test]
+fn every_strategy() {
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .map(|(index, strategy)| {
+            (None, program::<RestartBack>(&strategy_of(strategy, [32, 64][index % 2]), WAYS[index % 4], None))
+        })
+        .collect();
+    climb(&programs, places_back, |emulator| emulator.check(in_order));
+}
+
+/// Each strategy, told in turn in one of the ways where it restarts.
+#[test]
+fn every_strategy_that_restarts() {
+    let programs: Vec<_> = strategies::all_segmented()
+        .enumerate()
+        .map(|(index, strategy)| {
+            let telling = Some(index % TELLINGS);
+            (telling, program::<RestartBack>(&strategy_of(strategy, 32), WAYS[index / 2 % 4], telling))
+        })
+        .collect();
+    climb(&programs, places_back, |emulator| emulator.check(in_order));
+}
+
+/// Runs in registers: several lengths of a run, every way to tell where it restarts.
+#[test]
+fn runs_in_registers() {
+    let shapes = [(3, Carry::OneBlock), (4, Carry::LookAtAll), (9, Carry::Cluster), (33, Carry::LookBack)];
+    let programs: Vec<_> = (0..TELLINGS)
+        .flat_map(|telling| shapes.map(|shape| (telling, shape)))
+        .enumerate()
+        .map(|(index, (telling, (run, carry)))| {
+            let strategy = strategies::IN_REGISTERS.into_iter().find(|strategy| strategy.carry == carry).unwrap();
+            let overrides = strategy_of(strategy, if run > 16 { 32 } else { 64 }).run(run);
+            (Some(telling), program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], Some(telling)))
+        })
+        .collect();
+    climb(&programs, places_back, |emulator| emulator.check(in_order));
+}
+
+/// Threads of a team, teams, stages, elements a thread, blocks.
+const SHAPES: [Shape; 4] = [(32, 2, 5, 4, 3), (64, 2, 6, 12, 2), (32, 1, 3, 36, 6), (96, 2, 5, 5, 1)];
+
+/// Look-ahead of several shapes, every way to tell where it restarts.
+#[test]
+fn look_ahead() {
+    let tellings = (0..TELLINGS).map(Some).chain([None; 4]);
+    let programs: Vec<_> = tellings
+        .enumerate()
+        .map(|(index, telling)| {
+            let overrides = overrides_of(SHAPES[index % SHAPES.len()]);
+            (telling, program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], telling))
+        })
+        .collect();
+    climb(&programs, places_back, |emulator| emulator.check(in_order));
+}
+
+/// Elements of several sizes and alignments, which runs read and write in units, in words, one by one and from swizzled places.
+#[test]
+fn elements_of_every_size() {
+    fn of<Op: TestOperator>() {
+        let strategies = strategies::IN_REGISTERS.into_iter().filter(|_| size_of::<Op::Item>() <= 64);
+        let in_registers = strategies.map(|strategy| strategy_of(strategy, 32));
+        let shapes = SHAPES.map(|(threads, teams, stages, run, blocks)| {
+            overrides_of((threads, teams, stages, run.min((256 / size_of::<Op::Item>() as u32).max(1)), blocks))
+        });
+        let programs: Vec<_> = in_registers
+            .chain(shapes)
+            .enumerate()
+            .map(|(index, overrides)| (None, program::<Op>(&overrides, WAYS[index % 4], None)))
+            .collect();
+        climb(&programs, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+    }
+    of::<ops::Sum<u8>>();
+    of::<ops::Sum<i16>>();
+    of::<TakeLeft>();
+    of::<AffineU32>();
+    of::<compose>();
+    of::<Bytes3Sum>();
+    of::<MixedSum>();
+    of::<MatrixProduct<4>>();
+    of::<CountersSum>();
+    of::<ops::Sum<i128>>();
+}
