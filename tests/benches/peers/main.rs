@@ -26,6 +26,7 @@ use scan_runtime::{ScanKind, Scanner, Strategy, cudarc::driver::CudaStream};
 use cases::{Case, Visitor};
 use check::{Hindrances, Verdict};
 use cub::Cub;
+use ours::Way;
 use race::{Buffers, Clock, Entrant, Mode};
 use report::{Machine, Report, Scanned};
 use segments::Segments;
@@ -61,6 +62,9 @@ struct Arguments {
     /// Exclusive scans instead of inclusive ones.
     #[arg(long)]
     exclusive: bool,
+    /// Scans from the last element to the first; CUB has none.
+    #[arg(long)]
+    reversed: bool,
     /// Turns that each takes.
     #[arg(long)]
     rounds: Option<usize>,
@@ -207,7 +211,8 @@ fn run(arguments: Arguments) -> Outcome<Vec<String>> {
         let mut lengths: Vec<usize> = powers.iter().map(|power| 1 << power).collect();
         lengths.extend(past_32_bits.then_some(PAST_32_BITS));
         let kind = if arguments.exclusive { ScanKind::Exclusive } else { ScanKind::Inclusive };
-        cases::visit_all(&mut Sizes { bench: &mut bench, lengths, limit, modes, kind })?;
+        let way = Way { kind, reversed: arguments.reversed };
+        cases::visit_all(&mut Sizes { bench: &mut bench, lengths, limit, modes, way })?;
     }
     if all(Part::Segments) {
         let power = arguments.segments_size.unwrap_or(if arguments.quick { 24 } else { 26 });
@@ -248,7 +253,7 @@ struct Sizes<'b> {
     /// Bytes of a buffer.
     limit: usize,
     modes: Vec<Mode>,
-    kind: ScanKind,
+    way: Way,
 }
 
 impl Visitor for Sizes<'_> {
@@ -258,26 +263,30 @@ impl Visitor for Sizes<'_> {
         let (true, Some(&longest)) = (self.bench.wants(C::NAME), lengths.iter().max()) else { return Ok(()) };
         let scanner = self.bench.scanner.clone();
         let block = cases::inputs::<C>(longest.min(self.bench.checked));
-        let expected = ours::configure::<C>(&Scanner::cpu(), self.kind, None).run(&block)?;
+        let on_cpu = |len: usize| ours::configure::<C>(&Scanner::cpu(), self.way, None).run(&block[..len]);
+        // The first of these are the scan of any shorter input, unless it goes the other way.
+        let all = if self.way.reversed { Vec::new() } else { on_cpu(block.len())? };
         let mut buffers = Buffers::repeating(&self.bench.stream, &block, longest)?;
-        println!("{}: {}\n", C::NAME, ours::configure::<C>(&scanner, self.kind, None).plan()?);
+        println!("{}: {}\n", C::NAME, ours::configure::<C>(&scanner, self.way, None).plan()?);
 
         for len in lengths {
             let Bench { strategies, cub, .. } = &*self.bench;
-            let mut entrants = line_up::<C>(self.kind, &scanner, strategies, cub);
-            let mut another = ours::entrant::<C>(&scanner, self.kind, Some(ours::ANOTHER));
-            let verdicts = check::check::<C>(&mut buffers, &mut entrants, &mut another, len, &expected);
+            let mut entrants = line_up::<C>(self.way, &scanner, strategies, cub);
+            let mut another = ours::entrant::<C>(&scanner, self.way, Some(ours::ANOTHER));
+            let reversed = if self.way.reversed && len <= block.len() { on_cpu(len)? } else { Vec::new() };
+            let expected = if self.way.reversed { &reversed } else { &all };
+            let verdicts = check::check::<C>(&mut buffers, &mut entrants, &mut another, len, expected);
             drop(entrants);
             let hindrances = self.bench.note(C::NAME, verdicts);
 
             let Bench { clock, report, strategies, cub, .. } = &mut *self.bench;
-            let mut entrants = line_up::<C>(self.kind, &scanner, strategies, cub);
+            let mut entrants = line_up::<C>(self.way, &scanner, strategies, cub);
             for &mode in &self.modes {
                 if mode != Mode::Stream && len * size > SMALL {
                     continue;
                 }
                 let times = clock.race(&mut buffers, &mut entrants, &hindrances, len, mode);
-                report.add::<C>(&Scanned { kind: self.kind, mode, len, segments: None }, &entrants, times);
+                report.add::<C>(&Scanned { way: self.way, mode, len, segments: None }, &entrants, times);
             }
         }
         println!("{}", self.bench.report.tables(C::NAME, false));
@@ -287,14 +296,17 @@ impl Visitor for Sizes<'_> {
 
 /// The copy, ours, and CUB.
 fn line_up<'a, C: Case>(
-    kind: ScanKind,
+    way: Way,
     scanner: &'a Scanner,
     strategies: &[Strategy],
     cub: &'a Result<Cub, String>,
 ) -> Vec<Entrant<'a, C::Item>> {
-    let mut entrants = vec![race::copy(), ours::entrant::<C>(scanner, kind, None)];
-    entrants.extend(strategies.iter().map(|&strategy| ours::entrant::<C>(scanner, kind, Some(strategy))));
-    let call = cub.as_ref().map_err(String::clone).and_then(|cub| cub.scan::<C>(kind));
+    let mut entrants = vec![race::copy(), ours::entrant::<C>(scanner, way, None)];
+    entrants.extend(strategies.iter().map(|&strategy| ours::entrant::<C>(scanner, way, Some(strategy))));
+    let call = match way.reversed {
+        true => Err("it scans forward only".to_owned()),
+        false => cub.as_ref().map_err(String::clone).and_then(|cub| cub.scan::<C>(way.kind)),
+    };
     entrants.push(Entrant { name: "CUB".to_owned(), call, side_bytes: 0 });
     entrants
 }

@@ -61,12 +61,20 @@ pub(crate) fn name(strategy: Option<Strategy>) -> String {
     }
 }
 
+/// Inclusive or not, and in which direction.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Way {
+    pub(crate) kind: ScanKind,
+    pub(crate) reversed: bool,
+}
+
 /// A scan of a case: the default, or by a strategy.
-pub(crate) fn configure<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Scan<C> {
-    let scan = match kind {
+pub(crate) fn configure<C: Case>(scanner: &Scanner, way: Way, strategy: Option<Strategy>) -> Scan<C> {
+    let scan = match way.kind {
         ScanKind::Inclusive => scanner.scan(C::new()).inclusive(),
         ScanKind::Exclusive => scanner.scan(C::new()).exclusive(),
     };
+    let scan = if way.reversed { scan.reverse() } else { scan };
     match strategy {
         Some(strategy) => scan.strategy(strategy),
         None => scan,
@@ -74,8 +82,8 @@ pub(crate) fn configure<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Op
 }
 
 /// A scan of everything, by a handle that the first call prepares.
-pub(crate) fn entrant<C: Case>(scanner: &Scanner, kind: ScanKind, strategy: Option<Strategy>) -> Entrant<'_, C::Item> {
-    let scan = configure::<C>(scanner, kind, strategy);
+pub(crate) fn entrant<C: Case>(scanner: &Scanner, way: Way, strategy: Option<Strategy>) -> Entrant<'_, C::Item> {
+    let scan = configure::<C>(scanner, way, strategy);
     let mut prepared: Option<(usize, PreparedScan<C>)> = None;
     let call: Call<'_, C::Item> = Box::new(move |buffers, len| {
         let (_, handle) = match &mut prepared {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::{
     Outcome,
     cases::Case,
+    ours::Way,
     race::{Entrant, Mode, Times},
 };
 
@@ -42,7 +43,7 @@ pub(crate) struct Row {
 
 /// What all entrants of a race did.
 pub(crate) struct Scanned {
-    pub(crate) kind: ScanKind,
+    pub(crate) way: Way,
     pub(crate) mode: Mode,
     pub(crate) len: usize,
     /// How segments are called, and their mean length if they have one; `None` where there are none.
@@ -96,9 +97,11 @@ impl Report {
             self.rows.push(Row {
                 operator: C::NAME,
                 element_bytes: size_of::<C::Item>(),
-                scan: match scanned.kind {
-                    ScanKind::Inclusive => "inclusive",
-                    ScanKind::Exclusive => "exclusive",
+                scan: match (scanned.way.kind, scanned.way.reversed) {
+                    (ScanKind::Inclusive, false) => "inclusive",
+                    (ScanKind::Exclusive, false) => "exclusive",
+                    (ScanKind::Inclusive, true) => "inclusive, reversed",
+                    (ScanKind::Exclusive, true) => "exclusive, reversed",
                 },
                 elements: scanned.len,
                 segments: segments.map(|(name, _)| name.clone()).unwrap_or_default(),

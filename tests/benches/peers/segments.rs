@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use scan_runtime::{
-    ScanKind, Scanner, Strategy,
+    Scanner, Strategy,
     cudarc::driver::{CudaSlice, CudaStream},
 };
 use scan_tests::operators::mixed;
@@ -13,7 +13,7 @@ use crate::{
     cases::{self, Case, Visitor},
     check,
     cub::Cub,
-    ours,
+    ours::{self, Way},
     race::{self, Buffers, Call, Entrant, Mode},
     report::Scanned,
 };
@@ -142,7 +142,7 @@ impl Visitor for Segments<'_> {
             let mut entrants = line_up::<C>(strategies, cub, &scanner, &heads);
             let times = clock.race(&mut buffers, &mut entrants, &hindrances, len, Mode::Stream);
             let scanned = Scanned {
-                kind: ScanKind::Inclusive,
+                way: Way::default(),
                 mode: Mode::Stream,
                 len,
                 segments: Some((pattern.to_string(), pattern.mean(len))),
@@ -164,7 +164,7 @@ impl Segments<'_> {
         len: usize,
     ) -> Outcome<check::Hindrances> {
         let mut entrants = line_up::<C>(&self.bench.strategies, &self.bench.cub, scanner, heads);
-        let scan = ours::configure::<C>(scanner, ScanKind::Inclusive, Some(ours::ANOTHER));
+        let scan = ours::configure::<C>(scanner, Way::default(), Some(ours::ANOTHER));
         let call: Call<'_, C::Item> = Box::new(move |buffers, len| {
             let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
             Ok(scan.on(&buffers.stream).by_flags(&heads.flags).run_into(&input, &mut output)?)
@@ -188,7 +188,7 @@ fn line_up<'a, C: Case>(
     for strategy in strategies {
         macro_rules! restart {
             ($by:ident, $heads:expr, $name:literal) => {{
-                let scan = ours::configure::<C>(scanner, ScanKind::Inclusive, strategy);
+                let scan = ours::configure::<C>(scanner, Way::default(), strategy);
                 let call: Call<'a, C::Item> = Box::new(move |buffers, len| {
                     let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
                     Ok(scan.on(&buffers.stream).$by(&$heads).run_into(&input, &mut output)?)

@@ -18,6 +18,7 @@ mod launches;
 mod older;
 mod prepared;
 mod reduction;
+mod reversed;
 mod segmented;
 mod sharing;
 mod staging;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
     prepared::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
+    reversed::add(&mut trials);
     sharing::add(&mut trials);
     staging::add(&mut trials);
     stress::add(&mut trials);
