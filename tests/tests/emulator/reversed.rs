@@ -3,13 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{Overrides, ScanSpec};
-use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers, ops};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Emulator, Module, Program},
     operators::{
         AffineU32, Bytes3Sum, CountersSum, MatrixProduct, MixedSum, Span, TakeLeft, TestOperator, compose, inputs,
         mixed,
     },
+    planted::each_is_found,
     reference::WAYS,
     segments::{Heads, PATTERNS, RestartBack, TELLINGS, begins, fit_back, places_back},
     strategies,
@@ -168,4 +169,59 @@ fn elements_of_every_size() {
     of::<MatrixProduct<4>>();
     of::<CountersSum>();
     of::<ops::Sum<i128>>();
+}
+
+/// Mistakes in the order, each of which some pattern of heads shows: in the tile, in registers, in the pipeline.
+#[test]
+fn planted_faults_are_found() {
+    let order = [
+        ("return count - 1 - i;", "return i;"),
+        ("constexpr unsigned HEAD_DISTANCE = 1;", "constexpr unsigned HEAD_DISTANCE = 0;"),
+    ];
+    let tile = [
+        ("return {count - places.end, count - places.first};", "return places;"),
+        ("place_of(start + first_place, n)", "place_of(start, n)"),
+    ];
+    let ladder = [("const bool is_first = extent.begins && i == 0;", "const bool is_first = false;")];
+    let in_registers = [
+        ("extent.places.end - (extent.begins ? HEAD_DISTANCE : 0)", "extent.places.end"),
+        ("place = place_of(k, RUN);", "place = k;"),
+        ("run = place_of(threadIdx.x, block_threads());", "run = threadIdx.x;"),
+        ("first = place_of(threadIdx.x, block_threads()) * RUN, bits", "first = threadIdx.x * RUN, bits"),
+        ("unsigned char*)run.unit + place_of(k, RUN)", "unsigned char*)run.unit + k"),
+        ("stage)[place_of(threadIdx.x, block_threads())] = results", "stage)[threadIdx.x] = results"),
+    ];
+    let pipeline = [
+        ("place_of(tile_index, tiles_of(n, head_padding))", "tile_index"),
+        ("numbers_at({tile.first, tile.end}, TILE);", "{tile.first, tile.end};"),
+        ("elements[place_of(i, TILE)]", "elements[i]"),
+        ("results[place_of(i, TILE)]", "results[i]"),
+        (
+            "Results results = results_of(stage_bytes, place_of(thread, TEAM));",
+            "Results results = results_of(stage_bytes, thread);",
+        ),
+        ("source, tile, place_of(thread, TEAM))", "source, tile, thread)"),
+        ("bytes_needed(start + HEAD_DISTANCE);", "bytes_needed(start);"),
+    ];
+    let way = (ScanKind::Exclusive, true);
+    let (flags, keys) = (0, 4);
+    let kogge_stone = Strategy { block: BlockScan::of(Network::KoggeStone), carry: Carry::LookBack };
+    let cases = [
+        (flags, strategy_of(kogge_stone, 32), [&order[..], &tile[1..], &ladder].concat()),
+        (flags, strategy_of(strategies::IN_REGISTERS[3], 64).run(4), [&order[..], &tile, &in_registers].concat()),
+        (keys, overrides_of(SHAPES[0]), [&order[..], &tile[..1], &pipeline].concat()),
+    ];
+    for (telling, overrides, changes) in cases {
+        let program = program::<RestartBack>(&overrides, way, Some(telling));
+        let is_found = |program: &Program<RestartBack>| {
+            (0..).zip(PATTERNS).any(|(seed, pattern)| {
+                let tile = program.plan.tile as usize;
+                let begins = begins(pattern, 5 * tile + 7, tile);
+                let program = program.with_heads(Heads::new(telling, &begins));
+                let emulator = Emulator::new(seed).check(in_order).limit(4_000_000);
+                program.verify_at_offset(&emulator, &places_back(&begins), [(0, 0), (1, 1)][seed as usize % 2]).is_err()
+            })
+        };
+        each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
 }

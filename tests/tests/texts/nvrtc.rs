@@ -89,8 +89,8 @@ impl ScanOp for Wide {
     }
 }
 
-/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest; and for one
-/// whose elements leave a block few threads.
+/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest; and reversed, for
+/// one whose elements leave a block few threads.
 #[test]
 fn every_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
@@ -98,7 +98,7 @@ fn every_strategy_compiles_without_a_word() {
     let compile = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
-        let large = scanner.scan(Wide).strategy(strategy).cuda_source().unwrap();
+        let large = scanner.scan(Wide).reverse().strategy(strategy).cuda_source().unwrap();
         let failure = |source| match nvrtc::compile(source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,
             Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
@@ -214,7 +214,7 @@ fn every_segmented_strategy_compiles_without_a_word() {
         let heads = Heads::new(index, &[]);
         let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
         let small = restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
-        let large = scanner.scan(Wide).strategy(strategy);
+        let large = scanner.scan(Wide).reverse().strategy(strategy);
         let large = restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
         let failure = |source| match nvrtc::compile(source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,

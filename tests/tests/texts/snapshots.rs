@@ -25,6 +25,14 @@ fn compose_exclusive() {
     insta::assert_snapshot!(text(scanner().scan(compose).exclusive()));
 }
 
+/// Operator and order: what tells a scan from the last element to the first from another.
+#[test]
+fn reversed() {
+    let text = scanner().scan(compose).reverse().cuda_source().unwrap().text;
+    let (start, end) = (text.find("struct Affine").unwrap(), text.find("// ---- The machine").unwrap());
+    insta::assert_snapshot!(&text[start..end]);
+}
+
 #[test]
 fn mixed_exclusive_with_an_initial_value() {
     let scanner = scanner();
