@@ -62,7 +62,7 @@ pub fn all() -> impl Iterator<Item = Strategy> {
         .chain([LOOK_AHEAD])
 }
 
-/// The strategies that are executed in one of the four [ways](crate::reference::WAYS), with their numbers among [all](all): what a
+/// The strategies that are executed in one of the four [ways](crate::reference::WAYS), with their numbers among [all]: what a
 /// device runs in each way, the networks and the ways to carry in turn, so that each of both meets each way.
 pub fn in_turn(way: usize) -> impl Iterator<Item = (usize, Strategy)> {
     let in_each_way = |strategy: Strategy| strategy.block.in_registers || strategy == LOOK_AHEAD;
