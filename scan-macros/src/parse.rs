@@ -281,3 +281,31 @@ impl Reads {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attribute;
+
+    #[test]
+    fn what_conditions_read_is_read() {
+        let parsed = |body: TokenStream| {
+            let mut errors = Errors::default();
+            let options = attribute::options(quote!(), &[], &mut errors);
+            let item = quote! {
+                impl ScanOp for Op {
+                    type Element = u32;
+                    const IDENTITY: u32 = 0;
+                    fn combine(&self, a: u32, b: u32) -> u32 { #body }
+                }
+            };
+            let operator = operator(options, item, &mut errors).unwrap();
+            assert!(errors.is_empty(), "{:?}", errors.messages());
+            (operator.names_identity, operator.fields.len())
+        };
+        assert_eq!(parsed(quote!(a + b)), (false, 0));
+        assert_eq!(parsed(quote!(assert!(a < self.limit); a + b)), (false, 1));
+        assert_eq!(parsed(quote!(assert!(a != Self::IDENTITY); a + b)), (true, 0));
+        assert_eq!(parsed(quote!(assert!(a < self.limit || b != Self::IDENTITY); assert!(a < b); a + b)), (true, 1));
+    }
+}

@@ -1,5 +1,7 @@
 //! The whole ladder, for the tests that climb it.
 
+use std::collections::BTreeSet;
+
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
 
 /// Every network, in the order in which the texts introduce them.
@@ -60,7 +62,28 @@ pub fn all() -> impl Iterator<Item = Strategy> {
         .chain([LOOK_AHEAD])
 }
 
+/// The strategies that are executed in one of the four [ways](crate::reference::WAYS), with their numbers among [all]: what a
+/// device runs in each way, the networks and the ways to carry in turn, so that each of both meets each way.
+pub fn in_turn(way: usize) -> impl Iterator<Item = (usize, Strategy)> {
+    let in_each_way = |strategy: Strategy| strategy.block.in_registers || strategy == LOOK_AHEAD;
+    all().enumerate().filter(move |&(index, strategy)| index % 4 == way % 4 || in_each_way(strategy))
+}
+
 /// Those that can restart: all of them.
 pub fn all_segmented() -> impl Iterator<Item = Strategy> {
     all()
+}
+
+/// Pairs of adjacent lines of a text without the comments and empty lines. What has the same pairs says nothing that is not said elsewhere.
+fn pairs(text: &str) -> impl Iterator<Item = String> {
+    let code = |line: &str| line.split("//").next().unwrap_or_default().trim().to_owned();
+    let lines: Vec<String> = text.lines().map(code).filter(|line| !line.is_empty()).collect();
+    (1..lines.len()).map(move |end| lines[end - 1..=end].join("\n")).collect::<Vec<_>>().into_iter()
+}
+
+/// Adjacent lines that stand in some of `all` texts and in none of the `executed` ones.
+pub fn never_executed<'a>(all: impl Iterator<Item = String>, executed: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let executed: BTreeSet<String> = executed.flat_map(pairs).collect();
+    let all: BTreeSet<String> = all.flat_map(|text| pairs(&text).collect::<Vec<_>>()).collect();
+    all.difference(&executed).cloned().collect()
 }

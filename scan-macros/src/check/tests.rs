@@ -59,3 +59,40 @@ fn a_method_of_the_wrong_arity() {
     assert_eq!(body(quote!(a.clamp(b))), ["`clamp` takes 2 arguments"]);
     assert_eq!(body(quote!(f32::max(a))), ["`max` takes 2 values"]);
 }
+
+#[test]
+fn functions_follow_the_rules_of_operators() {
+    let item: syn::ItemFn = syn::parse2(quote!(
+        fn twice(a: u32) -> u32 {
+            let r = &a;
+            *r + *r
+        }
+    ))
+    .unwrap();
+    let function = Function { attributes: Vec::new(), signature: item.sig, block: *item.block };
+    let mut errors = Errors::default();
+    helper(&function, &mut errors);
+    assert!(!errors.messages().is_empty());
+}
+
+#[test]
+fn what_a_field_is_read_of_is_checked() {
+    assert_eq!(body(quote!(self.limits.low)), Vec::<String>::new());
+    assert_eq!(body(quote!(shifted(a?).low)).len(), 1);
+}
+
+#[test]
+fn other_macros_are_refused_by_name() {
+    for (written, told) in
+        [("vec![a]", "an array"), ("panic!()", "assert!"), ("matches!(a, 1)", "match"), ("dbg!(a)", "dbg!")]
+    {
+        let errors = body(written.parse().unwrap());
+        assert!(errors.len() == 1 && errors[0].contains(told), "{written}: {errors:?}");
+    }
+}
+
+#[test]
+fn an_operator_does_not_call_itself() {
+    let errors = body(quote!(self.combine(a, b)));
+    assert!(errors.len() == 1 && errors[0].contains("cannot call its own `combine`"), "{errors:?}");
+}

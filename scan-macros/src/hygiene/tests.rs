@@ -101,3 +101,11 @@ fn where_contexts_are_hidden_rustc_must_find_one_name() {
     );
     assert!(named_by(&shadowed, &Contexts::Absent).assumption.is_empty());
 }
+
+#[test]
+fn a_name_that_is_read_is_not_bound() {
+    let name = Ident::new("sum", Span::call_site());
+    assert!(binds(&function("fn f(sum: u32, b: u32) -> u32 { sum + b }"), &name));
+    assert!(binds(&function("fn f(a: u32, b: u32) -> u32 { let sum = a; sum + b }"), &name));
+    assert!(!binds(&function("fn f(a: u32, b: u32) -> u32 { let c = sum; a + b + c }"), &name));
+}

@@ -1,6 +1,7 @@
 //! What walks over bodies find.
 
 use super::reads::reads;
+use super::typing::Typing;
 use super::*;
 use crate::language::{Operator, find};
 
@@ -60,4 +61,16 @@ fn what_is_made_of_counters_is_known() {
     assert!(is_made(&sum(variable("i"), integer(1))));
     assert!(!is_made(&sum(variable("i"), variable("a"))));
     assert!(!is_made(&field("i", "x")));
+}
+
+#[test]
+fn bits_of_numbers_are_typed_and_of_unknowns_are_not() {
+    let and = |left, right| Expression::Binary(Operator::BitAnd, Box::new(left), Box::new(right));
+    let negated = |value| Expression::Group(Box::new(Expression::Not(Box::new(value))));
+    let is_typed = |expression: Expression| matches!(expression.typing(), Typing::Typed);
+    assert!(!is_typed(and(variable("a"), variable("b"))));
+    assert!(!is_typed(and(variable("a"), negated(variable("b")))));
+    let number = Expression::Binary(Operator::Add, Box::new(variable("b")), Box::new(variable("c")));
+    assert!(is_typed(and(variable("a"), number.clone())));
+    assert!(is_typed(and(variable("a"), negated(number))));
 }

@@ -422,3 +422,57 @@ fn a_lambda_is_not_left() {
     let stays = quote!(let x = if a > b { let mut c = a; loop { c += 1; if c > 3 { break; } } c } else { b }; x);
     assert!(text(stays.clone()).contains("[&]"), "{stays}");
 }
+
+#[test]
+fn a_literal_is_within_its_own_type() {
+    assert_eq!(text(quote!(let x = 3.0e38_f32; a)), "auto x [[maybe_unused]] = ‹f32›(3.0e38f);\nreturn a;\n");
+    for wrong in [quote!(let x = 1e39_f32; a), quote!(let x = 1e400_f64; a)] {
+        assert_eq!(errors(wrong.clone()).len(), 1, "{wrong}");
+    }
+    assert_eq!(errors(quote!(let x = 1e39_f64; a)), [""; 0]);
+    assert!(text(quote!(let x = 1e-60_f32; a)).contains("(0.0f)"), "C++ refuses what rounds to zero");
+    assert!(text(quote!(let x = 1e-60_f64; a)).contains("(1e-60)"));
+}
+
+#[test]
+fn the_rest_of_a_pattern_comes_last() {
+    let first = text(quote!(let Pair(x, ..) = a; x));
+    assert!(first.contains("_0"), "{first}");
+    let first = errors(quote!(let Pair(.., x) = a; x));
+    assert!(first[0].contains("`..` comes last"), "{first:?}");
+}
+
+#[test]
+fn a_match_of_one_arm_that_takes_everything_is_a_block() {
+    assert_eq!(text(quote!(let mut x = a; match b { _ => { x = b; } } x)), "auto x = a;\n{\n  x = b;\n}\nreturn x;\n");
+}
+
+#[test]
+fn what_has_no_value_is_named() {
+    let of = |body| errors(body).join(" ");
+    assert!(of(quote!(let x = { a; }; a)).contains("leave the last `;` out"));
+    assert!(of(quote!(let x = (while a > b { }); a)).contains("has no value"));
+}
+
+/// A `break` out of an inner `while` that has the label of the loop around it leaves the inner one: the outer one never ends.
+#[test]
+fn a_label_is_that_of_the_innermost_loop() {
+    let endless = quote!(if a > b { 'l: loop { 'l: while a > b { break 'l; } } } a);
+    let ends = quote!(if a > b { 'l: loop { while a > b { break 'l; } } } a);
+    let diverges = |body: TokenStream| {
+        let block: syn::Block = syn::parse2(quote!({ #body })).unwrap();
+        let syn::Stmt::Expr(syn::Expr::If(choice), _) = &block.stmts[0] else { panic!("no `if`") };
+        flow::block_diverges(&choice.then_branch)
+    };
+    assert!(diverges(endless));
+    assert!(!diverges(ends));
+}
+
+#[test]
+fn every_assignment_has_its_operator() {
+    for operator in ["+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"] {
+        let body: TokenStream = format!("let mut x = a; x {operator}= b; x").parse().unwrap();
+        let text = text(body);
+        assert!(text.contains(&format!("x {operator}= b;")), "{text}");
+    }
+}

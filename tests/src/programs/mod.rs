@@ -34,7 +34,7 @@ pub struct Programs {
 }
 
 /// How many programs share their types and a crate.
-const IN_A_PART: usize = 1000;
+const IN_A_PART: usize = 250;
 
 struct Program {
     ty: Type,

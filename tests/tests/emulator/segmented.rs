@@ -85,32 +85,49 @@ fn edges(tile: usize) -> Vec<usize> {
     vec![1, 2, 33, tile - 1, tile, tile + 1, 2 * tile + 1, 0, 3 * tile, 1_019, 7 * tile + 5]
 }
 
-fn restarts(way: (ScanKind, bool), first: usize) {
-    let programs: Vec<_> = strategies::all_segmented()
-        .enumerate()
-        .map(|(index, strategy)| (index + first, program::<Restart>(strategy, way, index + first, THREADS)))
-        .collect();
-    climb(&programs, edges, places, |emulator| emulator.check(fit));
+/// The strategies that have their turn in one of the four ways, the ways to tell in turn, too.
+fn in_turn(way: usize) -> Vec<(usize, Program<Restart>)> {
+    let program = |(index, strategy)| {
+        let telling = index + 2 * way;
+        (telling, program::<Restart>(strategy, WAYS[way], telling, THREADS))
+    };
+    strategies::in_turn(way).map(program).collect()
+}
+
+fn restarts(way: usize) {
+    climb(&in_turn(way), edges, places, |emulator| emulator.check(fit));
 }
 
 #[test]
 fn inclusive() {
-    restarts((ScanKind::Inclusive, false), 0);
+    restarts(0);
 }
 
 #[test]
 fn inclusive_with_initial_value() {
-    restarts((ScanKind::Inclusive, true), 2);
+    restarts(1);
 }
 
 #[test]
 fn exclusive() {
-    restarts((ScanKind::Exclusive, false), 4);
+    restarts(2);
 }
 
 #[test]
 fn exclusive_with_initial_value() {
-    restarts((ScanKind::Exclusive, true), 6);
+    restarts(3);
+}
+
+/// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
+#[test]
+fn the_turns_leave_no_text_out() {
+    let all = strategies::all_segmented().enumerate().flat_map(|(index, strategy)| {
+        (0..4).map(move |way| program::<Restart>(strategy, WAYS[way], index + 2 * way, THREADS).source.text)
+    });
+    let executed = (0..4).flat_map(in_turn).chain(of_every_telling());
+    let executed: Vec<_> = executed.map(|(_, program)| program.source.text).collect();
+    let left_out = strategies::never_executed(all, executed.iter().map(String::as_str));
+    assert!(left_out.is_empty(), "{left_out:#?}");
 }
 
 /// Wider blocks, in which warps and the runs of their threads must wait for each other.
@@ -120,23 +137,26 @@ fn blocks_of_several_warps() {
         .enumerate()
         .map(|(index, strategy)| {
             let threads = [64, 128, 256][index % 3];
-            (index + 1, program::<Restart>(strategy, WAYS[index % 4], index + 1, threads))
+            (index + 1, program::<Restart>(strategy, WAYS[(index + 2) % 4], index + 1, threads))
         })
         .collect();
     climb(&programs, |tile| vec![65, tile - 1, tile + 1, 2 * tile + 33, 1_531], places, |emulator| emulator.check(fit));
 }
 
 /// Every way to tell, with each way to carry.
-#[test]
-fn every_telling() {
+fn of_every_telling() -> Vec<(usize, Program<Restart>)> {
     let carries = strategies::all_segmented()
         .filter(|strategy| strategy.block.coarsened && strategy.block.network == Network::WarpShuffle);
-    let programs: Vec<_> = carries
+    carries
         .flat_map(|strategy| (0..TELLINGS).map(move |telling| (strategy, telling)))
         .enumerate()
         .map(|(index, (strategy, telling))| (telling, program::<Restart>(strategy, WAYS[index % 4], telling, THREADS)))
-        .collect();
-    climb(&programs, edges, places, |emulator| emulator.check(fit));
+        .collect()
+}
+
+#[test]
+fn every_telling() {
+    climb(&of_every_telling(), edges, places, |emulator| emulator.check(fit));
 }
 
 /// Runs in registers of several lengths: heads of a run that lie in one word of the tile's, across two, and in several; and as many

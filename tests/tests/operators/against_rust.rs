@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 use scan_runtime::half::{bf16, f16};
-use scan_runtime::{Architecture, Scanner, nvrtc, ops};
+use scan_runtime::{Architecture, Scanner, nvrtc, ops, scan_op};
 
 #[path = "language/mod.rs"]
 #[allow(dead_code, reason = "the test on a GPU needs more of it")]
@@ -35,6 +35,11 @@ fn nvrtc_takes_every_text_without_a_word() {
     assert!(said.is_empty(), "{said:#?}");
 }
 
+#[scan_op]
+fn smaller(a: f64, b: f64) -> f64 {
+    a.min(b)
+}
+
 /// A text that means something else than its Rust is found to do so, each mistake in its own operator.
 #[test]
 fn mistakes_are_found() {
@@ -44,18 +49,22 @@ fn mistakes_are_found() {
     suite.combine(ops::product::<bf16>(), 0);
     suite.combine(ops::max::<f32>(), 0);
     suite.combine(ops::sum::<f64>(), 0);
+    suite.combine(smaller, 0);
     suite.mutate("Repr(Bits(a.value) + Bits(b.value))", "Repr(Bits(a.value) + Bits(b.value) % 128)");
     // Ties away from zero, to zero.
     suite.mutate("0xfff + (rest >> 13 & 1)", "0x1000");
     suite.mutate("0x7fff + (bits >> 16 & 1)", "0x7fff");
     suite.mutate("a != a", "b != b");
+    // Of a number and a NaN, in this order, the NaN.
+    suite.mutate("y < x || x != x ? y : x;", "y < x ? y : x;");
     let report = suite.run("mistakes");
     for (operator, wrong) in [
         ("Sum of u8", true),
         ("Product of f16", true),
         ("Product of bf16", true),
         ("Max of f32", true),
-        ("of f64", false),
+        ("Sum of f64", false),
+        ("smaller", true),
     ] {
         assert_eq!(report.failures.contains(operator), wrong, "{operator}:\n{}", report.failures);
     }

@@ -27,7 +27,7 @@ struct Kernels {
 }
 
 /// How many architectures an operator is compiled for.
-const ARCHITECTURES_EACH: usize = 3;
+const ARCHITECTURES_EACH: usize = 2;
 
 impl Visitor for Kernels {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
@@ -89,7 +89,12 @@ impl ScanOp for Wide {
     }
 }
 
-/// Every strategy, the ways to scan and the architectures in turn, for an operator whose elements are the smallest; and reversed, for
+/// Which of the two operators has its turn, so that each goes with every carry, network and way.
+fn is_large(index: usize) -> bool {
+    index / 4 % 2 == 1
+}
+
+/// Every strategy, the ways to scan and the architectures in turn, and in turn an operator whose elements are the smallest and, reversed,
 /// one whose elements leave a block few threads.
 #[test]
 fn every_strategy_compiles_without_a_word() {
@@ -97,17 +102,18 @@ fn every_strategy_compiles_without_a_word() {
     let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::BASELINE);
     let compile = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index % WAYS.len()], architecture_for(strategy, index));
-        let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap();
-        let large = scanner.scan(Wide).reverse().strategy(strategy).cuda_source().unwrap();
-        let failure = |source| match nvrtc::compile(source, "operator", architecture) {
+        let source = match is_large(index) {
+            false => configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy).cuda_source().unwrap(),
+            true => scanner.scan(Wide).reverse().strategy(strategy).cuda_source().unwrap(),
+        };
+        match nvrtc::compile(&source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,
             Ok(compiled) => Some(format!("{strategy}, {way:?}, {architecture}:\n{}", compiled.log)),
             Err(error) => Some(format!("{strategy}, {way:?}: {error}")),
-        };
-        [failure(&small), failure(&large)]
+        }
     };
     let strategies: Vec<_> = strategies::all().enumerate().collect();
-    let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
@@ -212,19 +218,21 @@ fn every_segmented_strategy_compiles_without_a_word() {
     let compile = |(index, strategy): (usize, Strategy)| {
         let (way, architecture) = (WAYS[index / 5 % WAYS.len()], architecture_for(strategy, index));
         let heads = Heads::new(index, &[]);
-        let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
-        let small = restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
-        let large = scanner.scan(Wide).reverse().strategy(strategy);
-        let large = restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap());
-        let failure = |source| match nvrtc::compile(source, "operator", architecture) {
+        let source = if is_large(index) {
+            let large = scanner.scan(Wide).reverse().strategy(strategy);
+            restart!(large, heads, |vector| vector, |scan| scan.cuda_source().unwrap())
+        } else {
+            let small = configure::<ops::Sum<u8>>(&scanner, way).strategy(strategy);
+            restart!(small, heads, |vector| vector, |scan| scan.cuda_source().unwrap())
+        };
+        match nvrtc::compile(&source, "operator", architecture) {
             Ok(compiled) if compiled.log.is_empty() => None,
             Ok(compiled) => Some(format!("{strategy}, {way:?}, {heads:?}, {architecture}:\n{}", compiled.log)),
             Err(error) => Some(format!("{strategy}, {way:?}, {heads:?}: {error}")),
-        };
-        [failure(&small), failure(&large)]
+        }
     };
     let strategies: Vec<_> = strategies::all_segmented().enumerate().collect();
-    let failures: Vec<_> = strategies.into_par_iter().flat_map_iter(compile).flatten().collect();
+    let failures: Vec<_> = strategies.into_par_iter().filter_map(compile).collect();
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
 }
 
