@@ -15,7 +15,7 @@ use crate::{
     lifting::{self, Lifting},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    segments::{Heads, PATTERNS, Restart, RestartBack, TELLINGS, begins, fit, fit_back, places, places_back},
     strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
 
@@ -108,6 +108,7 @@ pub fn all() -> Vec<Probe> {
     segmented(&mut probes);
     segmented_in_registers(&mut probes);
     segmented_look_ahead(&mut probes);
+    reversed(&mut probes);
     lifts(&mut probes);
     statuses(&mut probes);
     epochs(&mut probes);
@@ -474,6 +475,33 @@ fn segmented_in_registers(probes: &mut Vec<Probe>) {
                 );
             }
         }
+    }
+}
+
+/// From the last element to the first: every carry, every way to tell.
+fn reversed(probes: &mut Vec<Probe>) {
+    let kogge_stone = ladder_strategies()
+        .filter(|strategy| strategy.block.network == Network::KoggeStone && !strategy.block.coarsened)
+        .map(|strategy| (DeviceLimits::BASELINE, Overrides::default().strategy(strategy).threads(32)));
+    let in_registers = [3, 4, 12].into_iter().flat_map(|run| {
+        let overrides = move |strategy| Overrides::default().strategy(strategy).threads(64).run(run);
+        IN_REGISTERS.into_iter().map(move |strategy| (DeviceLimits::BASELINE, overrides(strategy)))
+    });
+    let look_ahead =
+        [(32, 2, 5, 4, 3, None), (64, 2, 6, 4, 4, Some(2)), (32, 1, 3, 36, 6, None)].into_iter().map(look_ahead_of);
+    let look_ahead = look_ahead.flat_map(|shape| [shape; 3]);
+    for (index, (limits, overrides)) in kogge_stone.chain(in_registers).chain(look_ahead).enumerate() {
+        let telling = index % TELLINGS;
+        let (kind, with_initial_value) = WAYS[index / 3 % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = spec.reverse().with_segments(Heads::new(telling, &[]).segments());
+        let initial_value = with_initial_value.then(RestartBack::initial_value);
+        let program = planned(Program::with_limits(RestartBack, &spec, initial_value, &limits, &overrides));
+        let tile = program.plan.tile as usize;
+        let lengths = [7 * tile + 5, 2 * tile + 1, 33, tile - 1, tile + 1, 1, 12 * tile + 7, 3 * tile];
+        probes.push(scan(&format!("reversed, heads {telling}"), program, move |program| {
+            over_patterns(program, telling, &lengths, places_back, |emulator| emulator.check(|a, b| fit_back(b, a)))
+        }));
     }
 }
 
