@@ -22,6 +22,8 @@ pub enum Segments {
     /// The positions at which segments begin, ascending. One that stands there twice begins an empty segment. Positions
     /// from the length of the input on begin nothing, so a last one that is the length may be there or not.
     Offsets(OffsetWidth),
+    /// Nothing in memory: rows of one length, which is an argument, lie one behind the other, and each is a segment.
+    Rows,
 }
 
 /// The type of the positions of [`Segments::Offsets`].
@@ -36,7 +38,7 @@ pub enum OffsetWidth {
 
 /// The words of the kernel templates that speak of segments.
 pub(crate) struct SegmentWords {
-    /// `flags`, `bits`, `keys` or `offsets`; empty where the scan restarts nowhere.
+    /// `flags`, `bits`, `keys`, `offsets` or `rows`; empty where the scan restarts nowhere.
     pub(crate) heads_by: &'static str,
     /// The type of an offset.
     pub(crate) offset: &'static str,
@@ -83,6 +85,7 @@ impl Segments {
             Segments::HeadBits => "bits",
             Segments::Keys(_) => "keys",
             Segments::Offsets(_) => "offsets",
+            Segments::Rows => "rows",
         };
         SegmentWords { heads_by, offset, key_word, key_words }
     }
@@ -97,6 +100,7 @@ impl fmt::Display for Segments {
             Segments::Keys(key) => write!(f, "segments by keys of type {}", key.name),
             Segments::Offsets(OffsetWidth::U32) => f.write_str("segments by 32-bit offsets"),
             Segments::Offsets(OffsetWidth::U64) => f.write_str("segments by 64-bit offsets"),
+            Segments::Rows => f.write_str("rows"),
         }
     }
 }

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 86] = [
+const PARTS: [(&str, &str); 88] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("order/forward", include_str!("../templates/order/forward.cu.tera")),
@@ -37,6 +37,7 @@ const PARTS: [(&str, &str); 86] = [
     ("heads/flags", include_str!("../templates/heads/flags.cu.tera").trim_ascii_end()),
     ("heads/bits", include_str!("../templates/heads/bits.cu.tera").trim_ascii_end()),
     ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),
+    ("heads/rows", include_str!("../templates/heads/rows.cu.tera").trim_ascii_end()),
     ("heads/offsets", include_str!("../templates/heads/offsets.cu.tera").trim_ascii_end()),
     ("heads/of_tile", include_str!("../templates/heads/of_tile.cu.tera").trim_ascii_end()),
     ("heads/of_runs", include_str!("../templates/heads/of_runs.cu.tera").trim_ascii_end()),
@@ -84,6 +85,7 @@ const PARTS: [(&str, &str); 86] = [
         "pipeline/heads_by_offsets",
         include_str!("../templates/kernel/pipeline/heads_by_offsets.cu.tera").trim_ascii_end(),
     ),
+    ("pipeline/heads_by_rows", include_str!("../templates/kernel/pipeline/heads_by_rows.cu.tera").trim_ascii_end()),
     ("pipeline/copied_heads", include_str!("../templates/kernel/pipeline/copied_heads.cu.tera").trim_ascii_end()),
     ("pipeline/transfer", include_str!("../templates/kernel/pipeline/transfer.cu.tera").trim_ascii_end()),
     ("pipeline/swizzle", include_str!("../templates/kernel/pipeline/swizzle.cu.tera").trim_ascii_end()),

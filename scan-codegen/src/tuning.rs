@@ -135,7 +135,7 @@ pub fn plan_tuned(
 
 impl Tuned {
     /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams -
-    /// stages - blocks - looks - group - written -`. `None` where the algorithm is none that a search tries.
+    /// stages - blocks - statuses - group - written -`. `None` where the algorithm is none that a search tries.
     pub fn to_line(&self) -> Option<String> {
         let Overrides {
             strategy,
@@ -144,7 +144,7 @@ impl Tuned {
             teams,
             stages,
             blocks,
-            look_run,
+            statuses_per_lane,
             group,
             written_out,
             deterministic: _,
@@ -154,11 +154,11 @@ impl Tuned {
         let strategy = strategy?;
         let block = BLOCKS.iter().find(|(_, block)| *block == strategy.block)?.0;
         let number = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let [threads, run, teams, stages, blocks, looks, group, written] =
-            [threads, run, teams, stages, blocks, look_run, group, written_out].map(number);
+        let [threads, run, teams, stages, blocks, statuses, group, written] =
+            [threads, run, teams, stages, blocks, statuses_per_lane, group, written_out].map(number);
         let carry = CARRIES.iter().find(|carry| **carry == strategy.carry)?.name();
         Some(format!(
-            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} looks {looks} group {group} written {written}",
+            "from {} to {}: {block} {carry} threads {threads} run {run} teams {teams} stages {stages} blocks {blocks} statuses {statuses} group {group} written {written}",
             self.from, self.to
         ))
     }
@@ -186,7 +186,7 @@ impl Tuned {
             teams: number("teams")?,
             stages: number("stages")?,
             blocks: number("blocks")?,
-            look_run: number("looks")?,
+            statuses_per_lane: number("statuses")?,
             group: number("group")?,
             written_out: number("written")?,
             deterministic: false,
@@ -283,7 +283,7 @@ mod tests {
         for line in [
             "",
             "from 1 to 2",
-            "from 1 to 2: shared hierarchical threads 1 run 1 teams - stages - blocks - looks - written -",
+            "from 1 to 2: shared hierarchical threads 1 run 1 teams - stages - blocks - statuses - written -",
         ] {
             assert_eq!(Tuned::parse(line), None, "{line}");
         }

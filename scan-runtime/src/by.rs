@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::{
     DeviceBuffer, DeviceScan, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
-    heads::{HeadKind, Heads, HeadsOnDevice},
+    heads::{HeadKind, Heads, HeadsOnDevice, Rows},
 };
 
 /// Ways to restart. Each makes a scan of which every segment is a scan of its own.
@@ -71,6 +71,29 @@ impl<Op: ScanOp> Scan<Op> {
     /// ```
     pub fn by_offsets<'h, T: SegmentOffset>(self, offsets: &'h [T]) -> Scan<Op, Heads<'h>> {
         self.with_heads(Heads::offsets(offsets))
+    }
+}
+
+/// Rows.
+impl<Op: ScanOp> Scan<Op> {
+    /// Scans each row of `len` elements on its own: the rows lie one behind the other, as those of a matrix do. No memory tells
+    /// where they begin.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::new()?;
+    /// let two_rows = [1, 2, 3, 10, 20, 30];
+    /// assert_eq!(scanner.scan(ops::sum()).rows(3).run(&two_rows)?, [1, 3, 6, 10, 30, 60]);
+    /// assert_eq!(scanner.scan(ops::sum()).reverse().rows(3).run(&two_rows)?, [6, 5, 3, 60, 50, 30]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A run gives [`Error::RowLength`](crate::Error::RowLength) if the length of the input is no multiple of `len`, or `len` is 0.
+    pub fn rows(self, len: usize) -> Scan<Op, Heads<'static>> {
+        self.with_heads(Heads::rows(len))
     }
 }
 
@@ -146,6 +169,21 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         offsets: &'h B,
     ) -> DeviceScan<'a, Op, HeadsOnDevice<'h, T, B>> {
         self.by(HeadKind::Offsets(T::WIDTH), offsets)
+    }
+
+    /// Scans each row of `len` elements on its own; see [`Scan::rows`].
+    ///
+    /// ```no_run
+    /// # use scan_runtime::{Scanner, ops};
+    /// # let scanner = Scanner::cuda(0)?;
+    /// # let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let mut matrix = stream.clone_htod(&[1, 2, 3, 10, 20, 30])?;
+    /// scanner.scan(ops::sum()).on(&stream).rows(3).run_in_place(&mut matrix)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn rows(self, len: usize) -> DeviceScan<'a, Op, Rows> {
+        let DeviceScan { scan, stream, .. } = self;
+        DeviceScan { scan, stream, heads: Rows { len } }
     }
 
     fn by<'h, T, B: DeviceBuffer<T>>(

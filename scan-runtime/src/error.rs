@@ -129,6 +129,14 @@ pub enum Error {
         /// Elements of the output.
         output: usize,
     },
+    /// The input does not consist of whole rows.
+    #[error("an input of {len} elements does not consist of rows of {row}: give a length of rows that divides it")]
+    RowLength {
+        /// Elements of a row.
+        row: usize,
+        /// Elements of the input.
+        len: usize,
+    },
     /// What tells where segments begin is not as long as the input requires.
     #[error("there are {found} {what} for an input of {len} elements, which needs {expected}")]
     SegmentsLength {

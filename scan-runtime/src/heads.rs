@@ -48,6 +48,7 @@ pub(crate) enum HeadKind {
     Bits,
     Keys { size: usize, has_padding: bool, layout: fn() -> ElementType },
     Offsets(OffsetWidth),
+    Rows { len: usize },
 }
 
 impl HeadKind {
@@ -64,6 +65,7 @@ impl HeadKind {
             HeadKind::Bits => Segments::HeadBits,
             HeadKind::Keys { layout, .. } => Segments::Keys(layout()),
             HeadKind::Offsets(width) => Segments::Offsets(width),
+            HeadKind::Rows { .. } => Segments::Rows,
         }
     }
 }
@@ -101,6 +103,7 @@ pub(crate) mod on_host {
 pub trait DeviceHeads: on_device::Heads {}
 
 impl DeviceHeads for NoHeads {}
+impl DeviceHeads for Rows {}
 impl<T, B: DeviceBuffer<T>> DeviceHeads for HeadsOnDevice<'_, T, B> {}
 
 pub(crate) mod on_device {
@@ -135,6 +138,28 @@ pub(crate) mod on_device {
 
         fn count(&self) -> usize {
             0
+        }
+
+        fn pointer<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
+            (0, None)
+        }
+    }
+
+    impl Heads for Rows {
+        fn segments(&self) -> Segments {
+            Segments::Rows
+        }
+
+        fn stream(&self) -> Option<&Arc<CudaStream>> {
+            None
+        }
+
+        fn check(&self, len: usize) -> Result<(), Error> {
+            check_length(HeadKind::Rows { len: self.len }, self.len, len)
+        }
+
+        fn count(&self) -> usize {
+            self.len
         }
 
         fn pointer<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
@@ -178,7 +203,14 @@ pub(crate) fn with_heads<R>(
     }
     heads.check(len)?;
     let (pointer, _reading) = heads.pointer(stream);
-    enqueue(SideBuffers { heads: pointer, offset_count: heads.count() as u64, total: 0 })
+    enqueue(SideBuffers { heads: pointer, head_count: heads.count() as u64, total: 0 })
+}
+
+/// Every row of so many elements is a segment: made by [`DeviceScan::rows`](crate::DeviceScan::rows) and
+/// [`Scan::prepare_rows`](crate::Scan::prepare_rows).
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    pub(crate) len: usize,
 }
 
 /// What tells where segments begin, in device memory: made by [`DeviceScan::by_flags`](crate::DeviceScan::by_flags) and its like.
@@ -227,6 +259,10 @@ impl<'h> Heads<'h> {
         }
     }
 
+    pub(crate) fn rows(len: usize) -> Self {
+        Heads { kind: HeadKind::Rows { len }, bytes: &[], count: len }
+    }
+
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
         // SAFETY: offsets are primitives.
         unsafe { Heads::new(HeadKind::Offsets(T::WIDTH), offsets) }
@@ -242,9 +278,9 @@ impl<'h> Heads<'h> {
         Heads { kind, bytes, count: slice.len() }
     }
 
-    /// How many offsets there are, where it is offsets.
-    pub(crate) fn offset_count(&self) -> u64 {
-        if matches!(self.kind, HeadKind::Offsets(_)) { self.count as u64 } else { 0 }
+    /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
+    pub(crate) fn head_count(&self) -> u64 {
+        if matches!(self.kind, HeadKind::Offsets(_) | HeadKind::Rows { .. }) { self.count as u64 } else { 0 }
     }
 
     /// Whether they fit an input of this length.
@@ -350,7 +386,16 @@ impl Cursor<'_> {
                 }
                 mask
             }
-            _ => 0,
+            HeadKind::Rows { len } => {
+                let mut mask = 0;
+                let mut head = group.start.next_multiple_of(len);
+                while head < group.end {
+                    mask |= 1 << (head - group.start);
+                    head += len;
+                }
+                mask
+            }
+            HeadKind::None => 0,
         }
     }
 }
@@ -403,6 +448,9 @@ pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(
         HeadKind::Bits => ("words of head bits", len.div_ceil(32)),
         HeadKind::Keys { .. } => ("keys", len),
         HeadKind::None | HeadKind::Offsets(_) => return Ok(()),
+        HeadKind::Rows { len: row } => {
+            return if row > 0 && len.is_multiple_of(row) { Ok(()) } else { Err(Error::RowLength { row, len }) };
+        }
     };
     if found == expected { Ok(()) } else { Err(Error::SegmentsLength { what, found, expected, len }) }
 }

@@ -77,7 +77,7 @@ pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
-pub use heads::{DeviceHeads, HeadFlag, Heads, HeadsOnDevice, HostHeads, NoHeads, SegmentOffset};
+pub use heads::{DeviceHeads, HeadFlag, Heads, HeadsOnDevice, HostHeads, NoHeads, Rows, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::{HeadsOfRun, PreparedReduction, PreparedScan, WithTotal};

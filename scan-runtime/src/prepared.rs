@@ -8,7 +8,7 @@ use scan_codegen::{PlanError, Segments};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, HeadFlag, Reduce, Scan, ScanElement, ScanOp, SegmentOffset,
     cuda::{InOut, Prepared, SideBuffers, Task, driver_error},
-    heads::{HeadKind, HeadsOnDevice, NoHeads, with_heads},
+    heads::{HeadKind, HeadsOnDevice, NoHeads, Rows, with_heads},
 };
 
 /// Ways to prepare a scan for many runs on one stream.
@@ -92,6 +92,21 @@ impl<Op: ScanOp> Scan<Op> {
         let of_nothing = self.initial_value.or_else(|| self.op.identity()).map(Box::new);
         let brings = WithTotal { of_nothing, operator: self.op.source().name };
         Ok(PreparedScan { prepared, brings, operator: PhantomData })
+    }
+
+    /// As [`prepare`](Scan::prepare), for runs over rows of `len` elements; see [`Scan::rows`].
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare).
+    pub fn prepare_rows(
+        &self,
+        stream: &Arc<CudaStream>,
+        max_len: usize,
+        len: usize,
+    ) -> Result<PreparedScan<Op, Rows>, Error> {
+        let prepared = self.prepared(stream, &Segments::Rows, false, max_len)?;
+        Ok(PreparedScan { prepared, brings: Rows { len }, operator: PhantomData })
     }
 
     /// As [`prepare`](Scan::prepare), for runs that restart at every element whose flag is set; see [`Scan::by_flags`].
@@ -241,6 +256,36 @@ impl<Op: ScanOp> PreparedScan<Op> {
         T: ScanElement,
     {
         run_in_place(&self.prepared, SideBuffers::default(), buffer)
+    }
+}
+
+impl<Op: ScanOp> PreparedScan<Op, Rows> {
+    /// Scans the rows of a device slice or view into another of the same length.
+    ///
+    /// # Errors
+    ///
+    /// As [`PreparedScan::run_into`], and [`Error::RowLength`] if the input does not consist of whole rows.
+    pub fn run_into(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let stream = self.prepared.stream();
+        with_heads(&self.brings, stream, input.len(), |side| run_into(&self.prepared, side, input, output))
+    }
+
+    /// Scans the rows of a device slice or view in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](PreparedScan::run_into).
+    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let (stream, len) = (self.prepared.stream(), buffer.len());
+        with_heads(&self.brings, stream, len, |side| run_in_place(&self.prepared, side, buffer))
     }
 }
 

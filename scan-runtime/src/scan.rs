@@ -445,7 +445,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-            let side = SideBuffers { heads: at.heads, offset_count: heads.offset_count(), total: at.total };
+            let side = SideBuffers { heads: at.heads, head_count: heads.head_count(), total: at.total };
             let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.

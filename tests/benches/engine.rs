@@ -570,7 +570,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome
     let bytes = schedule.workspace.bytes();
     let workspace = stream.alloc_zeros::<u8>(bytes as usize)?;
     let (start, _using) = workspace.device_ptr(&stream);
-    let (operator, len, room) = (0_u8, len as u64, schedule.workspace.message_room(bytes));
+    let (operator, len, room) = (0_u8, len as u64, schedule.workspace.status_room(bytes));
     let places = launch.arguments.iter().filter_map(|argument| match argument {
         Argument::Workspace(offset) => Some(start + offset),
         _ => None,

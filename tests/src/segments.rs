@@ -39,6 +39,8 @@ pub enum Told {
     Offsets(Vec<u32>),
     /// Positions, without the length.
     LongOffsets(Vec<u64>),
+    /// Elements of a row: no memory tells where they begin. No pattern but that can be told so, so it is none of [`TELLINGS`].
+    Rows(usize),
 }
 
 /// How many ways there are to tell.
@@ -85,6 +87,11 @@ impl Heads {
         Heads { begins: begins.to_vec(), told }
     }
 
+    /// Rows of so many elements.
+    pub fn rows(row: usize, len: usize) -> Self {
+        Heads { begins: (0..len).map(|index| index % row == 0).collect(), told: Told::Rows(row) }
+    }
+
     /// What a plan must know of them.
     pub fn segments(&self) -> Segments {
         match self.told {
@@ -96,6 +103,7 @@ impl Heads {
             Told::WidestKeys(_) => Segments::Keys(u128::layout()),
             Told::Offsets(_) => Segments::Offsets(OffsetWidth::U32),
             Told::LongOffsets(_) => Segments::Offsets(OffsetWidth::U64),
+            Told::Rows(_) => Segments::Rows,
         }
     }
 
@@ -114,12 +122,14 @@ impl Heads {
             Told::WidestKeys(keys) => all(keys),
             Told::Offsets(offsets) => all(offsets),
             Told::LongOffsets(offsets) => all(offsets),
+            Told::Rows(_) => Vec::new(),
         }
     }
 
     /// Bytes of one of them: of a flag, a word of bits, a key or an offset.
     pub fn item_bytes(&self) -> usize {
         match &self.told {
+            Told::Rows(_) => 0,
             Told::Flags(_) | Told::Bools(_) => 1,
             Told::ByteKeys(_) => 3,
             Told::Bits(_) | Told::Keys(_) | Told::Offsets(_) => 4,
@@ -128,11 +138,12 @@ impl Heads {
         }
     }
 
-    /// How many offsets there are.
-    pub fn offset_count(&self) -> u64 {
+    /// How many offsets there are, or how many elements a row has.
+    pub fn head_count(&self) -> u64 {
         match &self.told {
             Told::Offsets(offsets) => offsets.len() as u64,
             Told::LongOffsets(offsets) => offsets.len() as u64,
+            Told::Rows(row) => *row as u64,
             _ => 0,
         }
     }
@@ -193,6 +204,7 @@ macro_rules! restart {
                 let $restarting = $scan.by_offsets(&heads);
                 $body
             }
+            $crate::segments::Told::Rows(_) => unreachable!("rows are none of the tellings"),
         }
     };
 }

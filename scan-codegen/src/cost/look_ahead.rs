@@ -89,8 +89,8 @@ impl Plan {
     /// The look-ahead warp folds the aggregates of all tiles before the block's own: before the first of these as many
     /// as its index, before each later one as many as there are blocks.
     fn look_ahead_warp_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
-        let look_run = u64::from(pipeline.look_run);
-        let window = WARP * look_run;
+        let statuses_per_lane = u64::from(pipeline.statuses_per_lane);
+        let window = WARP * statuses_per_lane;
         let mut served = Served::default();
         // A lane that loads `count` statuses, with a prefix before them or none, this many times.
         let mut look = |count: u64, any: bool, times: u64| {
@@ -101,8 +101,8 @@ impl Plan {
             let (windows, rest) = (count.div_ceil(window), count - (count.div_ceil(window) - 1) * window);
             for (lane, applied) in (0..).zip(&mut served.lanes) {
                 let of_window = |count: u64| {
-                    let own = count.saturating_sub(lane * look_run).min(look_run);
-                    own.saturating_sub(1) + warp_scan_steps(lane, count.div_ceil(look_run))
+                    let own = count.saturating_sub(lane * statuses_per_lane).min(statuses_per_lane);
+                    own.saturating_sub(1) + warp_scan_steps(lane, count.div_ceil(statuses_per_lane))
                 };
                 let added = windows - u64::from(!any);
                 *applied += times * ((windows - 1) * of_window(window) + of_window(rest) + added);

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 impl Plan {
     /// Tiles of a window.
     fn window(&self) -> u64 {
-        WARP * u64::from(self.look_run)
+        WARP * u64::from(self.statuses_per_lane)
     }
 
     /// Applications of a warp for a full window: each lane folds its own run, the network of Kogge and Stone folds the
@@ -17,7 +17,7 @@ impl Plan {
 
     /// Applications of a warp whose last window has `rest` tiles.
     fn last_window_applications(&self, rest: u64) -> u64 {
-        let lanes = rest.div_ceil(self.look_run.into());
+        let lanes = rest.div_ceil(self.statuses_per_lane.into());
         rest - lanes + kogge_stone_applications(lanes)
     }
 
@@ -27,7 +27,7 @@ impl Plan {
         if number == 0 {
             return (0, 0);
         }
-        let run = u64::from(self.look_run);
+        let run = u64::from(self.statuses_per_lane);
         let further = (number - 1) / self.window();
         let rest = number - further * self.window();
         let applications = further * self.full_window_applications() + self.last_window_applications(rest);

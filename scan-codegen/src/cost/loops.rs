@@ -78,12 +78,12 @@ fn looking_at_all_is_the_sum_over_tiles_and_windows() {
 
 #[test]
 fn looking_back_is_the_sum_over_tiles() {
-    for look_run in [1, 2, 4] {
-        let shape = Overrides { look_run: Some(look_run), ..Overrides::default() };
+    for statuses_per_lane in [1, 2, 4] {
+        let shape = Overrides { statuses_per_lane: Some(statuses_per_lane), ..Overrides::default() };
         let plan = planned(Carry::LookBack, &specs()[0], 4, shape);
         let mut sum = 0;
         for number in 0..1_000 {
-            assert_eq!(plan.looks_back(number), sum, "{number} {look_run}");
+            assert_eq!(plan.looks_back(number), sum, "{number} {statuses_per_lane}");
             sum += u128::from(plan.look_back_most(number).0);
         }
     }
@@ -158,17 +158,17 @@ fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
         let rounds = (tiles - 1 - block) / blocks + 1;
         let mut any = initial;
         if pipeline.group <= 1 {
-            let look_run = u64::from(pipeline.look_run);
+            let statuses_per_lane = u64::from(pipeline.statuses_per_lane);
             let mut lanes = [0; WARP as usize];
             let mut folded = 0;
             for round in 0..rounds {
                 let number = block + round * blocks;
                 while folded < number {
-                    let count = (number - folded).min(WARP * look_run);
+                    let count = (number - folded).min(WARP * statuses_per_lane);
                     for (lane, applied) in (0..).zip(&mut lanes) {
-                        let own = count.saturating_sub(lane * look_run);
-                        *applied += own.min(look_run).saturating_sub(1);
-                        *applied += warp_scan_steps(lane, count.div_ceil(look_run)) + u64::from(any);
+                        let own = count.saturating_sub(lane * statuses_per_lane);
+                        *applied += own.min(statuses_per_lane).saturating_sub(1);
+                        *applied += warp_scan_steps(lane, count.div_ceil(statuses_per_lane)) + u64::from(any);
                     }
                     any = true;
                     folded += count;
@@ -212,12 +212,16 @@ fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
 #[test]
 fn looking_ahead_is_the_sum_over_rounds() {
     for spec in specs() {
-        for (blocks, group, look_run) in
+        for (blocks, group, statuses_per_lane) in
             [(1, 1, 1), (2, 1, 1), (50, 1, 1), (50, 1, 2), (100, 1, 5), (7, 3, 1), (40, 6, 1)]
         {
-            let [blocks, group, look_run] = [blocks, group, look_run].map(Some);
-            let plan =
-                planned(Carry::LookAhead, &spec, 4, Overrides { blocks, group, look_run, ..Overrides::default() });
+            let [blocks, group, statuses_per_lane] = [blocks, group, statuses_per_lane].map(Some);
+            let plan = planned(
+                Carry::LookAhead,
+                &spec,
+                4,
+                Overrides { blocks, group, statuses_per_lane, ..Overrides::default() },
+            );
             for tiles in (1..60).chain([99, 100, 101, 150, 200, 201, 399, 1_000]) {
                 let launch = plan.schedule(tiles * u64::from(plan.tile)).unwrap().launches[0].clone();
                 let blocks = u64::from(launch.blocks);

@@ -29,7 +29,7 @@ impl Plan {
             Polled::Last => (blocks - 1, blocks),
             // Each lane of a warp loads a run of statuses. A tile publishes its aggregate, and its prefix; the first
             // one only that.
-            Polled::UntilPrefix => ((blocks - 1) * WARP * u64::from(self.look_run), 2 * blocks - 1),
+            Polled::UntilPrefix => ((blocks - 1) * WARP * u64::from(self.statuses_per_lane), 2 * blocks - 1),
             Polled::All => (blocks * (blocks - 1) / 2, blocks),
         }
     }

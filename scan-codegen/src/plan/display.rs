@@ -68,7 +68,7 @@ impl Plan {
         let partials = if self.partials_in_output { "in the output" } else { "in the workspace" };
         match facts.exchange {
             Exchange::Nothing => Ok(()),
-            Exchange::Statuses(_) => write!(f, "\n  messages  {} bytes a tile", self.status_bytes()),
+            Exchange::Statuses(_) => write!(f, "\n  statuses  {} bytes a tile", self.status_bytes()),
             Exchange::Partials => write!(f, "\n  partials  {partials}, {} bytes each", self.state_bytes),
         }
     }

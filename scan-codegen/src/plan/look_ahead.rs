@@ -57,7 +57,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         stages,
         blocks: overrides.blocks.unwrap_or(limits.multiprocessors).clamp(1, limits.multiprocessors),
         dynamic_shared_bytes: room.dynamic_bytes(stages),
-        look_run: statuses_of_a_lane,
+        statuses_per_lane: statuses_of_a_lane,
         group,
         window,
         head_bytes: head_bytes(&spec.segments, tile),
@@ -102,7 +102,7 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
             let (statuses_of_a_lane, window) = if group > 1 {
                 (1, group.max(blocks.div_ceil(group)))
             } else {
-                let statuses = overrides.look_run.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
+                let statuses = overrides.statuses_per_lane.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
                 (statuses, WARP * statuses)
             };
             let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window };

@@ -39,7 +39,7 @@ pub struct Overrides {
     /// The most persistent blocks ([`Pipeline::blocks`](crate::Pipeline::blocks)), or the blocks of a cluster: 1 to 8.
     pub blocks: Option<u32>,
     /// Tile statuses that a lane loads at once when a block whose runs stay in registers looks back.
-    pub look_run: Option<u32>,
+    pub statuses_per_lane: Option<u32>,
     /// Blocks of look-ahead of which one publishes the aggregate of all their tiles
     /// ([`Pipeline::group`](crate::Pipeline::group)): 1 to 32.
     pub group: Option<u32>,
@@ -104,7 +104,7 @@ impl Overrides {
             teams: other.teams.or(self.teams),
             stages: other.stages.or(self.stages),
             blocks: other.blocks.or(self.blocks),
-            look_run: other.look_run.or(self.look_run),
+            statuses_per_lane: other.statuses_per_lane.or(self.statuses_per_lane),
             group: other.group.or(self.group),
             written_out: other.written_out.or(self.written_out),
             deterministic: other.deterministic || self.deterministic,

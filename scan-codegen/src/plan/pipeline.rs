@@ -18,7 +18,7 @@ pub struct Pipeline {
     /// Bytes of shared memory that a block asks for at its launch.
     pub dynamic_shared_bytes: u32,
     /// Aggregates of tiles that a lane folds on its own.
-    pub look_run: u32,
+    pub statuses_per_lane: u32,
     /// Blocks of a group, of which one publishes the aggregate of all their tiles of an iteration; 1 where each block
     /// loads the statuses of all tiles itself.
     pub group: u32,

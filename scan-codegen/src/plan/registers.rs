@@ -114,10 +114,10 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let (fewest, largest) = shape.block_sizes;
     let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
     let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
-    let statuses = overrides.look_run.unwrap_or(STATUSES_OF_A_LANE);
+    let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {
         whole_runs: scans_whole_runs(request, &facts, shape),
-        look_run: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
+        statuses_per_lane: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
         cluster: cluster.unwrap_or(1),
         block_sizes,
         input_unit: unit(sizes.input * run),

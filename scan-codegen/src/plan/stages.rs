@@ -37,7 +37,7 @@ pub(super) fn head_bytes(segments: &Segments, tile: u32) -> u32 {
     let (tile, alignment) = (u64::from(tile), u64::from(COPY_ALIGNMENT));
     let copied = |bytes: u64| bytes.next_multiple_of(alignment) + alignment;
     let bytes = match segments {
-        Segments::None => 0,
+        Segments::None | Segments::Rows => 0,
         Segments::HeadFlags => copied(tile),
         Segments::HeadBits => copied(u64::from(WORD) * (tile / 32 + 1)),
         // One more, with which the tile's first is compared.

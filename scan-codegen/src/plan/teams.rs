@@ -70,7 +70,7 @@ impl<'a> Sizes<'a> {
     /// Bytes of what tells whether an element is a head, as far as they count for the length of a run.
     fn head_bytes(self) -> u32 {
         match self.segments {
-            Segments::None | Segments::HeadBits => 0,
+            Segments::None | Segments::HeadBits | Segments::Rows => 0,
             Segments::HeadFlags => 1,
             Segments::Keys(key) => key.size as u32,
             Segments::Offsets(_) => OFFSET_BYTES / 2, // there are fewer slots than stages

@@ -126,7 +126,7 @@ fn a_shape_that_cannot_be_is_refused_and_nothing_overflows() {
             Overrides { teams: value, ..default },
             Overrides { stages: value, ..default },
             Overrides { threads: value, run: value, teams: value, ..default },
-            Overrides { blocks: value, look_run: value, group: value, written_out: value, ..default },
+            Overrides { blocks: value, statuses_per_lane: value, group: value, written_out: value, ..default },
         ]
     });
     let shapes: Vec<Overrides> = shapes.collect();

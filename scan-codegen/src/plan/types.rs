@@ -110,7 +110,7 @@ pub struct Plan {
     /// what comes of them.
     pub(crate) whole_runs: bool,
     /// Statuses that a lane loads and folds on its own when a block looks back; 1 with another way to carry.
-    pub(crate) look_run: u32,
+    pub(crate) statuses_per_lane: u32,
     /// Blocks of a cluster; 1 with another way to carry.
     pub(crate) cluster: u32,
     /// The fewest and the most threads of a block that its kernels serve: plans that differ in `threads` share a text.
@@ -161,7 +161,7 @@ impl Plan {
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
             programmatic: false,
             whole_runs: false,
-            look_run: 1,
+            statuses_per_lane: 1,
             cluster: 1,
             block_sizes: (threads, threads),
             delays: false,

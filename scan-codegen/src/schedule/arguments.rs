@@ -5,7 +5,7 @@ use crate::{plan::Plan, segments::Segments};
 
 /// The arguments of kernels with tile statuses: the ticket word, the statuses, and how many there is room for.
 pub(super) const STATUSES: [Argument; 3] =
-    [Argument::Workspace(0), Argument::Workspace(Workspace::HEADER_BYTES), Argument::MessageRoom];
+    [Argument::Workspace(0), Argument::Workspace(Workspace::HEADER_BYTES), Argument::StatusRoom];
 
 impl Plan {
     pub(super) fn is_segmented(&self) -> bool {
@@ -24,7 +24,8 @@ impl Plan {
     pub(super) fn heads(&self) -> Vec<Argument> {
         match &self.spec.segments {
             Segments::None => Vec::new(),
-            Segments::Offsets(_) => vec![Argument::Heads, Argument::OffsetCount],
+            Segments::Offsets(_) => vec![Argument::Heads, Argument::HeadCount],
+            Segments::Rows => vec![Argument::HeadCount],
             _ => vec![Argument::Heads],
         }
     }

@@ -24,13 +24,13 @@ pub enum Workspace {
     /// then nobody but these kernels writes to it, not even zeros, and their launches that use it never overlap: it
     /// belongs to one stream.
     ///
-    /// It may be longer than a schedule asks for, by any number of tile statuses ([`Argument::MessageRoom`]). Memory
+    /// It may be longer than a schedule asks for, by any number of tile statuses ([`Argument::StatusRoom`]). Memory
     /// for more of them begins anew, as zeros.
     Kept {
         /// How many tile statuses it must have room for.
-        messages: u64,
+        statuses: u64,
         /// Bytes of a tile status: the same in all schedules of a plan.
-        message_bytes: u64,
+        status_bytes: u64,
     },
 }
 
@@ -42,18 +42,18 @@ impl Workspace {
     pub const fn bytes(&self) -> u64 {
         match *self {
             Workspace::Scratch { bytes } => bytes,
-            Workspace::Kept { messages, message_bytes } => {
-                Self::HEADER_BYTES.saturating_add(messages.saturating_mul(message_bytes))
+            Workspace::Kept { statuses, status_bytes } => {
+                Self::HEADER_BYTES.saturating_add(statuses.saturating_mul(status_bytes))
             }
         }
     }
 
     /// How many tile statuses there is room for in so much memory.
-    pub const fn message_room(&self, bytes: u64) -> u64 {
+    pub const fn status_room(&self, bytes: u64) -> u64 {
         match *self {
             Workspace::Scratch { .. } => 0,
-            Workspace::Kept { message_bytes: 0, .. } => 0,
-            Workspace::Kept { message_bytes, .. } => bytes.saturating_sub(Self::HEADER_BYTES) / message_bytes,
+            Workspace::Kept { status_bytes: 0, .. } => 0,
+            Workspace::Kept { status_bytes, .. } => bytes.saturating_sub(Self::HEADER_BYTES) / status_bytes,
         }
     }
 }
@@ -114,9 +114,9 @@ pub enum Argument {
     Output,
     /// A pointer this many bytes into the workspace.
     Workspace(u64),
-    /// How many tile statuses the workspace has room for ([`Workspace::message_room`] of what was allocated), as a
+    /// How many tile statuses the workspace has room for ([`Workspace::status_room`] of what was allocated), as a
     /// 64-bit integer.
-    MessageRoom,
+    StatusRoom,
     /// A number of elements, as a 64-bit integer.
     Length(u64),
     /// The operator with its parameters, by value. An operator without parameters is one byte, of any value.
@@ -127,8 +127,8 @@ pub enum Argument {
     Total,
     /// A pointer to what tells where segments begin ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
     Heads,
-    /// How many offsets there are, as a 64-bit integer.
-    OffsetCount,
+    /// How many offsets there are, or how many elements a row has, as a 64-bit integer.
+    HeadCount,
 }
 
 impl Launch {

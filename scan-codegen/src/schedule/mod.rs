@@ -93,7 +93,7 @@ impl Plan {
     }
 
     fn kept(&self, statuses: u64) -> Workspace {
-        Workspace::Kept { messages: statuses, message_bytes: self.status_bytes() }
+        Workspace::Kept { statuses, status_bytes: self.status_bytes() }
     }
 }
 

@@ -84,9 +84,9 @@ fn a_text_has_the_kernels_of_its_plan() {
 
 #[test]
 fn statuses_of_no_bytes_need_no_room() {
-    let none = Workspace::Kept { messages: 5, message_bytes: 0 };
-    assert_eq!((none.bytes(), none.message_room(1 << 20)), (256, 0));
-    assert_eq!(Workspace::Kept { messages: u64::MAX, message_bytes: 16 }.bytes(), u64::MAX);
+    let none = Workspace::Kept { statuses: 5, status_bytes: 0 };
+    assert_eq!((none.bytes(), none.status_room(1 << 20)), (256, 0));
+    assert_eq!(Workspace::Kept { statuses: u64::MAX, status_bytes: 16 }.bytes(), u64::MAX);
 }
 
 #[test]

@@ -487,6 +487,32 @@ fn short_scans_of_users_group_from_the_left() {
     assert!(bits(&Scanner::cpu().scan(Rounded).run(&x).unwrap()) == bits(&expected));
 }
 
+#[test]
+fn rows() {
+    let chunk = chunk_length::<Whole>();
+    let scanner = Scanner::cpu();
+    for (turn, (row, rows)) in
+        [(1, 3 * chunk), (2, 70), (63, 9), (64, 5), (65, 200), (chunk + 1, 3), (5, 0)].into_iter().enumerate()
+    {
+        let x: Vec<_> =
+            (0..(row * rows) as u64).map(|i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }).collect();
+        let begins: Vec<bool> = (0..x.len()).map(|index| index % row == 0).collect();
+        for kind in KINDS {
+            let initial = Some(Map { a: 3, b: 4 });
+            let scan = scan_of(&scanner, Whole, kind, initial);
+            let pool = &POOLS[turn % POOLS.len()];
+            let forward = within(pool, || scan.clone().rows(row).run(&x)).unwrap();
+            assert!(bits(&forward) == bits(&by_hand(&Whole, kind, initial, &x, &begins)), "{rows} rows of {row}");
+            let reversed = within(pool, || scan.clone().reverse().rows(row).run(&x)).unwrap();
+            assert!(bits(&reversed) == bits(&by_hand_back(&Whole, kind, initial, &x, &begins)), "{rows} rows of {row}");
+        }
+    }
+    for row in [0, 2, 8] {
+        let found = scanner.scan(ops::sum()).rows(row).run(&[1_i32; 7]);
+        assert!(matches!(found, Err(Error::RowLength { row: wrong, len: 7 }) if wrong == row), "{row}: {found:?}");
+    }
+}
+
 /// Panics at the elements that say so.
 #[derive(Clone)]
 struct Fails;

@@ -18,8 +18,8 @@ use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt, t
 pub(crate) struct SideBuffers {
     /// The flags, bits, keys or offsets that tell where segments begin.
     pub(crate) heads: sys::CUdeviceptr,
-    /// How many offsets there are, where it is offsets.
-    pub(crate) offset_count: u64,
+    /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
+    pub(crate) head_count: u64,
     /// Where the sum of all elements goes.
     pub(crate) total: sys::CUdeviceptr,
 }
@@ -167,10 +167,10 @@ impl Kernels {
                     Argument::Input => input,
                     Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer + offset,
-                    Argument::MessageRoom => workspace.message_room,
+                    Argument::StatusRoom => workspace.status_room,
                     Argument::Length(len) => len,
                     Argument::Heads => side.heads,
-                    Argument::OffsetCount => side.offset_count,
+                    Argument::HeadCount => side.head_count,
                     Argument::Total => side.total,
                     _ => 0,
                 };

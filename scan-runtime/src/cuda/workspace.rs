@@ -81,7 +81,7 @@ impl Default for Workspace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) pointer: sys::CUdeviceptr,
-    pub(super) message_room: u64,
+    pub(super) status_room: u64,
 }
 
 impl Workspace {
@@ -103,7 +103,7 @@ impl Workspace {
             Needs::Kept { .. } => (&mut self.kept, true),
         };
         area.grow(stream, needs.bytes(), zeroed)?;
-        let place = Place { pointer: area.pointer, message_room: needs.message_room(area.bytes) };
+        let place = Place { pointer: area.pointer, status_room: needs.status_room(area.bytes) };
         Ok((&self.schedule, place))
     }
 

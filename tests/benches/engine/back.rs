@@ -192,10 +192,10 @@ impl Work<'_> {
                 Argument::Input => self.input,
                 Argument::Output => self.output,
                 Argument::Workspace(place) => workspace + place,
-                Argument::MessageRoom => schedule.workspace.message_room(entrant.workspace.len() as u64),
+                Argument::StatusRoom => schedule.workspace.status_room(entrant.workspace.len() as u64),
                 Argument::Length(len) => len,
                 Argument::Heads => self.heads.0,
-                Argument::OffsetCount => self.heads.1,
+                Argument::HeadCount => self.heads.1,
                 _ => 0,
             })
             .collect();
@@ -309,7 +309,7 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
         overrides.run = Some((bytes / size as u32).max(1));
         match carry {
             Carry::Cluster => overrides.blocks = count,
-            Carry::LookBack => overrides.look_run = count,
+            Carry::LookBack => overrides.statuses_per_lane = count,
             Carry::LookAhead => overrides.teams = count,
             _ => (),
         }

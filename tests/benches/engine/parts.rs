@@ -309,8 +309,8 @@ fn parts() -> Vec<Variant> {
     vec![
         variant("all", &[], true),
         variant("all, out first", &[&OUT_FIRST], true),
-        variant("messages not waited for", &[&NO_WAITING], false),
-        variant("no looker, no messages", &[&NO_LOOKER, none], false),
+        variant("statuses not waited for", &[&NO_WAITING], false),
+        variant("no looker, no statuses", &[&NO_LOOKER, none], false),
         variant("nor reduction", &[&NO_LOOKER, none, &NO_REDUCTION], false),
         variant("in and out only", ALL_OF_FLOOR, false),
         variant("in and out only, out first", &[ALL_OF_FLOOR, &[&OUT_FIRST]].concat(), false),
@@ -360,15 +360,15 @@ const GROUPS: [&str; 6] = ["step", "hints", "fetched", "order", "twice", "shapes
 /// Shapes and ways for an operator whose applications wait for each other.
 fn costly() -> Vec<Variant> {
     let all = variant("all", &[], true);
-    let alone = variant("no looker, no messages", &[&NO_LOOKER, &NO_MESSAGES], false);
+    let alone = variant("no looker, no statuses", &[&NO_LOOKER, &NO_MESSAGES], false);
     let halves = variant("halves", &[&HALVES], true);
     let early = variant("looks early", &[&LOOKS_EARLY], true);
     let mut variants = vec![
         halves.clone(),
         early.clone(),
         variant("halves, looks early", &[&HALVES, &LOOKS_EARLY], true),
-        variant("halves, no looker, no messages", &[&HALVES, &NO_LOOKER, &NO_MESSAGES], false),
-        variant("halves, messages not waited for", &[&HALVES, &NO_WAITING], false),
+        variant("halves, no looker, no statuses", &[&HALVES, &NO_LOOKER, &NO_MESSAGES], false),
+        variant("halves, statuses not waited for", &[&HALVES, &NO_WAITING], false),
     ];
     let shapes = [
         (320, 3, 19, None),
@@ -417,7 +417,7 @@ fn by_offsets() -> Vec<Variant> {
         all.clone(),
         variant("no search", &[&NO_SEARCH], false),
         variant("nor marks", &[&NO_SEARCH, &NO_MARKS], false),
-        variant("nor looker, messages", &[&NO_SEARCH, &NO_MARKS, &NO_LOOKER, none], false),
+        variant("nor looker, statuses", &[&NO_SEARCH, &NO_MARKS, &NO_LOOKER, none], false),
     ];
     for (threads, runs) in [(192, [23, 27]), (256, [19, 17]), (256, [15, 13]), (288, [15, 17]), (320, [15, 13])] {
         variants.extend(runs.map(|run| all.shaped((threads, 3, run, None))));
@@ -430,7 +430,7 @@ fn by_flags() -> Vec<Variant> {
     let none = &NO_MESSAGES_OF_SEGMENTS;
     let mut variants = vec![
         all.clone(),
-        variant("no looker, no messages", &[&NO_LOOKER, none], false),
+        variant("no looker, no statuses", &[&NO_LOOKER, none], false),
         variant("no flags read", &[&NO_HEADS], false),
         variant("nor reduction", &[&NO_HEADS, &NO_LOOKER, none, &NO_REDUCTION], false),
         variant("in and out only", &[&NO_HEADS, &NO_LOOKER, none, &NO_REDUCTION, &NO_SCAN], false),
@@ -786,8 +786,8 @@ fn sweep_example<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
     let looker: &[&[Part]] = &[&NO_LOOKER, gatherers, &NO_MESSAGES];
     let variants = [
         all,
-        variant("messages not waited for", &[&NO_WAITING], false),
-        variant("no looker, no messages", looker, false),
+        variant("statuses not waited for", &[&NO_WAITING], false),
+        variant("no looker, no statuses", looker, false),
         variant("nor reduction", &[looker, &[&NO_REDUCTION]].concat(), false),
         variant("in and out only", &[looker, &[&NO_REDUCTION, scan]].concat(), false),
         variant("without the reduction", &[&NO_REDUCTION], false),

@@ -22,7 +22,7 @@ pub struct Stretch {
 pub(super) struct Buffers {
     /// The pointer arguments, and the number of the buffer of each.
     numbers: Vec<(Argument, u32)>,
-    pub(super) message_room: u64,
+    pub(super) status_room: u64,
 }
 
 impl Buffers {
@@ -30,8 +30,8 @@ impl Buffers {
     pub(super) fn new(machine: &mut Machine, schedule: &Schedule, memory: &Memory<'_>, kept: &[u8]) -> Self {
         let is_kept = matches!(schedule.workspace, Workspace::Kept { .. });
         let workspace_bytes = if is_kept { kept.len() as u64 } else { schedule.workspace.bytes() };
-        let message_room = schedule.workspace.message_room(workspace_bytes);
-        let mut buffers = Buffers { numbers: Vec::new(), message_room };
+        let status_room = schedule.workspace.status_room(workspace_bytes);
+        let mut buffers = Buffers { numbers: Vec::new(), status_room };
         let in_place = memory.output_bytes.is_none();
         let input = Buffer::initialised("input", memory.input.to_vec()).at(memory.input_offset);
         let input = if in_place { input } else { input.read_only() };
@@ -65,8 +65,8 @@ impl Buffers {
     }
 
     /// Buffers of which only these stretches are there.
-    pub(super) fn of_stretches(machine: &mut Machine, stretches: &[Stretch], message_room: u64) -> Self {
-        let mut buffers = Buffers { numbers: Vec::new(), message_room };
+    pub(super) fn of_stretches(machine: &mut Machine, stretches: &[Stretch], status_room: u64) -> Self {
+        let mut buffers = Buffers { numbers: Vec::new(), status_room };
         for Stretch { argument, before, bytes, initialised } in stretches {
             let name = format!("{argument:?}");
             let buffer = match initialised {
@@ -129,8 +129,8 @@ pub(super) fn argument_values(
     for (position, (argument, &size)) in launch.arguments.iter().zip(parameters).enumerate() {
         let bytes = match argument {
             Argument::Length(length) => length.to_le_bytes().to_vec(),
-            Argument::MessageRoom => buffers.message_room.to_le_bytes().to_vec(),
-            Argument::OffsetCount => memory.offset_count.to_le_bytes().to_vec(),
+            Argument::StatusRoom => buffers.status_room.to_le_bytes().to_vec(),
+            Argument::HeadCount => memory.head_count.to_le_bytes().to_vec(),
             // An operator without parameters is one byte, of any value.
             Argument::Operator if memory.operator.is_empty() => vec![0],
             Argument::Operator => memory.operator.to_vec(),

@@ -2,7 +2,7 @@
 
 use scan_codegen::Workspace;
 
-/// Bytes of the turns, which are all that is before the messages.
+/// Bytes of the turns, which are all that is before the statuses.
 pub(super) const TURNS_BYTES: u64 = 8;
 
 /// Memory that belongs to the kernels of one plan from run to run, as [`Workspace::Kept`] tells. At first there is none; it comes

@@ -102,8 +102,8 @@ pub struct Memory<'a> {
     pub input: &'a [u8],
     /// What tells where segments begin; nothing where the scan restarts nowhere.
     pub heads: &'a [u8],
-    /// How many offsets there are, where it is offsets.
-    pub offset_count: u64,
+    /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
+    pub head_count: u64,
     /// Bytes of the output. `None` to scan in place: the output is the input's buffer.
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.
@@ -236,9 +236,9 @@ impl Emulator {
         kept: &mut KeptMemory,
     ) -> Result<Run, EmulatorError> {
         let mut machine = self.machine();
-        if let Workspace::Kept { message_bytes, .. } = schedule.workspace {
+        if let Workspace::Kept { status_bytes, .. } = schedule.workspace {
             // Looking for a long message takes many loads.
-            machine.patience = machine.patience.max(2 * message_bytes as u32);
+            machine.patience = machine.patience.max(2 * status_bytes as u32);
         }
         let workspace = kept.take(&schedule.workspace);
         let buffers = Buffers::new(&mut machine, schedule, memory, &workspace);
@@ -275,10 +275,10 @@ impl Emulator {
         launches: &[Launch],
         memory: &Memory<'_>,
         stretches: &[Stretch],
-        message_room: u64,
+        status_room: u64,
     ) -> Result<Vec<Vec<u8>>, EmulatorError> {
         let mut machine = self.machine();
-        let buffers = Buffers::of_stretches(&mut machine, stretches, message_room);
+        let buffers = Buffers::of_stretches(&mut machine, stretches, status_room);
         self.launch_all(&mut machine, module, &kernel_name, launches, &buffers, memory)?;
         Ok(machine.memory.drain(..).map(|buffer| buffer.bytes).collect())
     }

@@ -22,7 +22,7 @@ pub(super) const SHARED: u32 = 1 << 31;
 /// The depth of a variable that has been given no value. Also in the host prelude.
 const NEVER_SET: u32 = u32::MAX;
 
-/// Loads, with nothing changing meanwhile, after which a thread is taken to wait where messages are short. Every one of them is
+/// Loads, with nothing changing meanwhile, after which a thread is taken to wait where statuses are short. Every one of them is
 /// executed by every thread that waits.
 pub(super) const PATIENCE: u32 = 64;
 
@@ -169,7 +169,7 @@ pub(super) struct Machine {
     pub(super) woken: Vec<(usize, usize)>,
     /// Counts changes of memory and ends of threads: while it stands still, waiting is in vain.
     pub(super) progress: u64,
-    /// Counts those changes that atomic stores make: who looks for messages need not look again before one.
+    /// Counts those changes that atomic stores make: who looks for statuses need not look again before one.
     pub(super) signals: u64,
     pub(super) accesses: u64,
     pub(super) counters: LaunchCounters,

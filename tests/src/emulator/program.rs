@@ -376,7 +376,7 @@ impl<Op: ScanOp> Program<Op> {
         let memory = Memory {
             total_bytes,
             heads: &heads,
-            offset_count: self.heads.as_ref().map_or(0, Heads::offset_count),
+            head_count: self.heads.as_ref().map_or(0, Heads::head_count),
             operator: operator.bytes(),
             initial_value: &initial_value,
             input: &bytes,

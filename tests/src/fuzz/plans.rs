@@ -151,7 +151,7 @@ impl Case {
         ensure(shared <= u64::from(room), || "too much shared memory for a launch".to_owned())?;
         if plan.pipeline.is_some() {
             ensure(pipeline.stages > 2 * pipeline.teams && pipeline.teams > 0, || "too few stages".to_owned())?;
-            ensure((1..=32).contains(&pipeline.group) && (1..=8).contains(&pipeline.look_run), || {
+            ensure((1..=32).contains(&pipeline.group) && (1..=8).contains(&pipeline.statuses_per_lane), || {
                 format!("{pipeline:?}")
             })?;
         }
@@ -202,7 +202,7 @@ impl Case {
 
     fn check_schedule(&self, schedule: &Schedule) -> Result<(), String> {
         let bytes = schedule.workspace.bytes();
-        ensure(schedule.workspace.message_room(bytes) <= bytes, || "more messages than bytes".to_owned())?;
+        ensure(schedule.workspace.status_room(bytes) <= bytes, || "more statuses than bytes".to_owned())?;
         for launch in &schedule.launches {
             ensure((1..=i32::MAX as u64).contains(&launch.blocks.into()), || format!("{} blocks", launch.blocks))?;
             ensure(u64::from(launch.blocks) <= self.limits.blocks_per_grid.max(8), || {
@@ -319,7 +319,7 @@ fn overrides(random: &mut Random, tuned: bool) -> Overrides {
     overrides.teams = some(&[1, 2, 3, 4, 7]);
     overrides.stages = some(&[3, 4, 5, 7, 9]);
     overrides.blocks = some(&[1, 2, 8, 33, 132]);
-    overrides.look_run = some(&[1, 2, 4, 8]);
+    overrides.statuses_per_lane = some(&[1, 2, 4, 8]);
     overrides.group = some(&[1, 2, 11, 32, 40]);
     overrides.written_out = some(&[0, 1, 512, 8192, 1 << 20]);
     overrides.deterministic = random.one_in(4);
@@ -369,6 +369,7 @@ fn spec(random: &mut Random) -> ScanSpec {
         0 => Segments::HeadFlags,
         1 => Segments::HeadBits,
         2 => Segments::Keys(element(random)),
+        4 => Segments::Rows,
         3 => Segments::Offsets(if random.one_in(2) { OffsetWidth::U32 } else { OffsetWidth::U64 }),
         _ => Segments::None,
     };

@@ -257,13 +257,13 @@ fn runs_in_registers(probes: &mut Vec<Probe>) {
         shapes: &[(u32, u32, u32)],
         prepare: fn(Emulator) -> Emulator,
     ) {
-        for (index, &(threads, run, look_run)) in shapes.iter().enumerate() {
+        for (index, &(threads, run, statuses_per_lane)) in shapes.iter().enumerate() {
             for strategy in IN_REGISTERS {
                 let (kind, with_initial_value) = WAYS[(index + strategy.carry.name().len()) % 4];
                 let mut overrides = Overrides::default();
                 overrides.strategy = Some(strategy);
                 (overrides.threads, overrides.run) = (Some(threads), Some(run));
-                overrides.look_run = (strategy.carry == Carry::LookBack).then_some(look_run);
+                overrides.statuses_per_lane = (strategy.carry == Carry::LookBack).then_some(statuses_per_lane);
                 let initial_value = with_initial_value.then(Op::initial_value);
                 let program = planned(Program::new(Op::new(), kind, initial_value, &overrides));
                 let lengths =
@@ -303,14 +303,14 @@ fn clusters(probes: &mut Vec<Probe>) {
 
 /// Look-ahead of this shape on a device with room for it: threads of a team, teams, stages, elements a thread, blocks, sums a lane.
 fn look_ahead_of(
-    (threads, teams, stages, run, blocks, look_run): (u32, u32, u32, u32, u32, Option<u32>),
+    (threads, teams, stages, run, blocks, statuses_per_lane): (u32, u32, u32, u32, u32, Option<u32>),
 ) -> (DeviceLimits, Overrides) {
     let mut limits = DeviceLimits::BASELINE;
     limits.shared_bytes_per_block_optin = 227 * 1024;
     let mut overrides = Overrides::default();
     overrides.strategy = Some(LOOK_AHEAD);
     (overrides.threads, overrides.teams, overrides.stages) = (Some(threads), Some(teams), Some(stages));
-    (overrides.run, overrides.blocks, overrides.look_run) = (Some(run), Some(blocks), look_run);
+    (overrides.run, overrides.blocks, overrides.statuses_per_lane) = (Some(run), Some(blocks), statuses_per_lane);
     overrides.group = Some(if blocks > 4 { blocks / 2 } else { 1 });
     (limits, overrides)
 }
@@ -333,9 +333,9 @@ fn look_ahead(probes: &mut Vec<Probe>) {
         prepare: fn(Emulator) -> Emulator,
     ) {
         for &index in shapes {
-            let (threads, teams, stages, run, blocks, look_run) = SHAPES[index];
+            let (threads, teams, stages, run, blocks, statuses_per_lane) = SHAPES[index];
             let run = run.min((256 / size_of::<Op::Item>() as u32).max(1));
-            let (limits, overrides) = look_ahead_of((threads, teams, stages, run, blocks, look_run));
+            let (limits, overrides) = look_ahead_of((threads, teams, stages, run, blocks, statuses_per_lane));
             let (kind, with_initial_value) = WAYS[index % 4];
             let initial_value = with_initial_value.then(Op::initial_value);
             let seeds = if size_of::<Op::Item>() > 32 { 8 } else { 24 };
@@ -447,7 +447,7 @@ fn segmented_in_registers(probes: &mut Vec<Probe>) {
             let mut overrides = Overrides::default();
             overrides.strategy = Some(strategy);
             (overrides.threads, overrides.run) = (Some([32, 64, 128][(index + turn) % 3]), Some(run));
-            overrides.look_run = (strategy.carry == Carry::LookBack).then_some([1, 2][turn % 2]);
+            overrides.statuses_per_lane = (strategy.carry == Carry::LookBack).then_some([1, 2][turn % 2]);
             let segments = Heads::new(telling, &[]).segments();
             if run > 12 {
                 let initial_value = with_initial_value.then_some(3_u8);

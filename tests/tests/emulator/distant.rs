@@ -161,10 +161,10 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let before = scanned[tile - 1];
         let mut stretches = Stretches::default();
         stretches.read(Argument::Input, (first - tile as u64) * SIZE, all_bytes(values));
-        let mut offset_count = 0;
+        let mut head_count = 0;
         if let Some(heads) = &elements.heads {
             let (before, bytes) = bytes_of_heads(heads, first - tile as u64);
-            offset_count = if matches!(heads.told, Told::LongOffsets(_)) { bytes.len() as u64 / 8 } else { 0 };
+            head_count = if matches!(heads.told, Told::LongOffsets(_)) { bytes.len() as u64 / 8 } else { 0 };
             stretches.read(Argument::Heads, before, bytes);
         }
         let mut launches = plan.schedule(TILES * tile as u64 - 5).unwrap().launches;
@@ -185,7 +185,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
             kernels => self.add_sections(&mut stretches, kernels == Kernels::Sections, &elements, launch),
         }
         let initial_value = self.program.initial_value.map_or(Vec::new(), |_| bytes_of(&before));
-        let memory = Memory { initial_value: &initial_value, offset_count, ..Memory::default() };
+        let memory = Memory { initial_value: &initial_value, head_count, ..Memory::default() };
         let module = self.program.module().map_err(|error| error.to_string())?;
         let room = first / tile as u64 + TILES;
         let name = |role: &str| self.program.source.kernel_name(role);

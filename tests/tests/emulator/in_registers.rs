@@ -23,7 +23,7 @@ const SHAPES: [(u32, u32); 5] = [(32, 4), (64, 3), (128, 1), (32, 12), (64, 7)];
 fn program<Op: TestOperator>(
     strategy: Strategy,
     (threads, run): (u32, u32),
-    look_run: Option<u32>,
+    statuses_per_lane: Option<u32>,
     (kind, with_initial_value): (ScanKind, bool),
 ) -> Program<Op> {
     let size = size_of::<Op::Item>() as u32;
@@ -33,7 +33,7 @@ fn program<Op: TestOperator>(
     overrides.strategy = Some(strategy);
     overrides.threads = Some(threads);
     overrides.run = Some(run);
-    overrides.look_run = look_run;
+    overrides.statuses_per_lane = statuses_per_lane;
     Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides).unwrap()
 }
 

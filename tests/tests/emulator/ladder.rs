@@ -69,7 +69,7 @@ fn the_turns_leave_no_text_out() {
 fn every_range_of_lengths() {
     let mut programs = Vec::new();
     // At the end of a range all multiprocessors have a block, and each of its threads a stack. In one of the ways that is a
-    // large device; with 40 blocks, too, there are more messages than lanes in the warp that reads them.
+    // large device; with 40 blocks, too, there are more statuses than lanes in the warp that reads them.
     for ((kind, with_initial_value), multiprocessors) in WAYS.into_iter().zip([132, 40, 40, 40]) {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let initial_value = with_initial_value.then(Interval::initial_value);

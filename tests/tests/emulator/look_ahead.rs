@@ -322,7 +322,7 @@ fn planted_faults_are_found() {
 #[test]
 fn planted_faults_of_the_stand_in_are_found() {
     let mut overrides = overrides_of((96, 1, 3, 3, 5));
-    (overrides.group, overrides.look_run) = (Some(1), Some(1));
+    (overrides.group, overrides.statuses_per_lane) = (Some(1), Some(1));
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let helping = "stand_in_for_blocks(op, source, tickets, statuses, epoch, tiles, head_padding, n, lane);";
     let part = "reduce_part(op, source.input + tile.start, RunHeads{}, no_prefix(), span, thread)";
@@ -360,7 +360,7 @@ fn planted_faults_of_the_stand_in_are_found() {
 fn planted_faults_of_packets_are_found() {
     type Op = MatrixProduct<3>;
     let mut overrides = overrides_of((32, 1, 3, 2, 4));
-    (overrides.group, overrides.look_run) = (Some(1), Some(2));
+    (overrides.group, overrides.statuses_per_lane) = (Some(1), Some(2));
     let program = Program::<Op>::planned(Op::new(), ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Op>| {
@@ -384,7 +384,7 @@ fn planted_faults_of_several_windows_are_found() {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(LOOK_AHEAD);
     (overrides.threads, overrides.teams, overrides.run) = (Some(32), Some(1), Some(2));
-    (overrides.stages, overrides.blocks, overrides.look_run) = (Some(3), Some(37), Some(1));
+    (overrides.stages, overrides.blocks, overrides.statuses_per_lane) = (Some(3), Some(37), Some(1));
     overrides.group = Some(1);
     let program = Program::<Interval>::planned(Interval, ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
     let changes =

@@ -16,6 +16,7 @@ mod look_ahead_segmented;
 mod older;
 mod reduction;
 mod reversed;
+mod rows;
 mod segmented;
 mod segmented_faults;
 mod shared_memory;

@@ -169,7 +169,7 @@ fn runs_in_registers() {
             let mut overrides = Overrides::default();
             overrides.strategy = Some(strategy);
             (overrides.threads, overrides.run) = (Some([32, 64, 128][index % 3]), Some(run));
-            overrides.look_run = Some([1, 2][index % 2]);
+            overrides.statuses_per_lane = Some([1, 2][index % 2]);
             let initial_value = with_initial_value.then(Op::initial_value);
             let segments = Heads::new(index, &[]).segments();
             (index, Program::segmented(Op::new(), kind, initial_value, segments, &overrides).unwrap())

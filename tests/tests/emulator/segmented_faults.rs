@@ -178,10 +178,11 @@ fn between_tiles() {
 
 #[test]
 fn in_registers() {
-    let shape = |carry, threads, run, look_run| {
+    let shape = |carry, threads, run, statuses_per_lane| {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
-        (overrides.threads, overrides.run, overrides.look_run) = (Some(threads), Some(run), Some(look_run));
+        (overrides.threads, overrides.run, overrides.statuses_per_lane) =
+            (Some(threads), Some(run), Some(statuses_per_lane));
         overrides
     };
     let look_back = shape(Carry::LookBack, 64, 3, 1);

@@ -51,7 +51,7 @@ fn of_every_strategy() {
     }));
 }
 
-/// Teams of one warp and of several, groups, sums that are exchanged as packets and as messages.
+/// Teams of one warp and of several, groups, sums that are exchanged as packets and as whole statuses.
 const SHAPES: [Shape; 3] = [(32, 2, 5, 4, 3), (96, 2, 5, 4, 7), (64, 2, 6, 4, 4)];
 
 #[test]

@@ -35,10 +35,10 @@ pub(crate) fn status_bytes(carry: Carry, epoch: u32, status: Status, value: Span
     bytes_of(&value).chunks(12).flat_map(|words| [words, &tag].concat()).collect()
 }
 
-fn program(carry: Carry, look_run: Option<u32>) -> Program<Interval> {
+fn program(carry: Carry, statuses_per_lane: Option<u32>) -> Program<Interval> {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block: BlockScan::in_registers(), carry });
-    (overrides.threads, overrides.run, overrides.look_run) = (Some(64), Some(1), look_run);
+    (overrides.threads, overrides.run, overrides.statuses_per_lane) = (Some(64), Some(1), statuses_per_lane);
     let mut program = Program::new(Interval, ScanKind::Inclusive, None, &overrides).unwrap();
     // The only block takes itself for the last of as many as there are statuses.
     let text = program.source.text.replace("gridDim.x", "(unsigned)room");
@@ -113,9 +113,13 @@ fn fault_of_looking_back(program: &Program<Interval>, distance: u64) -> Option<S
 
 #[test]
 fn looking_back_to_a_prefix_at_every_distance() {
-    for look_run in [1, 2, 4] {
-        let program = program(Carry::LookBack, Some(look_run));
-        assert!(program.source.text.contains(&format!("STATUSES_PER_LANE = {look_run};")), "{}", program.source.text);
+    for statuses_per_lane in [1, 2, 4] {
+        let program = program(Carry::LookBack, Some(statuses_per_lane));
+        assert!(
+            program.source.text.contains(&format!("STATUSES_PER_LANE = {statuses_per_lane};")),
+            "{}",
+            program.source.text
+        );
         for distance in DISTANCES {
             assert_eq!(fault_of_looking_back(&program, distance), None, "{}", program.plan);
         }

@@ -136,8 +136,8 @@ fn no_part_of_a_reduction_is_too_long() {
 #[test]
 fn no_status_is_spare() {
     let one_less = |schedule: &mut Schedule| {
-        let Workspace::Kept { messages, .. } = &mut schedule.workspace else { panic!("{:?}", schedule.workspace) };
-        *messages -= 1;
+        let Workspace::Kept { statuses, .. } = &mut schedule.workspace else { panic!("{:?}", schedule.workspace) };
+        *statuses -= 1;
     };
     for carry in [Carry::Chained(TileNumbers::BlockIndex), Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
         let program = Program::new(Interval, ScanKind::Inclusive, None, &overrides(carry)).unwrap();

@@ -1,5 +1,5 @@
 //! Every strategy, on the operators that tell the most: the interval monoid, which proves a network for all others, one of
-//! eight bytes, one of thirty-six whose messages take several packets, the smallest and the largest.
+//! eight bytes, one of thirty-six whose statuses take several packets, the smallest and the largest.
 
 use scan_runtime::{Strategy, ops};
 use scan_tests::{

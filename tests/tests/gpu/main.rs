@@ -19,6 +19,7 @@ mod older;
 mod prepared;
 mod reduction;
 mod reversed;
+mod rows;
 mod segmented;
 mod sharing;
 mod staging;
@@ -75,6 +76,7 @@ fn main() -> ExitCode {
     large::add(&mut trials);
     launches::add(&mut trials);
     prepared::add(&mut trials);
+    rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
     reversed::add(&mut trials);
