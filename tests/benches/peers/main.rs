@@ -29,7 +29,7 @@ use cub::Cub;
 use ours::Way;
 use race::{Buffers, Clock, Entrant, Mode};
 use report::{Machine, Report, Scanned};
-use segments::Segments;
+use segments::{Pattern, Segments};
 
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
@@ -68,7 +68,7 @@ struct Arguments {
     /// Turns that each takes.
     #[arg(long)]
     rounds: Option<usize>,
-    /// How many elements are scanned in segments, as a power of two.
+    /// How many elements are scanned in segments or rows, as a power of two.
     #[arg(long, value_name = "POWER")]
     segments_size: Option<u32>,
     /// No buffer is larger than this many GiB.
@@ -91,6 +91,8 @@ enum Part {
     Sizes,
     /// Scans that restart, at many lengths of segments.
     Segments,
+    /// Scans of rows, at many lengths of them.
+    Rows,
 }
 
 /// So many elements the CPU scans in no time; longer results are compared with each other.
@@ -214,12 +216,15 @@ fn run(arguments: Arguments) -> Outcome<Vec<String>> {
         let way = Way { kind, reversed: arguments.reversed };
         cases::visit_all(&mut Sizes { bench: &mut bench, lengths, limit, modes, way })?;
     }
-    if all(Part::Segments) {
+    for (part, patterns) in [(Part::Segments, Pattern::ALL.as_slice()), (Part::Rows, &Pattern::ROWS)] {
+        if !all(part) {
+            continue;
+        }
         let power = arguments.segments_size.unwrap_or(if arguments.quick { 24 } else { 26 });
         if power > 31 {
             return Err("offsets of 32 bits reach to 2³¹ elements".into());
         }
-        cases::visit_all(&mut Segments { bench: &mut bench, len: 1 << power })?;
+        cases::visit_all(&mut Segments { bench: &mut bench, len: 1 << power, patterns })?;
     }
     println!("{}", bench.report.summary());
     if let Some(folder) = arguments.out {

@@ -1,4 +1,4 @@
-//! Scans that restart: segments of many lengths, told by flags, keys and offsets.
+//! Scans that restart: segments of many lengths, told by flags, keys and offsets, and rows.
 
 use std::{fmt, sync::Arc};
 
@@ -27,6 +27,8 @@ pub(crate) enum Pattern {
     One,
     /// One over the first half, then segments of 16.
     HalfThen16,
+    /// Rows of this length, which we are told by that alone.
+    Rows(usize),
 }
 
 impl Pattern {
@@ -41,19 +43,41 @@ impl Pattern {
         Pattern::HalfThen16,
     ];
 
+    /// Rows, from many short ones to a single one.
+    pub(crate) const ROWS: [Pattern; 9] = [
+        Pattern::Rows(4),
+        Pattern::Rows(16),
+        Pattern::Rows(64),
+        Pattern::Rows(255),
+        Pattern::Rows(1_000),
+        Pattern::Rows(4_096),
+        Pattern::Rows(65_536),
+        Pattern::Rows(1 << 20),
+        Pattern::Rows(usize::MAX),
+    ];
+
+    /// The pattern among so many elements, and as many of them as it takes: rows are whole.
+    fn within(self, len: usize) -> (Pattern, usize) {
+        match self {
+            Pattern::Rows(row) => (Pattern::Rows(row.min(len)), len - len % row.min(len)),
+            _ => (self, len),
+        }
+    }
+
     fn begins(self, index: usize, len: usize) -> bool {
         index == 0
             || match self {
                 Pattern::Mean(mean) => mixed(!(index as u64)).is_multiple_of(mean as u64),
                 Pattern::One => false,
                 Pattern::HalfThen16 => index >= len / 2 && (index - len / 2).is_multiple_of(16),
+                Pattern::Rows(row) => index.is_multiple_of(row),
             }
     }
 
     /// The mean length, where there is one to speak of.
     fn mean(self, len: usize) -> Option<usize> {
         match self {
-            Pattern::Mean(mean) => Some(mean),
+            Pattern::Mean(mean) | Pattern::Rows(mean) => Some(mean),
             Pattern::One => Some(len),
             Pattern::HalfThen16 => None,
         }
@@ -64,6 +88,7 @@ impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Pattern::Mean(mean) => write!(f, "{mean}"),
+            Pattern::Rows(row) => write!(f, "rows of {row}"),
             Pattern::One => f.write_str("n"),
             Pattern::HalfThen16 => f.write_str("n/2, then 16"),
         }
@@ -72,6 +97,7 @@ impl fmt::Display for Pattern {
 
 /// Where segments begin, told in every way.
 struct Heads {
+    pattern: Pattern,
     begins: Vec<bool>,
     flags: CudaSlice<u8>,
     bits: CudaSlice<u32>,
@@ -98,6 +124,7 @@ impl Heads {
         }
         offsets.push(u32::try_from(len)?);
         Ok(Heads {
+            pattern,
             begins,
             flags: stream.clone_htod(&flags)?,
             bits: stream.clone_htod(&bits)?,
@@ -107,35 +134,38 @@ impl Heads {
     }
 }
 
-/// Times every case that is scanned in segments.
+/// Times every case that is scanned in segments; in rows, every case.
 pub(crate) struct Segments<'b> {
     pub(crate) bench: &'b mut Bench,
     /// How many elements.
     pub(crate) len: usize,
+    pub(crate) patterns: &'static [Pattern],
 }
 
 impl Visitor for Segments<'_> {
     fn visit<C: Case>(&mut self) -> Outcome {
-        if !C::SEGMENTED || !self.bench.wants(C::NAME) {
+        let in_rows = |pattern: &Pattern| matches!(pattern, Pattern::Rows(_));
+        if !(C::SEGMENTED || self.patterns.iter().all(in_rows)) || !self.bench.wants(C::NAME) {
             return Ok(());
         }
-        let len = self.len;
-        let checked = len.min(self.bench.checked);
+        let checked = self.len.min(self.bench.checked);
         let block = cases::inputs::<C>(checked);
-        let mut buffers = Buffers::repeating(&self.bench.stream, &block, len)?;
+        let mut buffers = Buffers::repeating(&self.bench.stream, &block, self.len)?;
         let scanner = self.bench.scanner.clone();
         let cpu = Scanner::cpu();
-        for pattern in Pattern::ALL {
-            if matches!(pattern, Pattern::Mean(mean) if mean >= len) {
+        for &pattern in self.patterns {
+            if matches!(pattern, Pattern::Mean(mean) if mean >= self.len) {
                 continue;
             }
             // First a length that the CPU scans in no time, with heads of its own.
-            let heads = Heads::new(&self.bench.stream, pattern, checked)?;
-            let expected = cpu.scan(C::new()).by_flags(&heads.begins).run(&block)?;
-            let wrong = self.judge::<C>(&scanner, &mut buffers, &heads, &expected, checked)?;
+            let (first, checked) = pattern.within(checked);
+            let heads = Heads::new(&self.bench.stream, first, checked)?;
+            let expected = cpu.scan(C::new()).by_flags(&heads.begins).run(&block[..checked])?;
+            let wrong = self.judge::<C>(&scanner, &mut buffers, &heads, &expected)?;
+            let (pattern, len) = pattern.within(self.len);
             let heads = if len == checked { heads } else { Heads::new(&self.bench.stream, pattern, len)? };
             let hindrances = match wrong.iter().flatten().next() {
-                None if len > checked => self.judge::<C>(&scanner, &mut buffers, &heads, &[], len)?,
+                None if len > checked => self.judge::<C>(&scanner, &mut buffers, &heads, &[])?,
                 _ => wrong,
             };
             let Bench { clock, report, strategies, cub, .. } = &mut *self.bench;
@@ -161,7 +191,6 @@ impl Segments<'_> {
         buffers: &mut Buffers<C::Item>,
         heads: &Heads,
         expected: &[C::Item],
-        len: usize,
     ) -> Outcome<check::Hindrances> {
         let mut entrants = line_up::<C>(&self.bench.strategies, &self.bench.cub, scanner, heads);
         let scan = ours::configure::<C>(scanner, Way::default(), Some(ours::ANOTHER));
@@ -170,7 +199,7 @@ impl Segments<'_> {
             Ok(scan.on(&buffers.stream).by_flags(&heads.flags).run_into(&input, &mut output)?)
         });
         let mut another = Entrant { name: ours::name(Some(ours::ANOTHER)), call: Ok(call), side_bytes: 0 };
-        let verdicts = check::check::<C>(buffers, &mut entrants, &mut another, len, expected);
+        let verdicts = check::check::<C>(buffers, &mut entrants, &mut another, heads.begins.len(), expected);
         drop(entrants);
         Ok(self.bench.note(C::NAME, verdicts))
     }
@@ -187,20 +216,35 @@ fn line_up<'a, C: Case>(
     let strategies = std::iter::once(None).chain(strategies.iter().copied().map(Some));
     for strategy in strategies {
         macro_rules! restart {
-            ($by:ident, $heads:expr, $name:literal) => {{
+            ($by:ident($told:expr), $bytes:expr, $name:literal) => {{
                 let scan = ours::configure::<C>(scanner, Way::default(), strategy);
                 let call: Call<'a, C::Item> = Box::new(move |buffers, len| {
                     let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
-                    Ok(scan.on(&buffers.stream).$by(&$heads).run_into(&input, &mut output)?)
+                    Ok(scan.on(&buffers.stream).$by($told).run_into(&input, &mut output)?)
                 });
                 let name = format!("{}, by {}", ours::name(strategy), $name);
-                entrants.push(Entrant { name, call: Ok(call), side_bytes: $heads.num_bytes() });
+                entrants.push(Entrant { name, call: Ok(call), side_bytes: $bytes });
             }};
         }
-        restart!(by_flags, heads.flags, "flags");
-        restart!(by_bits, heads.bits, "bits");
-        restart!(by_keys, heads.keys, "keys");
-        restart!(by_offsets, heads.offsets, "offsets");
+        if let Pattern::Rows(row) = heads.pattern {
+            let scan = ours::configure::<C>(scanner, Way::default(), strategy);
+            let mut prepared = None;
+            let call: Call<'a, C::Item> = Box::new(move |buffers, len| {
+                let handle = match &mut prepared {
+                    Some((most, handle)) if *most >= len => handle,
+                    prepared => &mut prepared.insert((len, scan.prepare_rows(&buffers.stream, len, row)?)).1,
+                };
+                let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
+                Ok(handle.run_into(&input, &mut output)?)
+            });
+            let name = format!("{}, by rows", ours::name(strategy));
+            entrants.push(Entrant { name, call: Ok(call), side_bytes: 0 });
+            continue;
+        }
+        restart!(by_flags(&heads.flags), heads.flags.num_bytes(), "flags");
+        restart!(by_bits(&heads.bits), heads.bits.num_bytes(), "bits");
+        restart!(by_keys(&heads.keys), heads.keys.num_bytes(), "keys");
+        restart!(by_offsets(&heads.offsets), heads.offsets.num_bytes(), "offsets");
     }
     let cub = cub.as_ref();
     let by_keys = cub.map_err(String::clone).and_then(|cub| cub.by_keys::<C>(&heads.keys));

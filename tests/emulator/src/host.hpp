@@ -448,6 +448,9 @@ inline unsigned ballot(bool predicate, std::uint32_t line = __builtin_LINE()) {
 inline unsigned first_bit(unsigned word) {
   return std::countr_zero(word);
 }
+inline std::size_t product_high(std::size_t a, std::size_t b) {
+  return (unsigned __int128)a * b >> 64;
+}
 inline int last_lane_where(bool condition, std::uint32_t line = __builtin_LINE()) {
   return 31 - std::countl_zero(ballot(condition, line));
 }

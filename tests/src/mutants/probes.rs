@@ -109,6 +109,7 @@ pub fn all() -> Vec<Probe> {
     segmented_in_registers(&mut probes);
     segmented_look_ahead(&mut probes);
     reversed(&mut probes);
+    rows(&mut probes);
     lifts(&mut probes);
     statuses(&mut probes);
     epochs(&mut probes);
@@ -577,14 +578,17 @@ fn lifts(probes: &mut Vec<Probe>) {
             let program = planned(Program::of(Lifting, &spec, initial_value, &overrides));
             let run = move |program: &Program<Lifting>| {
                 let tile = program.plan.tile as usize;
-                for length in [3 * tile - 2, 1, tile + 1] {
+                for length in [3 * tile - 2, 1, tile + 1, 9 * tile] {
                     let input = lifting::inputs(length);
                     let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
                     let program = match telling {
                         Some(telling) => program.with_heads(Heads::new(telling, &begins)),
                         None => program.clone(),
                     };
-                    let emulator = Emulator::new(length as u64).resident_blocks(usize::MAX).limit(LIMIT);
+                    // Where blocks that have not started are waited for, some have not.
+                    let few = length == 9 * tile && strategy.carry == Carry::LookAtAll;
+                    let resident = if few { 2 } else { usize::MAX };
+                    let emulator = Emulator::new(length as u64).resident_blocks(resident).limit(LIMIT);
                     program.verify_at_offset(&emulator, &input, (3, 1))?;
                 }
                 Ok(())
@@ -604,6 +608,55 @@ fn lifts(probes: &mut Vec<Probe>) {
         Ok(())
     };
     probes.push(scan("lifting, several warps", program, run));
+}
+
+/// Rows in tiles, in registers and in look-ahead's stages, in both directions.
+fn rows(probes: &mut Vec<Probe>) {
+    let kogge_stone = ladder_strategies()
+        .filter(|strategy| strategy.block.network == Network::KoggeStone && !strategy.block.coarsened)
+        .map(|strategy| (DeviceLimits::BASELINE, Overrides::default().strategy(strategy).threads(32)));
+    let in_registers = [(64, 3), (32, 33)].into_iter().flat_map(|(threads, run)| {
+        let overrides = move |strategy| Overrides::default().strategy(strategy).threads(threads).run(run);
+        IN_REGISTERS.into_iter().map(move |strategy| (DeviceLimits::BASELINE, overrides(strategy)))
+    });
+    let look_ahead = [(32, 2, 5, 4, 3, None), (64, 2, 6, 12, 4, Some(2)), (32, 1, 3, 36, 6, None)].map(look_ahead_of);
+    for (index, (limits, overrides)) in kogge_stone.chain(in_registers).chain(look_ahead).enumerate() {
+        let (kind, with_initial_value) = WAYS[index % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = spec.with_segments(Segments::Rows);
+        let initial_value = with_initial_value.then(Restart::initial_value);
+        let forward = planned(Program::with_limits(Restart, &spec, initial_value, &limits, &overrides));
+        probes.push(scan("rows", forward, |program| {
+            of_every_length(program, places, |emulator| emulator.check(fit).limit(LIMIT))
+        }));
+        let initial_value = with_initial_value.then(RestartBack::initial_value);
+        let spec = spec.reverse();
+        let backward = planned(Program::with_limits(RestartBack, &spec, initial_value, &limits, &overrides));
+        probes.push(scan("reversed, rows", backward, |program| {
+            let fit = |a: &_, b: &_| fit_back(b, a);
+            of_every_length(program, places_back, move |emulator| emulator.check(fit).limit(LIMIT))
+        }));
+    }
+}
+
+/// Scans rows that fill words, warps, runs and tiles or not, one row alone, and rows of one element.
+fn of_every_length<Op: ScanOp + Clone>(
+    program: &Program<Op>,
+    inputs: fn(&[bool]) -> Vec<Op::Input>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), EmulatorError>
+where
+    Op::Output: Debug,
+{
+    let tile = program.plan.tile as usize;
+    let matrices = [(7, 9), (1, tile + 5), (3, tile + 1), (33, 64), (tile + 1, 4), (5 * tile + 7, 1), (32, 65)];
+    for (seed, (row, rows)) in matrices.into_iter().enumerate() {
+        let heads = Heads::rows(row, row * rows);
+        let input = inputs(&heads.begins);
+        let emulator = prepare(Emulator::new(seed as u64).resident_blocks(usize::MAX));
+        program.with_heads(heads).verify_at_offset(&emulator, &input, (3, 1))?;
+    }
+    Ok(())
 }
 
 /// Blocks that tell each other what does not fit one packet, and fold more the more of them there are at once.

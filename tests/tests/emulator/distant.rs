@@ -40,13 +40,22 @@ enum Kernels {
     Carries,
 }
 
+/// How segments are told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Telling {
+    /// As [`Heads`] number it.
+    Numbered(usize),
+    /// As rows of this length.
+    Rows(u64),
+}
+
 /// A program whose text has been changed so that its blocks take themselves for those of the tiles at the edge.
 #[derive(Clone)]
 struct Distant<Op: ScanOp> {
     program: Program<Op>,
     kernels: Kernels,
     /// How segments are told, if there are any.
-    telling: Option<usize>,
+    telling: Option<Telling>,
 }
 
 impl<Op: TestOperator<Item = Span> + Send + Sync> HasSource for Distant<Op>
@@ -105,7 +114,7 @@ fn all_bytes<T: scan_runtime::ScanElement>(values: &[T]) -> Vec<u8> {
 }
 
 impl<Op: TestOperator<Item = Span>> Distant<Op> {
-    fn new(mut program: Program<Op>, kernels: Kernels, telling: Option<usize>) -> Self {
+    fn new(mut program: Program<Op>, kernels: Kernels, telling: Option<Telling>) -> Self {
         let first_tile = first_tile(program.plan.tile);
         let text = &mut program.source.text;
         let mut replace = |from: &str, to: &str| {
@@ -137,9 +146,16 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let heads = self.telling.map(|telling| {
             // One block that begins here has nothing to go on from.
             let is_first = |i: u64| i == from || (i == first && self.program.plan.strategy.carry == Carry::OneBlock);
-            let begins: Vec<bool> = (from..len).map(|i| is_first(i) || mixed(i).is_multiple_of(37)).collect();
-            assert!(begins[2 * tile as usize..].iter().any(|&begins| begins));
-            Heads::new(telling, &begins)
+            let begins = |i: u64| match telling {
+                Telling::Numbered(_) => mixed(i).is_multiple_of(37),
+                Telling::Rows(row) => i.is_multiple_of(row),
+            };
+            let begins: Vec<bool> = (from..len).map(|i| is_first(i) || begins(i)).collect();
+            assert!(begins[tile as usize + 1..].iter().any(|&begins| begins));
+            match telling {
+                Telling::Numbered(number) => Heads::new(number, &begins),
+                Telling::Rows(row) => Heads { begins, ..Heads::rows(row as usize, 0) },
+            }
         });
         let values = match &heads {
             Some(heads) => places(&heads.begins),
@@ -164,8 +180,14 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let mut head_count = 0;
         if let Some(heads) = &elements.heads {
             let (before, bytes) = bytes_of_heads(heads, first - tile as u64);
-            head_count = if matches!(heads.told, Told::LongOffsets(_)) { bytes.len() as u64 / 8 } else { 0 };
-            stretches.read(Argument::Heads, before, bytes);
+            head_count = match self.telling {
+                Some(Telling::Rows(row)) => row,
+                _ if matches!(heads.told, Told::LongOffsets(_)) => bytes.len() as u64 / 8,
+                _ => 0,
+            };
+            if !bytes.is_empty() {
+                stretches.read(Argument::Heads, before, bytes);
+            }
         }
         let mut launches = plan.schedule(TILES * tile as u64 - 5).unwrap().launches;
         match self.kernels {
@@ -286,17 +308,33 @@ fn interval(overrides: &Overrides, kernels: Kernels) -> Distant<Interval> {
 }
 
 /// The ways to tell where segments begin, as [`Heads`] number them.
-const FLAGS: usize = 0;
-const BITS: usize = 2;
-const KEYS: usize = 4;
-const OFFSETS: usize = 8;
+const FLAGS: Telling = Telling::Numbered(0);
+const BITS: Telling = Telling::Numbered(2);
+const KEYS: Telling = Telling::Numbered(4);
+const OFFSETS: Telling = Telling::Numbered(8);
+const ROWS: Telling = Telling::Rows(37);
+/// Of which the first ends a few elements after the edge.
+const LONG_ROWS: Telling = Telling::Rows(EDGE + 20);
 
-fn restart(overrides: &Overrides, kernels: Kernels, telling: usize) -> Distant<Restart> {
-    let segments: Segments = Heads::new(telling, &[]).segments();
+fn restart(overrides: &Overrides, kernels: Kernels, telling: Telling) -> Distant<Restart> {
+    let segments = match telling {
+        Telling::Numbered(number) => Heads::new(number, &[]).segments(),
+        Telling::Rows(_) => Segments::Rows,
+    };
     let spec = ScanSpec::inclusive().with_segments(segments);
     let program = Program::with_limits(Restart, &spec, None, &limits(), overrides).unwrap();
     Distant::new(program, kernels, Some(telling))
 }
+
+/// Cuts of how rows are counted.
+const OF_ROWS: [Change<'static>; 2] = [
+    ("size_t past = i - ", "size_t past = (unsigned)i - "),
+    ("product_high(i, source", "product_high((unsigned)i, source"),
+];
+const OF_LONG_ROWS: [Change<'static>; 2] = [
+    ("source.row - past : 0", "(unsigned)(source.row - past) : 0"),
+    ("source.reciprocal) * source.row", "source.reciprocal) * (unsigned)source.row"),
+];
 
 /// Nothing is wrong where nothing is planted, and each change is found.
 fn each_cut_is_found<Op: TestOperator<Item = Span> + Send + Sync>(
@@ -383,7 +421,7 @@ fn block_indices() {
 #[test]
 fn segments_by_network() {
     let overrides = overrides(KOGGE_STONE, Carry::LookBack);
-    let cases: [(usize, &[Change<'_>]); 4] = [
+    let cases: [(Telling, &[Change<'_>]); 6] = [
         (
             FLAGS,
             &[
@@ -406,6 +444,8 @@ fn segments_by_network() {
                 ("offsets[middle] < position", "(unsigned)offsets[middle] < position"),
             ],
         ),
+        (ROWS, &OF_ROWS),
+        (LONG_ROWS, &OF_LONG_ROWS),
     ];
     for (telling, changes) in cases {
         let changes = [changes, &[OF_NUMBERS, STORED]].concat();
@@ -418,7 +458,7 @@ fn segments_by_network() {
 #[test]
 fn segments_in_registers() {
     let overrides = overrides(BlockScan::in_registers(), Carry::LookBack);
-    let cases: [(usize, &[Change<'_>]); 4] = [
+    let cases: [(Telling, &[Change<'_>]); 6] = [
         (FLAGS, &[("source.head_flags + (extent.start", "source.head_flags + ((unsigned)extent.start")]),
         (BITS, &[("head_bits[first / WARP]", "head_bits[(unsigned)first / WARP]")]),
         (KEYS, &[("const size_t i = extent.start", "const unsigned i = extent.start")]),
@@ -430,6 +470,8 @@ fn segments_in_registers() {
                 ("offsets[last] >= position", "(unsigned)offsets[last] >= position"),
             ],
         ),
+        (ROWS, &OF_ROWS),
+        (LONG_ROWS, &OF_LONG_ROWS),
     ];
     for (telling, changes) in cases {
         let changes =
@@ -457,7 +499,7 @@ fn looking_ahead() {
         ("(unsigned char*)(output + tile.start), stages", "(unsigned char*)(output + (unsigned)tile.start), stages"),
     ];
     each_cut_is_found(&interval(&overrides, Kernels::Single), adjacent, &[&tiles[..], &copies].concat());
-    let cases: [(usize, &[Change<'_>]); 4] = [
+    let cases: [(Telling, &[Change<'_>]); 6] = [
         (FLAGS, &[("return {start, start + TILE};", "return {(unsigned)start, start + TILE};")]),
         (BITS, &[("(size_t)((long long)start >> 5) * 4", "(size_t)((unsigned)start >> 5) * 4")]),
         (KEYS, &[("{(start - previous) * KEY_BYTES,", "{(unsigned)(start - previous) * KEY_BYTES,")]),
@@ -471,6 +513,8 @@ fn looking_ahead() {
                 ("(size_t)group.offset[k] - first_offset", "(unsigned)group.offset[k] - first_offset"),
             ],
         ),
+        (ROWS, &OF_ROWS),
+        (LONG_ROWS, &OF_LONG_ROWS),
     ];
     for (telling, changes) in cases {
         each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, changes);

@@ -124,13 +124,14 @@ fn reversed() {
 fn planted_faults_are_found() {
     let in_registers = [
         ("past > 0 ? source.row - past : 0", "past > 0 ? source.row - past + 1 : 0"),
-        ("k += source.row", "k += source.row + 1"),
-        ("first + rest; k < end", "first + rest; k < end - 1"),
+        ("<< first % WARP) << beyond", "<< first % WARP) << 0"),
+        ("<< beyond >> beyond", "<< beyond >> 0"),
     ];
     let in_stages = [
         ("first = max(base, tile.first);", "first = base;"),
-        ("begins ? row : 0", "begins ? row - 1 : 0"),
-        ("(size_t)(first - base) + rest", "rest"),
+        ("heads |= heads << distance", "heads |= 1u << distance"),
+        ("rest < WARP ? heads << rest : 0", "heads << rest % WARP"),
+        ("found << (first - base)", "found"),
         ("tile.start + HEAD_DISTANCE + first", "tile.start + HEAD_DISTANCE + base"),
     ];
     let strategy = strategies::IN_REGISTERS[3];

@@ -98,6 +98,8 @@ const OF_LOADS: &[Probe] = &[
     ("launch_dependents", "", "launch_dependents();"),
 ];
 
+const OF_ROWS: &[Probe] = &[("product_high", COUNT, "out[0] = product_high(place[0], value);")];
+
 const OF_COPIES: &[Probe] = &[
     ("load_relaxed", COUNT, "out[0] = load_relaxed(place);"),
     ("load_relaxed_short_packet", PACKET, "out[0] = load_relaxed(place);"),
@@ -132,6 +134,7 @@ const OF_CLUSTERS: &[Probe] = &[
 fn cases() -> Vec<Case> {
     let spec = ScanSpec::inclusive();
     let by_offsets = spec.clone().with_segments(Segments::Offsets(OffsetWidth::U32));
+    let rows = spec.clone().with_segments(Segments::Rows);
     let network = |carry| Strategy { block: BlockScan::of(Network::WarpShuffle), carry };
     vec![
         Case { source: machine(&Interval, &spec, network(Carry::LookBack)), first: sm(7, 5), probes: OF_STATUSES },
@@ -139,6 +142,11 @@ fn cases() -> Vec<Case> {
             source: machine(&ops::sum::<i32>(), &by_offsets, in_registers(Carry::LookBack)),
             first: sm(7, 5),
             probes: OF_LOADS,
+        },
+        Case {
+            source: machine(&ops::sum::<i32>(), &rows, in_registers(Carry::LookBack)),
+            first: sm(7, 5),
+            probes: OF_ROWS,
         },
         // Values of four bytes travel in packets of eight there.
         Case { source: machine(&ops::sum::<i32>(), &spec, LOOK_AHEAD), first: sm(9, 0), probes: OF_COPIES },

@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 37] = [
+const MACHINE: [&str; 38] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -33,6 +33,7 @@ const MACHINE: [&str; 37] = [
     "shuffle_xor",
     "ballot",
     "first_bit",
+    "product_high",
     "last_lane_where",
     "load_relaxed",
     "load_acquire",
