@@ -14,9 +14,8 @@ pub struct Transitions {
     pub next: [u8; STATES],
 }
 
-/// Its first state is the one in which the text begins.
 pub struct Automaton {
-    /// The names of the states.
+    /// The names of the states. The text begins in the first.
     pub states: Vec<String>,
     /// What each byte does.
     pub transitions: Table<Transitions>,

@@ -33,7 +33,6 @@ impl ScanOp for Lexer {
     }
 }
 
-#[derive(Debug, PartialEq)]
 struct Token<'a> {
     kind: &'a str,
     text: &'a [u8],
@@ -54,15 +53,15 @@ fn tokens<'a>(automaton: &'a Automaton, text: &'a [u8], states: &[u8]) -> Vec<To
 fn main() -> Result<(), Box<dyn Error>> {
     let here = env!("CARGO_MANIFEST_DIR");
     let mut arguments = env::args().skip(1);
-    let text = fs::read(arguments.next().unwrap_or(format!("{here}/src/main.rs")))?;
-    let rules = fs::read_to_string(arguments.next().unwrap_or(format!("{here}/rust.automaton")))?;
-    let automaton = Automaton::read(&rules)?;
+    let read = |file: String| fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"));
+    let text = read(arguments.next().unwrap_or(format!("{here}/src/main.rs")))?;
+    let automaton = Automaton::read(&read(arguments.next().unwrap_or(format!("{here}/rust.automaton")))?)?;
 
     let scanner = Scanner::new()?;
     let lexer = Lexer { transitions: automaton.transitions.clone() };
-    let states = scanner.scan(lexer).run(&text)?;
+    let states = scanner.scan(lexer).run(text.as_bytes())?;
 
-    let tokens = tokens(&automaton, &text, &states);
+    let tokens = tokens(&automaton, text.as_bytes(), &states);
     let tokens: Vec<&Token> = tokens.iter().filter(|token| token.kind != "space").collect();
     println!("{} tokens in {} bytes, on {}", tokens.len(), text.len(), scanner.backend());
     for Token { kind, text } in tokens.iter().take(12) {
@@ -79,53 +78,40 @@ mod tests {
     use super::*;
     use scan_runtime::laws;
 
-    const RULES: &str = include_str!("../rust.automaton");
-
-    /// Byte by byte, as lexers are written.
-    fn by_a_loop(automaton: &Automaton, text: &[u8]) -> Vec<u8> {
-        let step = |state: &mut u8, &byte: &u8| {
-            *state = automaton.transitions[usize::from(byte)].next[usize::from(*state)];
-            Some(*state)
-        };
-        text.iter().scan(0, step).collect()
-    }
-
-    fn lexer(automaton: &Automaton) -> Lexer {
-        Lexer { transitions: automaton.transitions.clone() }
+    fn automaton() -> (Automaton, Lexer) {
+        let automaton = Automaton::read(include_str!("../rust.automaton")).unwrap();
+        let lexer = Lexer { transitions: automaton.transitions.clone() };
+        (automaton, lexer)
     }
 
     #[test]
     fn every_state_is_that_of_a_loop() {
-        let automaton = Automaton::read(RULES).unwrap();
+        let (automaton, lexer) = automaton();
+        laws::check(&lexer, b"a 1\"\\'/\n").unwrap();
         let text = include_bytes!("main.rs").repeat(40);
-        let states = Scanner::new().unwrap().scan(lexer(&automaton)).run(&text).unwrap();
-        assert!(states == by_a_loop(&automaton, &text));
+        let expected = text.iter().scan(0, |state, &byte| {
+            *state = automaton.transitions[usize::from(byte)].next[usize::from(*state)];
+            Some(*state)
+        });
+        assert!(Scanner::new().unwrap().scan(lexer).run(&text).unwrap() == expected.collect::<Vec<u8>>());
     }
 
     #[test]
     fn tokens_are_told_apart() {
-        let automaton = Automaton::read(RULES).unwrap();
+        let (automaton, lexer) = automaton();
         let text = br#"f('a', 'static, "say \"so\"", 0x1f) // "no string" "#;
-        let states = Scanner::new().unwrap().scan(lexer(&automaton)).run(text).unwrap();
+        let states = Scanner::new().unwrap().scan(lexer).run(text).unwrap();
         let tokens = tokens(&automaton, text, &states);
         assert_eq!(tokens.iter().flat_map(|token| token.text).copied().collect::<Vec<u8>>(), text);
-        let of = |kind: &str| tokens.iter().find(|token| token.kind == kind).map(|token| token.text);
-        assert_eq!(of("word"), Some(&b"f"[..]));
-        assert_eq!(of("character"), Some(&b"'a'"[..]));
-        assert_eq!(of("lifetime"), Some(&b"'static"[..]));
-        assert_eq!(of("string"), Some(&br#""say \"so\"""#[..]));
-        assert_eq!(of("number"), Some(&b"0x1f"[..]));
-        assert_eq!(of("comment"), Some(&br#"// "no string" "#[..]));
-    }
-
-    #[test]
-    fn it_is_a_scan() {
-        laws::check(&lexer(&Automaton::read(RULES).unwrap()), b"a 1\"\\'/\n").unwrap();
+        let of = |kind: &str| tokens.iter().find(|token| token.kind == kind).unwrap().text;
+        assert_eq!([of("word"), of("number")], [&b"f"[..], b"0x1f"]);
+        assert_eq!([of("character"), of("lifetime")], [&b"'a'"[..], b"'static"]);
+        assert_eq!([of("string"), of("comment")], [&br#""say \"so\"""#[..], br#"// "no string" "#]);
     }
 
     #[test]
     fn rules_that_are_none_are_refused() {
-        let error = |rules: &str| Automaton::read(rules).err().map(|error| error.to_string());
+        let error = |rules| Automaton::read(rules).err().map(|error| error.to_string());
         assert_eq!(error("start word word").as_deref(), Some("line 1: no bytes: `word`"));
         assert_eq!(error("start a-z word").as_deref(), Some("no token begins with byte 0"));
     }
