@@ -139,5 +139,5 @@ fn of<Op: ScanOp>(scanner: &Scanner, op: Op, what: &What) -> Result<Shown, NotSh
             (format!("{plan}{launches}"), scan.cuda_source_for(len))
         }
     };
-    Ok(Shown { plan, source: source.map_err(NotShown::Scan)?.text })
+    Ok(Shown { plan, source: source.map_err(NotShown::Scan)?.to_string() })
 }
