@@ -2,7 +2,7 @@
 
 use crate::{
     element::ElementType,
-    names::snake_case,
+    names::{snake_case, variable},
     operator::{FunctionSource, OpSource, Piece},
 };
 
@@ -20,6 +20,47 @@ impl OpSource {
         flipped
     }
 
+    /// The same operator over what a function makes of each input. The function comes last among `map`, after those that it calls.
+    #[must_use]
+    pub fn lifted(&self, map: &[FunctionSource]) -> Self {
+        let Some((parameter, input)) = map.last().and_then(|map| map.parameters.first()) else { return self.clone() };
+        let mut lifted = OpSource { input: input.clone(), ..self.clone() };
+        lifted.helpers.extend(map.iter().map(|function| moved(function, self.helpers.len())));
+        let mapped = lifted.helpers.len() - 1;
+        let call = |argument: &str| [Piece::Helper(mapped), Piece::Text(format!("({argument})").into())];
+        match lifted.functions.iter_mut().find(|function| function.name == "lift") {
+            Some(lift) => {
+                // What `lift` takes becomes a variable.
+                let argument = free_name(lift);
+                let taken = lift.parameters.pop();
+                if let Some((name, ty)) = taken {
+                    let declaration = [Piece::Type(ty), Piece::Text(format!(" {} = ", variable(&name)).into())];
+                    let end = [Piece::Text(";\n".into())];
+                    lift.body.splice(0..0, declaration.into_iter().chain(call(&argument)).chain(end));
+                }
+                lift.parameters.push((argument, input.clone()));
+                lift.calls.push((mapped, 1));
+            }
+            None => {
+                let argument = variable(parameter);
+                let mut body = vec![Piece::Text("return ".into())];
+                body.extend(call(&argument));
+                body.push(Piece::Text(";\n".into()));
+                let lift = FunctionSource {
+                    name: "lift".to_owned(),
+                    parameters: vec![(parameter.clone(), input.clone())],
+                    returns: self.state.clone(),
+                    body,
+                    file: String::new(),
+                    uses: Vec::new(),
+                    calls: vec![(mapped, 1)],
+                };
+                lifted.functions.insert(0, lift);
+            }
+        }
+        lifted
+    }
+
     /// Two operators over the same input, side by side. `pair` tells the name, the types and the identity: its state, its output
     /// and its parameters are structs with the fields `first` and `second`. An operator without parameters has no field
     /// among the parameters. The functions are made here: they call those of the two operators.
@@ -27,23 +68,24 @@ impl OpSource {
     pub fn side_by_side(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
         let mut helpers = Vec::new();
         let parts = [Part::new(FIELDS[0], first, &mut helpers), Part::new(FIELDS[1], second, &mut helpers)];
-        let function = |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| FunctionSource {
-            name: name.to_owned(),
-            parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
-            returns: returns.clone(),
-            body: vec![
-                Piece::Text("return ".into()),
-                Piece::Struct {
-                    ty: Some(returns.clone()),
-                    fields: parts.iter().map(|part| (part.field, part.value(name, parameters))).collect(),
-                    base: None,
-                },
-                Piece::Text(";\n".into()),
-            ],
-            file: String::new(),
-            uses: Vec::new(),
-            calls: parts.iter().filter_map(|part| part.helper(name)).map(|helper| (helper, 1)).collect(),
-        };
+        let function =
+            |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| FunctionSource {
+                name: name.to_owned(),
+                parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
+                returns: returns.clone(),
+                body: vec![
+                    Piece::Text("return ".into()),
+                    Piece::Struct {
+                        ty: Some(returns.clone()),
+                        fields: parts.iter().map(|part| (part.field, part.value(name, parameters))).collect(),
+                        base: None,
+                    },
+                    Piece::Text(";\n".into()),
+                ],
+                file: String::new(),
+                uses: Vec::new(),
+                calls: parts.iter().filter_map(|part| part.helper(name)).map(|helper| (helper, 1)).collect(),
+            };
         let OpSource { input, state, output, .. } = &pair;
         let mut functions =
             vec![function("lift", &[("x", input)], state), function("combine", &[("a", state), ("b", state)], state)];
@@ -112,6 +154,21 @@ impl<'a> Part<'a> {
         }
         pieces
     }
+}
+
+/// A name that nothing in a function has.
+fn free_name(function: &mut FunctionSource) -> String {
+    let mut taken: Vec<_> = function.parameters.iter().map(|(name, _)| variable(name)).collect();
+    each_piece(&mut function.body, &mut |piece| {
+        if let Piece::Name(name) = piece {
+            taken.push(variable(name));
+        }
+    });
+    let mut name = "raw_input".to_owned();
+    while taken.contains(&name) {
+        name.push('_');
+    }
+    name
 }
 
 /// A function whose helpers stand behind so many others.

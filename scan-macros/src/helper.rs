@@ -113,6 +113,21 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     });
     // At the function's name, so that rustc points there.
     let span = Span::call_site().located_at(ident.span());
+    let map = map_of(&item.sig).map(|(from, to)| {
+        let turbofish = type_generics.as_turbofish();
+        quote_spanned! {span=>
+            #(#conditions)*
+            #[automatically_derived]
+            #[allow(unused, non_camel_case_types, clippy::all)]
+            unsafe impl #impl_generics #private::ScanMap for #ident #type_generics #where_clause {
+                type From = #from;
+                type To = #to;
+                fn map(from: #from) -> #to {
+                    #ident #turbofish(from)
+                }
+            }
+        }
+    });
     let implementation = quote_spanned! {span=>
         #(#conditions)*
         #[automatically_derived]
@@ -141,6 +156,24 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             held: #private::PhantomData<fn() -> (#(#held,)*)>,
         }
         #implementation
+        #map
         #evaluated
+    }
+}
+
+/// What a function of one parameter takes and gives; `None` of another function, and of one that is refused.
+fn map_of(signature: &syn::Signature) -> Option<(&syn::Type, &syn::Type)> {
+    let refused = signature.asyncness.is_some() || matches!(signature.safety, syn::Safety::Unsafe(_));
+    if refused || signature.generics.lifetimes().next().is_some() {
+        return None;
+    }
+    let mut inputs = signature.inputs.iter();
+    match (inputs.next(), inputs.next(), &signature.output) {
+        (Some(syn::FnArg::Typed(from)), None, ReturnType::Type(_, to))
+            if !matches!(*from.ty, syn::Type::Reference(_) | syn::Type::ImplTrait(_)) =>
+        {
+            Some((&from.ty, to))
+        }
+        _ => None,
     }
 }

@@ -11,7 +11,7 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`] and [`pair`] make operators of other operators.
+//! [`flip`], [`lifted`] and [`pair`] make operators of other operators.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -20,9 +20,11 @@ use crate::{
 use std::marker::PhantomData;
 
 mod flip;
+mod lifted;
 mod pair;
 
 pub use flip::{Flip, flip};
+pub use lifted::{Lifted, lifted};
 pub use pair::{Both, Pair, pair};
 
 mod sealed {

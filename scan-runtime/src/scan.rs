@@ -164,8 +164,8 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// `x[i] ∘ x[i+1] ∘ … ∘ x[n-1]`, or without `x[i]` if [exclusive](Scan::exclusive). The operands keep their order: what lies
     /// further left in memory is combined on the left. Segments are those of the scan that is not reversed.
     ///
-    /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan here with an operator whose
-    /// `combine(a, b)` is that operator's `combine(b, a)`.
+    /// Reversed scans of JAX and PyTorch exchange the operands as well; so does a reversed scan by
+    /// [`ops::flip(op)`](crate::ops::flip).
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

@@ -118,6 +118,31 @@ pub unsafe trait ScanFn: 'static {
     const NOT_RECURSIVE: Callee;
 }
 
+/// A function that operators can call, of one parameter. `#[scan_fn]` implements it; nothing else should.
+///
+/// # Safety
+///
+/// `map` is the function whose text [`ScanFn`] tells.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no `#[scan_fn]` of one parameter",
+    label = "not a function that maps one element to another"
+)]
+pub unsafe trait ScanMap: ScanFn {
+    /// What it takes.
+    type From;
+    /// What it gives.
+    type To;
+    /// Calls it.
+    fn map(from: Self::From) -> Self::To;
+}
+
+/// The text of a function, after those of the functions that it calls.
+pub(crate) fn function_text<F: ScanFn>() -> Vec<FunctionSource> {
+    let mut texts = Texts::default();
+    texts.helper(&F::NOT_RECURSIVE);
+    texts.helpers
+}
+
 /// A function that operators can call.
 #[derive(Clone, Copy, Debug)]
 pub struct Callee {

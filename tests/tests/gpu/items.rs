@@ -1,8 +1,11 @@
 //! Enums, functions, constant tables and tables in device memory on a device, and operators without an identity.
 
+use scan_codegen::ScanSpec;
 use scan_runtime::{Carry, Network, ScanKind, Scanner};
 use scan_tests::{
+    composed::composed,
     items::{Automaton, Leading, leftmost, quotes, stamp, text},
+    lifting::inputs,
     operators::bits,
     reference, strategies,
 };
@@ -26,6 +29,21 @@ pub(crate) fn add(trials: &mut Trials) {
             let found = scan.run(&input)?;
             let expected = reference::scan(&op, kind, None, &input);
             ensure(bits(&found) == bits(&expected), || format!("{strategy}, {length} elements"))?;
+        }
+        Ok(())
+    });
+    trials.add("operators_of_operators", || {
+        let (scanner, op) = (Scanner::cuda(0)?, composed(1_021));
+        for length in LENGTHS {
+            let input = inputs(length as usize);
+            for reversed in [false, true] {
+                let scan = scanner.scan(op.clone());
+                let scan = if reversed { scan.reverse() } else { scan };
+                let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+                let expected = reference::scan_as(&op, &spec, None, &input, None);
+                let found = scan.run(&input)?;
+                ensure(bits(&found) == bits(&expected), || format!("{length} elements, reversed: {reversed}"))?;
+            }
         }
         Ok(())
     });

@@ -6,6 +6,7 @@ use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
+    composed::composed,
     configure,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
@@ -64,6 +65,18 @@ fn every_kernel_compiles_without_a_word() {
     assert!(kernels.sources.len() >= 30 * ARCHITECTURES_EACH, "{} kernels", kernels.sources.len());
     let failures = complaints(kernels.sources);
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Of every length, by default.
+#[test]
+fn operators_of_operators_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scan = Scanner::cpu_for(DeviceLimits::H200).scan(composed(1_021)).exclusive();
+    let sources = [100, 10_000, 1_000_000, 1_000_000_000].map(|len| {
+        let source = scan.cuda_source_for(len).unwrap();
+        (format!("{len} elements"), source, ARCHITECTURES[4])
+    });
+    assert_eq!(complaints(sources.to_vec()), Vec::<String>::new());
 }
 
 /// The architectures in turn, as far as they can do it.

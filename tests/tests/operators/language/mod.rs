@@ -1,6 +1,7 @@
 //! The operator language against Rust: operators of every operation, method and statement, to be compiled and run beside
 //! the Rust that they came from, on edge values and random ones. Shared by the test on the host and the one on a GPU.
 
+pub(crate) mod composed;
 #[allow(non_camel_case_types, reason = "a word of C++")]
 pub(crate) mod enums;
 pub(crate) mod functions;
@@ -57,6 +58,7 @@ pub(crate) fn items() -> harness::Suite {
     functions::cases(&mut suite);
     enums::cases(&mut suite);
     tables::cases(&mut suite);
+    composed::cases(&mut suite);
     subset::cases(&mut suite);
     names::cases(&mut suite);
     hygiene::items(&mut suite);

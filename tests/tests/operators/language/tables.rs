@@ -76,7 +76,7 @@ impl ScanOp for Automaton {
 }
 
 /// Parameters of every kind, of a struct that is no element itself.
-struct Transducer<T: ScanElement> {
+pub(super) struct Transducer<T: ScanElement> {
     rules: Table<Rule>,
     offset: T,
     unused: Vec<String>,
@@ -101,7 +101,7 @@ impl ScanOp for Transducer<u32> {
 }
 
 /// A tuple struct of one table.
-struct Lookup(Table<u8>);
+pub(super) struct Lookup(pub(super) Table<u8>);
 
 #[scan_op]
 impl ScanOp for Lookup {
@@ -116,7 +116,7 @@ impl ScanOp for Lookup {
     }
 }
 
-fn transducer(numbers: &[u32]) -> Transducer<u32> {
+pub(super) fn transducer(numbers: &[u32]) -> Transducer<u32> {
     Transducer {
         rules: Table::from(RULES),
         offset: 17,
@@ -137,7 +137,7 @@ pub(crate) fn cases(suite: &mut Suite) {
     suite.lift(Lookup(Table::from(Vec::new())), 0);
 }
 
-fn text(op: &impl ScanOp) -> String {
+pub(super) fn text(op: &impl ScanOp) -> String {
     operator_text(&op.source(), Target::Cuda).unwrap().text
 }
 

@@ -1,0 +1,96 @@
+//! An operator over what a function makes of each input.
+
+use std::{fmt, marker::PhantomData};
+
+use scan_codegen::OpSource;
+
+use crate::{
+    __private::{ScanMap, function_text},
+    Parameters, ScanElement, ScanOp,
+};
+
+/// An operator over what a function marked [`#[scan_fn]`](macro@crate::scan_fn) makes of each input: of a larger struct a
+/// field, of a byte a flag, of a number its square.
+///
+/// ```
+/// use scan_runtime::{Scanner, ops, scan_fn};
+///
+/// #[scan_fn]
+/// fn is_newline(byte: u8) -> u32 {
+///     (byte == b'\n') as u32
+/// }
+///
+/// // On which line each byte of a text stands.
+/// let lines = Scanner::new()?.scan(ops::lifted::<is_newline, _>(ops::sum())).exclusive().run(b"a\nb\n\nc")?;
+/// assert_eq!(lines, [0, 0, 1, 1, 2, 3]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+pub struct Lifted<F, Op> {
+    op: Op,
+    map: PhantomData<fn() -> F>,
+}
+
+/// The operator [`Lifted`]: `lifted::<function, _>(operator)`.
+pub fn lifted<F, Op>(op: Op) -> Lifted<F, Op>
+where
+    F: ScanMap<To = Op::Input>,
+    F::From: ScanElement,
+    Op: ScanOp,
+{
+    Lifted { op, map: PhantomData }
+}
+
+impl<F, Op: Clone> Clone for Lifted<F, Op> {
+    fn clone(&self) -> Self {
+        Lifted { op: self.op.clone(), map: PhantomData }
+    }
+}
+
+impl<F, Op: Copy> Copy for Lifted<F, Op> {}
+
+impl<F, Op: fmt::Debug> fmt::Debug for Lifted<F, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lifted").field(&self.op).finish()
+    }
+}
+
+// SAFETY: the state, the output, the identity and the parameters are those of the operator. Its `lift` takes what the function gives,
+// in the text too; `ScanMap` vouches that the function is that of the text.
+unsafe impl<F, Op> ScanOp for Lifted<F, Op>
+where
+    F: ScanMap<To = Op::Input>,
+    F::From: ScanElement,
+    Op: ScanOp,
+{
+    type Input = F::From;
+    type State = Op::State;
+    type Output = Op::Output;
+
+    fn identity(&self) -> Option<Op::State> {
+        self.op.identity()
+    }
+
+    fn lift(&self, input: F::From) -> Op::State {
+        self.op.lift(F::map(input))
+    }
+
+    fn combine(&self, a: Op::State, b: Op::State) -> Op::State {
+        self.op.combine(a, b)
+    }
+
+    fn project(&self, state: Op::State) -> Op::Output {
+        self.op.project(state)
+    }
+
+    fn source(&self) -> OpSource {
+        let map = function_text::<F>();
+        let source = self.op.source().lifted(&map);
+        let map = map.last().map_or("", |function| &function.name);
+        let name = format!("lifted_{map}_{}", source.name);
+        OpSource { parameters: self.parameters().layout(&name), name, ..source }
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.op.parameters()
+    }
+}

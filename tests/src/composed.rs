@@ -1,0 +1,56 @@
+//! An operator that is made of others: of `flip`, of `lifted` before operators with a `lift` and without, of nested `pair`s, with
+//! parameters and tables in several places.
+
+use scan_runtime::{ScanOp, ops, scan_fn, scan_op};
+
+use crate::{
+    items::{Automaton, quotes},
+    lifting::{Lifting, Narrow},
+};
+
+/// A sum modulo what is known when the program runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Modular {
+    /// More than any element.
+    pub modulus: u64,
+}
+
+#[scan_op]
+impl ScanOp for Modular {
+    type Element = u64;
+    const IDENTITY: u64 = 0;
+    fn combine(&self, a: u64, b: u64) -> u64 {
+        (a + b) % self.modulus
+    }
+}
+
+const LETTERS: [u8; 7] = *b"ab'\"\\#\n";
+
+/// A byte that the automaton reads.
+#[scan_fn]
+pub fn letter(x: Narrow) -> u8 {
+    LETTERS[(x.a % 7) as usize]
+}
+
+#[scan_fn]
+fn twice<T: scan_runtime::ScanElement + std::ops::Add<Output = T>>(x: T) -> T {
+    x + x
+}
+
+/// What is summed: it calls another function.
+#[scan_fn]
+pub fn weight(x: Narrow) -> u64 {
+    twice::<u64>(x.a as u64) + x.b as u64
+}
+
+/// The operator of [`composed`].
+pub type Composed =
+    ops::Pair<ops::Lifted<letter, Automaton>, ops::Pair<ops::Flip<Lifting>, ops::Lifted<weight, Modular>>>;
+
+/// Three operators over one input, of which two have parameters and two do not commute.
+pub fn composed(modulus: u64) -> Composed {
+    ops::pair(
+        ops::lifted::<letter, _>(quotes(b'"')),
+        ops::pair(ops::flip(Lifting), ops::lifted::<weight, _>(Modular { modulus })),
+    )
+}
