@@ -178,6 +178,7 @@ struct Words<'a> {
     /// What is scanned.
     exclusive: bool,
     initial_value: bool,
+    initial_on_device: bool,
     total: bool,
     /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
     /// words a key has.
@@ -291,6 +292,7 @@ impl<'a> Words<'a> {
             projects: text.projects,
             exclusive,
             initial_value: plan.spec.initial_value,
+            initial_on_device: plan.spec.initial_on_device,
             total: plan.spec.total,
             segmented,
             heads_by: segments.heads_by,

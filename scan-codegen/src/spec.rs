@@ -23,6 +23,9 @@ pub struct ScanSpec {
     pub kind: ScanKind,
     /// Whether an initial value stands before the first element.
     pub initial_value: bool,
+    /// Whether the initial value is in device memory when the kernels run, where an earlier kernel may have put it. Else it is an
+    /// argument of theirs.
+    pub initial_on_device: bool,
     /// Where the scan restarts. An initial value then stands before the first element of each segment.
     pub segments: Segments,
     /// Whether it goes from the last element to the first: output `i` then combines elements `i`, `i + 1`, … in this order, the
@@ -46,6 +49,11 @@ impl ScanSpec {
     /// The same scan with an initial value before the first element.
     pub fn with_initial_value(self) -> Self {
         ScanSpec { initial_value: true, ..self }
+    }
+
+    /// The same scan with an initial value that the kernels read in device memory.
+    pub fn with_initial_value_on_device(self) -> Self {
+        ScanSpec { initial_value: true, initial_on_device: true, ..self }
     }
 
     /// The same scan, with the sum of all elements as well.
@@ -75,6 +83,9 @@ impl fmt::Display for ScanSpec {
         }
         if self.initial_value {
             f.write_str(" with an initial value")?;
+        }
+        if self.initial_on_device {
+            f.write_str(" in device memory")?;
         }
         if self.total {
             f.write_str(" and the total")?;

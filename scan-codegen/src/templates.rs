@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 88] = [
+const PARTS: [(&str, &str); 90] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("order/forward", include_str!("../templates/order/forward.cu.tera")),
@@ -54,6 +54,11 @@ const PARTS: [(&str, &str); 88] = [
     ("coarsened", include_str!("../templates/block/coarsened.cu.tera")),
     ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
     ("scan_tile", include_str!("../templates/block/scan_tile.cu.tera")),
+    ("kernel/initial_parameter", include_str!("../templates/kernel/initial_parameter.cu.tera").trim_ascii()),
+    (
+        "kernel/initial_declaration",
+        include_str!("../templates/kernel/initial_declaration.cu.tera").trim_ascii_end(),
+    ),
     ("kernel/parameters", include_str!("../templates/kernel/parameters.cu.tera").trim_ascii_end()),
     ("tile_per_block", include_str!("../templates/kernel/tile_per_block.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),

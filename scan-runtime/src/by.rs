@@ -182,8 +182,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn rows(self, len: usize) -> DeviceScan<'a, Op, Rows> {
-        let DeviceScan { scan, stream, .. } = self;
-        DeviceScan { scan, stream, heads: Rows { len } }
+        let DeviceScan { scan, stream, initial, .. } = self;
+        DeviceScan { scan, stream, initial, heads: Rows { len } }
     }
 
     fn by<'h, T, B: DeviceBuffer<T>>(
@@ -191,7 +191,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         kind: HeadKind,
         buffer: &'h B,
     ) -> DeviceScan<'a, Op, HeadsOnDevice<'h, T, B>> {
-        let DeviceScan { scan, stream, .. } = self;
-        DeviceScan { scan, stream, heads: HeadsOnDevice { kind, buffer, item: PhantomData } }
+        let DeviceScan { scan, stream, initial, .. } = self;
+        DeviceScan { scan, stream, initial, heads: HeadsOnDevice { kind, buffer, item: PhantomData } }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, sys};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, result, sys};
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Scan, ScanElement, ScanOp,
@@ -20,10 +20,39 @@ use crate::{
 pub struct DeviceScan<'a, Op: ScanOp, H = NoHeads> {
     pub(crate) scan: &'a Scan<Op>,
     pub(crate) stream: &'a Arc<CudaStream>,
+    /// The initial value, if it is in device memory.
+    pub(crate) initial: Option<&'a dyn DeviceBuffer<Op::State>>,
     pub(crate) heads: H,
 }
 
-impl<Op: ScanOp, H: DeviceHeads> DeviceScan<'_, Op, H> {
+impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
+    /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when the scan runs,
+    /// in a slice of one element: what an earlier kernel on the stream has computed, or the total of the chunk before. It takes the
+    /// place of the scan's own [initial value](Scan::init).
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let sums = scanner.scan(ops::sum::<u64>());
+    /// let (mut before, mut after) = (stream.clone_htod(&[0])?, stream.clone_htod(&[0])?);
+    /// let mut chunks = Vec::new();
+    /// for chunk in [[1_u64, 2, 3], [4, 5, 6]] {
+    ///     let (input, mut output) = (stream.clone_htod(&chunk)?, stream.alloc_zeros(3)?);
+    ///     sums.on(&stream).init_from(&before).run_into_with_total(&input, &mut output, &mut after)?;
+    ///     std::mem::swap(&mut before, &mut after);
+    ///     chunks.push(stream.clone_dtoh(&output)?);
+    /// }
+    /// assert_eq!(chunks, [[1, 3, 6], [10, 15, 21]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The run gives [`Error::InitialLength`] if the slice is not of one element.
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+        DeviceScan { initial: Some(value), ..self }
+    }
+
     /// Scans a device slice or view into a new slice.
     ///
     /// # Errors
@@ -110,7 +139,14 @@ impl<Op: ScanOp, H: DeviceHeads> DeviceScan<'_, Op, H> {
     }
 
     fn device(&self) -> Result<&CudaDevice, Error> {
-        self.scan.scanner.device_of(self.stream)
+        let device = self.scan.scanner.device_of(self.stream)?;
+        if let Some(value) = self.initial {
+            device.check_context("initial value", value.stream())?;
+            if value.len() != 1 {
+                return Err(Error::InitialLength { len: value.len() });
+            }
+        }
+        Ok(device)
     }
 
     /// # Safety
@@ -126,6 +162,10 @@ impl<Op: ScanOp, H: DeviceHeads> DeviceScan<'_, Op, H> {
     ) -> Result<(), Error> {
         let scan = self.scan;
         let spec = scan.spec().with_segments(self.heads.segments());
+        let initial = self.initial.map(|value| value.device_ptr(self.stream));
+        let spec = if initial.is_some() { spec.with_initial_value_on_device() } else { spec };
+        // The guard stays until the launches are made.
+        let side = SideBuffers { initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer), ..side };
         let spec = if side.total == 0 { spec } else { spec.with_total() };
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
@@ -156,8 +196,19 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
         if input.len() == 0 {
             device.refuse_capture(self.stream)?;
             let output = self.run(input)?;
-            let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
-            return Ok((output, total.transpose().map_err(driver_error("copying to the device"))?));
+            let total = match self.initial {
+                Some(value) => {
+                    // SAFETY: nothing reads the total before the copy has written it.
+                    let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
+                    self.copy_initial(value, &mut total)?;
+                    Some(total)
+                }
+                None => {
+                    let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
+                    total.transpose().map_err(driver_error("copying to the device"))?
+                }
+            };
+            return Ok((output, total));
         }
         // SAFETY: nothing reads the total before the scan has written it.
         let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
@@ -200,10 +251,25 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
         if input.len() == 0 {
             device.refuse_capture(self.stream)?;
             self.run_into(input, output)?;
+            if let Some(value) = self.initial {
+                return self.copy_initial(value, total);
+            }
             let nothing = [self.scan.total_of_nothing()?];
             return self.stream.memcpy_htod(&nothing, total).map_err(driver_error("copying to the device"));
         }
         let (pointer, _writing) = total.device_ptr_mut(self.stream);
         self.run_into_with(pointer, input, output)
+    }
+
+    /// The total of no elements, where the initial value is in device memory.
+    fn copy_initial(
+        &self,
+        value: &dyn DeviceBuffer<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::State>,
+    ) -> Result<(), Error> {
+        let ((from, _reading), (to, _writing)) = (value.device_ptr(self.stream), total.device_ptr_mut(self.stream));
+        // SAFETY: both are of one element, as has been checked, and the guards keep them until the copy is enqueued.
+        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::State>(), self.stream.cu_stream()) }
+            .map_err(driver_error("copying on the device"))
     }
 }

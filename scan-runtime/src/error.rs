@@ -129,6 +129,12 @@ pub enum Error {
         /// Elements of the output.
         output: usize,
     },
+    /// The slice that the caller brought for the initial value is no single element.
+    #[error("the slice of the initial value has {len} elements: give one element")]
+    InitialLength {
+        /// Elements of the slice.
+        len: usize,
+    },
     /// The input does not consist of whole rows.
     #[error("an input of {len} elements does not consist of rows of {row}: give a length of rows that divides it")]
     RowLength {

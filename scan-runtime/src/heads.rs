@@ -203,7 +203,7 @@ pub(crate) fn with_heads<R>(
     }
     heads.check(len)?;
     let (pointer, _reading) = heads.pointer(stream);
-    enqueue(SideBuffers { heads: pointer, head_count: heads.count() as u64, total: 0 })
+    enqueue(SideBuffers { heads: pointer, head_count: heads.count() as u64, ..SideBuffers::default() })
 }
 
 /// Every row of so many elements is a segment: made by [`DeviceScan::rows`](crate::DeviceScan::rows) and

@@ -142,7 +142,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
     /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op> {
-        DeviceScan { scan: self, stream, heads: NoHeads }
+        DeviceScan { scan: self, stream, initial: None, heads: NoHeads }
     }
 }
 
@@ -457,7 +457,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-            let side = SideBuffers { heads: at.heads, head_count: heads.head_count(), total: at.total };
+            let (heads, head_count) = (at.heads, heads.head_count());
+            let side = SideBuffers { heads, head_count, total: at.total, ..SideBuffers::default() };
             let work = InOut { input: at.input, output: at.output, len: len as u64 };
             // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
             // heads have been checked.

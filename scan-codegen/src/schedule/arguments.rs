@@ -13,7 +13,11 @@ impl Plan {
     }
 
     pub(super) fn initial_value(&self) -> Vec<Argument> {
-        if self.spec.initial_value { vec![Argument::InitialValue] } else { Vec::new() }
+        match (self.spec.initial_value, self.spec.initial_on_device) {
+            (false, _) => Vec::new(),
+            (true, false) => vec![Argument::InitialValue],
+            (true, true) => vec![Argument::InitialPointer],
+        }
     }
 
     pub(super) fn total(&self) -> Vec<Argument> {

@@ -123,6 +123,8 @@ pub enum Argument {
     Operator,
     /// The initial value, by value.
     InitialValue,
+    /// A pointer to the initial value.
+    InitialPointer,
     /// A pointer to where the total goes.
     Total,
     /// A pointer to what tells where segments begin ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.

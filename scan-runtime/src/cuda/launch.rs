@@ -20,6 +20,8 @@ pub(crate) struct SideBuffers {
     pub(crate) heads: sys::CUdeviceptr,
     /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
     pub(crate) head_count: u64,
+    /// Where the initial value is, if it is in device memory.
+    pub(crate) initial: sys::CUdeviceptr,
     /// Where the sum of all elements goes.
     pub(crate) total: sys::CUdeviceptr,
 }
@@ -171,6 +173,7 @@ impl Kernels {
                     Argument::Length(len) => len,
                     Argument::Heads => side.heads,
                     Argument::HeadCount => side.head_count,
+                    Argument::InitialPointer => side.initial,
                     Argument::Total => side.total,
                     _ => 0,
                 };

@@ -45,6 +45,8 @@ impl Buffers {
         }
         let heads = Buffer::initialised("heads", memory.heads.to_vec()).at(memory.heads_offset);
         buffers.add(machine, Argument::Heads, heads.read_only());
+        let initial_value = Buffer::initialised("initial value", memory.initial_value.to_vec());
+        buffers.add(machine, Argument::InitialPointer, initial_value.read_only());
         buffers.add(machine, Argument::Total, Buffer::uninitialised("total", memory.total_bytes));
         let offsets = workspace_offsets(schedule);
         for (index, &offset) in offsets.iter().enumerate() {

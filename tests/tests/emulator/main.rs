@@ -8,6 +8,7 @@ mod edges;
 mod epochs;
 mod faults;
 mod in_registers;
+mod initial_value;
 mod ladder;
 mod launches;
 mod lifting;

@@ -10,6 +10,7 @@ mod errors;
 mod faults;
 mod first_call;
 mod gallery;
+mod initial_value;
 mod items;
 mod ladder;
 mod language;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
     first_call::add(&mut trials);
     faults::add(&mut trials);
     gallery::add(&mut trials);
+    initial_value::add(&mut trials);
     items::add(&mut trials);
     ladder::add(&mut trials);
     language::add(&mut trials);
