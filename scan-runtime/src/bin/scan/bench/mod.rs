@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     /// With this algorithm, in place of the planner's choice; it changes nothing on the CPU
     #[arg(long, value_enum)]
     strategy: Option<StrategyName>,
-    /// Inputs of so many elements; may be given several times
+    /// Inputs of so many elements, may be given several times; by default powers of two from 4096 on
     #[arg(long)]
     len: Vec<usize>,
     /// How often scan and copy take turns
@@ -49,8 +49,11 @@ pub(crate) fn write(arguments: Arguments, out: &mut impl Write) -> Outcome {
     writeln!(out, "{}, {}", arguments.ready, scanner.backend())?;
     let on_device = scanner.context().is_some();
     let rows = ready::visit(arguments.ready, Measure { scanner, arguments })??;
-    table::write(&["elements", "scan", "copy", "scan", "ratio to a copy"], &rows, out)?;
+    table::write(&["elements", "scan", "copy", "rate", "ratio to a copy"], &rows, out)?;
     writeln!(out, "\nMedians; scan and copy take turns, each called back to back.")?;
+    if cfg!(debug_assertions) {
+        writeln!(out, "This is a debug build: build it with `--release` for times that mean something.")?;
+    }
     match on_device {
         true => writeln!(out, "The copy is the driver's, from device to device.")?,
         false => {
