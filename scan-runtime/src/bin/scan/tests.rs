@@ -150,8 +150,7 @@ fn a_bench_has_a_row_for_each_length() {
     let table = output(&["bench", "sum", "i32", "--len", "1000", "--len", "3", "--turns", "1", "--reverse"]);
     let rows: Vec<&str> = table.lines().filter(|line| line.contains("GB/s")).collect();
     assert!(matches!(rows[..], [a, b] if a.starts_with("1000 ") && b.starts_with("3 ")), "{table}");
-    // Nothing takes no time.
-    assert!(output(&["bench", "any", "bool", "--len", "0", "--turns", "0"]).contains("0.0 GB/s"));
+    assert!(run(&["bench", "any", "bool", "--len", "0"]).is_err() && run(&["bench", "sum", "--turns", "0"]).is_err());
     assert!(run(&["bench", "any", "f32"]).unwrap_err().to_string().contains("an operator on bool"));
 }
 

@@ -5,6 +5,7 @@ mod device;
 
 use std::{
     io::Write,
+    num::NonZeroUsize,
     time::{Duration, Instant},
 };
 
@@ -30,10 +31,10 @@ pub(crate) struct Arguments {
     strategy: Option<StrategyName>,
     /// Inputs of so many elements, may be given several times; by default powers of two from 4096 on
     #[arg(long)]
-    len: Vec<usize>,
+    len: Vec<NonZeroUsize>,
     /// How often scan and copy take turns
-    #[arg(long, default_value_t = 11)]
-    turns: usize,
+    #[arg(long, default_value = "11")]
+    turns: NonZeroUsize,
 }
 
 /// Powers of two, where no lengths are named.
@@ -87,8 +88,8 @@ impl Visitor for Measure {
         let scan: Scan<Op> = way.scan(&scanner, op, strategy);
         let most = if scanner.context().is_some() { MOST_BYTES[0] } else { MOST_BYTES[1] };
         let usual = || LENGTHS.into_iter().filter(|len| len * size_of::<T>() <= most).collect();
-        let lengths = if len.is_empty() { usual() } else { len };
-        lengths.into_iter().map(|len| Ok(row::<T>(len, measure(&scanner, &scan, len, turns)?))).collect()
+        let lengths = if len.is_empty() { usual() } else { len.into_iter().map(NonZeroUsize::get).collect() };
+        lengths.into_iter().map(|len| Ok(row::<T>(len, measure(&scanner, &scan, len, turns.get())?))).collect()
     }
 }
 
@@ -110,7 +111,7 @@ fn race(race: &mut impl Race, turns: usize) -> Outcome<[Duration; 2]> {
     let scans = calls_in_a_turn(|calls| race.scan(calls))?;
     let copies = calls_in_a_turn(|calls| race.copy(calls))?;
     let mut times = [Vec::new(), Vec::new()];
-    for _ in 0..turns.max(1) {
+    for _ in 0..turns {
         times[0].push(race.scan(scans)? / scans);
         times[1].push(race.copy(copies)? / copies);
     }
