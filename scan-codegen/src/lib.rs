@@ -10,6 +10,7 @@
 //! [`Carry`] between tiles.
 
 mod carry;
+mod composed;
 mod constants;
 mod cost;
 mod element;

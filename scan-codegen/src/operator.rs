@@ -1,5 +1,7 @@
 //! An operator as the macro hands it over: CUDA text in pieces, and what only rustc knew, filled in.
 
+use std::borrow::Cow;
+
 use crate::{element::ElementType, prelude};
 
 /// An operator's CUDA text and types. `#[scan_op]` writes the code that makes one.
@@ -24,15 +26,6 @@ pub struct OpSource {
 }
 
 impl OpSource {
-    /// The same operator with the operands of `combine` exchanged: for a scan that meets them in the opposite order.
-    pub(crate) fn flipped(&self) -> Self {
-        let mut flipped = self.clone();
-        for function in flipped.functions.iter_mut().filter(|function| function.name == "combine") {
-            function.parameters.reverse();
-        }
-        flipped
-    }
-
     /// Bytes of the largest of the three element types.
     pub(crate) fn largest_element(&self) -> usize {
         self.input.size.max(self.state.size).max(self.output.size)
@@ -76,7 +69,7 @@ pub struct FunctionSource {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
     /// CUDA text as it stands.
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// A local or a field. It keeps its name in CUDA unless C++ needs the word itself (`int`, `register`).
     Name(&'static str),
     /// The CUDA name of a type.

@@ -1,6 +1,6 @@
 //! The renderer: an operator and a plan in, one CUDA source out.
 
-use std::iter;
+use std::{fmt, iter};
 
 use serde::Serialize;
 use tera::Context;
@@ -20,7 +20,7 @@ use crate::{
     weight::calls_combine,
 };
 
-/// A CUDA source, ready for the compiler.
+/// A CUDA source, ready for the compiler. `Display` writes the text, whose first line then also says what it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelSource {
@@ -31,12 +31,39 @@ pub struct KernelSource {
     /// The options it must be compiled with, besides the architecture.
     pub options: Vec<&'static str>,
     prefix: String,
+    /// Where it runs and who made it. The text leaves that out, because ranges of lengths and architectures share texts.
+    scope: String,
 }
 
 impl KernelSource {
     /// The name in the compiled module of the kernel with this role ([`Launch::kernel`](crate::Launch::kernel)).
     pub fn kernel_name(&self, role: &str) -> String {
         format!("{}_{role}", self.prefix)
+    }
+
+    /// The same without `#line`s, for snapshots: a line more above the operator does not change what is left. Messages of
+    /// the compiler then count the lines of this text, and no longer those of the operator's file.
+    #[must_use = "it gives another source"]
+    pub fn without_lines(mut self) -> Self {
+        self.text = self.text.split_inclusive('\n').filter(|line| !line.starts_with("#line ")).collect();
+        self
+    }
+
+    /// With words about what the text is for: `Display` puts them at the end of the first line.
+    #[doc(hidden)]
+    pub fn with_scope(mut self, scope: String) -> Self {
+        self.scope = scope;
+        self
+    }
+}
+
+impl fmt::Display for KernelSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text.split_once(".\n").filter(|_| !self.scope.is_empty()) {
+            // In the first line, so that all lines keep their numbers.
+            Some((first, rest)) => write!(f, "{first}, {}.\n{rest}", self.scope),
+            None => f.write_str(&self.text),
+        }
     }
 }
 
@@ -93,7 +120,8 @@ pub fn render_from(
 /// Makes a source of its whole text. `prefix` begins the names of its kernels.
 pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
     let name = format!("{prefix}.cu");
-    KernelSource { text: resolve_line_markers(text, &name), name, options: COMPILE_OPTIONS.to_vec(), prefix }
+    let text = resolve_line_markers(text, &name);
+    KernelSource { text, name, options: COMPILE_OPTIONS.to_vec(), prefix, scope: String::new() }
 }
 
 /// The places of a kernel at which `combine` stands: twice for each element of a run, once the loops over runs that stay in

@@ -53,6 +53,20 @@ pub(crate) fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, R
     rendering(operator, &plan.strategy, || scan_codegen::render(operator, plan))
 }
 
+/// What a user sees of a scan's kernels: the text that [`render`] gives, with words about what it is for.
+pub(crate) fn show(operator: &OpSource, plans: &Plans, plan: &Plan) -> Result<KernelSource, RenderError> {
+    Ok(render(operator, plan)?.with_scope(scope(&plans.lengths(plan), plans.device())))
+}
+
+/// The same of a reduction's.
+pub(crate) fn show_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
+    Ok(render_reduction(operator, plan)?.with_scope(scope("any number of elements", &plan.device)))
+}
+
+fn scope(lengths: &str, device: &DeviceLimits) -> String {
+    format!("{lengths}, for {}, by scan-runtime {}", device.architecture, env!("CARGO_PKG_VERSION"))
+}
+
 pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
     rendering(operator, &plan.reduction, || scan_codegen::render_reduction(operator, plan))
 }

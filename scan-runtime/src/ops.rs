@@ -10,12 +10,20 @@
 //! assert_eq!(ops::max().combine(1.5, -2.0), 1.5);
 //! assert!(ops::any().combine(false, true));
 //! ```
+//!
+//! [`flip`] and [`pair`] make operators of other operators.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
     ScanElement, ScanOp, scan_op,
 };
 use std::marker::PhantomData;
+
+mod flip;
+mod pair;
+
+pub use flip::{Flip, flip};
+pub use pair::{Both, Pair, pair};
 
 mod sealed {
     use crate::{

@@ -79,6 +79,22 @@ impl Parameters {
         self
     }
 
+    /// The same with one more field, which holds all the fields of an operator's; without one where it has none.
+    pub(crate) fn with_all(mut self, name: &str, operator: &str, others: Parameters) -> Self {
+        let Some(layout) = others.layout(operator) else { return self };
+        self.fields.push((name.to_owned(), layout));
+        let layout = self.structure("");
+        self.bytes.resize(layout.size, 0);
+        if let ElementKind::Struct(fields) = &layout.kind
+            && let Some(last) = fields.last()
+        {
+            self.put(last.offset, &others.bytes);
+            let moved = |at: TableAt| TableAt { offset: last.offset + at.offset, ..at };
+            self.tables.extend(others.tables.into_iter().map(moved));
+        }
+        self
+    }
+
     fn put(&mut self, offset: usize, bytes: &[u8]) {
         if let Some(place) = self.bytes.get_mut(offset..offset + bytes.len()) {
             place.copy_from_slice(bytes);

@@ -63,7 +63,7 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// As [`plan`](Reduce::plan).
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(generate::render_reduction(&self.op.source(), &self.plan()?)?)
+        Ok(generate::show_reduction(&self.op.source(), &self.plan()?)?)
     }
 
     /// Reduces a slice. The sum of no elements is the initial value, or else the identity.

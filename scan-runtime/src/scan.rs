@@ -286,13 +286,24 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     }
 
     /// The CUDA source that would run on the GPU over the longest inputs, on a machine without one too. The same operator,
-    /// options and device limits give the same bytes everywhere, so it can be kept as a snapshot in your tests.
+    /// options and device limits give the same bytes everywhere, so it can be kept as a snapshot in your tests: its `Display`
+    /// names the range of lengths, the architecture and the version of this crate in its first line.
+    ///
+    /// ```
+    /// use scan_runtime::{DeviceLimits, Scanner, ops};
+    ///
+    /// let scanner = Scanner::cpu_for(DeviceLimits::of("sm_90".parse()?));
+    /// let shown = scanner.scan(ops::sum::<f32>()).cuda_source()?.without_lines().to_string();
+    /// assert!(shown.starts_with("// Sum: inclusive scan, from ") && shown.contains(" elements on, for sm_90, by scan-runtime "));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
     /// [`Error::Plan`] where there is no such plan, [`Error::Render`] where the operator cannot be written.
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(generate::render(&self.op.source(), self.plan()?.longest())?)
+        let plans = self.plan()?;
+        Ok(generate::show(&self.op.source(), &plans, plans.longest())?)
     }
 
     /// As [`cuda_source`](Scan::cuda_source), over inputs of `len` elements.
@@ -309,7 +320,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`cuda_source`](Scan::cuda_source).
     pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
-        Ok(generate::render(&self.op.source(), self.plan()?.for_len(len as u64))?)
+        let plans = self.plan()?;
+        Ok(generate::show(&self.op.source(), &plans, plans.for_len(len as u64))?)
     }
 
     /// Scans a slice into a new vector.

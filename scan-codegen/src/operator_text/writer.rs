@@ -148,7 +148,7 @@ impl Writer {
     /// `within` is the type of the field in which the piece stands.
     fn piece(&mut self, piece: &Piece, within: Option<&ElementType>) -> Result<String, RenderError> {
         Ok(match piece {
-            Piece::Text(text) => (*text).to_owned(),
+            Piece::Text(text) => text.clone().into_owned(),
             Piece::Name(name) => variable(name),
             Piece::Type(ty) => self.ty(ty),
             Piece::Constant { ty, bytes, name: Some(name) } if ty.holds_array() => self.table(name, ty, bytes)?,

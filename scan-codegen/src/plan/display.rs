@@ -15,16 +15,25 @@ impl fmt::Display for Plans {
             writeln!(f)?;
             return self.shortest.fmt_shape(f);
         }
-        let ends = self.longer.iter().map(|plan| Some(plan.from - 1)).chain([None]);
-        for (plan, end) in self.iter().zip(ends) {
-            match (plan.from, end) {
-                (0, Some(end)) => writeln!(f, "\nup to {end} elements")?,
-                (from, Some(end)) => writeln!(f, "\n{from} to {end} elements")?,
-                (from, None) => writeln!(f, "\nfrom {from} elements on")?,
-            }
+        for plan in self.iter() {
+            writeln!(f, "\n{}", self.lengths(plan))?;
             plan.fmt_shape(f)?;
         }
         Ok(())
+    }
+}
+
+impl Plans {
+    /// The lengths that one of these plans is for, in words.
+    #[doc(hidden)]
+    pub fn lengths(&self, plan: &Plan) -> String {
+        let next = self.longer.iter().find(|next| next.from > plan.from);
+        match (plan.from, next.map(|next| next.from - 1)) {
+            (0, Some(end)) => format!("up to {end} elements"),
+            (from, Some(end)) => format!("{from} to {end} elements"),
+            (0, None) => "any number of elements".to_owned(),
+            (from, None) => format!("from {from} elements on"),
+        }
     }
 }
 

@@ -62,7 +62,7 @@ fn a_text_has_the_kernels_of_its_plan() {
         name: "combine".to_owned(),
         parameters: ["a", "b"].map(|name| (name.to_owned(), operator.state.clone())).into(),
         returns: operator.state.clone(),
-        body: vec![Piece::Text("return a;")],
+        body: vec![Piece::Text("return a;".into())],
         file: String::new(),
         uses: Vec::new(),
         calls: Vec::new(),

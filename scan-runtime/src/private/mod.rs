@@ -236,7 +236,7 @@ impl Texts {
 
     fn piece(&mut self, part: &Part) -> Piece {
         match *part {
-            Part::Text(text) => Piece::Text(text),
+            Part::Text(text) => Piece::Text(text.into()),
             Part::Name(name) => Piece::Name(name),
             Part::Type(layout) => Piece::Type(layout()),
             Part::Constant(value) => value(),

@@ -416,12 +416,12 @@ fn operator(random: &mut Random) -> OpSource {
             let times = odd(random, &[1, 2, 10, 100, 10_000], u64::MAX);
             (PARTS[random.below(PARTS.len())], times)
         });
-        let mut body = vec![Piece::Text("return ")];
+        let mut body = vec![Piece::Text("return ".into())];
         body.extend(match from.iter().position(|ty| *ty == to) {
             Some(index) => vec![Piece::Name(["a", "b"][index])],
-            None => vec![Piece::Type(to.clone()), Piece::Text("{}")],
+            None => vec![Piece::Type(to.clone()), Piece::Text("{}".into())],
         });
-        body.push(Piece::Text(";"));
+        body.push(Piece::Text(";".into()));
         FunctionSource {
             name: name.to_owned(),
             parameters: ["a", "b"].into_iter().zip(from).map(|(name, ty)| (name.to_owned(), (*ty).clone())).collect(),

@@ -8,6 +8,7 @@ use std::{
     sync::LazyLock,
 };
 
+use crate::examples;
 use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Plan, Strategy};
 use scan_runtime::{
     __private::machine_code,
@@ -307,10 +308,11 @@ fn a_machine_without_nvrtc_needs_none() {
 /// The example is built as a user would build it, in a folder of its own, and run where NVRTC cannot be found.
 #[test]
 fn the_example_is_built_with_nvrtc_and_runs_without() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let target = target_dir().unwrap();
     let folder = target.join("ahead_of_time");
-    copy_example(workspace, &folder);
+    // As the tests are built, so that what they depend on is there.
+    examples::copy("ahead_of_time", &folder, |manifest| manifest.replace(profile(manifest), profile(MANIFEST)));
+    examples::copy_lock(&folder);
     let cargo = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.args(arguments).arg("--manifest-path").arg(folder.join("Cargo.toml"));
@@ -336,30 +338,4 @@ fn the_example_is_built_with_nvrtc_and_runs_without() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-}
-
-/// Copies the example; what it depends on is where it was, and in the versions that the workspace has.
-fn copy_example(workspace: &Path, folder: &Path) {
-    let example = workspace.join("examples/ahead_of_time");
-    fs::create_dir_all(folder.join("src")).unwrap();
-    for file in ["build.rs", "src/main.rs", "src/operators.rs"] {
-        copy_if_changed(&fs::read_to_string(example.join(file)).unwrap(), &folder.join(file));
-    }
-    let manifest = fs::read_to_string(example.join("Cargo.toml")).unwrap();
-    let there = workspace.join("scan-runtime");
-    let manifest = manifest.replace("../../scan-runtime", there.to_str().unwrap());
-    // As the tests are built, so that what they depend on is there.
-    let manifest = manifest.replace(profile(&manifest), profile(MANIFEST));
-    copy_if_changed(&manifest, &folder.join("Cargo.toml"));
-    if !folder.join("Cargo.lock").exists() {
-        fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    }
-}
-
-/// Cargo takes a file that is written anew for a changed one.
-fn copy_if_changed(text: &str, to: &Path) {
-    if fs::read_to_string(to).is_ok_and(|there| there == text) {
-        return;
-    }
-    fs::write(to, text).unwrap();
 }

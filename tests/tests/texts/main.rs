@@ -3,4 +3,5 @@
 mod machine;
 mod nvrtc;
 mod operator_text;
+mod shown;
 mod snapshots;

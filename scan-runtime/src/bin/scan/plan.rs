@@ -24,6 +24,6 @@ pub(crate) fn write(what: What, len: Option<usize>, out: &mut impl Write) -> Res
 /// Writes the CUDA source.
 pub(crate) fn write_source(what: What, len: Option<usize>, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let source = what::scan(what.ready, what.shape, &what.target.scanner()?)?.source(len)?;
-    write!(out, "{}", source.text)?;
+    write!(out, "{source}")?;
     Ok(())
 }

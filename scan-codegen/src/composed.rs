@@ -1,0 +1,138 @@
+//! Operators made of other operators.
+
+use crate::{
+    element::ElementType,
+    names::snake_case,
+    operator::{FunctionSource, OpSource, Piece},
+};
+
+/// The fields of a pair: of its state, its output and its parameters.
+const FIELDS: [&str; 2] = ["first", "second"];
+
+impl OpSource {
+    /// The same operator with the operands of `combine` exchanged.
+    #[must_use]
+    pub fn flipped(&self) -> Self {
+        let mut flipped = self.clone();
+        for function in flipped.functions.iter_mut().filter(|function| function.name == "combine") {
+            function.parameters.reverse();
+        }
+        flipped
+    }
+
+    /// Two operators over the same input, side by side. `pair` tells the name, the types and the identity: its state, its output
+    /// and its parameters are structs with the fields `first` and `second`. An operator without parameters has no field
+    /// among the parameters. The functions are made here: they call those of the two operators.
+    #[must_use]
+    pub fn side_by_side(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
+        let mut helpers = Vec::new();
+        let parts = [Part::new(FIELDS[0], first, &mut helpers), Part::new(FIELDS[1], second, &mut helpers)];
+        let function = |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| FunctionSource {
+            name: name.to_owned(),
+            parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
+            returns: returns.clone(),
+            body: vec![
+                Piece::Text("return ".into()),
+                Piece::Struct {
+                    ty: Some(returns.clone()),
+                    fields: parts.iter().map(|part| (part.field, part.value(name, parameters))).collect(),
+                    base: None,
+                },
+                Piece::Text(";\n".into()),
+            ],
+            file: String::new(),
+            uses: Vec::new(),
+            calls: parts.iter().filter_map(|part| part.helper(name)).map(|helper| (helper, 1)).collect(),
+        };
+        let OpSource { input, state, output, .. } = &pair;
+        let mut functions =
+            vec![function("lift", &[("x", input)], state), function("combine", &[("a", state), ("b", state)], state)];
+        if parts.iter().any(|part| part.helper("project").is_some()) {
+            functions.push(function("project", &[("s", state)], output));
+        }
+        OpSource { functions, helpers, ..pair }
+    }
+}
+
+/// One operator of a pair.
+struct Part<'a> {
+    /// Where its state, its output and its parameters are.
+    field: &'static str,
+    source: &'a OpSource,
+    /// The index of the helper that its first function has become; the others follow.
+    first_helper: usize,
+}
+
+impl<'a> Part<'a> {
+    /// Puts its helpers and its functions behind the helpers that are there.
+    fn new(field: &'static str, source: &'a OpSource, helpers: &mut Vec<FunctionSource>) -> Self {
+        let before = helpers.len();
+        helpers.extend(source.helpers.iter().map(|helper| moved(helper, before)));
+        let first_helper = helpers.len();
+        helpers.extend(source.functions.iter().map(|function| {
+            let mut helper = moved(function, before);
+            helper.name = format!("{}_{}", snake_case(&source.name), function.name);
+            // What the operator's own function reads of the operator, the helper is given.
+            helper.parameters.splice(0..0, source.parameters.iter().map(|ty| ("self".to_owned(), ty.clone())));
+            each_piece(&mut helper.body, &mut |piece| {
+                if let Piece::Text(text) = piece {
+                    *text = text.replace("this->", "self.").into();
+                }
+            });
+            helper
+        }));
+        Part { field, source, first_helper }
+    }
+
+    /// The helper that its function of this name has become.
+    fn helper(&self, name: &str) -> Option<usize> {
+        self.source.functions.iter().position(|function| function.name == name).map(|index| self.first_helper + index)
+    }
+
+    /// What its function of this name gives for its parts of the parameters. `lift` takes the parameter whole.
+    fn value(&self, name: &str, parameters: &[(&'static str, &ElementType)]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let helper = self.helper(name);
+        pieces.extend(helper.map(Piece::Helper));
+        let mut before = if helper.is_some() { "(" } else { "" };
+        if helper.is_some() && self.source.parameters.is_some() {
+            pieces.push(Piece::Text(format!("(this->{}", self.field).into()));
+            before = ", ";
+        }
+        for &(parameter, _) in parameters {
+            pieces.push(Piece::Text(before.into()));
+            pieces.push(Piece::Name(parameter));
+            if name != "lift" {
+                pieces.push(Piece::Text(format!(".{}", self.field).into()));
+            }
+            before = ", ";
+        }
+        if helper.is_some() {
+            pieces.push(Piece::Text(")".into()));
+        }
+        pieces
+    }
+}
+
+/// A function whose helpers stand behind so many others.
+fn moved(function: &FunctionSource, before: usize) -> FunctionSource {
+    let mut function = function.clone();
+    each_piece(&mut function.body, &mut |piece| {
+        if let Piece::Helper(index) = piece {
+            *index += before;
+        }
+    });
+    function.calls.iter_mut().for_each(|(index, _)| *index += before);
+    function
+}
+
+/// Changes each piece, those of struct expressions too.
+fn each_piece(pieces: &mut [Piece], change: &mut dyn FnMut(&mut Piece)) {
+    for piece in pieces {
+        change(piece);
+        if let Piece::Struct { fields, base, .. } = piece {
+            fields.iter_mut().for_each(|(_, value)| each_piece(value, change));
+            base.iter_mut().for_each(|base| each_piece(base, change));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! An operator with its operands exchanged.
+
+use scan_codegen::OpSource;
+
+use crate::{Parameters, ScanOp};
+
+/// The operator whose `combine(a, b)` is `combine(b, a)` of another one.
+///
+/// Reversed scans of JAX and PyTorch exchange the operands; [`Scan::reverse`](crate::Scan::reverse) does not. With this operator
+/// it gives what they give:
+///
+/// ```
+/// use scan_runtime::{Scanner, ops, scan_element, scan_op};
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Affine { a: f32, b: f32 }
+///
+/// /// `f`, and then `g`.
+/// #[scan_op(identity = Affine { a: 1.0, b: 0.0 })]
+/// fn compose(f: Affine, g: Affine) -> Affine {
+///     Affine { a: f.a * g.a, b: g.a * f.b + g.b }
+/// }
+///
+/// // x[i] = a[i] · x[i + 1] + b[i], from the end on.
+/// let steps = [Affine { a: 0.5, b: 1.0 }, Affine { a: 2.0, b: 3.0 }, Affine { a: 4.0, b: 5.0 }];
+/// let x = Scanner::new()?.scan(ops::flip(compose)).reverse().run(&steps)?;
+/// assert_eq!(x.map_b(), [7.5, 13.0, 5.0]);
+/// # trait MapB { fn map_b(&self) -> Vec<f32>; }
+/// # impl MapB for Vec<Affine> { fn map_b(&self) -> Vec<f32> { self.iter().map(|f| f.b).collect() } }
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flip<Op>(pub Op);
+
+/// The operator [`Flip`] of another one.
+pub fn flip<Op: ScanOp>(op: Op) -> Flip<Op> {
+    Flip(op)
+}
+
+// SAFETY: the types, the identity and the parameters are those of the operator, and its text is that of the operator but for the
+// order in which `combine` names its parameters, which are of one type.
+unsafe impl<Op: ScanOp> ScanOp for Flip<Op> {
+    type Input = Op::Input;
+    type State = Op::State;
+    type Output = Op::Output;
+
+    fn identity(&self) -> Option<Op::State> {
+        self.0.identity()
+    }
+
+    fn lift(&self, input: Op::Input) -> Op::State {
+        self.0.lift(input)
+    }
+
+    fn combine(&self, a: Op::State, b: Op::State) -> Op::State {
+        self.0.combine(b, a)
+    }
+
+    fn project(&self, state: Op::State) -> Op::Output {
+        self.0.project(state)
+    }
+
+    fn source(&self) -> OpSource {
+        let source = self.0.source().flipped();
+        let name = format!("flip_{}", source.name);
+        OpSource { parameters: self.parameters().layout(&name), name, ..source }
+    }
+
+    fn parameters(&self) -> Parameters {
+        self.0.parameters()
+    }
+}

@@ -1,0 +1,91 @@
+//! What a user sees of a source, and keeps as a snapshot.
+
+use scan_runtime::{DeviceLimits, KernelSource, Scanner, scan_op};
+
+/// One operator, twice.
+mod above {
+    use super::*;
+
+    #[scan_op(identity = 1)]
+    pub(super) fn product(a: u32, b: u32) -> u32 {
+        a.wrapping_mul(b)
+    }
+}
+
+mod below {
+    use super::*;
+
+    #[scan_op(identity = 1)]
+    pub(super) fn product(a: u32, b: u32) -> u32 {
+        a.wrapping_mul(b)
+    }
+
+    #[scan_op(identity = 1)]
+    pub(super) fn times(a: u32, b: u32) -> u32 {
+        a.wrapping_mul(b)
+    }
+}
+
+fn scanner() -> Scanner {
+    Scanner::cpu_for(DeviceLimits::of("sm_90".parse().unwrap()))
+}
+
+/// Over inputs of one range of lengths after the other.
+fn sources(scan: &scan_runtime::Scan<impl scan_runtime::ScanOp>) -> Vec<KernelSource> {
+    scan.plan().unwrap().iter().map(|plan| scan.cuda_source_for(plan.from as usize).unwrap()).collect()
+}
+
+#[test]
+fn the_first_line_says_what_the_text_is_for() {
+    let scan = scanner().scan(below::times).exclusive();
+    let (plans, sources) = (scan.plan().unwrap(), sources(&scan));
+    assert!(sources.len() > 2);
+    let froms: Vec<u64> = plans.iter().map(|plan| plan.from).collect();
+    for (i, source) in sources.iter().enumerate() {
+        let lengths = match froms.get(i + 1) {
+            Some(next) if i == 0 => format!("up to {} elements", next - 1),
+            Some(next) => format!("{} to {} elements", froms[i], next - 1),
+            None => format!("from {} elements on", froms[i]),
+        };
+        let first =
+            format!("// Times: exclusive scan, {lengths}, for sm_90, by scan-runtime {}.", env!("CARGO_PKG_VERSION"));
+        let shown = source.to_string();
+        assert_eq!(shown.lines().next(), Some(&*first));
+        // Ranges that share kernels have one text, each line of which has the number that messages give it.
+        assert_eq!(source.text.lines().next(), Some("// Times: exclusive scan."));
+        assert!(shown.lines().skip(1).eq(source.text.lines().skip(1)));
+        assert!(shown.ends_with('\n'));
+    }
+    assert_eq!(scan.cuda_source().unwrap().to_string(), sources.last().unwrap().to_string());
+
+    let one = scan.strategy(plans.shortest().strategy).cuda_source().unwrap().to_string();
+    assert!(one.starts_with("// Times: exclusive scan, any number of elements, for sm_90, by "), "{one}");
+    let reduction = Scanner::cpu_for(DeviceLimits::of("sm_80".parse().unwrap())).reduce(below::times);
+    let reduction = reduction.cuda_source().unwrap().to_string();
+    assert!(reduction.starts_with("// Times: reduction, any number of elements, for sm_80, by "), "{reduction}");
+}
+
+#[test]
+fn without_lines_nothing_tells_where_an_operator_stands() {
+    let (above, below) = (sources(&scanner().scan(above::product)), sources(&scanner().scan(below::product)));
+    for (above, below) in above.into_iter().zip(below) {
+        assert_ne!(above.text, below.text);
+        let (above, below) = (above.without_lines(), below.without_lines());
+        assert_eq!(above, below);
+        assert!(!above.to_string().contains("#line"), "{above}");
+    }
+}
+
+/// The first line, the struct, the alias, and each kernel.
+#[test]
+fn another_name_changes_few_lines() {
+    let (product, times) = (sources(&scanner().scan(below::product)), sources(&scanner().scan(below::times)));
+    for (product, times) in product.into_iter().zip(times) {
+        let (product, times) = (product.without_lines().to_string(), times.without_lines().to_string());
+        assert_eq!(product.lines().count(), times.lines().count());
+        let changed: Vec<&str> =
+            times.lines().zip(product.lines()).filter(|(a, b)| a != b).map(|(line, _)| line).collect();
+        let kernels = times.matches("extern \"C\" __global__").count();
+        assert!(kernels > 0 && changed.len() <= 3 + kernels, "{changed:#?}");
+    }
+}
