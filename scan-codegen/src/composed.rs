@@ -27,23 +27,24 @@ impl OpSource {
     pub fn side_by_side(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
         let mut helpers = Vec::new();
         let parts = [Part::new(FIELDS[0], first, &mut helpers), Part::new(FIELDS[1], second, &mut helpers)];
-        let function = |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| FunctionSource {
-            name: name.to_owned(),
-            parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
-            returns: returns.clone(),
-            body: vec![
-                Piece::Text("return ".into()),
-                Piece::Struct {
-                    ty: Some(returns.clone()),
-                    fields: parts.iter().map(|part| (part.field, part.value(name, parameters))).collect(),
-                    base: None,
-                },
-                Piece::Text(";\n".into()),
-            ],
-            file: String::new(),
-            uses: Vec::new(),
-            calls: parts.iter().filter_map(|part| part.helper(name)).map(|helper| (helper, 1)).collect(),
-        };
+        let function =
+            |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| FunctionSource {
+                name: name.to_owned(),
+                parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
+                returns: returns.clone(),
+                body: vec![
+                    Piece::Text("return ".into()),
+                    Piece::Struct {
+                        ty: Some(returns.clone()),
+                        fields: parts.iter().map(|part| (part.field, part.value(name, parameters))).collect(),
+                        base: None,
+                    },
+                    Piece::Text(";\n".into()),
+                ],
+                file: String::new(),
+                uses: Vec::new(),
+                calls: parts.iter().filter_map(|part| part.helper(name)).map(|helper| (helper, 1)).collect(),
+            };
         let OpSource { input, state, output, .. } = &pair;
         let mut functions =
             vec![function("lift", &[("x", input)], state), function("combine", &[("a", state), ("b", state)], state)];

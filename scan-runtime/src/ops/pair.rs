@@ -79,8 +79,10 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
 
     fn parameters(&self) -> Parameters {
         let (first, second) = (self.first.source().name, self.second.source().name);
-        Parameters::default()
-            .with_all("first", &first, self.first.parameters())
-            .with_all("second", &second, self.second.parameters())
+        Parameters::default().with_all("first", &first, self.first.parameters()).with_all(
+            "second",
+            &second,
+            self.second.parameters(),
+        )
     }
 }

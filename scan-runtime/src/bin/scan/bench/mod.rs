@@ -88,7 +88,8 @@ impl Visitor for Measure {
         let scan: Scan<Op> = way.scan(&scanner, op, strategy);
         let most = if scanner.context().is_some() { MOST_BYTES[0] } else { MOST_BYTES[1] };
         let usual = || LENGTHS.into_iter().filter(|len| len * size_of::<T>() <= most).collect();
-        let lengths = if len.is_empty() { usual() } else { len.into_iter().map(NonZeroUsize::get).collect() };
+        let lengths: Vec<usize> =
+            if len.is_empty() { usual() } else { len.into_iter().map(NonZeroUsize::get).collect() };
         lengths.into_iter().map(|len| Ok(row::<T>(len, measure(&scanner, &scan, len, turns.get())?))).collect()
     }
 }
