@@ -81,7 +81,6 @@ mod tests {
         (0..100).into_par_iter().for_each(|_| counter.one_more());
         counter.begin(TuningStep::Comparing, 1);
         counter.one_more();
-        drop(counter);
         let mut expected: Vec<String> = (1..=100).map(|done| format!("compiling: {done} of 100")).collect();
         expected.push("comparing the fastest: 1 of 1".to_owned());
         assert_eq!(told, expected);
