@@ -50,7 +50,7 @@ pub(crate) fn write(arguments: Arguments, out: &mut impl Write) -> Result<(), Bo
     const HEADER: [&str; 9] =
         ["  carry", "launches", "blocks", "threads", "tile", "applied", "steps", "barriers", "bytes"];
     table::write(&[&HEADER[..], &["in the block"]].concat(), &rows, out)?;
-    writeln!(out, "\n* what runs. Applications of the operator and bytes of global memory are those of an element.")?;
+    writeln!(out, "\n* what runs. Applications of the operator and bytes of global memory are per element.")?;
     writeln!(out, "  Steps and barriers are those of the block that has most, over all launches.")?;
     if !unavailable.is_empty() {
         writeln!(out, "\nnot available")?;
@@ -75,16 +75,16 @@ fn row(mark: &str, plan: &Plan, len: u64) -> Result<Vec<String>, Box<dyn Error>>
         most(|launch| launch.blocks),
         most(|launch| launch.threads),
         plan.tile.to_string(),
-        a_element(cost.applications(), len),
+        per_element(cost.applications(), len),
         cost.steps().to_string(),
         cost.barriers().to_string(),
-        a_element(cost.global_bytes().into(), len),
+        per_element(cost.global_bytes().into(), len),
         plan.strategy.block.to_string(),
     ])
 }
 
-/// A figure for each element.
-fn a_element(figure: Count, len: u64) -> String {
+/// A figure divided by the number of elements.
+fn per_element(figure: Count, len: u64) -> String {
     let ratio = |count: u64| format!("{:.2}", count as f64 / len as f64);
     let (least, most) = (ratio(figure.least), ratio(figure.most));
     if least == most { least } else { format!("{least} to {most}") }
