@@ -79,7 +79,8 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     /// shape, in this process and, where the scanner has a [disk cache](crate::DiskCache), in those that come. Removing the cache's
     /// entries undoes that.
     ///
-    /// It takes from seconds to a few minutes, since it compiles many kernels. [`tune_with`](Scan::tune_with) tells how far it is.
+    /// It takes from seconds to a few minutes, since it compiles many kernels. [`tune_with`](Scan::tune_with) tells how
+    /// far it is.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -99,8 +100,8 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         self.tune_with(input, |_| ())
     }
 
-    /// As [`tune`](Scan::tune), and calls `progress` whenever a shape has been compiled or measured. The calls come one at a
-    /// time, in the order in which they count; those of [`TuningStep::Compiling`] come from rayon's threads.
+    /// As [`tune`](Scan::tune), and calls `progress` whenever a shape has been compiled or measured. The calls come one
+    /// at a time, in the order in which they count; those of [`TuningStep::Compiling`] come from rayon's threads.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};

@@ -39,7 +39,7 @@ fn open(file: &Path) -> Outcome<Precompiled> {
     Ok(Precompiled::open(bytes)?)
 }
 
-/// Lists the kernels of a file: what it was made of, its operators and lengths, is not in it but for the kernels' names.
+/// Lists the kernels of a file. It has their names, architectures and machine code, no plans and no sources.
 pub(crate) fn show(file: &Path, out: &mut impl Write) -> Outcome {
     let kernels = open(file)?;
     let mut rows = Vec::new();

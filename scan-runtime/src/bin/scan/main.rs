@@ -12,7 +12,8 @@
 //! scan bench sum f32                                         # times, beside a copy
 //! ```
 //!
-//! `what.rs` has the arguments that say which scan, `ready.rs` finds the ready operators by name. Each command is a file.
+//! `what.rs` has the arguments that say which scan, `ready.rs` finds the ready operators by name.
+//! Each command has a file.
 
 mod bench;
 mod bundle;
