@@ -55,10 +55,7 @@ const PARTS: [(&str, &str); 90] = [
     ("in_registers", include_str!("../templates/block/in_registers.cu.tera")),
     ("scan_tile", include_str!("../templates/block/scan_tile.cu.tera")),
     ("kernel/initial_parameter", include_str!("../templates/kernel/initial_parameter.cu.tera").trim_ascii()),
-    (
-        "kernel/initial_declaration",
-        include_str!("../templates/kernel/initial_declaration.cu.tera").trim_ascii_end(),
-    ),
+    ("kernel/initial_declaration", include_str!("../templates/kernel/initial_declaration.cu.tera").trim_ascii_end()),
     ("kernel/parameters", include_str!("../templates/kernel/parameters.cu.tera").trim_ascii_end()),
     ("tile_per_block", include_str!("../templates/kernel/tile_per_block.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),

@@ -138,7 +138,7 @@ impl Bundle {
     }
 
     /// Compiles for devices with these limits. They are needed only for a device that differs from those that are known of its
-    /// [architecture](Bundle::architecture): `doctor` shows them, and [`devices`](crate::devices) tells them.
+    /// [architecture](Bundle::architecture): the program `scan` shows them, and [`devices`](crate::devices) tells them.
     pub fn device(mut self, limits: DeviceLimits) -> Self {
         self.targets.push(Ok(limits));
         self

@@ -90,8 +90,7 @@ pub use scan_codegen::{
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
-#[cfg(feature = "tuner")]
-pub use tune::{TimedShape, Tuning};
+pub use tune::{TimedShape, Tuning, TuningProgress, TuningStep};
 
 pub use __private::ScanFn;
 

@@ -198,7 +198,6 @@ impl CudaDevice {
     }
 
     /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.
-    #[cfg(feature = "tuner")]
     pub(crate) fn forget<Op: ScanOp>(&self, op: &Op, task: &Task) {
         let forgotten = write(&self.kernels).remove(&KernelsKey::new(op, task));
         drop(forgotten); // calls the driver, for which nobody needs to wait

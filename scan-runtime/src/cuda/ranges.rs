@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, thread};
 
-#[cfg(feature = "tuner")]
-use scan_codegen::Tuned;
-use scan_codegen::{DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec};
+use scan_codegen::{
+    DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Tuned,
+};
 use tracing::{Dispatch, Span, dispatcher};
 
 use super::{
@@ -15,9 +15,7 @@ use super::{
     lock,
     made::Made,
 };
-#[cfg(feature = "tuner")]
-use crate::ScanOp;
-use crate::{Error, generate, tune};
+use crate::{Error, ScanOp, generate, tune};
 
 /// What kernels are wanted for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -170,7 +168,6 @@ impl CudaDevice {
     }
 
     /// From now on scans with `op` have this shape, for a range of lengths; whether other processes will hear of it.
-    #[cfg(feature = "tuner")]
     pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
         let entry = self.tuned_entry(&op.source(), spec);
         let kept = self.stores.disk.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));

@@ -1,13 +1,13 @@
 //! Shapes that a search has found, and the search.
 
-#[cfg(feature = "tuner")]
+mod progress;
 mod search;
 
 use scan_codegen::Tuned;
 
 use crate::DiskCache;
 
-#[cfg(feature = "tuner")]
+pub use progress::{TuningProgress, TuningStep};
 pub use search::{TimedShape, Tuning};
 
 /// The entry of a disk cache that holds what was tuned for an operator, a scan and a device.
@@ -27,14 +27,12 @@ pub(crate) fn load(cache: &DiskCache, entry: &blake3::Hash) -> Vec<Tuned> {
 }
 
 /// Adds a shape, in place of those for the same lengths.
-#[cfg(feature = "tuner")]
 pub(crate) fn replace(all: &mut Vec<Tuned>, tuned: Tuned) {
     all.retain(|known| known.from < tuned.from || known.to > tuned.to);
     all.push(tuned);
 }
 
 /// Adds to such an entry, in place of what it says for the same lengths; whether that could be kept.
-#[cfg(feature = "tuner")]
 pub(crate) fn store(cache: &DiskCache, entry: &blake3::Hash, tuned: Tuned) -> bool {
     let mut all = load(cache, entry);
     replace(&mut all, tuned);
@@ -42,7 +40,7 @@ pub(crate) fn store(cache: &DiskCache, entry: &blake3::Hash, tuned: Tuned) -> bo
     lines.is_some_and(|lines| cache.store(entry, lines.join("\n").as_bytes()))
 }
 
-#[cfg(all(test, feature = "tuner"))]
+#[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails panics")]
 mod tests {
     use super::*;

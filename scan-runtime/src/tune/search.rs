@@ -3,10 +3,10 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUevent_flags};
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use scan_codegen::{Overrides, Plan, Tuned};
 
+use super::progress::{Counter, TuningProgress, TuningStep};
 use crate::{
     Error, Scan, ScanOp,
     cuda::{Task, driver_error},
@@ -79,7 +79,8 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     /// shape, in this process and, where the scanner has a [disk cache](crate::DiskCache), in those that come. Removing the cache's
     /// entries undoes that.
     ///
-    /// It takes from seconds to a few minutes, since it compiles many kernels, and shows on standard error how far it is.
+    /// It takes from seconds to a few minutes, since it compiles many kernels. [`tune_with`](Scan::tune_with) tells how
+    /// far it is.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -96,6 +97,26 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::ShapeChosen`] where the scan leaves
     /// nothing to search, [`Error::OutOfDeviceMemory`]; the first error of a shape, if none could run.
     pub fn tune(&self, input: &[Op::Input]) -> Result<Tuning, Error> {
+        self.tune_with(input, |_| ())
+    }
+
+    /// As [`tune`](Scan::tune), and calls `progress` whenever a shape has been compiled or measured. The calls come one
+    /// at a time, in the order in which they count; those of [`TuningStep::Compiling`] come from rayon's threads.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let input = vec![1.0_f32; 1 << 24];
+    /// let tuning = scanner.scan(ops::sum()).tune_with(&input, |progress| eprint!("\r{progress}  "))?;
+    /// println!("\n{tuning}");
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`tune`](Scan::tune).
+    pub fn tune_with(&self, input: &[Op::Input], progress: impl FnMut(TuningProgress) + Send) -> Result<Tuning, Error> {
         let Engine::Cuda(device) = self.scanner.engine() else {
             return Err(Error::NotCuda { backend: self.scanner.backend().to_string() });
         };
@@ -112,19 +133,19 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         let mut shapes = vec![Overrides::default()];
         shapes.extend(scan_codegen::shapes(&operator, &spec, &device.limits, len));
 
-        let progress = progress(2 * shapes.len() as u64);
-        progress.set_message("compiling");
+        let progress = Counter::new(progress);
+        progress.begin(TuningStep::Compiling, shapes.len());
         let task = |overrides| Task::Scan(spec.clone(), overrides);
         let compiled: Vec<_> = shapes
             .par_iter()
             .map(|&overrides| {
                 let kernels = device.kernels(&self.op, task(overrides), len);
-                progress.inc(1);
+                progress.one_more();
                 (overrides, kernels.err())
             })
             .collect();
 
-        progress.set_message("measuring");
+        progress.begin(TuningStep::Measuring, compiled.len());
         let stream = device.context.new_stream().map_err(driver_error("making a stream"))?;
         let device_input = stream.clone_htod(input).map_err(driver_error("copying to the device"))?;
         let mut output = self.on(&stream).run(&device_input)?;
@@ -135,7 +156,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
                 None => scan.warm_and_time(&stream, &device_input, &mut output),
                 Some(error) => Err(error),
             };
-            progress.inc(1);
+            progress.one_more();
             match time {
                 Ok(time) => rough.push((time, overrides)),
                 Err(error) => failures.push((overrides, error)),
@@ -149,14 +170,14 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         {
             finalists.push((default, Vec::new()));
         }
-        progress.set_message("measuring the fastest again");
+        progress.begin(TuningStep::Comparing, SAMPLES * finalists.len());
         // In turns, so that what slows the device for a while slows all of them.
         for _ in 0..SAMPLES {
             for (overrides, times) in &mut finalists {
                 times.push(self.clone().overrides(*overrides).time(&stream, &device_input, &mut output)?);
+                progress.one_more();
             }
         }
-        progress.finish_and_clear();
 
         let is_finalist = |overrides: &Overrides| finalists.iter().any(|(finalist, _)| finalist == overrides);
         rough.retain(|(_, overrides)| !is_finalist(overrides));
@@ -230,12 +251,4 @@ impl<Op: ScanOp + Clone> Scan<Op> {
             scans *= 4;
         }
     }
-}
-
-fn progress(steps: u64) -> ProgressBar {
-    let bar = ProgressBar::new(steps);
-    if let Ok(style) = ProgressStyle::with_template("{msg:<28} {wide_bar} {pos}/{len}  {eta}") {
-        bar.set_style(style);
-    }
-    bar
 }

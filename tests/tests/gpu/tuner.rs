@@ -1,6 +1,6 @@
 //! The search for the fastest shape.
 
-use scan_runtime::{DiskCache, ScanOp, Scanner, scan_op};
+use scan_runtime::{DiskCache, ScanOp, Scanner, TuningStep, scan_op};
 
 use crate::{Trials, ensure};
 
@@ -27,8 +27,14 @@ pub(crate) fn add(trials: &mut Trials) {
             let scanner = scanner()?;
             let input: Vec<u16> = (0..LEN).map(|i| (i % 997) as u16).collect();
             let scan = scanner.scan(Rotation);
-            let tuning = scan.tune(&input)?;
+            let mut told = Vec::new();
+            let tuning = scan.tune_with(&input, |progress| told.push((progress.step, progress.done, progress.of)))?;
             println!("{tuning}");
+            // Each step counts up to its end, one step after the other.
+            ensure(told.is_sorted() && told.iter().all(|(_, done, of)| done <= of), || format!("{told:?}"))?;
+            let ends = told.iter().filter(|(_, done, of)| done == of).map(|&(step, ..)| step).collect::<Vec<_>>();
+            let steps = [TuningStep::Compiling, TuningStep::Measuring, TuningStep::Comparing];
+            ensure(ends == steps, || format!("{ends:?}"))?;
             let expected = Scanner::cpu().scan(Rotation).run(&input)?;
             ensure(scan.run(&input)? == expected, || "the tuned scan is wrong".to_owned())?;
             for shape in &tuning.shapes {

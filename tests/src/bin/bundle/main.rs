@@ -17,8 +17,8 @@ const RUN: &str = include_str!("run.sh");
 const CALLS_OF_PEERS: (&str, &str) = ("benches/calls.py", include_str!("../../../benches/calls/peers.py"));
 /// The integration tests that need a GPU.
 const TESTS: [&str; 1] = ["gpu"];
-/// The programs of these tests that are worth a machine of many cores.
-const PROGRAMS: [&str; 1] = ["soak"];
+/// The program of the library, and that of these tests which is worth a machine of many cores.
+const PROGRAMS: [&str; 2] = ["scan", "soak"];
 /// Programs for these kinds of target are taken along, each kind in a folder of its own.
 const FOLDERS: [(&str, &str); 4] =
     [("test", "tests"), ("example", "examples"), ("bench", "benches"), ("bin", "programs")];

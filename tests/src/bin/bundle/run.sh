@@ -24,6 +24,7 @@ usage() {
                                bench, at 2 GiB. SIZES and KERNEL choose others
 ./run.sh soak [ARGUMENTS]      generated kernels in the emulator, on all cores: `--minutes N`, or `--length N` for every strategy
                                once; needs a C++ compiler
+./run.sh scan [ARGUMENTS]      the program scan: what it finds on this machine; `bench sum f32` and others by its arguments
 ./run.sh example [ARGUMENTS]   the examples
 TEXT
 }
@@ -201,6 +202,7 @@ profile) profile "$@" ;;
 peers) "$here/benches/peers" --bench "$@" ;;
 calls) calls "$@" ;;
 soak) "$here/programs/soak" "$@" ;;
+scan) "$here/programs/scan" "$@" ;;
 example) each examples "$@" ;;
 help | -h | --help) usage ;;
 *)

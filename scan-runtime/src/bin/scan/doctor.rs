@@ -1,0 +1,40 @@
+//! What is there, what is missing, and the command that mends it.
+
+use std::{
+    fs,
+    io::{self, Write},
+};
+
+use scan_runtime::Scanner;
+
+use crate::{cache, compiler, driver, selftest};
+
+/// What is missing, and the command that mends it where one does.
+pub(crate) type Missing = (&'static str, Option<&'static str>);
+
+/// Writes the report; whether a GPU can be used and every result of the self-test is right.
+pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
+    let device = driver::write(out)?;
+    let compiler = compiler::write(verbose, out)?;
+    cache::write(out)?;
+    match Scanner::new() {
+        Ok(scanner) => writeln!(out, "a scan takes     {}", scanner.backend())?,
+        Err(error) => writeln!(out, "a scan takes     nothing: {error}")?,
+    }
+    let right = selftest::write(verbose, out)?;
+    let usable = device.is_ok() && compiler.is_ok();
+    for (what, command) in device.err().into_iter().chain(compiler.err()) {
+        match command {
+            Some(command) => writeln!(out, "missing          {what}; to mend it:\n                   {command}")?,
+            None => writeln!(out, "missing          {what}")?,
+        }
+    }
+    Ok(usable && right)
+}
+
+/// The path of a library that this process has loaded.
+pub(crate) fn loaded(name: &str) -> Option<String> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let path = maps.lines().find(|line| line.contains(name))?.split_whitespace().last()?;
+    Some(path.to_owned())
+}

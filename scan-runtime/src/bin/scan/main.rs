@@ -1,0 +1,156 @@
+//! `scan`: what a machine has for scans, how a scan would run, and how fast it is.
+//!
+//! ```sh
+//! cargo install --path scan-runtime --features cli
+//! scan                                                       # what is there and what is missing, and a self-test
+//! scan plan sum f32 --exclusive --len 1000000 --arch sm_90   # how a scan would run
+//! scan cuda max i64                                          # its CUDA source
+//! scan explain sum f32 --len 1000000                         # what each strategy would take
+//! scan bundle make --arch sm_90 --out kernels.scan sum:f32   # compiles ahead of time
+//! scan bundle kernels.scan                                   # what is in such a file
+//! scan cache --clear                                         # removes the compiled kernels on disk
+//! scan bench sum f32                                         # times, beside a copy
+//! ```
+//!
+//! `what.rs` has the arguments that say which scan, `ready.rs` finds the ready operators by name.
+//! Each command has a file.
+
+mod bench;
+mod bundle;
+mod cache;
+mod compiler;
+mod doctor;
+mod driver;
+mod explain;
+mod plan;
+mod ready;
+mod selftest;
+mod strategies;
+mod table;
+#[cfg(test)]
+mod tests;
+mod what;
+
+use std::{
+    error::Error,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::{Parser, Subcommand};
+use what::What;
+
+/// What comes of a command.
+pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Scans: what this machine has for them, how they would run, how fast they are
+#[derive(Parser)]
+#[command(name = "scan", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What is there, what is missing, and a quick self-test (this is the default); fails where no GPU can be used
+    Doctor {
+        /// Every place where NVRTC is looked for, and the self-test of every device
+        #[arg(long)]
+        verbose: bool,
+    },
+    /// How a ready operator would be scanned
+    Plan {
+        #[command(flatten)]
+        what: What,
+        /// For inputs of so many elements; the plan then tells the launches
+        #[arg(long)]
+        len: Option<usize>,
+    },
+    /// The CUDA source that would run
+    Cuda {
+        #[command(flatten)]
+        what: What,
+        /// For inputs of so many elements, not for the longest
+        #[arg(long)]
+        len: Option<usize>,
+    },
+    /// What each strategy would launch and take, and which one is the default
+    Explain(explain::Arguments),
+    /// Kernels compiled ahead of time
+    #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+    Bundle {
+        /// The file whose kernels are to be listed
+        #[arg(required = true)]
+        file: Option<PathBuf>,
+        #[command(subcommand)]
+        command: Option<BundleCommand>,
+    },
+    /// The compiled kernels on disk
+    Cache {
+        /// Remove them all
+        #[arg(long)]
+        clear: bool,
+    },
+    /// Times of a scan on this machine, beside a copy of the same bytes
+    Bench(bench::Arguments),
+}
+
+#[derive(Subcommand)]
+enum BundleCommand {
+    /// Compile scans by ready operators into a file
+    Make {
+        #[command(flatten)]
+        scans: bundle::Scans,
+        /// The file
+        #[arg(long)]
+        out: PathBuf,
+    },
+    /// Name what scans by ready operators need and a file lacks; fails where it lacks something
+    Check {
+        /// The file
+        #[arg(long)]
+        file: PathBuf,
+        #[command(flatten)]
+        scans: bundle::Scans,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse(), &mut io::stdout().lock()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        // Whoever reads has read enough: `scan cuda sum | head`.
+        Err(error) if has_no_reader(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn has_no_reader(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Whether all is well.
+fn run(arguments: Arguments, out: &mut impl Write) -> Outcome<bool> {
+    match arguments.command.unwrap_or(Command::Doctor { verbose: false }) {
+        Command::Doctor { verbose } => return Ok(doctor::write(verbose, out)?),
+        Command::Plan { what, len } => plan::write(what, len, out)?,
+        Command::Cuda { what, len } => plan::write_source(what, len, out)?,
+        Command::Explain(arguments) => explain::write(arguments, out)?,
+        Command::Bundle { command: Some(BundleCommand::Make { scans, out: file }), .. } => {
+            bundle::make(&scans, &file, out)?;
+        }
+        Command::Bundle { command: Some(BundleCommand::Check { file, scans }), .. } => {
+            return bundle::check(&scans, &file, out);
+        }
+        Command::Bundle { file, command: None } => bundle::show(&file.unwrap_or_default(), out)?,
+        Command::Cache { clear: true } => cache::clear(out)?,
+        Command::Cache { clear: false } => cache::write(out)?,
+        Command::Bench(arguments) => bench::write(arguments, out)?,
+    }
+    Ok(true)
+}

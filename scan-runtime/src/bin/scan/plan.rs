@@ -1,0 +1,29 @@
+//! How a ready operator would be scanned.
+
+use std::{error::Error, io::Write};
+
+use crate::what::{self, What};
+
+/// Writes the plan: the launches too, where there is a length.
+pub(crate) fn write(what: What, len: Option<usize>, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let plans = what::scan(what.ready, what.shape, &what.target.scanner()?)?.plan()?;
+    let Some(len) = len else {
+        writeln!(out, "{plans}")?;
+        return Ok(());
+    };
+    let plan = plans.for_len(len as u64);
+    writeln!(out, "for {}\n{plan}", plans.device())?;
+    let schedule = plan.schedule(len as u64)?;
+    for launch in &schedule.launches {
+        writeln!(out, "  launch    {}, {} blocks of {} threads", launch.kernel, launch.blocks, launch.threads)?;
+    }
+    writeln!(out, "  workspace {} bytes", schedule.workspace.bytes())?;
+    Ok(())
+}
+
+/// Writes the CUDA source.
+pub(crate) fn write_source(what: What, len: Option<usize>, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let source = what::scan(what.ready, what.shape, &what.target.scanner()?)?.source(len)?;
+    write!(out, "{source}")?;
+    Ok(())
+}

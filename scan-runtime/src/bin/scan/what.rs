@@ -1,0 +1,158 @@
+//! Which scan, for which device: the arguments that several commands have.
+
+use clap::ValueEnum;
+use scan_runtime::{
+    Architecture, DeviceLimits, Error, HostHeads, KernelSource, Plans, Scan, ScanOp, Scanner, Strategy,
+    aot::{Bundle, Precompiled},
+};
+
+use crate::{
+    ready::{self, NoSuch, Ready, Sample, Visitor},
+    strategies::StrategyName,
+};
+
+/// How an operator is scanned.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Way {
+    /// Exclusive, not inclusive
+    #[arg(long)]
+    pub(crate) exclusive: bool,
+    /// From the last element to the first
+    #[arg(long)]
+    pub(crate) reverse: bool,
+}
+
+impl Way {
+    /// The scan by this operator, with this algorithm where one is named.
+    pub(crate) fn scan<Op: ScanOp>(self, scanner: &Scanner, op: Op, strategy: Option<StrategyName>) -> Scan<Op> {
+        let scan = scanner.scan(op);
+        let scan = if self.exclusive { scan.exclusive() } else { scan };
+        let scan = if self.reverse { scan.reverse() } else { scan };
+        match strategy {
+            Some(name) => scan.strategy(name.strategy()),
+            None => scan,
+        }
+    }
+}
+
+/// What tells where a scan restarts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// A `bool` for each element
+    Flags,
+    /// A bit for each element
+    Bits,
+    /// A `u32` for each element
+    Keys,
+    /// The `usize` at which each segment begins
+    Offsets,
+    /// Rows of one length
+    Rows,
+}
+
+/// All that decides which kernels a scan has.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct Shape {
+    #[command(flatten)]
+    pub(crate) way: Way,
+    /// Restarting where these tell
+    #[arg(long, value_enum)]
+    pub(crate) by: Option<By>,
+    /// With this algorithm, in place of the planner's choice
+    #[arg(long, value_enum)]
+    pub(crate) strategy: Option<StrategyName>,
+}
+
+/// For which device.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Target {
+    /// For the devices of this architecture, such as sm_90, in place of the one that is here
+    #[arg(long)]
+    arch: Option<Architecture>,
+}
+
+impl Target {
+    /// For the architecture that is named; else for this machine's device, or an H200 where there is none.
+    pub(crate) fn scanner(self) -> Result<Scanner, Error> {
+        match self.arch {
+            Some(architecture) => Ok(Scanner::cpu_for(DeviceLimits::of(architecture))),
+            None => Scanner::new(),
+        }
+    }
+}
+
+/// A scan by a ready operator.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct What {
+    #[command(flatten)]
+    pub(crate) ready: Ready,
+    #[command(flatten)]
+    pub(crate) shape: Shape,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+/// A scan whose operator is not known by its type.
+pub(crate) trait AnyScan {
+    fn plan(&self) -> Result<Plans, Error>;
+    /// The plans by another strategy than its own.
+    fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error>;
+    /// The CUDA source of inputs of so many elements, or of the longest.
+    fn source(&self, len: Option<usize>) -> Result<KernelSource, Error>;
+    fn add_to(&self, bundle: Bundle) -> Bundle;
+    /// The kernels that are not precompiled.
+    fn missing(&self, kernels: &Precompiled, limits: &DeviceLimits) -> Result<Vec<String>, Error>;
+}
+
+impl<Op: ScanOp + Clone, H: HostHeads + Clone> AnyScan for Scan<Op, H> {
+    fn plan(&self) -> Result<Plans, Error> {
+        Scan::plan(self)
+    }
+
+    fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error> {
+        self.clone().strategy(strategy).plan()
+    }
+
+    fn source(&self, len: Option<usize>) -> Result<KernelSource, Error> {
+        len.map_or_else(|| self.cuda_source(), |len| self.cuda_source_for(len))
+    }
+
+    fn add_to(&self, bundle: Bundle) -> Bundle {
+        bundle.with(self)
+    }
+
+    fn missing(&self, kernels: &Precompiled, limits: &DeviceLimits) -> Result<Vec<String>, Error> {
+        kernels.missing(self, limits)
+    }
+}
+
+struct Make<'a> {
+    scanner: &'a Scanner,
+    shape: Shape,
+}
+
+impl Visitor for Make<'_> {
+    type Output = Box<dyn AnyScan>;
+
+    fn visit<T, Op>(self, op: Op) -> Box<dyn AnyScan>
+    where
+        T: Sample,
+        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    {
+        let scan = self.shape.way.scan(self.scanner, op, self.shape.strategy);
+        // Plans and sources depend on the kind of the heads, not on the heads.
+        match self.shape.by {
+            None => Box::new(scan),
+            Some(By::Flags) => Box::new(scan.by_flags::<bool>(&[])),
+            Some(By::Bits) => Box::new(scan.by_bits(&[])),
+            Some(By::Keys) => Box::new(scan.by_keys::<u32>(&[])),
+            Some(By::Offsets) => Box::new(scan.by_offsets::<usize>(&[])),
+            Some(By::Rows) => Box::new(scan.rows(1)),
+        }
+    }
+}
+
+/// The scan by a ready operator.
+pub(crate) fn scan(ready: Ready, shape: Shape, scanner: &Scanner) -> Result<Box<dyn AnyScan>, NoSuch> {
+    ready::visit(ready, Make { scanner, shape })
+}
