@@ -5,6 +5,10 @@ use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
 use cudarc::driver::CudaStream;
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Strategy};
 
+mod chunks;
+
+use chunks::HostPlaces;
+
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
     cpu::{self, Order},
@@ -438,8 +442,13 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         len: usize,
         total: *mut Op::State,
     ) -> Result<(), Error> {
-        let kernels = device.kernels(&self.op, self.task(!total.is_null()), len as u64)?;
         let heads = self.heads.heads();
+        if let Some(chunk) = self.chunk(device).filter(|chunk| *chunk < len) {
+            heads.check(len)?;
+            // SAFETY: the caller vouches for the host memory.
+            return unsafe { self.run_in_chunks(device, HostPlaces { input, output, len }, chunk, total) };
+        }
+        let kernels = device.kernels(&self.op, self.task(!total.is_null()), len as u64)?;
         heads.check(len)?;
         if len == 0 {
             return Ok(());

@@ -1,6 +1,7 @@
 //! The CUDA backend: a device, its modules, and launches. It knows of kernels only what their [`Plan`](crate::Plan) says.
 
 mod any_plan;
+mod chunks;
 mod cubins;
 mod device;
 mod kernels;
@@ -14,13 +15,15 @@ mod staging;
 mod tables;
 mod workspace;
 
+pub(crate) use chunks::in_chunks;
 pub use cubins::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use cubins::{Stores, cache_stats};
 pub(crate) use device::CudaDevice;
 pub use device::{DeviceInfo, devices, driver_version};
 pub(crate) use kernels::Kernels;
 pub(crate) use launch::{Constants, InOut, SideBuffers};
-use memory::{DeviceMemory, out_of_memory_or};
+pub(crate) use memory::DeviceMemory;
+use memory::out_of_memory_or;
 pub(crate) use panics::named;
 pub(crate) use prepared::Prepared;
 pub(crate) use ranges::{Task, machine_code, sources};

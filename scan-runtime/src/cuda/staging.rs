@@ -42,6 +42,7 @@ pub struct Staging {
     /// `None` for as many as suit the machine.
     copy_threads: Option<usize>,
     shared_bytes: usize,
+    chunk_bytes: usize,
 }
 
 impl Default for Staging {
@@ -52,6 +53,7 @@ impl Default for Staging {
             kept_bytes: 256 << 20,
             copy_threads: None,
             shared_bytes: 512 << 10,
+            chunk_bytes: 128 << 20,
         }
     }
 }
@@ -84,12 +86,24 @@ impl Staging {
         self
     }
 
+    /// The most bytes of input, and of output, that are on the device at once. Longer slices are scanned in chunks of at most
+    /// so many bytes, each beginning with the total of those before it: while one is brought back, the next one is brought to the
+    /// device. So they may be larger than its memory. Scans that restart by flags, bits, keys or offsets are not chunked, nor
+    /// are rows longer than a chunk. Sums of floats that round depend on this number, as they do on every grouping.
+    pub fn with_chunk_bytes(mut self, bytes: usize) -> Self {
+        self.chunk_bytes = bytes;
+        self
+    }
+
     /// The most bytes of device memory that a call leaves for the next one.
     pub fn with_kept_bytes(mut self, bytes: u64) -> Self {
         self.kept_bytes = bytes;
         self
     }
 }
+
+/// Chunks have a multiple of so many elements, if rows are not too long.
+const CHUNK_GRAIN: usize = 1 << 10;
 
 /// Host memory that a call reads and writes.
 #[derive(Clone, Copy, Debug)]
@@ -206,6 +220,16 @@ impl Drop for Taken<'_> {
 type Enqueue<'a> = &'a dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>;
 
 impl CudaDevice {
+    /// How many elements of this size a chunk has, which is a multiple of `multiple`; `None` where there is no chunk of so few
+    /// bytes. Its beginning is aligned as that of the whole is, as far as rows allow.
+    pub(crate) fn chunk(&self, element_bytes: usize, multiple: usize) -> Option<usize> {
+        let most = self.staging.chunk_bytes / element_bytes.max(1);
+        [multiple.saturating_mul(CHUNK_GRAIN), multiple]
+            .into_iter()
+            .map(|multiple| most - most.checked_rem(multiple).unwrap_or(most))
+            .find(|elements| *elements > 0)
+    }
+
     /// Brings host memory to the device, lets `enqueue` use it on a stream, and brings the results back. All is done on return.
     /// `enqueue` is asked twice where memory is short.
     ///

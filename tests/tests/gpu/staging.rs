@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use scan_runtime::{ScanOp, Scanner, Staging, ops, scan_op};
-use scan_tests::operators::{Interval, PolynomialHash, inputs, mixed};
+use scan_runtime::{ScanKind, ScanOp, Scanner, Staging, ops, scan_op};
+use scan_tests::operators::{Interval, PolynomialHash, TestOperator, inputs, mixed};
 
 use crate::{Outcome, Trials, ensure};
 
@@ -36,10 +36,13 @@ pub(crate) fn add(trials: &mut Trials) {
         ("nothing_mapped", default.with_mapped_bytes(0)),
         ("short_pieces", default.with_mapped_bytes(100).with_piece_bytes(4000)),
         ("odd_pieces", default.with_mapped_bytes(1).with_piece_bytes(100_003).with_kept_bytes(0)),
+        ("chunks", default.with_chunk_bytes(40_000)),
+        ("chunks_of_pieces", default.with_mapped_bytes(0).with_piece_bytes(9_000).with_chunk_bytes(100_000)),
     ] {
         trials.add(format!("staging_{name}"), move || every_kind(staging));
     }
     trials.add("staging_threads_at_once", threads_at_once);
+    trials.add("chunks_in_every_way", chunks);
     trials.add("large_staging", large);
 }
 
@@ -69,6 +72,38 @@ fn every_kind(staging: Staging) -> Outcome {
         let keys: Vec<u16> = (0..len as u64).map(|i| (mixed(i / 50) % 3) as u16).collect();
         let by_keys = cpu.scan(PolynomialHash).by_keys(&keys).run(&hashes[..len])?;
         ensure(scanner.scan(PolynomialHash).by_keys(&keys).run(&hashes[..len])? == by_keys, || what("by keys"))?;
+    }
+    Ok(())
+}
+
+/// Results do not depend on the chunks: in both directions, with an initial value, of rows, and of rows longer than a chunk.
+fn chunks() -> Outcome {
+    let staging = Staging::default().with_chunk_bytes(100_000);
+    let (scanner, cpu) = (Scanner::builder().device(0).staging(staging).build()?, Scanner::cpu());
+    let input = inputs::<PolynomialHash>(720_000);
+    let initial_value = PolynomialHash::initial_value();
+    for (kind, reversed, with_initial_value) in [
+        (ScanKind::Inclusive, false, false),
+        (ScanKind::Exclusive, false, true),
+        (ScanKind::Inclusive, true, true),
+        (ScanKind::Exclusive, true, false),
+    ] {
+        let scan_on = |scanner: &Scanner| {
+            let scan = scanner.scan(PolynomialHash);
+            let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
+            let scan = if with_initial_value { scan.init(initial_value) } else { scan };
+            if reversed { scan.reverse() } else { scan }
+        };
+        let what = |kind: &str| format!("{kind}, reversed: {reversed}");
+        for len in [1, 12_500, 12_501, 719_999] {
+            let found = scan_on(&scanner).run_with_total(&input[..len])?;
+            ensure(found == scan_on(&cpu).run_with_total(&input[..len])?, || what("with total"))?;
+        }
+        for row in [1, 900, 12_000, 90_000] {
+            let (mut found, expected) = (input.clone(), scan_on(&cpu).rows(row).run(&input)?);
+            scan_on(&scanner).rows(row).run_in_place(&mut found)?;
+            ensure(found == expected, || what("rows"))?;
+        }
     }
     Ok(())
 }

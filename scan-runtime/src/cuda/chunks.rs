@@ -1,0 +1,141 @@
+//! Host memory that goes through the device in chunks: while one is brought back, the next one is brought there.
+
+use std::{
+    panic,
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+use super::lock;
+use crate::Error;
+
+/// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each finds out by the turns when the chunks before it have come so
+/// far that its own part may follow. After an error no further chunk is begun; the first error is returned.
+pub(crate) fn in_chunks(
+    count: usize,
+    chunk: &(dyn Fn(usize, &Turns) -> Result<(), Error> + Sync),
+) -> Result<(), Error> {
+    let (turns, next) = (Turns::default(), AtomicUsize::new(0));
+    let work = || {
+        let mut leaving = Leaving { turns: &turns, well: false };
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count || lock(&turns.state).failed {
+                break;
+            }
+            chunk(index, &turns)?;
+        }
+        leaving.well = true;
+        Ok(())
+    };
+    thread::scope(|scope| {
+        // Where there is no other thread, this one does all chunks, one after the other.
+        let other = thread::Builder::new().spawn_scoped(scope, work).ok();
+        let here = work();
+        let there = match other.map(thread::ScopedJoinHandle::join) {
+            Some(Err(payload)) => panic::resume_unwind(payload),
+            Some(Ok(result)) => result,
+            None => Ok(()),
+        };
+        here.and(there)
+    })
+}
+
+/// Whose turn it is.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: usize,
+    failed: bool,
+}
+
+impl Turns {
+    /// Waits until all chunks before this one have had their turn. Gives false if one of them never will.
+    pub(crate) fn wait(&self, index: usize) -> bool {
+        let mut state = lock(&self.state);
+        while state.next < index && !state.failed {
+            state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        !state.failed
+    }
+
+    /// Ends the turn of the chunk whose turn it is.
+    pub(crate) fn end(&self) {
+        lock(&self.state).next += 1;
+        self.changed.notify_all();
+    }
+}
+
+/// A thread that leaves by an error or a panic lets nobody wait for it.
+struct Leaving<'t> {
+    turns: &'t Turns,
+    well: bool,
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            lock(&self.turns.state).failed = true;
+            self.turns.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_its_turn_after_those_before_it() {
+        for count in [0, 1, 2, 3, 100] {
+            let order = Mutex::new(Vec::new());
+            let chunk = |index: usize, turns: &Turns| {
+                assert!(turns.wait(index));
+                lock(&order).push(index);
+                turns.end();
+                Ok(())
+            };
+            assert!(in_chunks(count, &chunk).is_ok());
+            assert_eq!(lock(&order).clone(), (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_failed() {
+        for failing in 0..5 {
+            let ended = Mutex::new(Vec::new());
+            let chunk = |index: usize, turns: &Turns| {
+                if index == failing {
+                    return Err(Error::OutOfHostMemory { bytes: failing });
+                }
+                if turns.wait(index) {
+                    lock(&ended).push(index);
+                    turns.end();
+                }
+                Ok(())
+            };
+            let found = in_chunks(100, &chunk);
+            assert!(matches!(found, Err(Error::OutOfHostMemory { bytes }) if bytes == failing), "{found:?}");
+            assert!(lock(&ended).iter().all(|index| *index < failing));
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_panicked() {
+        let chunk = |index: usize, turns: &Turns| {
+            assert!(index != 1, "one");
+            turns.wait(index);
+            turns.end();
+            Ok(())
+        };
+        assert!(panic::catch_unwind(panic::AssertUnwindSafe(|| in_chunks(100, &chunk))).is_err());
+    }
+}

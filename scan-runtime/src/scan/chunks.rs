@@ -1,0 +1,139 @@
+//! Scans of host memory that go through the device in chunks.
+
+use std::{
+    any::TypeId,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use cudarc::driver::{CudaEvent, CudaStream, sys};
+
+use crate::{
+    Error, Scan, ScanOp,
+    cpu::Order,
+    cuda::{
+        Constants, CudaDevice, DeviceMemory, HostMemory, InOut, Places, SideBuffers, Task, driver_error, in_chunks,
+    },
+    heads::{HeadKind, HostHeads},
+};
+
+/// Host memory that is valid for reads, and for writes, of so many elements.
+pub(super) struct HostPlaces<I, O> {
+    pub(super) input: *const I,
+    pub(super) output: *mut O,
+    pub(super) len: usize,
+}
+
+// SAFETY: elements can be read and written on any thread; each chunk is touched by one.
+unsafe impl<I: Sync, O: Send> Sync for HostPlaces<I, O> {}
+
+/// Two states in device memory: what a chunk begins with, and what it leaves for the next one.
+struct States {
+    memory: DeviceMemory,
+    bytes: u64,
+}
+
+/// The parts of an allocation are aligned for any element.
+const ALIGNMENT: u64 = 256;
+
+impl States {
+    fn new(stream: &Arc<CudaStream>, bytes: usize) -> Result<Self, Error> {
+        let bytes = (bytes as u64).next_multiple_of(ALIGNMENT);
+        let memory = DeviceMemory::new(stream, 2 * bytes)?;
+        // It is used on other streams.
+        stream.synchronize().map_err(driver_error("allocating device memory"))?;
+        Ok(States { memory, bytes })
+    }
+
+    /// What chunk `index` begins with, which the one before it leaves.
+    fn before(&self, index: usize) -> sys::CUdeviceptr {
+        self.memory.pointer() + (index as u64 % 2) * self.bytes
+    }
+}
+
+impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
+    /// How many elements are to be on the device at once; `None` where all must be.
+    pub(super) fn chunk(&self, device: &CudaDevice) -> Option<usize> {
+        let multiple = match self.heads.heads().kind {
+            HeadKind::None => 1,
+            HeadKind::Rows { len } => len,
+            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } | HeadKind::Offsets(_) => return None,
+        };
+        device.chunk(size_of::<Op::Input>().max(size_of::<Op::Output>()), multiple)
+    }
+
+    /// As [`run_on_device`](Scan::run_on_device), so many elements at once.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_on_device`](Scan::run_on_device).
+    pub(super) unsafe fn run_in_chunks(
+        &self,
+        device: &CudaDevice,
+        host: HostPlaces<Op::Input, Op::Output>,
+        chunk: usize,
+        total: *mut Op::State,
+    ) -> Result<(), Error> {
+        let heads = self.heads.heads();
+        // Rows end where chunks do.
+        let carries = matches!(heads.kind, HeadKind::None);
+        let first = if carries { self.spec().with_total() } else { self.spec() };
+        let later = if carries { first.clone().with_initial_value_on_device() } else { first.clone() };
+        let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
+        let states = States::new(&stream, size_of::<Op::State>())?;
+        let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
+        let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
+        let count = host.len.div_ceil(chunk);
+        let host = &host;
+        in_chunks(count, &|index, turns| {
+            let place = if order == Order::Reversed { count - 1 - index } else { index };
+            let start = place * chunk;
+            let len = chunk.min(host.len - start);
+            let memory = HostMemory {
+                // SAFETY: the chunk lies within the host memory.
+                input: unsafe { host.input.add(start) }.cast(),
+                input_bytes: len * size_of::<Op::Input>(),
+                // SAFETY: as above.
+                output: unsafe { host.output.add(start) }.cast(),
+                output_bytes: len * size_of::<Op::Output>(),
+                in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
+                heads: &[],
+                total: std::ptr::null_mut(),
+                total_bytes: 0,
+            };
+            let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+                // After an error of another chunk nothing comes of this one.
+                if carries && !turns.wait(index) {
+                    return Ok(());
+                }
+                let spec = if index == 0 { first.clone() } else { later.clone() };
+                let kernels = device.kernels(op, Task::Scan(spec, shape), len as u64)?;
+                let constants = Constants::new(stream, op, initial_value)?;
+                let mut launched = launched.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut side = SideBuffers { head_count: heads.head_count(), ..SideBuffers::default() };
+                if carries {
+                    (side.initial, side.total) = (states.before(index), states.before(index + 1));
+                    launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
+                }
+                let work = InOut { input: at.input, output: at.output, len: len as u64 };
+                // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same. The kernels
+                // of the chunk before have written the state that it begins with, and have read that which it leaves.
+                unsafe { kernels.enqueue(stream, &constants, side, work) }?;
+                if carries {
+                    *launched = Some(stream.record_event(None).map_err(driver_error("recording an event"))?);
+                    turns.end();
+                }
+                Ok(())
+            };
+            // SAFETY: the caller vouches for the host memory; the kernels write every output.
+            unsafe { device.through(&memory, &enqueue) }
+        })?;
+        if !total.is_null() {
+            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
+            // SAFETY: the total is valid for a write of its bytes, and all chunks are done.
+            unsafe { sys::cuMemcpyDtoH_v2(total.cast(), states.before(count), size_of::<Op::State>()) }
+                .result()
+                .map_err(driver_error("copying"))?;
+        }
+        Ok(())
+    }
+}
