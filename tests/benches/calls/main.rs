@@ -8,6 +8,7 @@
 //! there. Results are compared with the CPU's before anything is timed. `peers.py` beside this file does the same with what
 //! Python has.
 
+mod chunks;
 mod cold;
 mod first;
 mod host;
@@ -27,8 +28,8 @@ struct Arguments {
     /// How many processes make each kind of first call.
     #[arg(long, default_value_t = 7)]
     processes: usize,
-    /// Only the first calls, or the later ones, or those with host slices.
-    #[arg(long, value_parser = ["first", "warm", "host"])]
+    /// Only the first calls, or the later ones, or those with host slices, short or long.
+    #[arg(long, value_parser = ["first", "warm", "host", "chunks"])]
     only: Option<String>,
     /// Make one first call, with this folder as cache, and tell of it: how this program starts itself.
     #[arg(long, hide = true)]
@@ -75,6 +76,9 @@ fn measure(arguments: &Arguments) -> Outcome {
     }
     if wanted("host") {
         host::measure()?;
+    }
+    if wanted("chunks") {
+        chunks::measure()?;
     }
     Ok(())
 }

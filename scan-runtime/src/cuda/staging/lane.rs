@@ -58,6 +58,23 @@ enum Way {
     FromDevice(*mut u8),
 }
 
+impl Way {
+    /// Whether the host's side is page-locked, so that the device copies without help: at both ends, of one allocation then.
+    fn is_page_locked(self, bytes: usize) -> bool {
+        let start = match self {
+            Way::ToDevice(from) => from,
+            Way::FromDevice(to) => to.cast_const(),
+        };
+        let is_locked = |place: *const u8| {
+            let mut flags = 0;
+            // SAFETY: a context is bound; the driver only looks the address up.
+            let found = unsafe { sys::cuMemHostGetFlags(&mut flags, place.cast_mut().cast()) };
+            found == sys::CUresult::CUDA_SUCCESS
+        };
+        is_locked(start) && is_locked(start.wrapping_add(bytes.saturating_sub(1)))
+    }
+}
+
 impl Lane {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, Error> {
         let stream = OwnStream::new(context)?;
@@ -173,6 +190,15 @@ impl Lane {
         }
         let length = ring::piece_bytes(bytes, staging.piece_bytes);
         let device = self.pointer(part);
+        if way.is_page_locked(bytes) {
+            // The caller's own memory, which he keeps until the results are back.
+            // SAFETY: as above.
+            unsafe { self.begin(device, way, bytes) }?;
+            return match way {
+                Way::ToDevice(_) => Ok(()),
+                Way::FromDevice(_) => self.finish(),
+            };
+        }
         if self.make_slots(length.min(bytes), bytes.div_ceil(length)).is_err() {
             // No more memory can be locked. The driver can copy without, a little slower.
             // SAFETY: as above; on return or error the caller waits for the stream before the memory goes.
@@ -206,6 +232,15 @@ impl Lane {
     ///
     /// As for [`send`](Lane::send); the host memory outlives the transfer.
     unsafe fn bring_directly(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
+        // SAFETY: the caller vouches for it.
+        unsafe { self.begin(device, way, bytes) }?;
+        self.finish()
+    }
+
+    /// # Safety
+    ///
+    /// As for [`send`](Lane::send); the host memory outlives the transfer.
+    unsafe fn begin(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
         let stream = self.stream.0.cu_stream();
         // SAFETY: the caller vouches for it.
         unsafe {
@@ -215,8 +250,7 @@ impl Lane {
             }
         }
         .result()
-        .map_err(driver_error("copying"))?;
-        self.finish()
+        .map_err(driver_error("copying"))
     }
 
     /// Waits for all that was enqueued.

@@ -1,0 +1,92 @@
+//! Host memory that goes through the device in chunks.
+
+use std::time::Instant;
+
+use scan_runtime::cudarc::driver::sys;
+use scan_runtime::{Scanner, Staging, ops};
+
+use crate::{Outcome, warm::each};
+
+const LENGTHS: [u32; 4] = [24, 26, 28, 30];
+
+/// A table of chunk lengths: what a scan takes of the time in which the bus brings as many bytes both ways at once.
+pub(crate) fn measure() -> Outcome {
+    let default = Staging::default();
+    let chunks = |mebibytes: usize| default.with_chunk_bytes(mebibytes << 20);
+    let settings = [
+        ("in one piece", default.with_chunk_bytes(usize::MAX)),
+        ("16 MiB", chunks(16)),
+        ("32 MiB", chunks(32)),
+        ("64 MiB", chunks(64)),
+        ("128 MiB", chunks(128)),
+        ("256 MiB", chunks(256)),
+    ];
+    let scanner = Scanner::cuda(0)?;
+    let context = scanner.context().ok_or("no context")?.clone();
+    let longest = 1 << LENGTHS[LENGTHS.len() - 1];
+    // SAFETY: every element is written before it is read.
+    let (mut from, mut to) = unsafe { (context.alloc_pinned::<f32>(longest)?, context.alloc_pinned::<f32>(longest)?) };
+    from.as_mut_slice()?.fill(0.0);
+    to.as_mut_slice()?.fill(0.0);
+    let both_ways = both_ways(&scanner, from.as_slice()?, to.as_mut_slice()?)?;
+    println!(
+        "\nSum of `f32` from slice to slice of the host: milliseconds by length, and the part of the bus both ways at once\n"
+    );
+    println!("| chunks | page-locked |{}|", LENGTHS.map(|power| format!(" 2^{power} ")).join("|"));
+    println!("|---|---|{}", "--:|".repeat(LENGTHS.len()));
+    let bound = |len: usize| both_ways * (len * size_of::<f32>()) as f64;
+    println!("| the bus | |{}|", LENGTHS.map(|power| format!(" {:.2} ", 1e3 * bound(1 << power))).join("|"));
+    let (mut pageable, mut output) = (vec![0.0_f32; longest], vec![0.0_f32; longest]);
+    for (name, staging) in settings {
+        let scanner = Scanner::builder().device(0).staging(staging).build()?;
+        for locked in [true, false] {
+            let (from, to) = match locked {
+                true => (from.as_mut_slice()?, to.as_mut_slice()?),
+                false => (&mut pageable[..], &mut output[..]),
+            };
+            let mut cells = Vec::new();
+            for power in LENGTHS {
+                let len = 1 << power;
+                from[..len].fill(0.0);
+                from[0] = 1.0;
+                from[len - 1] = 2.0;
+                let scan = scanner.scan(ops::sum());
+                scan.run_into(&from[..len], &mut to[..len])?;
+                if to[len - 2..len] != [1.0, 3.0] {
+                    return Err(format!("{name}: the last sums of {len} are {:?}", &to[len - 2..len]).into());
+                }
+                let seconds = each(|| Ok(scan.run_into(&from[..len], &mut to[..len])?))? / 1e6;
+                cells.push(format!(" {:.2} ({:.2}) ", 1e3 * seconds, bound(len) / seconds));
+            }
+            println!("| {name} | {} |{}|", if locked { "yes" } else { "no" }, cells.join("|"));
+        }
+    }
+    Ok(())
+}
+
+/// Seconds a byte, each way, where the bus brings page-locked memory both ways at once.
+fn both_ways(scanner: &Scanner, from: &[f32], to: &mut [f32]) -> Outcome<f64> {
+    let context = scanner.context().ok_or("no context")?;
+    let (there, back) = (context.new_stream()?, context.new_stream()?);
+    let len = from.len().min(1 << 28);
+    let bytes = len * size_of::<f32>();
+    // SAFETY: what is brought back is not looked at.
+    let (input, output) = unsafe { (there.alloc::<f32>(len)?, back.alloc::<f32>(len)?) };
+    there.synchronize()?;
+    back.synchronize()?;
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        use scan_runtime::cudarc::driver::DevicePtr;
+        let start = Instant::now();
+        let ((input, _reading), (output, _writing)) = (input.device_ptr(&there), output.device_ptr(&back));
+        // SAFETY: all memory is as long, and stays until both streams are done.
+        unsafe {
+            sys::cuMemcpyHtoDAsync_v2(input, from.as_ptr().cast(), bytes, there.cu_stream()).result()?;
+            sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), output, bytes, back.cu_stream()).result()?;
+        }
+        there.synchronize()?;
+        back.synchronize()?;
+        best = best.min(start.elapsed().as_secs_f64());
+    }
+    Ok(best / bytes as f64)
+}
