@@ -53,7 +53,7 @@ impl Default for Staging {
             kept_bytes: 256 << 20,
             copy_threads: None,
             shared_bytes: 512 << 10,
-            chunk_bytes: 128 << 20,
+            chunk_bytes: 32 << 20,
         }
     }
 }
@@ -88,7 +88,7 @@ impl Staging {
 
     /// The most bytes of input, and of output, that are on the device at once. Longer slices are scanned in chunks of at most
     /// so many bytes, each beginning with the total of those before it: while one is brought back, the next one is brought to the
-    /// device. So they may be larger than its memory. Scans that restart by flags, bits, keys or offsets are not chunked, nor
+    /// device. So they may be larger than its memory. 32 MiB, unless told. Scans that restart by flags, bits, keys or offsets are not chunked, nor
     /// are rows longer than a chunk. Sums of floats that round depend on this number, as they do on every grouping.
     pub fn with_chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes;
