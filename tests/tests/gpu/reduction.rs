@@ -12,6 +12,7 @@ use crate::{Outcome, Trials, ensure, older::scanner};
 
 pub(crate) fn add(trials: &mut Trials) {
     for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
+        trials.add("reductions_by_segments", || scan_tests::reduced::check(&Scanner::cuda(0)?));
         trials.add(format!("reduction: {reduction}"), move || {
             reduce::<Interval>(reduction, &[0, 1, 2, 33, 1_024, 2_049, 4_101])?;
             reduce::<PolynomialHash>(reduction, &[0, 1, 1_019])?;
