@@ -12,7 +12,6 @@ use crate::{Outcome, Trials, ensure, older::scanner};
 
 pub(crate) fn add(trials: &mut Trials) {
     for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
-        trials.add("reductions_by_segments", || scan_tests::reduced::check(&Scanner::cuda(0)?));
         trials.add(format!("reduction: {reduction}"), move || {
             reduce::<Interval>(reduction, &[0, 1, 2, 33, 1_024, 2_049, 4_101])?;
             reduce::<PolynomialHash>(reduction, &[0, 1, 1_019])?;
@@ -24,6 +23,7 @@ pub(crate) fn add(trials: &mut Trials) {
     let block = BlockScan::coarsened(Network::WarpShuffle);
     let strategies = strategies::all().filter(|&strategy| strategy.block == block && trials.can_have(strategy));
     let strategies: Vec<_> = strategies.collect();
+    trials.add("reductions_by_segments", || scan_tests::reduced::check(&scan_runtime::Scanner::cuda(0)?));
     trials.add("total", move || {
         for strategy in strategies {
             let scanner = scanner()?;
