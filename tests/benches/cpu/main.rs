@@ -66,6 +66,20 @@ fn main() -> Result<(), Box<dyn Error>> {
         bench.segmented(mean)?;
     }
 
+    for (row, name) in [(usize::MAX, ""), (1_024, ", rows of 1024"), (8, ", rows of 8")] {
+        let sum = |a: f32, b: f32| a + b;
+        for reversed in [false, true] {
+            let name = |operator: &str| format!("{operator}{name}{}", if reversed { ", reversed" } else { "" });
+            if reversed || row < usize::MAX {
+                bench.lines(&name("sum f32"), ops::sum::<f32>(), sum, (row, reversed), unit)?;
+                bench.lines(&name("affine f32"), compose, step, (row, reversed), |i| Affine {
+                    a: 1.0 + 1e-7 * unit(!i),
+                    b: unit(i),
+                })?;
+            }
+        }
+    }
+
     bench.criterion.final_summary();
     table(&bench.rows);
     Ok(())
@@ -138,6 +152,48 @@ impl Bench {
         Ok(())
     }
 
+    /// Rows, or one of all elements, from either end.
+    fn lines<Op, T>(
+        &mut self,
+        name: &str,
+        op: Op,
+        combine: impl Fn(T, T) -> T + Copy,
+        (row, reversed): (usize, bool),
+        input: impl Fn(u64) -> T,
+    ) -> Result<(), Box<dyn Error>>
+    where
+        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+        T: ScanElement,
+    {
+        let x: Vec<T> = (0..MOST as u64).map(input).collect();
+        let mut y = x.clone();
+        let scanner = Scanner::cpu();
+        let scan = scanner.scan(op);
+        let scan = if reversed { scan.reverse() } else { scan };
+        let to = y.as_mut_ptr();
+        // SAFETY: as in `scan`.
+        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
+        let mut ours: Contender<'_> = Box::new(|len| {
+            let (x, output) = (black_box(&x[..len]), black_box(output(len)));
+            let done = match row {
+                usize::MAX => scan.run_into(x, output),
+                row => scan.clone().rows(row.min(len)).run_into(x, output),
+            };
+            done.unwrap_or_else(|error| panic!("{error}"));
+        });
+        let plain: Contender<'_> = Box::new(|len| {
+            let (x, output) = (black_box(&x[..len]), black_box(output(len)));
+            for (x, y) in x.chunks(row.min(len)).zip(output.chunks_mut(row.min(len))) {
+                match reversed {
+                    false => plain_line(x.iter().zip(y), combine),
+                    true => plain_line(x.iter().zip(y).rev(), |a, b| combine(b, a)),
+                }
+            }
+        });
+        self.rows.push(race(&mut self.criterion, name, &mut ours, &mut [plain]));
+        Ok(())
+    }
+
     fn segmented(&mut self, mean: u64) -> Result<(), Box<dyn Error>> {
         let name = format!("sum i32 by flags, {mean} in a segment");
         let x: Vec<i32> = (0..MOST as u64).map(|i| mixed(i) as i32).collect();
@@ -167,6 +223,15 @@ impl Bench {
         }
         self.rows.push(race(&mut self.criterion, &name, &mut ours, &mut others));
         Ok(())
+    }
+}
+
+#[inline(always)]
+fn plain_line<'a, T: Copy + 'a>(places: impl Iterator<Item = (&'a T, &'a mut T)>, combine: impl Fn(T, T) -> T) {
+    let mut sum = None;
+    for (x, y) in places {
+        let value = sum.map_or(*x, |sum| combine(sum, *x));
+        (*y, sum) = (value, Some(value));
     }
 }
 
