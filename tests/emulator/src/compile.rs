@@ -97,8 +97,8 @@ impl Module {
         only(Module::compile(&[source])?)
     }
 
-    /// As [`new`](Module::new) for a text of your own in [the dialect](crate#the-dialect). Faults tell its lines under this
-    /// name.
+    /// As [`new`](Module::new) for a text of your own in [the dialect](crate#the-dialect). Faults tell its lines
+    /// under this name.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! Executes CUDA kernels on the CPU, and finds what hardware hides.
 //!
-//! The CUDA text is translated to C++, compiled, and executed: each GPU thread is a coroutine, several blocks are resident
-//! at once, and the order of threads and blocks is drawn from a seed. The same seed gives the same run. Every access to
-//! memory is checked. The first thing that is wrong ends the run with a [`Fault`] that names the kernel, the line of the
-//! text, the block and the thread:
+//! The CUDA text is translated to C++, compiled, and executed: each GPU thread is a coroutine, several blocks are
+//! resident at once, and the order of threads and blocks is drawn from a seed. The same seed gives the same run.
+//! Every access to memory is checked. The first thing that is wrong ends the run with a [`Fault`] that names the
+//! kernel, the line of the text, the block and the thread:
 //!
 //! - an access outside of a buffer, or misaligned; a read of what nothing has written
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
@@ -18,9 +18,9 @@
 //! What the kernels did is counted ([`Counters`]), and traced on demand ([`Trace`]).
 //!
 //! Two kinds of text can be executed. A scan or reduction of `scan-codegen`, rendered with
-//! [`Target::Host`](scan_codegen::Target::Host), is a [`Module::new`]; its plan has the [`Schedule`]. A text of your own is a
-//! [`Module::from_text`], in [the dialect](#the-dialect) below. It needs a C++20 compiler: `c++`, or the one that the
-//! environment variable `CXX` names.
+//! [`Target::Host`](scan_codegen::Target::Host), is a [`Module::new`]; its plan has the [`Schedule`]. A text of your
+//! own is a [`Module::from_text`], in [the dialect](#the-dialect) below. It needs a C++20 compiler: `c++`, or the one
+//! that the environment variable `CXX` names.
 //!
 //! # Example
 //!
@@ -69,8 +69,8 @@
 //!
 //! assert_eq!(run(text, 1)?.output, 2016_u32.to_ne_bytes());
 //!
-//! // Without a barrier between steps, a thread may read what another one has not written yet. On a GPU the sum may still
-//! // be right, by chance.
+//! // Without a barrier between steps, a thread may read what another one has not written yet. On a GPU the sum may
+//! // still be right, by chance.
 //! let planted = text.replace("__syncthreads(); // before the next step", "");
 //! let Err(EmulatorError::Fault(fault)) = run(&planted, 1) else { panic!("nothing was found") };
 //! assert!(matches!(fault.kind, FaultKind::Race { .. }));

@@ -18,7 +18,8 @@ struct Sum {{
 using State = unsigned;
 using Output = unsigned;
 {outside}
-extern "C" __global__ void __launch_bounds__(32) example(const Sum op, const State* __restrict__ input, Output* output) {{
+extern "C" __global__ void __launch_bounds__(32) example(
+    const Sum op, const State* __restrict__ input, Output* output) {{
 {inside}
 }}
 "#

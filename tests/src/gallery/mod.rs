@@ -1,5 +1,5 @@
-//! The operators of [`scan_runtime::gallery`], each with an input that looks like a real one and the results computed without
-//! the operator.
+//! The operators of [`scan_runtime::gallery`], each with an input that looks like a real one and the results computed
+//! without the operator.
 //!
 //! The tests check the laws of each, compare its scans on the CPU, in the emulator and on a GPU with those results, and compile
 //! its kernels with NVRTC.
