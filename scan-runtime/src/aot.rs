@@ -102,7 +102,7 @@ impl<Op: ScanOp, H: HostHeads> Precompile for Scan<Op, H> {
 
 impl<Op: ScanOp> Precompile for Reduce<Op> {
     fn wanted(&self) -> Wanted {
-        Wanted::new(&self.op, self.task())
+        Wanted::new(&self.scan.op, self.task())
     }
 }
 

@@ -311,6 +311,12 @@ impl<'h> Heads<'h> {
         }
     }
 
+    /// From each offset to the next. They ascend.
+    pub(crate) fn between_offsets(&self) -> Vec<Range<usize>> {
+        let between = |index| self.offset(index) as usize..self.offset(index + 1) as usize;
+        (0..self.count.saturating_sub(1)).map(between).collect()
+    }
+
     /// The bytes of flag, word, key or offset `index`.
     fn bytes_at<const N: usize>(&self, index: usize) -> [u8; N] {
         let mut bytes = [0; N];

@@ -65,6 +65,7 @@ mod parameters;
 mod prepared;
 mod primitives;
 mod reduce;
+mod reduce_segments;
 mod scan;
 mod scanner;
 pub mod telemetry;

@@ -411,10 +411,11 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// As [`Scan::prepare`].
     pub fn prepare(&self, stream: &Arc<CudaStream>, max_len: usize) -> Result<PreparedReduction<Op>, Error> {
-        let device = self.scanner.device_of(stream)?;
-        let prepared = Prepared::new(device, stream, &self.op, self.initial_value.as_ref(), &self.task(), max_len)?;
+        let device = self.scan.scanner.device_of(stream)?;
+        let prepared =
+            Prepared::new(device, stream, &self.scan.op, self.scan.initial_value.as_ref(), &self.task(), max_len)?;
         let of_nothing = self.of_nothing().ok().map(Box::new);
-        Ok(PreparedReduction { prepared, of_nothing, operator: self.op.source().name })
+        Ok(PreparedReduction { prepared, of_nothing, operator: self.scan.op.source().name })
     }
 }
 

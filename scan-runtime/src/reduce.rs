@@ -6,16 +6,16 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use scan_codegen::{KernelSource, PlanError, Reduction, ReductionPlan};
 
 use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, ScanOp, Scanner, cpu,
+    DeviceBuffer, DeviceBufferMut, Error, Scan, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, named},
     generate,
-    heads::HeadKind,
+    heads::{HeadKind, NoHeads},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
 
-/// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the
-/// device, in this order.
+/// A reduction with an operator on a scanner, made by [`Scanner::reduce`](crate::Scanner::reduce): `x[0] ∘ … ∘ x[n - 1]`, grouped
+/// as it suits the device, in this order. [`rows`](Reduce::rows), [`by_keys`](Reduce::by_keys) and others make one of each segment.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -27,20 +27,20 @@ use crate::{
 /// ```
 #[derive(Clone)]
 #[must_use = "a reduction does nothing until it is run"]
-pub struct Reduce<Op: ScanOp> {
-    pub(crate) scanner: Scanner,
-    pub(crate) op: Op,
-    pub(crate) initial_value: Option<Op::State>,
+pub struct Reduce<Op: ScanOp, H = NoHeads> {
+    /// The scan whose last result is that of the reduction, of each segment where `H` tells of segments.
+    pub(crate) scan: Scan<Op, H>,
     pub(crate) reduction: Reduction,
 }
 
-impl<Op: ScanOp> Reduce<Op> {
-    /// Puts a value before the first element.
-    pub fn init(mut self, value: Op::State) -> Self {
-        self.initial_value = Some(value);
-        self
+impl<Op: ScanOp, H> Reduce<Op, H> {
+    /// Puts a value before the first element (of each segment, in a reduction by segments).
+    pub fn init(self, value: Op::State) -> Self {
+        Reduce { scan: self.scan.init(value), ..self }
     }
+}
 
+impl<Op: ScanOp> Reduce<Op> {
     /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU.
     pub fn reduction(mut self, reduction: Reduction) -> Self {
         self.reduction = reduction;
@@ -53,8 +53,8 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// [`Error::Plan`] for an element type that the kernels cannot handle.
     pub fn plan(&self) -> Result<ReductionPlan, Error> {
-        let (operator, limits) = (self.op.source(), self.scanner.limits());
-        Ok(generate::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
+        let (operator, limits) = (self.scan.op.source(), self.scan.scanner.limits());
+        Ok(generate::plan_reduction(&operator, self.scan.initial_value.is_some(), &limits, self.reduction)?)
     }
 
     /// The CUDA source that would run on the GPU, on a machine without one too.
@@ -63,7 +63,7 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// As [`plan`](Reduce::plan).
     pub fn cuda_source(&self) -> Result<KernelSource, Error> {
-        Ok(generate::show_reduction(&self.op.source(), &self.plan()?)?)
+        Ok(generate::show_reduction(&self.scan.op.source(), &self.plan()?)?)
     }
 
     /// Reduces a slice. The sum of no elements is the initial value, or else the identity.
@@ -72,15 +72,15 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, and whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        if !cpu::surely_planned(&self.op, HeadKind::None, false) {
+        if !cpu::surely_planned(&self.scan.op, HeadKind::None, false) {
             self.plan()?;
         }
-        match self.scanner.engine() {
+        match self.scan.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.run_through(device, input),
             _ => {
                 let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
-                match cpu::reduce(&self.op, self.initial_value, input)? {
-                    Some(sum) => cpu::project(&self.op, sum),
+                match cpu::reduce(&self.scan.op, self.scan.initial_value, input)? {
+                    Some(sum) => cpu::project(&self.scan.op, sum),
                     None => self.of_nothing(),
                 }
             }
@@ -94,17 +94,17 @@ impl<Op: ScanOp> Reduce<Op> {
 
     /// The result for no elements.
     pub(crate) fn of_nothing(&self) -> Result<Op::Output, Error> {
-        let sum = self.initial_value.or_else(|| self.op.identity());
-        let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        cpu::project(&self.op, sum.ok_or_else(nothing)?)
+        let sum = self.scan.initial_value.or_else(|| self.scan.op.identity());
+        let nothing = || PlanError::NoElements { operator: self.scan.op.source().name };
+        cpu::project(&self.scan.op, sum.ok_or_else(nothing)?)
     }
 
     fn kernels(&self, device: &CudaDevice, len: usize) -> Result<Arc<Kernels>, Error> {
-        device.kernels(&self.op, self.task(), len as u64)
+        device.kernels(&self.scan.op, self.task(), len as u64)
     }
 
     pub(crate) fn task(&self) -> Task {
-        Task::Reduce(self.reduction, self.initial_value.is_some())
+        Task::Reduce(self.reduction, self.scan.initial_value.is_some())
     }
 
     /// Copies to the device, reduces there, copies the result back, and waits for it.
@@ -122,7 +122,7 @@ impl<Op: ScanOp> Reduce<Op> {
             total_bytes: 0,
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+            let constants = Constants::new(stream, &self.scan.op, self.scan.initial_value.as_ref())?;
             let work = InOut { input: at.input, output: at.output, len: input.len() as u64 };
             // SAFETY: the input holds as many elements as are reduced, and the output one.
             unsafe { kernels.enqueue(stream, &constants, SideBuffers::default(), work) }
@@ -165,7 +165,7 @@ impl<Op: ScanOp> DeviceReduce<'_, Op> {
     /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
     /// whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        let device = self.reduce.scanner.device_of(self.stream)?;
+        let device = self.reduce.scan.scanner.device_of(self.stream)?;
         // SAFETY: nothing reads the output before the reduction has written it.
         let mut output = unsafe { device.slice::<Op::Output>(self.stream, 1)? };
         self.run_into(input, &mut output)?;
@@ -183,7 +183,7 @@ impl<Op: ScanOp> DeviceReduce<'_, Op> {
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
         let reduce = self.reduce;
-        let device = reduce.scanner.device_of(self.stream)?;
+        let device = reduce.scan.scanner.device_of(self.stream)?;
         device.check_context("input", input.stream())?;
         device.check_context("output", output.stream())?;
         if output.len() != 1 {
@@ -202,7 +202,7 @@ impl<Op: ScanOp> DeviceReduce<'_, Op> {
         let enqueue = || {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
             let kernels = reduce.kernels(device, len)?;
-            let constants = Constants::new(self.stream, &reduce.op, reduce.initial_value.as_ref())?;
+            let constants = Constants::new(self.stream, &reduce.scan.op, reduce.scan.initial_value.as_ref())?;
             let work = InOut { input, output, len: len as u64 };
             // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
             unsafe { kernels.enqueue(self.stream, &constants, SideBuffers::default(), work) }

@@ -79,12 +79,6 @@ impl<Op: ScanOp> Scan<Op> {
         Scan { scanner, op, kind, order, initial_value, overrides, heads }
     }
 
-    /// The sum of no elements.
-    pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
-        let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
-    }
-
     /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
     /// there is neither an element nor an initial value. On the GPU it comes from the same launches.
     ///
@@ -242,6 +236,12 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     pub fn overrides(mut self, overrides: Overrides) -> Self {
         self.overrides = Some(Box::new(self.shape().merged(overrides)));
         self
+    }
+
+    /// The sum of no elements.
+    pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
+        let nothing = || PlanError::NoElements { operator: self.op.source().name };
+        Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
     }
 
     /// What is to be said to the planner about the kernels' shape.

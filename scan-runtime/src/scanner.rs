@@ -321,7 +321,7 @@ impl Scanner {
 
     /// A reduction with this operator: one result for the whole input.
     pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<Op> {
-        Reduce { scanner: self.clone(), op, initial_value: None, reduction: Reduction::default() }
+        Reduce { scan: self.scan(op), reduction: Reduction::default() }
     }
 
     /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the

@@ -263,6 +263,7 @@ pub mod operators;
 pub mod pip;
 pub mod planted;
 pub mod programs;
+pub mod reduced;
 pub mod reference;
 pub mod segments;
 pub mod spans;

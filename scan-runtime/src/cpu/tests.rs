@@ -135,7 +135,7 @@ fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: 
             let sum = initial.into_iter().chain(sums).reduce(|a, b| op.combine(a, b));
             assert_eq!(total.map(|total| bytes_of(&total)), sum.map(|sum| bytes_of(&sum)), "{what}");
             let mut reduce = scanner.reduce(op.clone());
-            reduce.initial_value = initial;
+            reduce.scan.initial_value = initial;
             if let Some(sum) = sum.or_else(|| op.identity()) {
                 let reduced = within(pool, || reduce.run(x)).unwrap();
                 assert_eq!(bytes_of(&reduced), bytes_of(&op.project(sum)), "{what}");
@@ -448,7 +448,7 @@ where
                 let found = within(&POOLS[turn % POOLS.len()], || {
                     let (output, total) = scan.run_with_total(&x).unwrap();
                     let mut reduce = scanner.reduce(op.clone());
-                    reduce.initial_value = initial;
+                    reduce.scan.initial_value = initial;
                     let sum = reduce.run(&x).unwrap();
                     assert_eq!(bytes_of(&sum), bytes_of(&total.unwrap()), "a reduction is the scan's total");
                     let segmented = scan.clone().by_flags(&flags).run(&x).unwrap();

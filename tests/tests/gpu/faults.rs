@@ -326,7 +326,8 @@ fn kernel_that_faults() -> Result<scan_runtime::cudarc::nvrtc::Ptx, Box<dyn std:
 /// Takes the device's memory away, but for a little.
 fn out_of_memory() -> Outcome {
     const MIB: usize = 1 << 20;
-    let scanner = Scanner::builder().device(0).staging(Staging::default().with_kept_bytes(u64::MAX)).build()?;
+    let in_one_piece = Staging::default().with_kept_bytes(u64::MAX).with_chunk_bytes(usize::MAX);
+    let scanner = Scanner::builder().device(0).staging(in_one_piece).build()?;
     let context = scanner.context().ok_or("no context")?;
     let input: Vec<u64> = (0..32 * MIB as u64).collect();
     let scan = scanner.scan(ops::sum::<u64>());
@@ -353,6 +354,10 @@ fn out_of_memory() -> Outcome {
     ensure(matches!(error, Some(Error::OutOfDeviceMemory { requested, .. }) if requested >= 1 << 30), || {
         format!("{error:?}")
     })?;
+    // In chunks it needs little.
+    let mut sums = more.clone();
+    Scanner::cuda(0)?.scan(ops::sum::<u64>()).run_in_place(&mut sums)?;
+    ensure(sums.last() == Some(&more.iter().sum()), || "in chunks".to_owned())?;
     let most = Unreal { stream: stream.clone(), len: 512 * MIB };
     let error = scan.on(&stream).run(&most).err();
     ensure(matches!(error, Some(Error::OutOfDeviceMemory { .. })), || format!("{error:?}"))?;

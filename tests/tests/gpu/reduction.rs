@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Trials) {
     let block = BlockScan::coarsened(Network::WarpShuffle);
     let strategies = strategies::all().filter(|&strategy| strategy.block == block && trials.can_have(strategy));
     let strategies: Vec<_> = strategies.collect();
+    trials.add("reductions_by_segments", || scan_tests::reduced::check(&scan_runtime::Scanner::cuda(0)?));
     trials.add("total", move || {
         for strategy in strategies {
             let scanner = scanner()?;

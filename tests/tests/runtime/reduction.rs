@@ -110,3 +110,8 @@ fn a_segmented_scan_has_no_total() {
     assert_eq!(refused, Err(PlanError::TotalOfSegments));
     assert!(matches!(Error::from(PlanError::TotalOfSegments), Error::Plan(_)));
 }
+
+#[test]
+fn by_segments() {
+    scan_tests::reduced::check(&scan_runtime::Scanner::cpu()).unwrap();
+}
