@@ -21,7 +21,7 @@
 //!
 //! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. What it works on are
 //!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
-//!   [`ops`] has the usual ones.
+//!   [`ops`] has the usual ones; the module `gallery`, with the feature of that name, has twenty from many fields.
 //! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
 //!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
@@ -53,6 +53,8 @@ mod device_scan;
 mod disk_cache;
 mod element;
 mod error;
+#[cfg(feature = "gallery")]
+pub mod gallery;
 mod generate;
 mod heads;
 pub mod laws;

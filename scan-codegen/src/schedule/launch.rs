@@ -134,8 +134,8 @@ pub enum Argument {
 }
 
 impl Launch {
-    /// An ordinary launch.
-    pub(crate) fn new(kernel: &'static str, blocks: u32, threads: u32, arguments: Vec<Argument>) -> Self {
+    /// An ordinary launch: not cooperative, with no dynamic shared memory.
+    pub fn new(kernel: &'static str, blocks: u32, threads: u32, arguments: Vec<Argument>) -> Self {
         Launch {
             kernel,
             blocks,

@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use scan_runtime::{ScanOp, Scanner, nvrtc, ops};
+use scan_runtime::{ScanOp, Scanner, gallery::linear_recurrence::Smoothing, nvrtc, ops};
 use scan_tests::{
-    gallery::{Example, compare, linear_recurrence::Smoothing},
+    gallery::{Example, compare},
     spans::{Record, Spans},
 };
 use tracing::Level;

@@ -94,8 +94,17 @@ impl Module {
     /// [`EmulatorError::Unsupported`] where the text cannot be translated, [`EmulatorError::Compiler`] where the C++
     /// compiler is missing or refuses the result.
     pub fn new(source: &KernelSource) -> Result<Arc<Module>, EmulatorError> {
-        let modules = Module::compile(&[source])?;
-        modules.into_iter().next().ok_or_else(|| EmulatorError::Compiler { message: "no module".to_owned() })
+        only(Module::compile(&[source])?)
+    }
+
+    /// As [`new`](Module::new) for a text of your own in [the dialect](crate#the-dialect). Faults tell its lines
+    /// under this name.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Module::new).
+    pub fn from_text(name: &str, text: &str) -> Result<Arc<Module>, EmulatorError> {
+        only(Module::compile_texts(&[(name, text)])?)
     }
 
     /// As [`new`](Module::new) for many sources at once, on all cores: much faster than one by one.
@@ -104,12 +113,17 @@ impl Module {
     ///
     /// That of the first source that fails.
     pub fn compile(sources: &[&KernelSource]) -> Result<Vec<Arc<Module>>, EmulatorError> {
-        let digests: Vec<_> =
-            sources.iter().map(|source| digest([source.name.as_bytes(), source.text.as_bytes()])).collect();
+        let texts: Vec<_> = sources.iter().map(|source| (source.name.as_str(), source.text.as_str())).collect();
+        Module::compile_texts(&texts)
+    }
+
+    /// Each source is a name and a text.
+    fn compile_texts(sources: &[(&str, &str)]) -> Result<Vec<Arc<Module>>, EmulatorError> {
+        let digests: Vec<_> = sources.iter().map(|(name, text)| digest([name.as_bytes(), text.as_bytes()])).collect();
         if let Some(modules) = digests.iter().map(|digest| lock(&SEEN).get(digest).cloned()).collect() {
             return Ok(modules);
         }
-        let units = sources.iter().map(|source| Unit::new(source)).collect::<Result<Vec<_>, _>>()?;
+        let units = sources.iter().map(|(name, text)| Unit::new(name, text)).collect::<Result<Vec<_>, _>>()?;
         let directory = cache_directory()?;
         let mut missing: Vec<&Unit> =
             units.iter().filter(|unit| !unit.is_loaded() && !unit.is_stored(&directory)).collect();
@@ -121,6 +135,11 @@ impl Module {
         lock(&SEEN).extend(digests.into_iter().zip(modules.iter().cloned()));
         Ok(modules)
     }
+}
+
+/// The module of one source.
+fn only(modules: Vec<Arc<Module>>) -> Result<Arc<Module>, EmulatorError> {
+    modules.into_iter().next().ok_or_else(|| EmulatorError::Compiler { message: "no module".to_owned() })
 }
 
 /// A translated source.
@@ -151,15 +170,14 @@ fn digest<const N: usize>(parts: [&[u8]; N]) -> blake3::Hash {
 }
 
 impl Unit {
-    fn new(source: &KernelSource) -> Result<Self, EmulatorError> {
-        let translation = translate(&source.text)
-            .map_err(|unsupported| EmulatorError::Unsupported { source_name: source.name.clone(), unsupported })?;
+    fn new(name: &str, text: &str) -> Result<Self, EmulatorError> {
+        let translation = translate(text)
+            .map_err(|unsupported| EmulatorError::Unsupported { source_name: name.to_owned(), unsupported })?;
         let adapters = adapters("", &translation);
         let (flags, compiler, includes) = (options().join(" "), compiler(), translation.includes.join("\n"));
-        let parts =
-            [PRELUDE, &flags, &compiler, &source.name, &includes, &translation.operator, &translation.body, &adapters];
+        let parts = [PRELUDE, &flags, &compiler, name, &includes, &translation.operator, &translation.body, &adapters];
         let id = format!("unit_{}", &digest(parts.map(str::as_bytes)).to_hex()[..24]);
-        Ok(Unit { name: source.name.clone(), id, translation })
+        Ok(Unit { name: name.to_owned(), id, translation })
     }
 
     fn is_loaded(&self) -> bool {

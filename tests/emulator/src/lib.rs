@@ -1,21 +1,98 @@
-//! Executes generated kernels on the CPU, and finds what hardware hides.
+//! Executes CUDA kernels on the CPU, and finds what hardware hides.
 //!
-//! The generated CUDA text is translated to C++, compiled, and executed: each GPU thread a coroutine, several
-//! blocks alive at once, the order of threads and blocks drawn from a seed. The same seed gives the same run. Every access
-//! to memory is checked; the first thing that is wrong ends the run with a [`Fault`] that names the kernel, the line of the
-//! generated text, the block and the thread:
+//! The CUDA text is translated to C++, compiled, and executed: each GPU thread is a coroutine, several blocks are
+//! resident at once, and the order of threads and blocks is drawn from a seed. The same seed gives the same run.
+//! Every access to memory is checked. The first thing that is wrong ends the run with a [`Fault`] that names the
+//! kernel, the line of the text, the block and the thread:
 //!
 //! - an access outside of a buffer, or misaligned; a read of what nothing has written
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
-//! - values that are told by relaxed accesses in an order which the hardware need not keep
-//! - an access to global memory by a launch that may begin early, before it has waited for what is before it
+//! - values that are published by relaxed accesses in an order which the hardware need not keep
+//! - an access to global memory by a launch that may begin early, before it has waited for the previous launch
 //! - a barrier or warp instruction that not all threads reach
-//! - in a cluster, what another block is told when that may not have begun, or has ended
+//! - in a cluster, a store to a block that may not have begun, or has ended
 //! - a deadlock: all threads wait, perhaps for a block that finds no room to start
 //! - an output that is never written
 //! - an application of the operator to anything but two adjacent partial results (see [`Emulator::check`])
 //!
 //! What the kernels did is counted ([`Counters`]), and traced on demand ([`Trace`]).
+//!
+//! Two kinds of text can be executed. A scan or reduction of `scan-codegen`, rendered with
+//! [`Target::Host`](scan_codegen::Target::Host), is a [`Module::new`]; its plan has the [`Schedule`]. A text of your
+//! own is a [`Module::from_text`], in [the dialect](#the-dialect) below. It needs a C++20 compiler: `c++`, or the one
+//! that the environment variable `CXX` names.
+//!
+//! # Example
+//!
+//! A kernel of one's own, with a barrier or without:
+//!
+//! ```
+//! use scan_codegen::{Argument, Launch, Schedule, Workspace};
+//! use scan_emulator::{Emulator, EmulatorError, FaultKind, KeptMemory, Memory, Module};
+//!
+//! // One block adds up 64 numbers. Each step combines neighbouring partial results.
+//! let text = r#"
+//! struct Sum {
+//!   __device__ unsigned combine(unsigned a, unsigned b) const { return a + b; }
+//! };
+//! using State = unsigned;
+//!
+//! extern "C" __global__ void __launch_bounds__(64) sum_of_block(const Sum op, const State* input, State* output) {
+//!   __shared__ State x[64];
+//!   const unsigned i = threadIdx.x;
+//!   x[i] = input[i];
+//!   __syncthreads();
+//!   for (unsigned stride = 1; stride < 64; stride *= 2) {
+//!     if (i % (2 * stride) == 0) {
+//!       x[i] = op.combine(x[i], x[i + stride]);
+//!     }
+//!     __syncthreads(); // before the next step
+//!   }
+//!   if (i == 0) {
+//!     *output = x[0];
+//!   }
+//! }
+//! "#;
+//!
+//! // One launch of one block, and its arguments. The operator comes by value.
+//! let arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
+//! let schedule = Schedule {
+//!     workspace: Workspace::Scratch { bytes: 0 },
+//!     launches: vec![Launch::new("sum_of_block", 1, 64, arguments)],
+//! };
+//! let input: Vec<u8> = (0..64_u32).flat_map(u32::to_ne_bytes).collect();
+//! let memory = Memory { input: &input, output_bytes: Some(4), output_element: 4, ..Memory::default() };
+//! let run = |text: &str, seed: u64| {
+//!     let module = Module::from_text("sum.cu", text)?;
+//!     Emulator::new(seed).run(&module, |kernel| kernel.to_owned(), &schedule, &memory, &mut KeptMemory::default())
+//! };
+//!
+//! assert_eq!(run(text, 1)?.output, 2016_u32.to_ne_bytes());
+//!
+//! // Without a barrier between steps, a thread may read what another one has not written yet. On a GPU the sum may
+//! // still be right, by chance.
+//! let planted = text.replace("__syncthreads(); // before the next step", "");
+//! let Err(EmulatorError::Fault(fault)) = run(&planted, 1) else { panic!("nothing was found") };
+//! assert!(matches!(fault.kind, FaultKind::Race { .. }));
+//! assert_eq!((fault.kernel.as_str(), fault.place.line), ("sum_of_block", 14));
+//! println!("{fault}");
+//! # assert!(fault.to_string().starts_with("race: a "), "{fault}");
+//!
+//! // What the dialect does not have is refused, with its line.
+//! let unknown = Module::from_text("sum.cu", &text.replace("*output = x[0]", "atomicAdd(output, x[0])"));
+//! let Err(EmulatorError::Unsupported { unsupported, .. }) = unknown else { panic!("it was not refused") };
+//! assert_eq!((unsupported.line, unsupported.construct.as_str()), (19, "atomicAdd"));
+//! # Ok::<(), EmulatorError>(())
+//! ```
+//!
+//! It prints what is wrong, and where:
+//!
+//! ```text
+//! race: a write of shared x[62], and nothing orders it with a read of the same (line 14, thread 60 of block 0)
+//!   in sum_of_block (sum.cu, line 14, thread 62 of block 0)
+//! ```
+//!
+#![doc = include_str!("../dialect.md")]
 
 mod buffers;
 mod bulk;
@@ -200,8 +277,15 @@ impl Emulator {
     /// Has the operands of every application checked before the operator is applied, as values of the operator's state
     /// type `T`.
     ///
-    /// ```ignore
-    /// emulator.check(|a: &Span, b: &Span| a.last + 1 == b.first)
+    /// ```
+    /// # use scan_emulator::Emulator;
+    /// #[derive(Clone, Copy, Debug)]
+    /// struct Span {
+    ///     first: u32,
+    ///     last: u32,
+    /// }
+    ///
+    /// let emulator = Emulator::new(1).check(|a: &Span, b: &Span| a.last + 1 == b.first);
     /// ```
     pub fn check<T: Copy + Debug + 'static>(self, fits: impl Fn(&T, &T) -> bool + 'static) -> Self {
         self.check_operands(move |left, right| {

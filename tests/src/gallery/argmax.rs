@@ -1,33 +1,5 @@
-//! Where the largest value so far stands, the first of equal ones: ties go to the left, which is not commutative.
-
 use super::{Example, below, each_prefix};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// A value and its place.
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Placed {
-    value: f32,
-    place: u32,
-}
-
-/// The place of the largest value.
-#[derive(Clone, Copy, Debug)]
-pub struct ArgMax;
-
-#[scan_op]
-impl ScanOp for ArgMax {
-    type Input = Placed;
-    type State = Placed;
-    type Output = u32;
-    const IDENTITY: Placed = Placed { value: f32::NEG_INFINITY, place: u32::MAX };
-    fn combine(a: Placed, b: Placed) -> Placed {
-        if b.value > a.value { b } else { a }
-    }
-    fn project(s: Placed) -> u32 {
-        s.place
-    }
-}
+use scan_runtime::gallery::argmax::{ArgMax, Placed};
 
 impl Example for ArgMax {
     fn new() -> Self {

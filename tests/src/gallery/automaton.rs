@@ -1,52 +1,5 @@
-//! An automaton over bytes: the state of a small lexer at every byte of a text. What a stretch of text does is a function from
-//! states to states, a table; tables compose.
-
 use super::{Example, each_prefix};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// Where each state goes: code, string, escape within a string, comment.
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Table {
-    next: [u8; 4],
-}
-
-const CODE: u8 = 0;
-const STRING: u8 = 1;
-const ESCAPE: u8 = 2;
-const COMMENT: u8 = 3;
-
-/// The state after each byte.
-#[derive(Clone, Copy, Debug)]
-pub struct Lexer;
-
-#[scan_op]
-impl ScanOp for Lexer {
-    type Input = u8;
-    type State = Table;
-    type Output = u8;
-    const IDENTITY: Table = Table { next: [CODE, STRING, ESCAPE, COMMENT] };
-    fn lift(byte: u8) -> Table {
-        let next = match byte {
-            b'"' => [STRING, CODE, STRING, COMMENT],
-            b'\\' => [CODE, ESCAPE, STRING, COMMENT],
-            b'#' => [COMMENT, STRING, STRING, COMMENT],
-            b'\n' => [CODE, STRING, STRING, CODE],
-            _ => [CODE, STRING, STRING, COMMENT],
-        };
-        Table { next }
-    }
-    fn combine(a: Table, b: Table) -> Table {
-        let mut next = a.next;
-        for state in 0..4_usize {
-            next[state] = b.next[a.next[state] as usize];
-        }
-        Table { next }
-    }
-    fn project(s: Table) -> u8 {
-        s.next[CODE as usize]
-    }
-}
+use scan_runtime::gallery::automaton::{CODE, COMMENT, ESCAPE, Lexer, STRING};
 
 impl Example for Lexer {
     fn new() -> Self {

@@ -1,42 +1,5 @@
-//! Bracket matching: how deep each byte of a text is nested, or that a bracket closed what was not open. What is left of a
-//! stretch when matching brackets are gone is some closing ones, then some opening ones.
-
 use super::{Example, each_prefix};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// `)))((`
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Unmatched {
-    close: u32,
-    open: u32,
-}
-
-/// How deep a text is nested, -1 once it is broken.
-#[derive(Clone, Copy, Debug)]
-pub struct Depth;
-
-#[scan_op(laws = b"(()(x))")]
-impl ScanOp for Depth {
-    type Input = u8;
-    type State = Unmatched;
-    type Output = i32;
-    const IDENTITY: Unmatched = Unmatched { close: 0, open: 0 };
-    fn lift(byte: u8) -> Unmatched {
-        match byte {
-            b'(' | b'[' | b'{' => Unmatched { close: 0, open: 1 },
-            b')' | b']' | b'}' => Unmatched { close: 1, open: 0 },
-            _ => Unmatched { close: 0, open: 0 },
-        }
-    }
-    fn combine(a: Unmatched, b: Unmatched) -> Unmatched {
-        let matched = a.open.min(b.close);
-        Unmatched { close: a.close + b.close - matched, open: a.open + b.open - matched }
-    }
-    fn project(s: Unmatched) -> i32 {
-        if s.close > 0 { -1 } else { s.open as i32 }
-    }
-}
+use scan_runtime::gallery::brackets::Depth;
 
 impl Example for Depth {
     fn new() -> Self {

@@ -1,33 +1,5 @@
-//! The product of complex numbers: the phase of an oscillator whose frequency wanders.
-
 use super::{Example, each_prefix, uniform};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// re + im·i
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Complex {
-    re: f64,
-    im: f64,
-}
-
-/// e to the i times the sum of angles.
-#[derive(Clone, Copy, Debug)]
-pub struct Phase;
-
-#[scan_op]
-impl ScanOp for Phase {
-    type Input = f64;
-    type State = Complex;
-    type Output = Complex;
-    const IDENTITY: Complex = Complex { re: 1.0, im: 0.0 };
-    fn lift(angle: f64) -> Complex {
-        Complex { re: angle.cos(), im: angle.sin() }
-    }
-    fn combine(a: Complex, b: Complex) -> Complex {
-        Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
-    }
-}
+use scan_runtime::gallery::complex_product::{Complex, Phase};
 
 impl Example for Phase {
     fn new() -> Self {

@@ -1,31 +1,43 @@
-//! Operators from many fields, a short file each: what is read, what is combined, what is written, the operator, an input that
-//! looks like a real one, and the results computed without the operator.
+//! The operators of [`scan_runtime::gallery`], each with an input that looks like a real one and the results computed
+//! without the operator.
 //!
 //! The tests check the laws of each, compare its scans on the CPU, in the emulator and on a GPU with those results, and compile
 //! its kernels with NVRTC.
 
-pub mod argmax;
-pub mod automaton;
-pub mod bit_matrices;
-pub mod brackets;
-pub mod complex_product;
-pub mod interval_union;
-pub mod linear_recurrence;
-pub mod log_sum_exp;
-pub mod longest_sorted_run;
-pub mod maximum_subarray;
-pub mod modular_product;
-pub mod online_softmax;
-pub mod permutations;
-pub mod polynomial_hash;
-pub mod quaternions;
-pub mod run_length;
-pub mod saturating_counter;
-pub mod second_order_recurrence;
-pub mod tropical_matrices;
-pub mod welford;
+mod argmax;
+mod automaton;
+mod bit_matrices;
+mod brackets;
+mod complex_product;
+mod interval_union;
+mod linear_recurrence;
+mod log_sum_exp;
+mod longest_sorted_run;
+mod maximum_subarray;
+mod modular_product;
+mod online_softmax;
+mod permutations;
+mod polynomial_hash;
+mod quaternions;
+mod run_length;
+mod saturating_counter;
+mod second_order_recurrence;
+mod tropical_matrices;
+mod welford;
 
-use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, laws::Check};
+use scan_runtime::{
+    __private::bytes_of,
+    ScanElement, ScanOp,
+    gallery::{
+        argmax::ArgMax, automaton::Lexer, bit_matrices::ShiftRegister, brackets::Depth, complex_product::Phase,
+        interval_union::Booked, linear_recurrence::Smoothing, log_sum_exp::LogSumExp, longest_sorted_run::LongestClimb,
+        maximum_subarray::BestPeriod, modular_product::ModularProduct, online_softmax::Attention,
+        permutations::Shuffle, polynomial_hash::TextHash, quaternions::Attitude, run_length::RunLength,
+        saturating_counter::BranchPredictor, second_order_recurrence::Oscillator, tropical_matrices::Viterbi,
+        welford::Moments,
+    },
+    laws::Check,
+};
 
 /// An operator with an input, and with the results of the scan.
 pub trait Example: ScanOp + Clone {
@@ -57,26 +69,26 @@ pub trait Visitor {
 
 /// Visits every operator.
 pub fn visit_gallery(visitor: &mut impl Visitor) {
-    visitor.visit::<linear_recurrence::Smoothing>("linear_recurrence");
-    visitor.visit::<second_order_recurrence::Oscillator>("second_order_recurrence");
-    visitor.visit::<quaternions::Attitude>("quaternions");
-    visitor.visit::<complex_product::Phase>("complex_product");
-    visitor.visit::<welford::Moments>("welford");
-    visitor.visit::<log_sum_exp::LogSumExp>("log_sum_exp");
-    visitor.visit::<online_softmax::Attention>("online_softmax");
-    visitor.visit::<maximum_subarray::BestPeriod>("maximum_subarray");
-    visitor.visit::<longest_sorted_run::LongestClimb>("longest_sorted_run");
-    visitor.visit::<argmax::ArgMax>("argmax");
-    visitor.visit::<modular_product::ModularProduct>("modular_product");
-    visitor.visit::<polynomial_hash::TextHash>("polynomial_hash");
-    visitor.visit::<brackets::Depth>("brackets");
-    visitor.visit::<automaton::Lexer>("automaton");
-    visitor.visit::<permutations::Shuffle>("permutations");
-    visitor.visit::<bit_matrices::ShiftRegister>("bit_matrices");
-    visitor.visit::<tropical_matrices::Viterbi>("tropical_matrices");
-    visitor.visit::<saturating_counter::BranchPredictor>("saturating_counter");
-    visitor.visit::<run_length::RunLength>("run_length");
-    visitor.visit::<interval_union::Booked>("interval_union");
+    visitor.visit::<Smoothing>("linear_recurrence");
+    visitor.visit::<Oscillator>("second_order_recurrence");
+    visitor.visit::<Attitude>("quaternions");
+    visitor.visit::<Phase>("complex_product");
+    visitor.visit::<Moments>("welford");
+    visitor.visit::<LogSumExp>("log_sum_exp");
+    visitor.visit::<Attention>("online_softmax");
+    visitor.visit::<BestPeriod>("maximum_subarray");
+    visitor.visit::<LongestClimb>("longest_sorted_run");
+    visitor.visit::<ArgMax>("argmax");
+    visitor.visit::<ModularProduct>("modular_product");
+    visitor.visit::<TextHash>("polynomial_hash");
+    visitor.visit::<Depth>("brackets");
+    visitor.visit::<Lexer>("automaton");
+    visitor.visit::<Shuffle>("permutations");
+    visitor.visit::<ShiftRegister>("bit_matrices");
+    visitor.visit::<Viterbi>("tropical_matrices");
+    visitor.visit::<BranchPredictor>("saturating_counter");
+    visitor.visit::<RunLength>("run_length");
+    visitor.visit::<Booked>("interval_union");
 }
 
 /// Where results are not what was expected: all but floats bit for bit, floats within [`Example::tolerance`].

@@ -1,23 +1,5 @@
-//! The product modulo a number that is known when the program runs.
-
 use super::{Example, below, each_prefix};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// The product modulo `modulus`. Another modulus compiles nothing anew.
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct ModularProduct {
-    modulus: u32,
-}
-
-#[scan_op]
-impl ScanOp for ModularProduct {
-    type Element = u32;
-    const IDENTITY: u32 = 1;
-    fn combine(&self, a: u32, b: u32) -> u32 {
-        (a as u64 * b as u64 % self.modulus as u64) as u32
-    }
-}
+use scan_runtime::gallery::modular_product::ModularProduct;
 
 /// Its powers are all numbers below the modulus but 0.
 const ROOT: u64 = 3;

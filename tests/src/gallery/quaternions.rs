@@ -1,47 +1,5 @@
-//! Attitude from a gyroscope: each reading is a small rotation, and rotations compose as quaternions.
-
 use super::{Example, each_prefix, uniform};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// w + xi + yj + zk
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Quaternion {
-    w: f32,
-    x: f32,
-    y: f32,
-    z: f32,
-}
-
-/// Where the nose of a craft points, after turns about its own axes.
-#[derive(Clone, Copy, Debug)]
-pub struct Attitude;
-
-#[scan_op]
-impl ScanOp for Attitude {
-    /// Angles about the three axes, in radians.
-    type Input = [f32; 3];
-    type State = Quaternion;
-    type Output = [f32; 3];
-    const IDENTITY: Quaternion = Quaternion { w: 1.0, x: 0.0, y: 0.0, z: 0.0 };
-    fn lift(turn: [f32; 3]) -> Quaternion {
-        let angle = (turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2]).sqrt();
-        // sin(angle / 2) / angle, which is 1/2 at 0.
-        let scale = if angle == 0.0 { 0.5 } else { (0.5 * angle).sin() / angle };
-        Quaternion { w: (0.5 * angle).cos(), x: scale * turn[0], y: scale * turn[1], z: scale * turn[2] }
-    }
-    fn combine(a: Quaternion, b: Quaternion) -> Quaternion {
-        Quaternion {
-            w: a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-            x: a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-            y: a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-            z: a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w,
-        }
-    }
-    fn project(q: Quaternion) -> [f32; 3] {
-        [1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y)]
-    }
-}
+use scan_runtime::gallery::quaternions::Attitude;
 
 impl Example for Attitude {
     fn new() -> Self {

@@ -1,44 +1,5 @@
-//! A recurrence of second order, y ← p·y₁ + q·y₂ + x: steps are matrices that take (y₁, y₂, 1) to (y, y₁, 1).
-
 use super::{Example, each_prefix, uniform};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// A matrix, by rows.
-type Matrix = [[f64; 3]; 3];
-
-/// A damped oscillator that is pushed now and then.
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Oscillator {
-    p: f64,
-    q: f64,
-}
-
-#[scan_op]
-impl ScanOp for Oscillator {
-    type Input = f64;
-    type State = Matrix;
-    type Output = f64;
-    const IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    fn lift(&self, x: f64) -> Matrix {
-        [[self.p, self.q, x], [1.0_f64, 0.0, 0.0], [0.0_f64, 0.0, 1.0]]
-    }
-    /// The later step stands on the left of a product of matrices.
-    fn combine(a: Matrix, b: Matrix) -> Matrix {
-        let mut product = [[0.0_f64; 3]; 3];
-        for i in 0..3_usize {
-            for j in 0..3_usize {
-                for k in 0..3_usize {
-                    product[i][j] += b[i][k] * a[k][j];
-                }
-            }
-        }
-        product
-    }
-    fn project(steps: Matrix) -> f64 {
-        steps[0][2] // of rest, y₁ = y₂ = 0
-    }
-}
+use scan_runtime::gallery::second_order_recurrence::Oscillator;
 
 impl Example for Oscillator {
     fn new() -> Self {

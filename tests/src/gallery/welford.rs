@@ -1,50 +1,5 @@
-//! Running mean and variance: the merge of two samples' moments (Chan, Golub and LeVeque 1979), of which Welford's update is the
-//! case of one new value.
-
 use super::{Example, below, each_prefix};
-use scan_runtime::{ScanOp, scan_element, scan_op};
-
-/// How many values, their mean, and the sum of their squared distances from it.
-#[scan_element]
-#[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    count: f64,
-    mean: f64,
-    m2: f64,
-}
-
-/// The mean, and the variance of the sample.
-#[derive(Clone, Copy, Debug)]
-pub struct Moments;
-
-#[scan_op]
-impl ScanOp for Moments {
-    type Input = f32;
-    type State = Sample;
-    type Output = [f64; 2];
-    const IDENTITY: Sample = Sample { count: 0.0, mean: 0.0, m2: 0.0 };
-    fn lift(x: f32) -> Sample {
-        Sample { count: 1.0, mean: x as f64, m2: 0.0 }
-    }
-    fn combine(a: Sample, b: Sample) -> Sample {
-        if a.count == 0.0 {
-            b
-        } else if b.count == 0.0 {
-            a
-        } else {
-            let count = a.count + b.count;
-            let delta = b.mean - a.mean;
-            Sample {
-                count,
-                mean: a.mean + delta * (b.count / count),
-                m2: a.m2 + b.m2 + delta * delta * (a.count * b.count / count),
-            }
-        }
-    }
-    fn project(s: Sample) -> [f64; 2] {
-        [s.mean, if s.count > 1.0 { s.m2 / (s.count - 1.0) } else { 0.0 }]
-    }
-}
+use scan_runtime::gallery::welford::Moments;
 
 impl Example for Moments {
     fn new() -> Self {

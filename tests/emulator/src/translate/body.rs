@@ -155,7 +155,7 @@ impl Translator<'_> {
         }
         let declares = begins_statement && self.is_word(name) && matches!(self.text(name + 1), "=" | ";" | "{" | "(");
         let casts = self.before(position) == "(" && self.text(star + 1) == ")";
-        if declares || casts {
+        if declares || casts || (begins_statement && self.text(star + 1) == "*") {
             return Ok(self.rewrite_pointer(position)?.unwrap_or(position + 1));
         }
         Ok(position + 1)

@@ -479,3 +479,15 @@ impl<'a> Translator<'a> {
         (start..end).map(|position| self.current(position)).collect::<Vec<_>>().join(" ")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_of_the_dialect_names_every_machine_function() {
+        let page = include_str!("../../dialect.md");
+        let (_, header) = page.split_once("# The machine header").unwrap_or_default();
+        for name in super::MACHINE {
+            assert!(header.contains(&format!("`{name}(")), "{name}");
+        }
+    }
+}

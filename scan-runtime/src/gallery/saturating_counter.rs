@@ -1,0 +1,56 @@
+//! Counters that saturate, as a branch predictor has them.
+//!
+//! Saturating addition is not associative. But x ↦ (x + add).clamp(low, high) is a map, and two such maps compose to a
+//! third.
+
+use crate::{ScanOp, scan_element, scan_op};
+
+/// The map x ↦ (x + add).clamp(low, high).
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+pub struct Clamped {
+    /// What is added.
+    pub add: i32,
+    /// The least result.
+    pub low: i32,
+    /// The greatest result.
+    pub high: i32,
+}
+
+/// A counter of two bits: up where a branch is taken, down where it is not, from 1 before the first branch.
+///
+/// - Input: whether the branch is taken.
+/// - Output: the counter, from 0 to 3. A predictor takes 2 and 3 for "taken".
+/// - Source: J. E. Smith, *A Study of Branch Prediction Strategies*, 8th Annual Symposium on Computer Architecture,
+///   1981.
+///
+/// ```
+/// use scan_runtime::{Scanner, gallery::saturating_counter::BranchPredictor};
+///
+/// let counters = Scanner::new()?.scan(BranchPredictor).run(&[true, true, true, false])?;
+/// assert_eq!(counters, [2, 3, 3, 2]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BranchPredictor;
+
+#[scan_op(crate = crate, laws)]
+impl ScanOp for BranchPredictor {
+    type Input = bool;
+    type State = Clamped;
+    type Output = u8;
+    const IDENTITY: Clamped = Clamped { add: 0, low: -1_000_000_000, high: 1_000_000_000 };
+    fn lift(taken: bool) -> Clamped {
+        Clamped { add: if taken { 1 } else { -1 }, low: 0, high: 3 }
+    }
+    fn combine(f: Clamped, g: Clamped) -> Clamped {
+        Clamped {
+            add: f.add + g.add,
+            low: (f.low + g.add).clamp(g.low, g.high),
+            high: (f.high + g.add).clamp(g.low, g.high),
+        }
+    }
+    fn project(f: Clamped) -> u8 {
+        (1 + f.add).clamp(f.low, f.high) as u8
+    }
+}

@@ -1,0 +1,66 @@
+//! Running mean and variance, in one pass and without cancellation.
+//!
+//! The moments of two samples merge into those of both together. Welford's update is the case where one of the samples
+//! is a single value.
+
+use crate::{ScanOp, scan_element, scan_op};
+
+/// The moments of a sample.
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// The number of values.
+    pub count: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The sum of their squared distances from the mean.
+    pub m2: f64,
+}
+
+/// The mean and the variance of all values so far.
+///
+/// - Input: a value in any unit.
+/// - Output: the mean, in that unit, and the variance of the sample (divided by n − 1), in its square. The variance of
+///   one value is 0.
+/// - Source: T. F. Chan, G. H. Golub and R. J. LeVeque, *Updating Formulae and a Pairwise Algorithm for Computing
+///   Sample Variances*, Stanford University, STAN-CS-79-773, 1979; B. P. Welford, *Note on a Method for Calculating
+///   Corrected Sums of Squares and Products*, Technometrics 4, 1962.
+///
+/// ```
+/// use scan_runtime::{Scanner, gallery::welford::Moments};
+///
+/// let moments = Scanner::new()?.scan(Moments).run(&[2.0, 4.0, 6.0])?;
+/// assert_eq!(moments, [[2.0, 0.0], [3.0, 2.0], [4.0, 4.0]]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moments;
+
+#[scan_op(crate = crate)]
+impl ScanOp for Moments {
+    type Input = f32;
+    type State = Sample;
+    type Output = [f64; 2];
+    const IDENTITY: Sample = Sample { count: 0.0, mean: 0.0, m2: 0.0 };
+    fn lift(x: f32) -> Sample {
+        Sample { count: 1.0, mean: x as f64, m2: 0.0 }
+    }
+    fn combine(a: Sample, b: Sample) -> Sample {
+        if a.count == 0.0 {
+            b
+        } else if b.count == 0.0 {
+            a
+        } else {
+            let count = a.count + b.count;
+            let delta = b.mean - a.mean;
+            Sample {
+                count,
+                mean: a.mean + delta * (b.count / count),
+                m2: a.m2 + b.m2 + delta * delta * (a.count * b.count / count),
+            }
+        }
+    }
+    fn project(s: Sample) -> [f64; 2] {
+        [s.mean, if s.count > 1.0 { s.m2 / (s.count - 1.0) } else { 0.0 }]
+    }
+}
