@@ -61,7 +61,7 @@ impl OpSource {
         lifted
     }
 
-    /// Two operators over the same input, side by side. `pair` tells the name, the types and the identity: its state, its output
+    /// Two operators over the same input, side by side. `pair` has the name, the types and the identity: its state, its output
     /// and its parameters are structs with the fields `first` and `second`. An operator without parameters has no field
     /// among the parameters. The functions are made here: they call those of the two operators.
     #[must_use]
@@ -171,7 +171,7 @@ fn free_name(function: &mut FunctionSource) -> String {
     name
 }
 
-/// A function whose helpers stand behind so many others.
+/// A function whose helpers are moved behind `before` others.
 fn moved(function: &FunctionSource, before: usize) -> FunctionSource {
     let mut function = function.clone();
     each_piece(&mut function.body, &mut |piece| {

@@ -28,7 +28,7 @@ use crate::{
 #[derive(Clone)]
 #[must_use = "a reduction does nothing until it is run"]
 pub struct Reduce<Op: ScanOp, H = NoHeads> {
-    /// The scan whose last result is that of the reduction, of each segment where `H` tells of segments.
+    /// The scan whose last result is that of the reduction: of each segment, if `H` has heads.
     pub(crate) scan: Scan<Op, H>,
     pub(crate) reduction: Reduction,
 }

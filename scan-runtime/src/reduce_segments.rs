@@ -38,9 +38,9 @@ impl<Op: ScanOp> Reduce<Op> {
         self.with_heads(Heads::keys(keys))
     }
 
-    /// Segment `k` goes from offset `k` to offset `k + 1`, as in a matrix of compressed rows: `n + 1` offsets, which ascend, tell of
-    /// `n` segments. The result of an empty one is the initial value, or else the identity. What stands before the first
-    /// offset or behind the last is in none.
+    /// Segment `k` goes from offset `k` to offset `k + 1`, as in a matrix of compressed rows: `n + 1` offsets, which ascend, for
+    /// `n` segments. The result of an empty one is the initial value, or else the identity. Elements before the first
+    /// offset or behind the last are in none.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -127,7 +127,7 @@ fn segments(heads: &Heads<'_>, len: usize) -> Vec<Range<usize>> {
         let mut cursor = heads.cursor(0);
         for start in (0..len).step_by(GROUP) {
             let mask = cursor.mask(start..len.min(start + GROUP));
-            // The first element begins a segment whatever tells it.
+            // The first element begins a segment whatever its flag, bit or key.
             let mut rest = if start == 0 { mask | 1 } else { mask };
             while rest != 0 {
                 starts.push(start + rest.trailing_zeros() as usize);

@@ -8,7 +8,7 @@ use crate::{
     lifting::{Lifting, Narrow},
 };
 
-/// A sum modulo what is known when the program runs.
+/// A sum modulo a number that is known when the program runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Modular {
     /// More than any element.
@@ -37,7 +37,7 @@ fn twice<T: scan_runtime::ScanElement + std::ops::Add<Output = T>>(x: T) -> T {
     x + x
 }
 
-/// What is summed: it calls another function.
+/// The summand: it calls another function.
 #[scan_fn]
 pub fn weight(x: Narrow) -> u64 {
     twice::<u64>(x.a as u64) + x.b as u64

@@ -37,7 +37,7 @@ fn expected(
     sums
 }
 
-/// Compares the reductions by everything that tells of segments with a plain loop.
+/// Compares reductions by every kind of heads with a plain loop.
 ///
 /// # Errors
 ///

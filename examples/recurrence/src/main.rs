@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (sequence, row) in states.chunks(len).enumerate().take(3) {
         println!("sequence {sequence} ends at {:+.4}", row[len - 1]);
     }
-    println!("at most {:.0e} beside a loop", difference(&states, &by_a_loop(&steps, len)));
+    println!("at most {:.0e} from a loop", difference(&states, &by_a_loop(&steps, len)));
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Operators whose CUDA is kept beside them, and reviewed when it changes.
+//! Operators whose CUDA is kept in snapshots, and reviewed when it changes.
 
 use scan_runtime::{Reduce, Scan, ScanOp, Scanner, scan_element, scan_op};
 

@@ -7,7 +7,7 @@ use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
 /// Weekly CO₂ at Mauna Loa in ppmv. Dates are 19580329, and weeks without a value have an empty field.
 const RECORD: &str = "../../scan-runtime/examples/data/mauna_loa_co2.csv";
 
-/// What is told of some values.
+/// Statistics of some values.
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Statistics {
@@ -15,7 +15,7 @@ struct Statistics {
     min: f32,
     max: f32,
     mean: f64,
-    /// The sum of the squared distances from the mean.
+    /// The squared distances from the mean, added up.
     squares: f64,
 }
 

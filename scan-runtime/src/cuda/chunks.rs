@@ -74,7 +74,7 @@ impl Turns {
     }
 }
 
-/// A thread that leaves by an error or a panic lets nobody wait for it.
+/// After an error or a panic of a thread, the other one no longer waits for it.
 struct Leaving<'t> {
     turns: &'t Turns,
     well: bool,

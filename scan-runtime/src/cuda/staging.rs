@@ -87,8 +87,8 @@ impl Staging {
     }
 
     /// The most bytes of input, and of output, that are on the device at once. Longer slices are scanned in chunks of at most
-    /// so many bytes, each beginning with the total of those before it: while one is brought back, the next one is brought to the
-    /// device. So they may be larger than its memory. 32 MiB, unless told. Scans that restart by flags, bits, keys or offsets are not chunked, nor
+    /// this size, each beginning with the total of those before it: while one is brought back, the next one is brought to the
+    /// device. So they may be larger than its memory. The default is 32 MiB. Scans that restart by flags, bits, keys or offsets are not chunked, nor
     /// are rows longer than a chunk. Sums of floats that round depend on this number, as they do on every grouping.
     pub fn with_chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes;
@@ -102,7 +102,7 @@ impl Staging {
     }
 }
 
-/// Chunks have a multiple of so many elements, if rows are not too long.
+/// The length of a chunk is a multiple of this number of elements, if rows are not too long.
 const CHUNK_GRAIN: usize = 1 << 10;
 
 /// Host memory that a call reads and writes.

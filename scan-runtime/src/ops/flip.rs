@@ -7,7 +7,7 @@ use crate::{Parameters, ScanOp};
 /// The operator whose `combine(a, b)` is `combine(b, a)` of another one.
 ///
 /// Reversed scans of JAX and PyTorch exchange the operands; [`Scan::reverse`](crate::Scan::reverse) does not. With this operator
-/// it gives what they give:
+/// the results are the same as theirs:
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops, scan_element, scan_op};

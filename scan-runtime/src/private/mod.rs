@@ -122,15 +122,15 @@ pub unsafe trait ScanFn: 'static {
 ///
 /// # Safety
 ///
-/// `map` is the function whose text [`ScanFn`] tells.
+/// `map` is the function whose text [`ScanFn`] has.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no `#[scan_fn]` of one parameter",
     label = "not a function that maps one element to another"
 )]
 pub unsafe trait ScanMap: ScanFn {
-    /// What it takes.
+    /// The type of its parameter.
     type From;
-    /// What it gives.
+    /// The type of its result.
     type To;
     /// Calls it.
     fn map(from: Self::From) -> Self::To;

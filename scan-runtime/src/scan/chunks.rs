@@ -16,7 +16,7 @@ use crate::{
     heads::{HeadKind, HostHeads},
 };
 
-/// Host memory that is valid for reads, and for writes, of so many elements.
+/// Host memory that is valid for reads, and for writes, of `len` elements.
 pub(super) struct HostPlaces<I, O> {
     pub(super) input: *const I,
     pub(super) output: *mut O,
@@ -26,7 +26,7 @@ pub(super) struct HostPlaces<I, O> {
 // SAFETY: elements can be read and written on any thread; each chunk is touched by one.
 unsafe impl<I: Sync, O: Send> Sync for HostPlaces<I, O> {}
 
-/// Two states in device memory: what a chunk begins with, and what it leaves for the next one.
+/// Two states in device memory: the initial value of a chunk, and its total, the initial value of the next one.
 struct States {
     memory: DeviceMemory,
     bytes: u64,
@@ -61,7 +61,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         device.chunk(size_of::<Op::Input>().max(size_of::<Op::Output>()), multiple)
     }
 
-    /// As [`run_on_device`](Scan::run_on_device), so many elements at once.
+    /// As [`run_on_device`](Scan::run_on_device), `chunk` elements at once.
     ///
     /// # Safety
     ///

@@ -5,11 +5,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// How far a [search](crate::Scan::tune_with) is. `Display` tells it in one line: `compiling: 12 of 130`.
+/// How far a [search](crate::Scan::tune_with) is. `Display` writes it in one line: `compiling: 12 of 130`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TuningProgress {
-    /// What is being done.
+    /// The present step.
     pub step: TuningStep,
     /// How much of this step is done: 1 to `of`.
     pub done: usize,
@@ -45,7 +45,7 @@ impl fmt::Display for TuningProgress {
     }
 }
 
-/// Counts the parts of each step, and tells of each. Parts may be done by several threads.
+/// Counts the parts of each step, and reports each. Parts may be done by several threads.
 pub(super) struct Counter<F>(Mutex<(TuningProgress, F)>);
 
 impl<F: FnMut(TuningProgress)> Counter<F> {
@@ -53,14 +53,14 @@ impl<F: FnMut(TuningProgress)> Counter<F> {
         Counter(Mutex::new((TuningProgress { step: TuningStep::Compiling, done: 0, of: 0 }, tell)))
     }
 
-    /// Begins a step of so many parts.
+    /// Begins a step of this number of parts.
     pub(super) fn begin(&self, step: TuningStep, of: usize) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = TuningProgress { step, done: 0, of };
     }
 
-    /// Tells that another part is done.
+    /// Reports that another part is done.
     pub(super) fn one_more(&self) {
-        // Held while it is told, so that no other part is told out of turn.
+        // Held during the report, so that parts are reported in order.
         let (progress, tell) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         progress.done += 1;
         tell(*progress);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use scan_runtime::{CACHE_VARIABLE, DiskCache};
 
-/// Tells how many there are, and where.
+/// Counts them, and names their folder.
 pub(crate) fn write(out: &mut impl Write) -> io::Result<()> {
     let Some(cache) = DiskCache::of_user() else {
         return writeln!(out, "kernels on disk  none: {CACHE_VARIABLE} says so, or there is no folder for them");

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     way: Way,
     #[command(flatten)]
     target: Target,
-    /// For inputs of so many elements
+    /// For inputs of this length
     #[arg(long, default_value_t = 1 << 20, value_parser = clap::value_parser!(u64).range(1..))]
     len: u64,
     /// The networks of the textbooks, too
@@ -100,6 +100,6 @@ fn write_choice(plans: &Plans, out: &mut impl Write) -> Result<(), Box<dyn Error
             writeln!(out, "  from {} elements on: {}", plan.from.max(1), plan.strategy)?;
         }
     }
-    writeln!(out, "These lengths were measured (docs/tuning.md of the project). The figures above do not tell times.")?;
+    writeln!(out, "These lengths were measured (docs/tuning.md of the project). The figures above are no times.")?;
     Ok(())
 }

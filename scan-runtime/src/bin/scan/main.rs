@@ -9,7 +9,7 @@
 //! scan bundle make --arch sm_90 --out kernels.scan sum:f32   # compiles ahead of time
 //! scan bundle kernels.scan                                   # what is in such a file
 //! scan cache --clear                                         # removes the compiled kernels on disk
-//! scan bench sum f32                                         # times, beside a copy
+//! scan bench sum f32                                         # times, against a copy
 //! ```
 //!
 //! `what.rs` has the arguments that say which scan, `ready.rs` finds the ready operators by name.
@@ -64,7 +64,7 @@ enum Command {
     Plan {
         #[command(flatten)]
         what: What,
-        /// For inputs of so many elements; the plan then tells the launches
+        /// For inputs of this length; the plan then lists the launches
         #[arg(long)]
         len: Option<usize>,
     },
@@ -72,7 +72,7 @@ enum Command {
     Cuda {
         #[command(flatten)]
         what: What,
-        /// For inputs of so many elements, not for the longest
+        /// For inputs of this length, not for the longest
         #[arg(long)]
         len: Option<usize>,
     },
@@ -93,7 +93,7 @@ enum Command {
         #[arg(long)]
         clear: bool,
     },
-    /// Times of a scan on this machine, beside a copy of the same bytes
+    /// Times of a scan on this machine, against a copy of the same bytes
     Bench(bench::Arguments),
 }
 
@@ -121,7 +121,7 @@ fn main() -> ExitCode {
     match run(Arguments::parse(), &mut io::stdout().lock()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        // Whoever reads has read enough: `scan cuda sum | head`.
+        // The reader has read enough: `scan cuda sum | head`.
         Err(error) if has_no_reader(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

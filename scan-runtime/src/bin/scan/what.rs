@@ -35,7 +35,7 @@ impl Way {
     }
 }
 
-/// What tells where a scan restarts.
+/// The kind of heads by which a scan restarts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     /// A `bool` for each element
@@ -55,7 +55,7 @@ pub(crate) enum By {
 pub(crate) struct Shape {
     #[command(flatten)]
     pub(crate) way: Way,
-    /// Restarting where these tell
+    /// Restarting by these heads
     #[arg(long, value_enum)]
     pub(crate) by: Option<By>,
     /// With this algorithm, in place of the planner's choice
@@ -97,7 +97,7 @@ pub(crate) trait AnyScan {
     fn plan(&self) -> Result<Plans, Error>;
     /// The plans by another strategy than its own.
     fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error>;
-    /// The CUDA source of inputs of so many elements, or of the longest.
+    /// The CUDA source for inputs of this length, or for the longest.
     fn source(&self, len: Option<usize>) -> Result<KernelSource, Error>;
     fn add_to(&self, bundle: Bundle) -> Bundle;
     /// The kernels that are not precompiled.

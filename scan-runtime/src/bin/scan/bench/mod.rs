@@ -1,4 +1,4 @@
-//! Times of a scan on this machine, beside a copy of the same bytes.
+//! Times of a scan on this machine, against a copy of the same bytes.
 
 mod cpu;
 mod device;
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     /// With this algorithm, in place of the planner's choice; it changes nothing on the CPU
     #[arg(long, value_enum)]
     strategy: Option<StrategyName>,
-    /// Inputs of so many elements, may be given several times; by default powers of two from 4096 on
+    /// The length of the inputs, may be given several times; by default powers of two from 4096 on
     #[arg(long)]
     len: Vec<NonZeroUsize>,
     /// How often scan and copy take turns
@@ -66,7 +66,7 @@ pub(crate) fn write(arguments: Arguments, out: &mut impl Write) -> Outcome {
 
 /// A scan of one length and a copy of its input.
 trait Race {
-    /// Does it so many times; how long it took.
+    /// Repeats it; the time of all repeats.
     fn scan(&mut self, calls: u32) -> Outcome<Duration>;
     fn copy(&mut self, calls: u32) -> Outcome<Duration>;
 }
