@@ -328,7 +328,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Ok(generate::show(&self.op.source(), &plans, plans.for_len(len as u64))?)
     }
 
-    /// Scans a slice into a new vector.
+    /// Scans a slice into a new vector. On a GPU slices of more than 32 MiB go through the device in chunks, if
+    /// [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing else.
     ///
     /// # Errors
     ///
@@ -443,13 +444,12 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         total: *mut Op::State,
     ) -> Result<(), Error> {
         let heads = self.heads.heads();
-        if let Some(chunk) = self.chunk(device).filter(|chunk| *chunk < len) {
-            heads.check(len)?;
+        heads.check(len)?;
+        if let Some(chunk) = self.chunk(device, len)? {
             // SAFETY: the caller vouches for the host memory.
             return unsafe { self.run_in_chunks(device, HostPlaces { input, output, len }, chunk, total) };
         }
         let kernels = device.kernels(&self.op, self.task(!total.is_null()), len as u64)?;
-        heads.check(len)?;
         if len == 0 {
             return Ok(());
         }

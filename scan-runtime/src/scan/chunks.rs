@@ -6,6 +6,7 @@ use std::{
 };
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
+use scan_codegen::ScanSpec;
 
 use crate::{
     Error, Scan, ScanOp,
@@ -51,14 +52,36 @@ impl States {
 }
 
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
-    /// How many elements are to be on the device at once; `None` where all must be.
-    pub(super) fn chunk(&self, device: &CudaDevice) -> Option<usize> {
+    /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of their own,
+    /// which are not compiled ahead of time: without NVRTC all elements go at once.
+    pub(super) fn chunk(&self, device: &CudaDevice, len: usize) -> Result<Option<usize>, Error> {
         let multiple = match self.heads.heads().kind {
             HeadKind::None => 1,
             HeadKind::Rows { len } => len,
-            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } | HeadKind::Offsets(_) => return None,
+            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } | HeadKind::Offsets(_) => return Ok(None),
         };
-        device.chunk(size_of::<Op::Input>().max(size_of::<Op::Output>()), multiple)
+        let chunk = device.chunk(size_of::<Op::Input>().max(size_of::<Op::Output>()), multiple);
+        let Some(chunk) = chunk.filter(|chunk| *chunk < len) else { return Ok(None) };
+        let (first, later) = self.specs_of_chunks();
+        let last = len - (len - 1) / chunk * chunk;
+        for (spec, len) in [(first, chunk), (later.clone(), chunk), (later, last)] {
+            match device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64) {
+                Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(None),
+                found => found.map(drop)?,
+            }
+        }
+        Ok(Some(chunk))
+    }
+
+    /// What the first chunk is asked for, and the later ones. Rows end where chunks do, so that all of their chunks are alike.
+    fn specs_of_chunks(&self) -> (ScanSpec, ScanSpec) {
+        match self.heads.heads().kind {
+            HeadKind::None => {
+                let first = self.spec().with_total();
+                (first.clone(), first.with_initial_value_on_device())
+            }
+            _ => (self.spec(), self.spec()),
+        }
     }
 
     /// As [`run_on_device`](Scan::run_on_device), `chunk` elements at once.
@@ -74,10 +97,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         total: *mut Op::State,
     ) -> Result<(), Error> {
         let heads = self.heads.heads();
-        // Rows end where chunks do.
         let carries = matches!(heads.kind, HeadKind::None);
-        let first = if carries { self.spec().with_total() } else { self.spec() };
-        let later = if carries { first.clone().with_initial_value_on_device() } else { first.clone() };
+        let (first, later) = self.specs_of_chunks();
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
         let states = States::new(&stream, size_of::<Op::State>())?;
         let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
