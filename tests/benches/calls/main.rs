@@ -12,6 +12,7 @@ mod chunks;
 mod cold;
 mod first;
 mod host;
+mod initial;
 mod warm;
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
@@ -28,8 +29,8 @@ struct Arguments {
     /// How many processes make each kind of first call.
     #[arg(long, default_value_t = 7)]
     processes: usize,
-    /// Only the first calls, or the later ones, or those with host slices, short or long.
-    #[arg(long, value_parser = ["first", "warm", "host", "chunks"])]
+    /// Only the first calls, or the later ones, those with host slices, short or long, or those with an initial value.
+    #[arg(long, value_parser = ["first", "warm", "host", "chunks", "initial"])]
     only: Option<String>,
     /// Make one first call, with this folder as cache, and tell of it: how this program starts itself.
     #[arg(long, hide = true)]
@@ -79,6 +80,9 @@ fn measure(arguments: &Arguments) -> Outcome {
     }
     if wanted("chunks") {
         chunks::measure()?;
+    }
+    if wanted("initial") {
+        initial::measure()?;
     }
     Ok(())
 }
