@@ -361,8 +361,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified; otherwise an error leaves
-    /// the buffer as it was.
+    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a GPU leaves
+    /// each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,

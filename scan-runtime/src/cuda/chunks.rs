@@ -3,13 +3,15 @@
 use std::{
     panic,
     sync::{
-        Condvar, Mutex,
+        Condvar, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
 };
 
-use super::lock;
+use cudarc::driver::{result::DriverError, sys::CUresult};
+
+use super::{driver_error, lock};
 use crate::Error;
 
 /// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each finds out by the turns when the chunks before it have come so
@@ -19,6 +21,7 @@ pub(crate) fn in_chunks(
     chunk: &(dyn Fn(usize, &Turns) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
     let (turns, next) = (Turns::default(), AtomicUsize::new(0));
+    let first_error = Mutex::new(None);
     let work = || {
         let mut leaving = Leaving { turns: &turns, well: false };
         loop {
@@ -26,22 +29,23 @@ pub(crate) fn in_chunks(
             if index >= count || lock(&turns.state).failed {
                 break;
             }
-            chunk(index, &turns)?;
+            if let Err(error) = chunk(index, &turns) {
+                // Kept before the other thread learns of it, whose chunk then ends in an error as well.
+                lock(&first_error).get_or_insert(error);
+                return;
+            }
         }
         leaving.well = true;
-        Ok(())
     };
     thread::scope(|scope| {
         // Where there is no other thread, this one does all chunks, one after the other.
         let other = thread::Builder::new().spawn_scoped(scope, work).ok();
-        let here = work();
-        let there = match other.map(thread::ScopedJoinHandle::join) {
-            Some(Err(payload)) => panic::resume_unwind(payload),
-            Some(Ok(result)) => result,
-            None => Ok(()),
-        };
-        here.and(there)
-    })
+        work();
+        if let Some(Err(payload)) = other.map(thread::ScopedJoinHandle::join) {
+            panic::resume_unwind(payload);
+        }
+    });
+    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
 /// Whose turn it is.
@@ -58,13 +62,20 @@ struct State {
 }
 
 impl Turns {
-    /// Waits until all chunks before this one have had their turn. Gives false if one of them never will.
-    pub(crate) fn wait(&self, index: usize) -> bool {
+    /// Waits until all chunks before this one have had their turn.
+    ///
+    /// # Errors
+    ///
+    /// If one of them never will. The error of that chunk is the one that [`in_chunks`] returns.
+    pub(crate) fn wait(&self, index: usize) -> Result<(), Error> {
         let mut state = lock(&self.state);
         while state.next < index && !state.failed {
-            state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        !state.failed
+        match state.failed {
+            true => Err(driver_error("scanning the chunk before")(DriverError(CUresult::CUDA_ERROR_NOT_READY))),
+            false => Ok(()),
+        }
     }
 
     /// Ends the turn of the chunk whose turn it is.
@@ -98,7 +109,7 @@ mod tests {
         for count in [0, 1, 2, 3, 100] {
             let order = Mutex::new(Vec::new());
             let chunk = |index: usize, turns: &Turns| {
-                assert!(turns.wait(index));
+                turns.wait(index)?;
                 lock(&order).push(index);
                 turns.end();
                 Ok(())
@@ -116,10 +127,9 @@ mod tests {
                 if index == failing {
                     return Err(Error::OutOfHostMemory { bytes: failing });
                 }
-                if turns.wait(index) {
-                    lock(&ended).push(index);
-                    turns.end();
-                }
+                turns.wait(index)?;
+                lock(&ended).push(index);
+                turns.end();
                 Ok(())
             };
             let found = in_chunks(100, &chunk);
@@ -132,7 +142,7 @@ mod tests {
     fn nobody_waits_for_one_that_panicked() {
         let chunk = |index: usize, turns: &Turns| {
             assert!(index != 1, "one");
-            turns.wait(index);
+            turns.wait(index)?;
             turns.end();
             Ok(())
         };

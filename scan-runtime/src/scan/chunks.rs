@@ -122,9 +122,9 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
                 total_bytes: 0,
             };
             let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-                // After an error of another chunk nothing comes of this one.
-                if carries && !turns.wait(index) {
-                    return Ok(());
+                // After an error of another chunk nothing is launched, and so nothing may be brought back.
+                if carries {
+                    turns.wait(index)?;
                 }
                 let spec = if index == 0 { first.clone() } else { later.clone() };
                 let kernels = device.kernels(op, Task::Scan(spec, shape), len as u64)?;
