@@ -20,7 +20,8 @@ impl OpSource {
         flipped
     }
 
-    /// The same operator over what a function makes of each input. The function comes last among `map`, after those that it calls.
+    /// The same operator over what a function makes of each input. The function comes last among `map`, after those
+    /// that it calls.
     #[must_use]
     pub fn lifted(&self, map: &[FunctionSource]) -> Self {
         let Some((parameter, input)) = map.last().and_then(|map| map.parameters.first()) else { return self.clone() };
@@ -61,9 +62,9 @@ impl OpSource {
         lifted
     }
 
-    /// Two operators over the same input, side by side. `pair` has the name, the types and the identity: its state, its output
-    /// and its parameters are structs with the fields `first` and `second`. An operator without parameters has no field
-    /// among the parameters. The functions are made here: they call those of the two operators.
+    /// Two operators over the same input, side by side. `pair` has the name, the types and the identity: its state, its
+    /// output and its parameters are structs with the fields `first` and `second`. An operator without parameters has
+    /// no field among the parameters. The functions are made here: they call those of the two operators.
     #[must_use]
     pub fn side_by_side(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
         let mut helpers = Vec::new();

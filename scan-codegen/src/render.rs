@@ -31,7 +31,8 @@ pub struct KernelSource {
     /// The options it must be compiled with, besides the architecture.
     pub options: Vec<&'static str>,
     prefix: String,
-    /// Where it runs and who made it. The text leaves that out, because ranges of lengths and architectures share texts.
+    /// Where it runs and who made it. The text leaves that out, because ranges of lengths and architectures share
+    /// texts.
     scope: String,
 }
 
@@ -41,8 +42,8 @@ impl KernelSource {
         format!("{}_{role}", self.prefix)
     }
 
-    /// The same without `#line`s, for snapshots: a line more above the operator does not change what is left. Messages of
-    /// the compiler then count the lines of this text, and no longer those of the operator's file.
+    /// The same without `#line`s, for snapshots: a line more above the operator does not change what is left. Messages
+    /// of the compiler then count the lines of this text, and no longer those of the operator's file.
     #[must_use = "it gives another source"]
     pub fn without_lines(mut self) -> Self {
         self.text = self.text.split_inclusive('\n').filter(|line| !line.starts_with("#line ")).collect();
@@ -67,27 +68,30 @@ impl fmt::Display for KernelSource {
     }
 }
 
-/// The options that give the text its meaning: C++20 for designated initialisers, no contraction of `a * b + c` into one
-/// rounding, 128-bit integers.
+/// The options that give the text its meaning: C++20 for designated initialisers, no contraction of `a * b + c` into
+/// one rounding, 128-bit integers.
 pub const COMPILE_OPTIONS: [&str; 3] = ["--std=c++20", "--fmad=false", "--device-int128"];
 
 /// Bulk copies begin at multiples of so many bytes.
 const COPY_ALIGNMENT: u64 = constants::COPY_ALIGNMENT as u64;
 
-/// The largest power of two that divides elements of so many bytes, and is no larger than what bulk copies are aligned to.
+/// The largest power of two that divides elements of so many bytes, and is no larger than what bulk copies are aligned
+/// to.
 fn copy_grain(bytes: u64) -> u64 {
     1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
 }
 
-/// The inverse of `bytes / grain` modulo the elements between two addresses at which a bulk copy can begin: how many elements
-/// before the input the last of them lies is a multiple of it. An odd number has an inverse modulo a power of two.
+/// The inverse of `bytes / grain` modulo the elements between two addresses at which a bulk copy can begin: how many
+/// elements before the input the last of them lies is a multiple of it. An odd number has an inverse modulo a power of
+/// two.
 fn copy_inverse(bytes: u64) -> u64 {
     let grain = copy_grain(bytes);
     let period = COPY_ALIGNMENT / grain;
     (1..period).find(|inverse| bytes / grain * inverse % period == 1).unwrap_or(1)
 }
 
-/// Writes the kernels of `plan` for `operator`. A pure function: the same arguments give the same bytes on every machine.
+/// Writes the kernels of `plan` for `operator`. A pure function: the same arguments give the same bytes on every
+/// machine.
 pub fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, RenderError> {
     render_for(operator, plan, Target::Cuda)
 }
@@ -124,8 +128,8 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
     KernelSource { text, name, options: COMPILE_OPTIONS.to_vec(), prefix, scope: String::new() }
 }
 
-/// The places of a kernel at which `combine` stands: twice for each element of a run, once the loops over runs that stay in
-/// registers have been unrolled, and where the sums of runs, warps and tiles meet.
+/// The places of a kernel at which `combine` stands: twice for each element of a run, once the loops over runs that
+/// stay in registers have been unrolled, and where the sums of runs, warps and tiles meet.
 fn places(plan: &Plan) -> u64 {
     let run = if plan.strategy.block.in_registers || plan.pipeline.is_some() { plan.run } else { 4 };
     2 * u64::from(run) + 16
@@ -228,8 +232,8 @@ struct Words<'a> {
     teams: u32,
     stages: u32,
     statuses_per_lane: u32,
-    /// Whether blocks form groups, how many blocks one has, how many statuses a warp then loads at once, and whether the lanes share
-    /// the packets of statuses.
+    /// Whether blocks form groups, how many blocks one has, how many statuses a warp then loads at once, and whether
+    /// the lanes share the packets of statuses.
     grouped: bool,
     group: u32,
     /// Whether look-ahead warps stand in for blocks that have not started.

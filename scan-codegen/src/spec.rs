@@ -23,13 +23,14 @@ pub struct ScanSpec {
     pub kind: ScanKind,
     /// Whether an initial value stands before the first element.
     pub initial_value: bool,
-    /// Whether the initial value is in device memory when the kernels run, where an earlier kernel may have put it. Else it is an
-    /// argument of theirs.
+    /// Whether the initial value is in device memory when the kernels run, where an earlier kernel may have put it.
+    /// Else it is an argument of theirs.
     pub initial_on_device: bool,
     /// Where the scan restarts. An initial value then stands before the first element of each segment.
     pub segments: Segments,
-    /// Whether it goes from the last element to the first: output `i` then combines elements `i`, `i + 1`, … in this order, the
-    /// left one in memory on the left, and an initial value stands behind the last element (of each segment).
+    /// Whether it goes from the last element to the first: output `i` then combines elements `i`, `i + 1`, … in this
+    /// order, the left one in memory on the left, and an initial value stands behind the last element (of each
+    /// segment).
     pub reversed: bool,
     /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
     pub total: bool,

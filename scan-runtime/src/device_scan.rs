@@ -10,8 +10,8 @@ use crate::{
     heads::{DeviceHeads, NoHeads, with_heads},
 };
 
-/// A scan of device memory on a stream, made by [`Scan::on`]; `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it one that
-/// restarts, where `H` tells.
+/// A scan of device memory on a stream, made by [`Scan::on`]; `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it
+/// one that restarts, where `H` tells.
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
 /// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then
@@ -26,9 +26,9 @@ pub struct DeviceScan<'a, Op: ScanOp, H = NoHeads> {
 }
 
 impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
-    /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when the scan runs,
-    /// in a slice of one element: what an earlier kernel on the stream has computed, or the total of the chunk before. It takes the
-    /// place of the scan's own [initial value](Scan::init).
+    /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when
+    /// the scan runs, in a slice of one element: what an earlier kernel on the stream has computed, or the total of the
+    /// chunk before. It takes the place of the scan's own [initial value](Scan::init).
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -133,7 +133,8 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
             // The guards record the events by which cudarc orders work on several streams, once the launches are made.
             let (input, _reading) = input.device_ptr(self.stream);
             let (output, _writing) = output.device_ptr_mut(self.stream);
-            // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do not overlap.
+            // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do
+            // not overlap.
             unsafe { self.enqueue(device, SideBuffers { total, ..side }, input, output, len) }
         })
     }
@@ -180,9 +181,9 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
 }
 
 impl<Op: ScanOp> DeviceScan<'_, Op> {
-    /// Scans a device slice or view into a new slice, and puts the sum of all elements, the initial value included, into
-    /// another one, of one element: `None` where there is neither an element nor an initial value. Both come from the same
-    /// launches.
+    /// Scans a device slice or view into a new slice, and puts the sum of all elements, the initial value included,
+    /// into another one, of one element: `None` where there is neither an element nor an initial value. Both come from
+    /// the same launches.
     ///
     /// # Errors
     ///
@@ -218,8 +219,9 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
         Ok((output, Some(total)))
     }
 
-    /// Scans a device slice or view into another of the same length, and writes the sum of all elements, the initial value
-    /// included, to `total`, which has one element. The sum of no elements is the initial value, or else the identity.
+    /// Scans a device slice or view into another of the same length, and writes the sum of all elements, the initial
+    /// value included, to `total`, which has one element. The sum of no elements is the initial value, or else the
+    /// identity.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};

@@ -14,8 +14,9 @@ use crate::{
     telemetry::{computing, tells_of_calls},
 };
 
-/// A reduction with an operator on a scanner, made by [`Scanner::reduce`](crate::Scanner::reduce): `x[0] ∘ … ∘ x[n - 1]`, grouped
-/// as it suits the device, in this order. [`rows`](Reduce::rows), [`by_keys`](Reduce::by_keys) and others make one of each segment.
+/// A reduction with an operator on a scanner, made by [`Scanner::reduce`](crate::Scanner::reduce): `x[0] ∘ … ∘ x[n -
+/// 1]`, grouped as it suits the device, in this order. [`rows`](Reduce::rows), [`by_keys`](Reduce::by_keys) and others
+/// make one of each segment.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -161,9 +162,9 @@ impl<Op: ScanOp> DeviceReduce<'_, Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another context,
-    /// [`PlanError::NoElements`] for no elements, no initial value and no identity, [`Error::OutOfDeviceMemory`], and
-    /// whatever else can go wrong.
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another
+    /// context, [`PlanError::NoElements`] for no elements, no initial value and no identity,
+    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         let device = self.reduce.scan.scanner.device_of(self.stream)?;
         // SAFETY: nothing reads the output before the reduction has written it.
@@ -204,7 +205,8 @@ impl<Op: ScanOp> DeviceReduce<'_, Op> {
             let kernels = reduce.kernels(device, len)?;
             let constants = Constants::new(self.stream, &reduce.scan.op, reduce.scan.initial_value.as_ref())?;
             let work = InOut { input, output, len: len as u64 };
-            // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output, exclusively, of one.
+            // SAFETY: the buffers are borrowed from live slices, the input of `len` elements and the output,
+            // exclusively, of one.
             unsafe { kernels.enqueue(self.stream, &constants, SideBuffers::default(), work) }
         };
         enqueue().map_err(named)

@@ -11,7 +11,8 @@ use crate::{
     telemetry::{computing, tells_of_calls},
 };
 
-/// Ways to reduce each segment of host memory on its own. [`run`](Reduce::run) then gives a result for each, in their order.
+/// Ways to reduce each segment of host memory on its own. [`run`](Reduce::run) then gives a result for each, in their
+/// order.
 impl<Op: ScanOp> Reduce<Op> {
     /// A segment begins at every element whose flag is set; see [`Scan::by_flags`](crate::Scan::by_flags).
     pub fn by_flags<'h, F: HeadFlag>(self, flags: &'h [F]) -> Reduce<Op, Heads<'h>> {
@@ -23,8 +24,9 @@ impl<Op: ScanOp> Reduce<Op> {
         self.with_heads(Heads::bits(bits))
     }
 
-    /// A segment begins wherever the key is another than that of the element before; see [`Scan::by_keys`](crate::Scan::by_keys).
-    /// The key of a segment's result is that of any of its elements, for their bytes are the same.
+    /// A segment begins wherever the key is another than that of the element before; see
+    /// [`Scan::by_keys`](crate::Scan::by_keys). The key of a segment's result is that of any of its elements, for their
+    /// bytes are the same.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -38,9 +40,9 @@ impl<Op: ScanOp> Reduce<Op> {
         self.with_heads(Heads::keys(keys))
     }
 
-    /// Segment `k` goes from offset `k` to offset `k + 1`, as in a matrix of compressed rows: `n + 1` offsets, which ascend, for
-    /// `n` segments. The result of an empty one is the initial value, or else the identity. Elements before the first
-    /// offset or behind the last are in none.
+    /// Segment `k` goes from offset `k` to offset `k + 1`, as in a matrix of compressed rows: `n + 1` offsets, which
+    /// ascend, for `n` segments. The result of an empty one is the initial value, or else the identity. Elements before
+    /// the first offset or behind the last are in none.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -76,8 +78,8 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
     ///
     /// # Errors
     ///
-    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for an empty segment, no initial value and no identity; those of
-    /// [`Scan::run`](crate::Scan::run) of a scan that restarts.
+    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for an empty segment, no initial value and no identity;
+    /// those of [`Scan::run`](crate::Scan::run) of a scan that restarts.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         let scan = &self.scan;
         // Keys that the planner refuses have no bytes to compare.

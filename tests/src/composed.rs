@@ -1,5 +1,5 @@
-//! An operator that is made of others: of `flip`, of `lifted` before operators with a `lift` and without, of nested `pair`s, with
-//! parameters and tables in several places.
+//! An operator that is made of others: of `flip`, of `lifted` before operators with a `lift` and without, of nested
+//! `pair`s, with parameters and tables in several places.
 
 use scan_runtime::{ScanOp, ops, scan_fn, scan_op};
 

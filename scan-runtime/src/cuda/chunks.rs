@@ -14,8 +14,9 @@ use cudarc::driver::{result::DriverError, sys::CUresult};
 use super::{driver_error, lock};
 use crate::Error;
 
-/// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each finds out by the turns when the chunks before it have come so
-/// far that its own part may follow. After an error no further chunk is begun; the first error is returned.
+/// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each finds out by the turns when the chunks before it
+/// have come so far that its own part may follow. After an error no further chunk is begun; the first error is
+/// returned.
 pub(crate) fn in_chunks(
     count: usize,
     chunk: &(dyn Fn(usize, &Turns) -> Result<(), Error> + Sync),

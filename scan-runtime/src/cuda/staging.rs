@@ -1,9 +1,9 @@
 //! Host memory on its way to the device and back.
 //!
-//! A call with host slices takes a [`Lane`]: a stream with page-locked memory and device memory of its own, all of which it
-//! finds as an earlier call left it. Calls of several threads take a lane each, so none waits for another. What is small is
-//! read and written by the kernels right in the page-locked memory. Anything else is copied in pieces: while one is on the
-//! bus, the next is brought to page-locked memory, or the one before to its place.
+//! A call with host slices takes a [`Lane`]: a stream with page-locked memory and device memory of its own, all of
+//! which it finds as an earlier call left it. Calls of several threads take a lane each, so none waits for another.
+//! What is small is read and written by the kernels right in the page-locked memory. Anything else is copied in pieces:
+//! while one is on the bus, the next is brought to page-locked memory, or the one before to its place.
 
 mod copy;
 mod lane;
@@ -59,7 +59,8 @@ impl Default for Staging {
 }
 
 impl Staging {
-    /// Slices of up to this many bytes are not copied to the device: the kernels read and write them in the host's memory.
+    /// Slices of up to this many bytes are not copied to the device: the kernels read and write them in the host's
+    /// memory.
     pub fn with_mapped_bytes(mut self, bytes: usize) -> Self {
         self.mapped_bytes = bytes;
         self
@@ -71,25 +72,27 @@ impl Staging {
         self
     }
 
-    /// How many threads copy between slices and page-locked memory, the caller among them. Unless told, half as many as there are
-    /// cores, up to eight. The first call with slices that are worth it starts the threads, which all scanners share.
+    /// How many threads copy between slices and page-locked memory, the caller among them. Unless told, half as many as
+    /// there are cores, up to eight. The first call with slices that are worth it starts the threads, which all
+    /// scanners share.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
         self.copy_threads = Some(threads);
         self
     }
 
-    /// Pieces of at least this many bytes are copied by several threads, shorter ones by the caller alone: to wake others takes
-    /// longer. A slice has at least four pieces, if they are not shorter than 256 KiB: so slices of 2 MiB are the first whose pieces
-    /// are shared, unless told.
+    /// Pieces of at least this many bytes are copied by several threads, shorter ones by the caller alone: to wake
+    /// others takes longer. A slice has at least four pieces, if they are not shorter than 256 KiB: so slices of 2 MiB
+    /// are the first whose pieces are shared, unless told.
     pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
         self
     }
 
-    /// The most bytes of input, and of output, that are on the device at once. Longer slices are scanned in chunks of at most
-    /// this size, each beginning with the total of those before it: while one is brought back, the next one is brought to the
-    /// device. So they may be larger than its memory. The default is 32 MiB. Scans that restart by flags, bits, keys or offsets are not chunked, nor
-    /// are rows longer than a chunk. Sums of floats that round depend on this number, as they do on every grouping.
+    /// The most bytes of input, and of output, that are on the device at once. Longer slices are scanned in chunks of
+    /// at most this size, each beginning with the total of those before it: while one is brought back, the next one is
+    /// brought to the device. So they may be larger than its memory. The default is 32 MiB. Scans that restart by
+    /// flags, bits, keys or offsets are not chunked, nor are rows longer than a chunk. Sums of floats that round depend
+    /// on this number, as they do on every grouping.
     pub fn with_chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes;
         self
@@ -207,8 +210,8 @@ struct Taken<'d> {
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
         let Some(mut lane) = self.lane.take() else { return };
-        // After an error or a panic a transfer may be under way. Where it cannot be waited for, the context is lost, and with it
-        // all that the lane has.
+        // After an error or a panic a transfer may be under way. Where it cannot be waited for, the context is lost,
+        // and with it all that the lane has.
         if !self.finished && lane.finish().is_err() {
             return;
         }
@@ -216,12 +219,13 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// What is done with the places on a stream. Not known when this is compiled, or it would be compiled for every operator.
+/// What is done with the places on a stream. Not known when this is compiled, or it would be compiled for every
+/// operator.
 type Enqueue<'a> = &'a dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>;
 
 impl CudaDevice {
-    /// How many elements of this size a chunk has, which is a multiple of `multiple`; `None` where there is no chunk of so few
-    /// bytes. Its beginning is aligned as that of the whole is, as far as rows allow.
+    /// How many elements of this size a chunk has, which is a multiple of `multiple`; `None` where there is no chunk of
+    /// so few bytes. Its beginning is aligned as that of the whole is, as far as rows allow.
     pub(crate) fn chunk(&self, element_bytes: usize, multiple: usize) -> Option<usize> {
         let most = self.staging.chunk_bytes / element_bytes.max(1);
         [multiple.saturating_mul(CHUNK_GRAIN), multiple]
@@ -230,13 +234,13 @@ impl CudaDevice {
             .find(|elements| *elements > 0)
     }
 
-    /// Brings host memory to the device, lets `enqueue` use it on a stream, and brings the results back. All is done on return.
-    /// `enqueue` is asked twice where memory is short.
+    /// Brings host memory to the device, lets `enqueue` use it on a stream, and brings the results back. All is done on
+    /// return. `enqueue` is asked twice where memory is short.
     ///
     /// # Safety
     ///
-    /// The input is valid for reads, output and total for writes, of their bytes. `enqueue` writes every byte of the output
-    /// and the total that is ever read, and stays within what it is given.
+    /// The input is valid for reads, output and total for writes, of their bytes. `enqueue` writes every byte of the
+    /// output and the total that is ever read, and stays within what it is given.
     pub(crate) unsafe fn through(&self, host: &HostMemory<'_>, enqueue: Enqueue<'_>) -> Result<(), Error> {
         // SAFETY: the caller vouches for all of it.
         unsafe { self.through_a_lane(host, enqueue) }.map_err(named)

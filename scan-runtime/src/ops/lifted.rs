@@ -9,8 +9,8 @@ use crate::{
     Parameters, ScanElement, ScanOp,
 };
 
-/// An operator over what a function marked [`#[scan_fn]`](macro@crate::scan_fn) makes of each input: of a larger struct a
-/// field, of a byte a flag, of a number its square.
+/// An operator over what a function marked [`#[scan_fn]`](macro@crate::scan_fn) makes of each input: of a larger struct
+/// a field, of a byte a flag, of a number its square.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops, scan_fn};
@@ -54,8 +54,8 @@ impl<F, Op: fmt::Debug> fmt::Debug for Lifted<F, Op> {
     }
 }
 
-// SAFETY: the state, the output, the identity and the parameters are those of the operator. Its `lift` takes what the function gives,
-// in the text too; `ScanMap` vouches that the function is that of the text.
+// SAFETY: the state, the output, the identity and the parameters are those of the operator. Its `lift` takes what the
+// function gives, in the text too; `ScanMap` vouches that the function is that of the text.
 unsafe impl<F, Op> ScanOp for Lifted<F, Op>
 where
     F: ScanMap<To = Op::Input>,

@@ -38,8 +38,8 @@ pub fn pair<A: ScanOp, B: ScanOp<Input = A::Input>>(first: A, second: B) -> Pair
     Pair { first, second }
 }
 
-// SAFETY: the layouts are those of `Both`. The functions call those of the two operators, each on its field of the state and with its
-// own parameters. The identity is there if both are, always or never.
+// SAFETY: the layouts are those of `Both`. The functions call those of the two operators, each on its field of the
+// state and with its own parameters. The identity is there if both are, always or never.
 unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
     type Input = A::Input;
     type State = Both<A::State, B::State>;

@@ -52,8 +52,8 @@ impl States {
 }
 
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
-    /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of their own,
-    /// which are not compiled ahead of time: without NVRTC all elements go at once.
+    /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of
+    /// their own, which are not compiled ahead of time: without NVRTC all elements go at once.
     pub(super) fn chunk(&self, device: &CudaDevice, len: usize) -> Result<Option<usize>, Error> {
         let multiple = match self.heads.heads().kind {
             HeadKind::None => 1,
@@ -73,7 +73,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Ok(Some(chunk))
     }
 
-    /// What the first chunk is asked for, and the later ones. Rows end where chunks do, so that all of their chunks are alike.
+    /// What the first chunk is asked for, and the later ones. Rows end where chunks do, so that all of their chunks are
+    /// alike.
     fn specs_of_chunks(&self) -> (ScanSpec, ScanSpec) {
         match self.heads.heads().kind {
             HeadKind::None => {
@@ -136,8 +137,9 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
                     launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
                 }
                 let work = InOut { input: at.input, output: at.output, len: len as u64 };
-                // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same. The kernels
-                // of the chunk before have written the state that it begins with, and have read that which it leaves.
+                // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same. The
+                // kernels of the chunk before have written the state that it begins with, and have read that which it
+                // leaves.
                 unsafe { kernels.enqueue(stream, &constants, side, work) }?;
                 if carries {
                     *launched = Some(stream.record_event(None).map_err(driver_error("recording an event"))?);

@@ -59,7 +59,8 @@ enum Way {
 }
 
 impl Way {
-    /// Whether the host's side is page-locked, so that the device copies without help: at both ends, of one allocation then.
+    /// Whether the host's side is page-locked, so that the device copies without help: at both ends, of one allocation
+    /// then.
     fn is_page_locked(self, bytes: usize) -> bool {
         let start = match self {
             Way::ToDevice(from) => from,
@@ -276,7 +277,8 @@ impl Lane {
         self.device = None;
         self.mapped = None;
         self.slots = Default::default();
-        // The device's memory is free for others when the stream has come so far. An error comes again at the next call.
+        // The device's memory is free for others when the stream has come so far. An error comes again at the next
+        // call.
         let _ = self.finish();
     }
 }
@@ -353,14 +355,14 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: it has been allocated so, and is freed once. The driver waits for what uses it. An error means that the context
-        // is gone, and the memory with it.
+        // SAFETY: it has been allocated so, and is freed once. The driver waits for what uses it. An error means that
+        // the context is gone, and the memory with it.
         let _ = unsafe { result::free_host(self.host.cast()) };
     }
 }
 
-/// A stream of ours. cudarc's own would make it order the user's slices by events, which costs them time and is theirs to
-/// choose.
+/// A stream of ours. cudarc's own would make it order the user's slices by events, which costs them time and is theirs
+/// to choose.
 struct OwnStream(Arc<CudaStream>);
 
 impl OwnStream {
