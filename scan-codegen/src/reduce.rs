@@ -11,17 +11,17 @@ use crate::{
     limits::DeviceLimits,
     operator::OpSource,
     operator_text::operator_text_at,
-    plan::{MOST_COARSENED_THREADS, check_operator, coarsened_run},
+    plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     target::Target,
     templates::Templates,
     used::used,
-    weight::WRITTEN_OUT,
+    weight::{Places, WRITTEN_OUT},
 };
 
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
-const PLACES: u64 = 16;
+const PLACES: Places = Places::all(16);
 
 /// How a block reduces its tile. All of them combine neighbours only, the earlier one on the left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -82,6 +82,7 @@ pub fn plan_reduction(
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
     check_operator(operator)?;
+    check_start(operator, initial_value)?;
     let device = *limits;
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
@@ -168,6 +169,10 @@ struct Words {
     input: String,
     state: String,
     output: String,
+    /// Of a machine.
+    machine: bool,
+    carry_type: String,
+    start: String,
     lifts: bool,
     projects: bool,
     initial_value: bool,
@@ -208,6 +213,9 @@ pub fn render_reduction_from(
         input: words.input,
         state: words.state,
         output: words.output,
+        machine: operator.carry.is_some(),
+        carry_type: words.carry,
+        start: words.start,
         lifts: words.lifts,
         projects: words.projects,
         initial_value: plan.initial_value,

@@ -21,7 +21,7 @@ pub struct DeviceScan<'a, Op: ScanOp, H = NoHeads> {
     pub(crate) scan: &'a Scan<Op>,
     pub(crate) stream: &'a Arc<CudaStream>,
     /// The initial value, if it is in device memory.
-    pub(crate) initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+    pub(crate) initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     pub(crate) heads: H,
 }
 
@@ -49,7 +49,7 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
     /// ```
     ///
     /// The run gives [`Error::InitialLength`] if the slice is not of one element.
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceScan { initial: Some(value), ..self }
     }
 
@@ -192,7 +192,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
     pub fn run_with_total(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
+    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::Carry>>), Error> {
         let device = self.device()?;
         if input.len() == 0 {
             device.refuse_capture(self.stream)?;
@@ -200,7 +200,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
             let total = match self.initial {
                 Some(value) => {
                     // SAFETY: nothing reads the total before the copy has written it.
-                    let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
+                    let mut total = unsafe { device.slice::<Op::Carry>(self.stream, 1)? };
                     self.copy_initial(value, &mut total)?;
                     Some(total)
                 }
@@ -212,7 +212,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
             return Ok((output, total));
         }
         // SAFETY: nothing reads the total before the scan has written it.
-        let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
+        let mut total = unsafe { device.slice::<Op::Carry>(self.stream, 1)? };
         let (pointer, writing) = total.device_ptr_mut(self.stream);
         let output = self.run_with(pointer, input)?;
         drop(writing);
@@ -243,7 +243,7 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         let device = self.device()?;
         device.check_context("total", total.stream())?;
@@ -266,12 +266,12 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
     /// The total of no elements, where the initial value is in device memory.
     fn copy_initial(
         &self,
-        value: &dyn DeviceBuffer<Op::State>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        value: &dyn DeviceBuffer<Op::Carry>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         let ((from, _reading), (to, _writing)) = (value.device_ptr(self.stream), total.device_ptr_mut(self.stream));
         // SAFETY: both are of one element, as has been checked, and the guards keep them until the copy is enqueued.
-        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::State>(), self.stream.cu_stream()) }
+        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::Carry>(), self.stream.cu_stream()) }
             .map_err(driver_error("copying on the device"))
     }
 }

@@ -87,9 +87,9 @@ impl<Op: ScanOp> Scan<Op> {
         &self,
         stream: &Arc<CudaStream>,
         max_len: usize,
-    ) -> Result<PreparedScan<Op, WithTotal<Op::State>>, Error> {
+    ) -> Result<PreparedScan<Op, WithTotal<Op::Carry>>, Error> {
         let prepared = self.prepared(stream, &Segments::None, true, max_len)?;
-        let of_nothing = self.initial_value.or_else(|| self.op.identity()).map(Box::new);
+        let of_nothing = self.initial_value.or_else(|| self.op.start()).map(Box::new);
         let brings = WithTotal { of_nothing, operator: self.op.source().name };
         Ok(PreparedScan { prepared, brings, operator: PhantomData })
     }
@@ -289,7 +289,7 @@ impl<Op: ScanOp> PreparedScan<Op, Rows> {
     }
 }
 
-impl<Op: ScanOp> PreparedScan<Op, WithTotal<Op::State>> {
+impl<Op: ScanOp> PreparedScan<Op, WithTotal<Op::Carry>> {
     /// Scans a device slice or view into another of the same length, and writes the sum of all elements, the initial value included,
     /// to `total`, which has one element. The sum of no elements is the initial value, or else the identity.
     ///
@@ -301,7 +301,7 @@ impl<Op: ScanOp> PreparedScan<Op, WithTotal<Op::State>> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         let len = input.len();
         self.with_total(len, total, |side| run_into(&self.prepared, side, input, output))
@@ -315,7 +315,7 @@ impl<Op: ScanOp> PreparedScan<Op, WithTotal<Op::State>> {
     pub fn run_in_place<T>(
         &self,
         buffer: &mut impl DeviceBufferMut<T>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -328,7 +328,7 @@ impl<Op: ScanOp> PreparedScan<Op, WithTotal<Op::State>> {
     fn with_total(
         &self,
         len: usize,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
         run: impl FnOnce(SideBuffers) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.prepared.check_context("total", total.stream())?;

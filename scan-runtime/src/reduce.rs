@@ -36,7 +36,7 @@ pub struct Reduce<Op: ScanOp, H = NoHeads> {
 
 impl<Op: ScanOp, H> Reduce<Op, H> {
     /// Puts a value before the first element (of each segment, in a reduction by segments).
-    pub fn init(self, value: Op::State) -> Self {
+    pub fn init(self, value: Op::Carry) -> Self {
         Reduce { scan: self.scan.init(value), ..self }
     }
 }
@@ -95,7 +95,7 @@ impl<Op: ScanOp> Reduce<Op> {
 
     /// The result for no elements.
     pub(crate) fn of_nothing(&self) -> Result<Op::Output, Error> {
-        let sum = self.scan.initial_value.or_else(|| self.scan.op.identity());
+        let sum = self.scan.initial_value.or_else(|| self.scan.op.start());
         let nothing = || PlanError::NoElements { operator: self.scan.op.source().name };
         cpu::project(&self.scan.op, sum.ok_or_else(nothing)?)
     }

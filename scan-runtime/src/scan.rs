@@ -59,7 +59,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads> {
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) order: Order,
-    pub(crate) initial_value: Option<Op::State>,
+    pub(crate) initial_value: Option<Op::Carry>,
     /// What the caller has to say about the kernels' shape, if anything.
     pub(crate) overrides: Option<Box<Overrides>>,
     /// What tells where it restarts.
@@ -95,7 +95,7 @@ impl<Op: ScanOp> Scan<Op> {
     ///
     /// As [`run`](Scan::run).
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         let mut output = room_for(input.len())?;
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
         let total = unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), true)? };
@@ -123,7 +123,7 @@ impl<Op: ScanOp> Scan<Op> {
         &self,
         input: &[Op::Input],
         output: &mut [Op::Output],
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         check_output(input.len(), output.len())?;
         // SAFETY: the output is a slice of the right length, exclusively borrowed.
         unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), true) }
@@ -182,7 +182,7 @@ impl<Op: ScanOp, H> Scan<Op, H> {
 
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
     /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
-    pub fn init(mut self, value: Op::State) -> Self {
+    pub fn init(mut self, value: Op::Carry) -> Self {
         self.initial_value = Some(value);
         self
     }
@@ -239,9 +239,9 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     }
 
     /// The sum of no elements.
-    pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
+    pub(crate) fn total_of_nothing(&self) -> Result<Op::Carry, Error> {
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
+        Ok(self.initial_value.or_else(|| self.op.start()).ok_or_else(nothing)?)
     }
 
     /// What is to be said to the planner about the kernels' shape.
@@ -390,7 +390,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         output: *mut Op::Output,
         len: usize,
         with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         // SAFETY: the caller vouches for the elements.
         unsafe {
             match self.scanner.engine() {
@@ -418,7 +418,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         if !self.surely_planned() {
             self.plan()?;
         }
@@ -441,7 +441,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
-        total: *mut Op::State,
+        total: *mut Op::Carry,
     ) -> Result<(), Error> {
         let heads = self.heads.heads();
         heads.check(len)?;
@@ -462,7 +462,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
             in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
             heads: heads.bytes,
             total: total.cast(),
-            total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
+            total_bytes: if total.is_null() { 0 } else { size_of::<Op::Carry>() },
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;

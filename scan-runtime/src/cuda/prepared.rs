@@ -38,7 +38,7 @@ impl Prepared {
         device: &CudaDevice,
         stream: &Arc<CudaStream>,
         op: &Op,
-        initial_value: Option<&Op::State>,
+        initial_value: Option<&Op::Carry>,
         task: &Task,
         max_len: usize,
     ) -> Result<Self, Error> {

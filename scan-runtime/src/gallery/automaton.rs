@@ -2,7 +2,7 @@
 //!
 //! A part of the text is a function from states to states, which is a table. Tables compose.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// A function from states to states.
 #[scan_element(crate = crate)]
@@ -46,16 +46,22 @@ impl ScanOp for Lexer {
     type Input = u8;
     type State = Table;
     type Output = u8;
+    type Carry = u8;
     const IDENTITY: Table = Table { next: [CODE, STRING, ESCAPE, COMMENT] };
+    const START: u8 = CODE;
     fn lift(byte: u8) -> Table {
-        let next = match byte {
-            b'"' => [STRING, CODE, STRING, COMMENT],
-            b'\\' => [CODE, ESCAPE, STRING, COMMENT],
-            b'#' => [COMMENT, STRING, STRING, COMMENT],
-            b'\n' => [CODE, STRING, STRING, CODE],
-            _ => [CODE, STRING, STRING, COMMENT],
-        };
-        Table { next }
+        let row = row(byte);
+        Table { next: [after(row, CODE), after(row, STRING), after(row, ESCAPE), after(row, COMMENT)] }
+    }
+    fn append(s: Table, byte: u8) -> Table {
+        let row = row(byte);
+        Table { next: [after(row, s.next[0]), after(row, s.next[1]), after(row, s.next[2]), after(row, s.next[3])] }
+    }
+    fn apply(s: Table, state: u8) -> u8 {
+        s.next[state as usize]
+    }
+    fn step(state: u8, byte: u8) -> u8 {
+        after(row(byte), state)
     }
     fn combine(a: Table, b: Table) -> Table {
         let mut next = a.next;
@@ -64,7 +70,22 @@ impl ScanOp for Lexer {
         }
         Table { next }
     }
-    fn project(s: Table) -> u8 {
-        s.next[CODE as usize]
+}
+
+/// The rules for a byte: two bits for the state after each state.
+#[scan_fn(crate = crate)]
+fn row(byte: u8) -> u32 {
+    match byte {
+        b'"' => 0b11_01_00_01,
+        b'\\' => 0b11_01_10_00,
+        b'#' => 0b11_01_01_11,
+        b'\n' => 0b00_01_01_00,
+        _ => 0b11_01_01_00,
     }
+}
+
+/// The state after a state, by the rules for a byte.
+#[scan_fn(crate = crate)]
+fn after(row: u32, state: u8) -> u8 {
+    (row >> (2 * state) & 3) as u8
 }
