@@ -4,11 +4,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{Axis, ColumnsPlan, Overrides, ScanSpec};
-use scan_runtime::{ScanKind, ScanOp, ops};
+use scan_runtime::{ScanKind, ops};
 use scan_tests::{
     emulator::{ColumnsProgram, Emulator, Module},
-    lifting::{self, Lifting},
-    operators::{Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
+    lifting::{INITIAL_VALUE, Lifting, inputs},
+    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::{self, WAYS},
 };
@@ -84,9 +84,13 @@ fn verify<Op: TestOperator>(
     result.map_err(|error| format!("{axis:?}: {error}\n{}", program.plan))
 }
 
-fn climb<Op: TestOperator>(shapes: &[Shape], reversed: bool, prepare: impl Fn(Emulator) -> Emulator) {
-    let programs: Vec<_> =
-        shapes.iter().enumerate().map(|(index, shape)| program::<Op>(*shape, WAYS[index % 4], reversed)).collect();
+/// Each shape in another way to scan, from this one on.
+fn climb<Op: TestOperator>(shapes: &[Shape], way: usize, reversed: bool, prepare: impl Fn(Emulator) -> Emulator) {
+    let programs: Vec<_> = shapes
+        .iter()
+        .enumerate()
+        .map(|(index, shape)| program::<Op>(*shape, WAYS[(way + index) % 4], reversed))
+        .collect();
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     let mut failures = Vec::new();
     for (index, program) in programs.iter().enumerate() {
@@ -103,5 +107,126 @@ fn climb<Op: TestOperator>(shapes: &[Shape], reversed: bool, prepare: impl Fn(Em
 /// The interval monoid proves the kernel for every operator.
 #[test]
 fn of_every_shape() {
-    climb::<Interval>(&SHAPES, false, |emulator| emulator.check(adjacent));
+    climb::<Interval>(&SHAPES, 0, false, |emulator| emulator.check(adjacent));
+}
+
+/// Operators whose operands must not be exchanged, and elements of 1, 3, 4, 8, 24 and 36 bytes; from the first row and
+/// from the last.
+#[test]
+fn of_every_element() {
+    fn of<Op: TestOperator>(index: usize) {
+        let shapes = [SHAPES[index % 6], SHAPES[(index + 3) % 6]];
+        climb::<Op>(&shapes[..1], index, index.is_multiple_of(2), |emulator| emulator);
+        climb::<Op>(&shapes[1..], index + 1, !index.is_multiple_of(2), |emulator| emulator);
+    }
+    of::<ops::Sum<u8>>(0);
+    of::<Bytes3Sum>(1);
+    of::<TakeLeft>(2);
+    of::<AffineU32>(3);
+    of::<MatrixProduct<3>>(4);
+    for (shape, way) in [(SHAPES[1], 0), (SHAPES[5], 2)] {
+        climb::<Interval>(&[shape], way, true, |emulator| emulator.check(|left, right| adjacent(right, left)));
+    }
+}
+
+/// The shapes that the planner chooses, and an operator whose elements, partial results and outputs are of three sizes.
+#[test]
+fn as_planned() {
+    for (spec, initial_value) in [(ScanSpec::inclusive().reverse(), None), (ScanSpec::exclusive(), Some(INITIAL_VALUE))]
+    {
+        let program = ColumnsProgram::new(Lifting, &spec, initial_value, &Overrides::default(), |_| ()).unwrap();
+        for (seed, (shape, axis)) in
+            [(vec![600, 33], 0), (vec![17, 70], 0), (vec![3, 530, 8], 1)].into_iter().enumerate()
+        {
+            let axis = Axis::of(&shape, axis).unwrap();
+            let result = program.verify(&emulator(seed as u64), &axis, &inputs(axis.len()), (seed, 0));
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Arrays that are not contiguous: padded rows, transposed, every second column, and repeated input.
+#[test]
+fn of_strided_arrays() {
+    let program = program::<Interval>(SHAPES[1], (ScanKind::Inclusive, false), false);
+    let of = |shape: &[usize], axis, input: &[usize], output: &[usize]| {
+        Axis::of(shape, axis).unwrap().input_strides(input).unwrap().output_strides(output).unwrap()
+    };
+    let axes = [
+        of(&[70, 6], 0, &[8, 1], &[8, 1]),
+        of(&[70, 6], 0, &[7, 1], &[7, 1]),
+        of(&[70, 6], 0, &[13, 2], &[13, 2]),
+        of(&[70, 6], 0, &[1, 70], &[1, 70]),
+        of(&[70, 6], 0, &[1, 70], &[6, 1]),
+        of(&[70, 6], 0, &[8, 1], &[1, 70]),
+        of(&[3, 33, 4, 2], 1, &[1, 24, 6, 3], &[264, 8, 2, 1]),
+        of(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
+    ];
+    for (seed, axis) in axes.iter().enumerate() {
+        let input = elements(axis, 1 << 32, Interval::input);
+        let emulator = emulator(seed as u64).check(adjacent);
+        let result = match axis.lies_the_same() {
+            true => program.verify_in_place(&emulator, axis, &input),
+            false => program.verify(&emulator, axis, &input, (0, 0)),
+        };
+        result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+    }
+    let repeated = of(&[70, 6], 0, &[1, 0], &[6, 1]);
+    let input: Vec<_> = (0..70).map(Interval::input).collect();
+    program.verify(&emulator(1).check(adjacent), &repeated, &input, (0, 0)).unwrap();
+}
+
+/// A column's neighbour, an edge missed by one, the status of another tile or column, a barrier left out.
+#[test]
+fn planted_faults_are_found() {
+    let changes = [
+        ("part.column + w).input", "part.column + (w + 1) % WIDTH).input"),
+        ("part.column + w).output", "part.column + (w + 1) % WIDTH).output"),
+        ("input + (places_of(layout, part.column).input", "input + (places_of(layout, part.column + 1).input"),
+        ("output + (places_of(layout, part.column).output", "output + (places_of(layout, 0).output"),
+        ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
+        ("index -= column * layout.extents[k]", "index -= column"),
+        ("part.x = threadIdx.x % across;", "part.x = threadIdx.x % (across / 2);"),
+        ("(below + RUN - 1) / RUN", "(below + RUN) / RUN"),
+        ("rows < RUN ? (unsigned)rows : RUN", "rows < RUN ? (unsigned)rows - 1 : RUN"),
+        ("layout.grain % WIDTH == 0 &&", "layout.grain % 1 == 0 &&"),
+        ("stride = part.across; stride < WARP", "stride = 1; stride < WARP"),
+        ("stride <= lane", "stride < lane"),
+        ("op.combine(above, values.value[w])", "op.combine(values.value[w], above)"),
+        ("shuffle_up(values.value[w], part.across)", "shuffle_up(values.value[w], 1)"),
+        ("  __syncthreads(); // the aggregates of the scan before have been read\n", ""),
+        ("  __syncthreads(); // the aggregates have been written\n", ""),
+        ("part.y == count - 1)) {", "part.y == count)) {"),
+        ("(warp * part.across + part.x) * WIDTH + w", "(warp * part.across + part.x) * WIDTH"),
+        ("(i * part.across + part.x) * WIDTH + w", "(i * part.across + part.x) * WIDTH"),
+        ("i > 0 && i == warp && has_value", "i > 0 && i == warp + 1 && has_value"),
+        ("lane < part.across ? total", "lane <= part.across ? total"),
+        ("op.combine(total.value[w], aggregate)", "op.combine(aggregate, total.value[w])"),
+        ("(polled * layout.columns + part.column)", "(polled * layout.columns + part.column / 2)"),
+        ("((size_t)tile_row * layout.columns + part.column)", "((size_t)tile_row * part.across + part.column)"),
+        ("polled = tile_row - count + part.y", "polled = tile_row - count + 1 + part.y"),
+        ("tile_row < part.down ? in_group : in_group + 1", "in_group"),
+        ("tile_row < part.down ? in_group : in_group + 1", "tile_row"),
+        ("if (!ends_group && !is_last) {", "if (!is_last) {"),
+        ("part.y == 0 && w < part.columns", "part.y == 0 && w == 0"),
+        ("op.combine(before.value[w], aggregates.value[w])", "aggregates.value[w]"),
+        ("missing ^= 1u << w;", "missing = 0;"),
+        ("const bool carries = tile_rows > 1;", "const bool carries = false;"),
+        ("assign_tile(tickets, blockIdx.x, carries)", "assign_tile(tickets, blockIdx.x, false)"),
+        ("assignment.tile_index / tile_columns", "assignment.tile_index / (tile_columns + 1)"),
+        ("if (part.y > 0 && part.rows > 0) {", "if (part.y > 1 && part.rows > 0) {"),
+    ];
+    let program = program::<Interval>((64, 2, 2, 16), (ScanKind::Inclusive, false), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        let shapes = [(vec![16 * 9 + 3, 37], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 33], 2), (vec![100, 32], 0)];
+        (0..8).any(|seed| {
+            let (shape, axis) = &shapes[seed as usize % 4];
+            let axis = Axis::of(shape, *axis).unwrap();
+            verify(program, &axis, 3 * seed, |emulator| {
+                emulator.check(adjacent).limit(4_000_000).resident_blocks([1, 3][seed as usize / 4])
+            })
+            .is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
