@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::axis::ColumnLayout;
 use crate::{
-    constants::{PACKET_PAYLOAD, WARP, WORD},
+    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
@@ -32,6 +32,15 @@ const RUN_BYTES: u32 = 128;
 /// Bytes of a row of a tile, at the least, where there are so many columns.
 const TILE_ROW_BYTES: u32 = 64;
 
+/// Registers of a thread for all but elements and partial results.
+const OTHER_REGISTERS: u32 = 40;
+
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 1 << 16;
+
+/// Threads that every multiprocessor has room for at once.
+const MOST_RESIDENT_THREADS: u32 = 1024;
+
 /// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` tells it in words. Blocks
 /// of the same threads cover tiles of different widths, by the array: [`across`](ColumnsPlan::across).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,10 +52,18 @@ pub struct ColumnsPlan {
     pub spec: ScanSpec,
     /// Threads of a block: a power of two.
     pub threads: u32,
+    /// Blocks that a multiprocessor has registers for, at the least: the compiler keeps to it.
+    pub resident: u32,
     /// Rows that a thread scans on its own, in registers.
     pub run: u32,
-    /// Neighbouring columns that a thread scans: a power of two.
+    /// Neighbouring columns that a thread scans, and reads and writes at once: a power of two.
     pub width: u32,
+    /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped in
+    /// the same way.
+    pub(super) aligned_width: u32,
+    /// What the addresses of input and output must be multiples of.
+    pub(super) alignments: (u32, u32),
+    own_alignments: (u32, u32),
     /// Threads of a block that are side by side at the least, where there are so many columns: a power of two.
     pub least_across: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
@@ -97,8 +114,12 @@ pub fn plan_columns(
         device,
         spec: spec.clone(),
         threads,
+        resident: resident(threads, run * width * largest, width * state_bytes.div_ceil(WORD)),
         run,
         width,
+        aligned_width: width,
+        alignments: (unit(width * input_bytes), unit(width * output_bytes)),
+        own_alignments: (operator.input.align as u32, operator.output.align as u32),
         least_across: TILE_ROW_BYTES.div_ceil(width * largest).next_power_of_two(),
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
@@ -147,7 +168,40 @@ fn width(input: u32, output: u32) -> u32 {
     (ROW_BYTES / larger).max(WORD / smaller).clamp(1, widest)
 }
 
+/// Blocks that a multiprocessor has registers for, where a thread has a run of so many bytes and a row of so many words:
+/// the run becomes the results, and there are four rows at a time.
+fn resident(threads: u32, run_bytes: u32, row_words: u32) -> u32 {
+    let registers = run_bytes.div_ceil(WORD) + 4 * row_words + OTHER_REGISTERS;
+    (REGISTERS / (threads * registers)).clamp(1, MOST_RESIDENT_THREADS / threads)
+}
+
+/// The largest power of two up to the widest access that divides so many bytes.
+fn unit(bytes: u32) -> u32 {
+    1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
+}
+
 impl ColumnsPlan {
+    /// Whether it is for an array that lies like this at these addresses, of its first element and of its first result.
+    /// Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
+    pub fn suits(&self, layout: &ColumnLayout, input: u64, output: u64) -> bool {
+        layout.grain().is_multiple_of(self.width.into())
+            && input.is_multiple_of(self.alignments.0.into())
+            && output.is_multiple_of(self.alignments.1.into())
+    }
+
+    /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
+    /// array, and gives the same results.
+    pub fn unaligned(&self) -> ColumnsPlan {
+        ColumnsPlan { width: 1, alignments: self.own_alignments, ..self.clone() }
+    }
+
+    /// This plan with threads of another width, so many of them side by side: for tests, and to measure.
+    #[doc(hidden)]
+    pub fn shaped(self, width: u32, least_across: u32) -> ColumnsPlan {
+        let alignments = (unit(width * self.input_bytes), unit(width * self.output_bytes));
+        ColumnsPlan { width, aligned_width: width, alignments, least_across, ..self }
+    }
+
     /// The roles of the kernels that schedules of this plan may launch.
     pub fn kernels(&self) -> &'static [&'static str] {
         &[KERNEL]
@@ -157,7 +211,7 @@ impl ColumnsPlan {
     /// the rows, within the block.
     pub fn across(&self, layout: &ColumnLayout) -> u32 {
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
-        let columns = power(layout.columns().div_ceil(self.width.into()));
+        let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
         let rows = power(layout.length().div_ceil(self.run.into()));
         let widest = u64::from(self.threads).div_ceil(rows); // that leaves no thread without rows
         let across = widest.max(self.least_across.into()).min(columns).min(self.threads.into());
@@ -207,10 +261,10 @@ impl ColumnsPlan {
 
 impl fmt::Display for ColumnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ColumnsPlan { threads, run, width, least_across, .. } = self;
+        let ColumnsPlan { threads, resident, run, width, least_across, .. } = self;
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
-        writeln!(f, "  block     {threads} threads, {least_across} of them side by side or more")?;
+        writeln!(f, "  block     {threads} threads, {least_across} of them side by side or more; {resident} at once")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
         write!(f, "  statuses  {} bytes a column of a tile", self.status_bytes())
     }

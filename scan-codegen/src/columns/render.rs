@@ -7,7 +7,7 @@ use tera::Context;
 
 use super::{axis::ColumnLayout, plan::ColumnsPlan};
 use crate::{
-    constants::{COPY_ALIGNMENT, WARP},
+    constants::WARP,
     error::RenderError,
     operator::OpSource,
     operator_text::operator_text_at,
@@ -36,6 +36,7 @@ struct Words {
     packet_payload: u32,
     rolled_steps: bool,
     threads: u32,
+    resident: u32,
     run: u32,
     width: u32,
     dimensions: usize,
@@ -57,14 +58,13 @@ struct Words {
     strategy: &'static str,
 }
 
-/// How so many bytes are read and written at once: what their address is a multiple of, the type of their words, and
+/// The words in which so many bytes are read and written at addresses that are multiples of `alignment`: their type, and
 /// how many there are.
-fn unit(bytes: u32) -> (u32, &'static str, u32) {
-    let alignment = 1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros());
+fn words(bytes: u32, alignment: u32) -> (&'static str, u32) {
     match alignment {
-        1 => (alignment, "unsigned char", bytes),
-        2 => (alignment, "unsigned short", bytes / 2),
-        _ => (alignment, "unsigned", bytes / 4),
+        1 => ("unsigned char", bytes),
+        2 => ("unsigned short", bytes / 2),
+        _ => ("unsigned", bytes / 4),
     }
 }
 
@@ -98,8 +98,9 @@ pub fn render_columns_from(
     let flipped = plan.spec.reversed.then(|| operator.flipped());
     let operator = flipped.as_ref().unwrap_or(operator);
     let text = operator_text_at(operator, target, places(plan), plan.written_out)?;
-    let (input_unit, input_word, input_words) = unit(plan.width * plan.input_bytes);
-    let (output_unit, output_word, output_words) = unit(plan.width * plan.output_bytes);
+    let (input_unit, output_unit) = plan.alignments;
+    let (input_word, input_words) = words(plan.width * plan.input_bytes, input_unit);
+    let (output_word, output_words) = words(plan.width * plan.output_bytes, output_unit);
     let context = Context::from_serialize(&Words {
         operator: text.operator,
         prefix: text.prefix.clone(),
@@ -116,6 +117,7 @@ pub fn render_columns_from(
         packet_payload: plan.packet_payload(),
         rolled_steps: calls_combine(operator, places(plan), plan.written_out),
         threads: plan.threads,
+        resident: plan.resident,
         run: plan.run,
         width: plan.width,
         dimensions: ColumnLayout::DIMENSIONS,

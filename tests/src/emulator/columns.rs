@@ -6,7 +6,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use scan_codegen::{Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target, plan_columns};
+use scan_codegen::{
+    Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target, plan_columns, render_columns_from,
+};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use super::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
@@ -24,6 +26,8 @@ pub struct ColumnsProgram<Op: ScanOp> {
     pub plan: ColumnsPlan,
     /// The generated text. Change it to see what the emulator makes of it.
     pub source: KernelSource,
+    /// The plan and the text for arrays that do not suit it.
+    unaligned: (ColumnsPlan, KernelSource),
     kept: Mutex<KeptMemory>,
 }
 
@@ -34,6 +38,7 @@ impl<Op: ScanOp + Clone> Clone for ColumnsProgram<Op> {
             initial_value: self.initial_value,
             plan: self.plan.clone(),
             source: self.source.clone(),
+            unaligned: self.unaligned.clone(),
             kept: Mutex::default(),
         }
     }
@@ -50,13 +55,27 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         spec: &ScanSpec,
         initial_value: Option<Op::State>,
         overrides: &Overrides,
-        change: impl Fn(&mut ColumnsPlan),
+        change: impl Fn(ColumnsPlan) -> ColumnsPlan,
     ) -> Result<Self, EmulatorError> {
         let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
-        let mut plan = plan_columns(&op.source(), &spec, &DeviceLimits::BASELINE, overrides)?;
-        change(&mut plan);
-        let source = scan_codegen::render_columns_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
-        Ok(ColumnsProgram { op, initial_value, plan, source, kept: Mutex::default() })
+        let operator = op.source();
+        let plan = change(plan_columns(&operator, &spec, &DeviceLimits::BASELINE, overrides)?);
+        let render = |plan: &ColumnsPlan| render_columns_from(mutants::templates(), &operator, plan, Target::Host);
+        let (source, unaligned) = (render(&plan)?, plan.unaligned());
+        let unaligned_source = render(&unaligned)?;
+        Ok(ColumnsProgram {
+            op,
+            initial_value,
+            plan,
+            source,
+            unaligned: (unaligned, unaligned_source),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// Its texts.
+    pub fn sources(&self) -> [&KernelSource; 2] {
+        [&self.source, &self.unaligned.1]
     }
 
     /// Scans `input`, which has [`Axis::input_len`] elements, into memory that begins so many elements beyond an aligned
@@ -131,15 +150,20 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     }
 
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
-        let module = Module::new(&self.source)?;
         let layout = axis.layout();
-        let schedule = self.plan.schedule(&layout)?;
+        let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
+        let (plan, source) = match self.plan.suits(&layout, memory.input_offset as u64, output_offset as u64) {
+            true => (&self.plan, &self.source),
+            false => (&self.unaligned.0, &self.unaligned.1),
+        };
+        let module = Module::new(source)?;
+        let schedule = plan.schedule(&layout)?;
         let (operator, layout) = (self.op.parameters(), layout.bytes());
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let memory = Memory { operator: operator.bytes(), initial_value: &initial_value, layout: &layout, ..memory };
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = mem::take(&mut *lock());
-        let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory, &mut kept)?;
+        let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
         // SAFETY: the kernel has written every result (the emulator has seen to it), and what an operator produces is a
         // valid element, as are those that were there before.
