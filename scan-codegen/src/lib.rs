@@ -10,6 +10,7 @@
 //! [`Carry`] between tiles.
 
 mod carry;
+mod columns;
 mod composed;
 mod constants;
 mod cost;
@@ -35,6 +36,9 @@ mod used;
 mod weight;
 
 pub use carry::{Carry, TileNumbers};
+#[doc(hidden)]
+pub use columns::render_columns_from;
+pub use columns::{Axis, AxisError, ColumnLayout, ColumnsPlan, plan_columns, render_columns, render_columns_for};
 pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};

@@ -10,7 +10,7 @@ use crate::{
     error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::operator_text_at,
+    operator_text::{OperatorText, operator_text_at},
     plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
@@ -163,18 +163,9 @@ impl ReductionPlan {
 }
 
 #[derive(Serialize)]
-struct Words {
-    operator: String,
-    prefix: String,
-    input: String,
-    state: String,
-    output: String,
-    /// Of a machine.
-    machine: bool,
-    carry_type: String,
-    start: String,
-    lifts: bool,
-    projects: bool,
+struct Words<'a> {
+    #[serde(flatten)]
+    operator: &'a OperatorText,
     initial_value: bool,
     threads: u32,
     tile: u32,
@@ -208,16 +199,7 @@ pub fn render_reduction_from(
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
     let context = Context::from_serialize(&Words {
-        operator: words.operator,
-        prefix: words.prefix.clone(),
-        input: words.input,
-        state: words.state,
-        output: words.output,
-        machine: operator.carry.is_some(),
-        carry_type: words.carry,
-        start: words.start,
-        lifts: words.lifts,
-        projects: words.projects,
+        operator: &words,
         initial_value: plan.initial_value,
         threads: plan.threads,
         tile: plan.tile,

@@ -175,22 +175,9 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
 /// What the kernel templates may speak of.
 #[derive(Serialize)]
 struct Words<'a> {
-    /// The operator's type, and what the names of its kernels begin with.
-    operator: &'a str,
-    prefix: &'a str,
-    input: &'a str,
-    state: &'a str,
-    output: &'a str,
-    carry_type: &'a str,
-    start: &'a str,
-    lifts: bool,
-    projects: bool,
-    /// Whether runs are folded and scanned input by input; whether the operator tells how an input is appended; whether
-    /// it is a machine, which moves a carry on; and whether the output comes of the carry before an element, and of
-    /// the element.
-    takes_inputs: bool,
-    appends: bool,
-    machine: bool,
+    #[serde(flatten)]
+    operator: &'a OperatorText,
+    /// Whether the output comes of the carry before an element, and of the element.
     emits: bool,
     /// What is scanned.
     exclusive: bool,
@@ -303,18 +290,7 @@ impl<'a> Words<'a> {
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         Words {
-            operator: &text.operator,
-            prefix: &text.prefix,
-            input: &text.input,
-            state: &text.state,
-            output: &text.output,
-            carry_type: &text.carry,
-            start: &text.start,
-            lifts: text.lifts,
-            projects: text.projects,
-            takes_inputs: operator.takes_inputs(),
-            appends: text.appends,
-            machine: plan.machine,
+            operator: text,
             emits: plan.emits,
             exclusive,
             initial_value: plan.spec.initial_value,

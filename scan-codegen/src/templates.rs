@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 92] = [
+const PARTS: [(&str, &str); 98] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("order/forward", include_str!("../templates/order/forward.cu.tera")),
@@ -29,6 +29,7 @@ const PARTS: [(&str, &str); 92] = [
     ("source_declaration", include_str!("../templates/source_declaration.cu.tera").trim_ascii_end()),
     ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),
     ("cursor", include_str!("../templates/value/cursor.cu.tera").trim_ascii_end()),
+    ("opaque", include_str!("../templates/value/opaque.cu.tera").trim_ascii_end()),
     ("marks", include_str!("../templates/value/marks.cu.tera").trim_ascii_end()),
     ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
@@ -106,6 +107,11 @@ const PARTS: [(&str, &str); 92] = [
     ("pipeline/offset_search", include_str!("../templates/kernel/pipeline/offset_search.cu.tera").trim_ascii_end()),
     ("pipeline/team", include_str!("../templates/kernel/pipeline/team.cu.tera").trim_ascii_end()),
     ("pipeline/team_scan", include_str!("../templates/kernel/pipeline/team_scan.cu.tera").trim_ascii_end()),
+    ("columns", include_str!("../templates/kernel/columns/columns.cu.tera")),
+    ("columns/part", include_str!("../templates/kernel/columns/part.cu.tera").trim_ascii_end()),
+    ("columns/scan", include_str!("../templates/kernel/columns/scan.cu.tera").trim_ascii_end()),
+    ("columns/carry", include_str!("../templates/kernel/columns/carry.cu.tera").trim_ascii_end()),
+    ("columns/kernel", include_str!("../templates/kernel/columns/kernel.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
     ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),

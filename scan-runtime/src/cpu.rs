@@ -41,18 +41,23 @@ use pipeline::Chunks;
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: HeadKind, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
     let elements = elements.into_iter().all(fits);
     // A machine begins with its start.
     let needs_start = needs_identity || TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>();
-    let heads = match heads {
-        HeadKind::Keys { size, has_padding, .. } => fits(size) && !has_padding,
+    let heads = match heads.kind {
+        HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
     elements && heads && size_of::<Op>() <= 256 && (!needs_start || op.start().is_some())
+}
+
+/// What stands before the first element of all: of a machine its start, if there is no initial value.
+pub(crate) fn begin<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>) -> Option<Op::Carry> {
+    initial_value.or_else(|| op.start().filter(|start| op.state_of(*start).is_none()))
 }
 
 /// The direction of a scan.
@@ -64,7 +69,7 @@ pub(crate) enum Order {
     Reversed,
 }
 
-/// Scans, and gives the sum of everything, or of the last segment. `initial_value` is what stands before the first element, and
+/// Scans, and gives the total, which is that of the last segment in a scan that restarts. `initial_value` is what stands before the first element, and
 /// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity. The caller has
 /// checked the heads against the length.
 ///
@@ -80,7 +85,7 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
     Places { input, output, len }: Places<Op>,
 ) -> Result<Option<Op::Carry>, Error> {
     let loops = Loops::new(op, input, output, len);
-    let initial_value = initial_value.or_else(|| loops.start_of_machine());
+    let initial_value = begin(op, initial_value);
     if !loops.can_begin(kind, initial_value) {
         return Err(stopped(op, Stop::NoIdentity));
     }
@@ -100,7 +105,7 @@ pub(crate) fn reduce<Op: ScanOp>(
     input: &[Op::Input],
 ) -> Result<Option<Op::Carry>, Error> {
     let loops = Loops::new(op, input.as_ptr(), std::ptr::dangling_mut(), input.len());
-    let before = before.or_else(|| loops.start_of_machine());
+    let before = begin(op, before);
     Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
 }
 

@@ -21,10 +21,11 @@ use crate::{
 use writer::{FieldText, FunctionText, TableText, Writer};
 
 /// An operator as CUDA text, for kernels to be written around.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[doc(hidden)]
 pub struct OperatorText {
     /// Prelude, elements and operator. The marker line `#line here` follows each function whose lines are the user's.
+    #[serde(skip)]
     pub text: String,
     /// The name of the operator's struct.
     pub operator: String,
@@ -37,13 +38,17 @@ pub struct OperatorText {
     /// What is written.
     pub output: String,
     /// What each input moves on, where the operator is a machine.
-    pub carry: String,
+    pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
     pub start: String,
     /// Whether the struct has a function `lift`.
     pub lifts: bool,
     /// Whether the struct has a function `append`.
     pub appends: bool,
+    /// Whether it is a machine, which moves a carry on.
+    pub machine: bool,
+    /// Whether runs are folded and scanned input by input.
+    pub takes_inputs: bool,
     /// Whether the struct has a function `project`.
     pub projects: bool,
     /// Whether the struct has a function `identity`.
@@ -200,10 +205,12 @@ pub(crate) fn operator_text_at(
         input,
         state,
         output,
-        carry,
+        carry_type: carry,
         start,
         lifts: op.has("lift"),
         appends: op.has("append"),
+        machine: op.carry.is_some(),
+        takes_inputs: op.takes_inputs(),
         projects: op.has("project"),
         has_identity: op.identity.is_some(),
     })

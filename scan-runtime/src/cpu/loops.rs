@@ -100,11 +100,6 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         }
     }
 
-    /// What a machine begins with, unless a scan is given something else.
-    pub(super) fn start_of_machine(&self) -> Option<Op::Carry> {
-        self.start.filter(|_| self.machine)
-    }
-
     /// Whether a fold after something goes step by step: nothing is cheaper, and any grouping gives the same bits.
     pub(super) fn folds_by_steps(&self) -> bool {
         self.machine && self.exact

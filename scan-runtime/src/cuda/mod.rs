@@ -6,13 +6,15 @@ mod cubins;
 mod device;
 mod kernels;
 mod launch;
+mod loaded;
 mod made;
 mod memory;
 mod panics;
-mod prepared;
+
 mod ranges;
 mod staging;
 mod tables;
+mod work;
 mod workspace;
 
 pub(crate) use chunks::in_chunks;
@@ -20,16 +22,16 @@ pub use cubins::{CacheStats, CompiledModule, DiskStats};
 pub(crate) use cubins::{Stores, cache_stats};
 pub(crate) use device::CudaDevice;
 pub use device::{DeviceInfo, devices, driver_version};
-pub(crate) use kernels::Kernels;
 pub(crate) use launch::{Constants, InOut, SideBuffers};
+pub(crate) use loaded::Kernels;
 pub(crate) use memory::DeviceMemory;
 use memory::out_of_memory_or;
 pub(crate) use panics::named;
-pub(crate) use prepared::Prepared;
 pub(crate) use ranges::{Task, machine_code, sources};
 pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
+pub(crate) use work::{Runs, Work, bind};
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

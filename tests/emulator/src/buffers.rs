@@ -137,6 +137,7 @@ pub(super) fn argument_values(
             Argument::Operator if memory.operator.is_empty() => vec![0],
             Argument::Operator => memory.operator.to_vec(),
             Argument::InitialValue => memory.initial_value.to_vec(),
+            Argument::Layout => memory.layout.to_vec(),
             pointer => {
                 let buffer =
                     buffers.of(pointer).ok_or(format!("argument {position} ({pointer:?}) is not known here"))?;

@@ -217,7 +217,7 @@ impl Count {
 /// A kernel of look-ahead, cut down to what a thread does with one run.
 fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>> {
     let (functions, _) = text.split_once("extern \"C\" __global__").ok_or("the text has no kernel")?;
-    let OperatorText { operator, state, carry, projects, appends, .. } = operator;
+    let OperatorText { operator, state, carry_type: carry, projects, appends, .. } = operator;
     let result = if *projects { "op.project(before)" } else { "before" };
     // What the run is scanned from, and how an element moves it on.
     let (before, step) = match (carry.is_empty(), appends) {
