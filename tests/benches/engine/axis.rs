@@ -111,7 +111,7 @@ fn launch<T>(
 ) -> Outcome {
     let layout = axis.layout();
     let schedule = entrant.plan.schedule(&layout)?;
-    let bytes = layout.bytes();
+    let words = layout.words();
     let room = schedule.workspace.status_room(workspace.len() as u64);
     let ((input, _reading), (output, _writing)) = (input.device_ptr(stream), output.device_ptr_mut(stream));
     let (workspace, _keeping) = workspace.device_ptr_mut(stream);
@@ -133,7 +133,7 @@ fn launch<T>(
             .iter()
             .zip(&mut scalars)
             .map(|(argument, scalar)| match argument {
-                Argument::Layout => bytes.as_ptr().cast_mut().cast(),
+                Argument::Layout => words.as_ptr().cast_mut().cast(),
                 _ => ptr::from_mut(scalar).cast(),
             })
             .collect();
