@@ -193,6 +193,14 @@ pub enum Error {
         /// The shape of the array.
         shape: Vec<usize>,
     },
+    /// Two arrays have different shapes.
+    #[error("the output has shape {output:?}, and the input {input:?}: results have the shape of the elements")]
+    AxisShapes {
+        /// The shape of the input.
+        input: Vec<usize>,
+        /// The shape of the output.
+        output: Vec<usize>,
+    },
     /// Results were to take the place of elements that lie in another way.
     #[error("results that lie with other strides than the elements cannot take their place: use `run_into`")]
     AxisInPlace,

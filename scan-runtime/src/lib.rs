@@ -105,6 +105,10 @@ pub use cudarc;
 #[cfg(feature = "half")]
 pub use half;
 
+/// The arrays that are scanned along an axis by [`Scan::run_axis`], with the feature `ndarray`.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]
 #[path = "private/mod.rs"]

@@ -5,6 +5,8 @@ use std::{marker::PhantomData, sync::Arc};
 use cudarc::driver::CudaStream;
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind, ScanSpec, Strategy};
 
+#[cfg(feature = "ndarray")]
+mod arrays;
 mod axis;
 mod chunks;
 mod host;

@@ -175,9 +175,10 @@ impl<Op: ScanOp> Job<'_, Op> {
         strides: [usize; 2],
         prefixes: &mut [Op::State; N],
     ) {
-        // SAFETY: the caller vouches for the strip.
         let elements: [Op::Input; N] = match strides[0] {
+            // SAFETY: the caller vouches for the strip.
             1 => unsafe { input.cast::<[Op::Input; N]>().read() },
+            // SAFETY: as above.
             stride => std::array::from_fn(|k| unsafe { *input.add(k * stride) }),
         };
         let results: [Op::Output; N] = std::array::from_fn(|k| {
