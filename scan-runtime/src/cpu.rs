@@ -8,6 +8,7 @@
 //! A user's build pays for what is compiled anew for each operator. So only the loops over elements are compiled for each kind of
 //! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
+mod columns;
 #[cfg(test)]
 mod hostile;
 mod lanes;
@@ -33,6 +34,7 @@ use crate::{
     caught::{self, Panic},
     heads::{HeadKind, Heads},
 };
+pub(crate) use columns::scan_columns;
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};

@@ -191,7 +191,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             total: total.as_ref().map_or(0, |(pointer, _writing)| *pointer),
         };
         let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input, output, len: len as u64 };
+        let buffers = InOut { input, output, len: len as u64, columns: None };
         let enqueue = || {
             bind(stream)?;
             let made;

@@ -5,9 +5,14 @@ use std::{marker::PhantomData, sync::Arc};
 use cudarc::driver::CudaStream;
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind, ScanSpec, Strategy};
 
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod axis;
 mod chunks;
 mod host;
 mod segments;
+
+pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
@@ -311,6 +316,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let operator = self.op.source();
         match task {
             Task::Scan(spec, shape) => self.scanner.plans(&operator, spec, shape).map(drop)?,
+            Task::Columns(spec, shape) => {
+                generate::plan_columns(&operator, spec, &self.scanner.limits(), shape).map(drop)?;
+            }
             Task::Reduce(reduction, initial_value) => {
                 generate::plan_reduction(&operator, *initial_value, &self.scanner.limits(), *reduction).map(drop)?;
             }

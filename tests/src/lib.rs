@@ -249,6 +249,7 @@
 //! }
 //! ```
 
+pub mod axes;
 pub mod climb;
 pub mod composed;
 pub mod emulator;

@@ -3,7 +3,7 @@
 use std::{any::type_name, ffi::c_void, ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, DriverError, result, sys};
-use scan_codegen::Argument;
+use scan_codegen::{Argument, ColumnLayout};
 
 use super::{
     driver_error,
@@ -26,12 +26,13 @@ pub(crate) struct SideBuffers {
     pub(crate) total: sys::CUdeviceptr,
 }
 
-/// What is worked on: device pointers, and how many elements the input has.
+/// What is worked on: device pointers, how many elements the input has, and where they lie if they are columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InOut {
+pub(crate) struct InOut<'a> {
     pub(crate) input: sys::CUdeviceptr,
     pub(crate) output: sys::CUdeviceptr,
     pub(crate) len: u64,
+    pub(crate) columns: Option<&'a ColumnLayout>,
 }
 
 /// The most arguments of a kernel: room for them is on the stack.
@@ -123,7 +124,7 @@ impl Kernels {
         stream: &Arc<CudaStream>,
         constants: &Constants,
         side: SideBuffers,
-        work: InOut,
+        work: InOut<'_>,
     ) -> Result<(), Error> {
         match self.workspaces.of(stream, self.number)? {
             // SAFETY: the caller vouches for the buffers.
@@ -145,7 +146,7 @@ impl Kernels {
     /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
     /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
     /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
-    /// elements, and does not overlap the output. The constants are those of the operator that the kernels are made of, and of this
+    /// elements, and does not overlap the output. Where there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
     /// context.
     pub(super) unsafe fn launch(
         &self,
@@ -153,14 +154,15 @@ impl Kernels {
         workspace: &mut Workspace,
         constants: &Constants,
         side: SideBuffers,
-        InOut { input, output, len }: InOut,
+        InOut { input, output, len, columns }: InOut<'_>,
     ) -> Result<(), Error> {
         // The driver reads as many bytes of the operator as the kernels were compiled for.
         if constants.operator_bytes != self.operator_bytes {
             return Err(Error::SourceMismatch { operator: constants.name.to_owned(), what: "parameters" });
         }
         let telling = launching(constants.name, len);
-        let (schedule, workspace) = workspace.schedule(stream, &self.plan, len)?;
+        let (schedule, workspace) = workspace.schedule(stream, &self.plan, len, columns)?;
+        let layout = columns.map(ColumnLayout::words);
         for launch in &schedule.launches {
             let mut scalars = [0_u64; MOST_ARGUMENTS];
             let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
@@ -180,6 +182,9 @@ impl Kernels {
                 *pointer = match argument {
                     Argument::Operator => constants.operator.as_ptr().cast_mut().cast(),
                     Argument::InitialValue => constants.initial_value.as_ptr().cast_mut().cast(),
+                    Argument::Layout => {
+                        layout.as_ref().map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
+                    }
                     _ => ptr::from_mut(scalar).cast(),
                 };
             }

@@ -213,7 +213,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// # Safety
     ///
     /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
-    unsafe fn run_at(
+    pub(super) unsafe fn run_at(
         &self,
         input: *const Op::Input,
         output: *mut Op::Output,
@@ -299,7 +299,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
             let side = SideBuffers { heads: at.heads, head_count, total: at.total, ..SideBuffers::default() };
-            let work = InOut { input: at.input, output: at.output, len: len as u64 };
+            let work = InOut { input: at.input, output: at.output, len: len as u64, columns: None };
             // SAFETY: the buffers hold as many elements and results as the caller vouches for, and are one buffer only
             // where the types are the same; the heads have been checked.
             unsafe { kernels.enqueue(stream, &constants, side, work) }

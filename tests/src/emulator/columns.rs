@@ -158,7 +158,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         };
         let module = Module::new(source)?;
         let schedule = plan.schedule(&layout)?;
-        let (operator, layout) = (self.op.parameters(), layout.bytes());
+        let operator = self.op.parameters();
+        let layout: Vec<u8> = layout.words().into_iter().flat_map(u64::to_le_bytes).collect();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let memory = Memory { operator: operator.bytes(), initial_value: &initial_value, layout: &layout, ..memory };
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,6 +4,7 @@
 //! `alone_two_devices…` want two devices. Those named `older/…` run what older devices would.
 
 mod against_cpu;
+mod axis;
 mod cases;
 mod devices;
 mod errors;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
     }
     let mut trials = Trials::default();
     visit_all(&mut trials);
+    axis::add(&mut trials);
     devices::add(&mut trials);
     errors::add(&mut trials);
     first_call::add(&mut trials);
