@@ -128,6 +128,25 @@ fn the_numbers_are_in_order() {
     }
 }
 
+/// What a machine is applied to while runs are scanned is counted nowhere: its steps are none.
+#[test]
+fn applications_are_as_the_formulas_say() {
+    for how in plain(0).into_iter().filter(|how| how.telling.is_none()) {
+        let in_registers = how.strategy.block.in_registers || how.strategy.carry == Carry::LookAhead;
+        // What stands by depends on what is late.
+        if !in_registers || matches!(how.strategy.carry, Carry::LookBack | Carry::LookAtAll) {
+            continue;
+        }
+        let how = How { way: (ScanKind::Exclusive, false), reversed: false, ..how };
+        let program = program(Coder, how, 99);
+        let length = 3 * program.plan.tile as usize - 2;
+        let emulated = program.verify(&Emulator::new(7), &inputs(length)).unwrap();
+        let cost = program.plan.cost(length as u64).unwrap();
+        let expected: u128 = cost.launches.iter().map(|launch| launch.applications.into()).sum();
+        assert_eq!(u128::from(emulated.counters.applications()), expected, "{}", program.plan);
+    }
+}
+
 /// In blocks of several warps, over several levels.
 #[test]
 fn reductions() {
