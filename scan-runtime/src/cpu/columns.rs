@@ -35,7 +35,7 @@ struct Job<'a, Op: ScanOp> {
     op: &'a Op,
     kind: ScanKind,
     order: Order,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     input: *const Op::Input,
     output: *mut Op::Output,
     length: usize,
@@ -56,11 +56,13 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     order: Order,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     layout: &ColumnLayout,
     Places { input, output, len }: Places<Op>,
 ) -> Result<(), Error> {
-    let begin = initial_value.or_else(|| if kind == ScanKind::Exclusive { op.identity() } else { None });
+    // A machine begins with its start; other inclusive scans begin with their first element.
+    let begins = |start: &Op::Carry| kind == ScanKind::Exclusive || op.state_of(*start).is_none();
+    let begin = initial_value.or_else(|| op.start().filter(begins));
     if kind == ScanKind::Exclusive && begin.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
@@ -77,7 +79,7 @@ fn strips<Op: ScanOp>(layout: &ColumnLayout) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
     let [inner, input_stride, output_stride] = dimensions.next().unwrap_or([1, 1, 1]);
     let bytes = if [input_stride, output_stride] == [1, 1] { STATE_BYTES } else { APART_BYTES };
-    let size = size_of::<Op::State>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
+    let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * rayon::current_num_threads());
     let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
@@ -120,7 +122,7 @@ impl<Op: ScanOp> Job<'_, Op> {
     ///
     /// As for [`scan`](Job::scan).
     unsafe fn scan_as<const EXCLUSIVE: bool, const REVERSED: bool>(&self, strip: &Strip) {
-        let mut prefixes: Vec<Op::State> = Vec::with_capacity(strip.columns);
+        let mut prefixes: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
         match self.initial_value {
             Some(value) => prefixes.resize(strip.columns, value),
@@ -130,9 +132,10 @@ impl<Op: ScanOp> Job<'_, Op> {
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
                     let element = self.op.lift(unsafe { *input.add(column * strip.strides[0]) });
-                    prefixes.push(element);
+                    let carry = self.op.carry_of(element);
+                    prefixes.push(carry);
                     // SAFETY: as above.
-                    unsafe { *output.add(column * strip.strides[1]) = self.op.project(element) };
+                    unsafe { *output.add(column * strip.strides[1]) = self.op.project(carry) };
                 }
             }
         }
@@ -173,7 +176,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         input: *const Op::Input,
         output: *mut Op::Output,
         strides: [usize; 2],
-        prefixes: &mut [Op::State; N],
+        prefixes: &mut [Op::Carry; N],
     ) {
         let elements: [Op::Input; N] = match strides[0] {
             // SAFETY: the caller vouches for the strip.
@@ -182,9 +185,10 @@ impl<Op: ScanOp> Job<'_, Op> {
             stride => std::array::from_fn(|k| unsafe { *input.add(k * stride) }),
         };
         let results: [Op::Output; N] = std::array::from_fn(|k| {
-            let (element, before) = (self.op.lift(elements[k]), prefixes[k]);
-            prefixes[k] = if REVERSED { self.op.combine(element, before) } else { self.op.combine(before, element) };
-            self.op.project(if EXCLUSIVE { before } else { prefixes[k] })
+            let (op, before, next) = (self.op, prefixes[k], elements[k]);
+            let (after, output) = if REVERSED { op.advance_back(before, next) } else { op.advance(before, next) };
+            prefixes[k] = after;
+            if EXCLUSIVE { op.project(before) } else { output }
         });
         match strides[1] {
             // SAFETY: as above.
