@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use scan_codegen::ColumnLayout;
 
-use super::{Order, Places, Stop, begin, caught, stopped};
+use super::{Order, Places, Stop, caught, stopped};
 use crate::{Error, ScanKind, ScanOp};
 
 /// Bytes of partial results of the columns that are scanned at a time.
@@ -60,7 +60,9 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp>(
     layout: &ColumnLayout,
     Places { input, output, len }: Places<Op>,
 ) -> Result<(), Error> {
-    let begin = begin(op, initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
+    // A machine begins with its start; other inclusive scans begin with their first element.
+    let begins = |start: &Op::Carry| kind == ScanKind::Exclusive || op.state_of(*start).is_none();
+    let begin = initial_value.or_else(|| op.start().filter(begins));
     if kind == ScanKind::Exclusive && begin.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
@@ -129,10 +131,11 @@ impl<Op: ScanOp> Job<'_, Op> {
                 let (input, output) = self.row::<REVERSED>(strip, first);
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
-                    let first = self.op.carry_of(self.op.lift(unsafe { *input.add(column * strip.strides[0]) }));
-                    prefixes.push(first);
+                    let element = self.op.lift(unsafe { *input.add(column * strip.strides[0]) });
+                    let carry = self.op.carry_of(element);
+                    prefixes.push(carry);
                     // SAFETY: as above.
-                    unsafe { *output.add(column * strip.strides[1]) = self.op.project(first) };
+                    unsafe { *output.add(column * strip.strides[1]) = self.op.project(carry) };
                 }
             }
         }
@@ -182,11 +185,10 @@ impl<Op: ScanOp> Job<'_, Op> {
             stride => std::array::from_fn(|k| unsafe { *input.add(k * stride) }),
         };
         let results: [Op::Output; N] = std::array::from_fn(|k| {
-            let (element, before) = (elements[k], prefixes[k]);
-            let (after, output) =
-                if REVERSED { self.op.advance_back(before, element) } else { self.op.advance(before, element) };
+            let (op, before, next) = (self.op, prefixes[k], elements[k]);
+            let (after, output) = if REVERSED { op.advance_back(before, next) } else { op.advance(before, next) };
             prefixes[k] = after;
-            if EXCLUSIVE { self.op.project(before) } else { output }
+            if EXCLUSIVE { op.project(before) } else { output }
         });
         match strides[1] {
             // SAFETY: as above.
