@@ -145,7 +145,10 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         None => ("State", &state),
     };
     if !same(&output, written) && !has("project") {
-        errors.at(output_name.or(carry_at).to_token_stream(), missing(written_name, "Output", "project", written, &output));
+        errors.at(
+            output_name.or(carry_at).to_token_stream(),
+            missing(written_name, "Output", "project", written, &output),
+        );
     }
     if !has("combine") && typed && !has("step") {
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));

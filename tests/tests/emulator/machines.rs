@@ -41,18 +41,21 @@ fn segmented(turn: usize) -> Vec<How> {
     strategies::all_segmented().enumerate().map(how).collect()
 }
 
+fn shape(strategy: Strategy) -> Overrides {
+    let mut overrides = Overrides::default().strategy(strategy).threads(32);
+    overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+    overrides
+}
+
 fn program<Op: ScanOp>(op: Op, how: How, initial_value: Op::Carry) -> Program<Op> {
     let How { strategy, way: (kind, with_initial_value), reversed, telling } = how;
-    let mut overrides = Overrides::default();
-    (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
-    overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = if reversed { spec.reverse() } else { spec };
     let spec = match telling {
         Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
         None => spec.with_total(),
     };
-    Program::of(op, &spec, with_initial_value.then_some(initial_value), &overrides).unwrap()
+    Program::of(op, &spec, with_initial_value.then_some(initial_value), &shape(strategy)).unwrap()
 }
 
 /// Runs an operator in all of these ways. `input` makes elements of where segments begin, which are all in one if nothing
@@ -131,19 +134,18 @@ fn the_numbers_are_in_order() {
 /// What a machine is applied to while runs are scanned is counted nowhere: its steps are none.
 #[test]
 fn applications_are_as_the_formulas_say() {
-    for how in plain(0).into_iter().filter(|how| how.telling.is_none()) {
+    for how in plain(0) {
         let in_registers = how.strategy.block.in_registers || how.strategy.carry == Carry::LookAhead;
         // What stands by depends on what is late.
         if !in_registers || matches!(how.strategy.carry, Carry::LookBack | Carry::LookAtAll) {
             continue;
         }
-        let how = How { way: (ScanKind::Exclusive, false), reversed: false, ..how };
-        let program = program(Coder, how, 99);
+        let program = Program::of(Coder, &ScanSpec::exclusive(), Some(99), &shape(how.strategy)).unwrap();
         let length = 3 * program.plan.tile as usize - 2;
         let emulated = program.verify(&Emulator::new(7), &inputs(length)).unwrap();
         let cost = program.plan.cost(length as u64).unwrap();
-        let expected: u128 = cost.launches.iter().map(|launch| launch.applications.into()).sum();
-        assert_eq!(u128::from(emulated.counters.applications()), expected, "{}", program.plan);
+        let (found, expected) = (emulated.counters.applications(), cost.applications());
+        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
     }
 }
 
