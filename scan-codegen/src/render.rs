@@ -131,11 +131,13 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
 /// Places of a kernel where the sums of runs, warps and tiles meet.
 const JOINS: u64 = 16;
 
-/// The places of a kernel at which the operator's functions stand: twice for each element of a run, once the loops over
-/// runs that stay in registers have been unrolled, and where the sums of runs, warps and tiles meet.
+/// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a machine
+/// once, to fold it or to step past it), once the loops over runs that stay in registers have been unrolled, and where
+/// the sums of runs, warps and tiles meet.
 fn places(operator: &OpSource, plan: &Plan) -> Places {
     let run = if plan.strategy.block.in_registers || plan.pipeline.is_some() { plan.run } else { 4 };
-    let elements = 2 * u64::from(run) + JOINS;
+    let loops = if operator.carry.is_some() { 1 } else { 2 };
+    let elements = loops * u64::from(run) + JOINS;
     Places { joins: if operator.has("append") { JOINS } else { elements }, elements }
 }
 

@@ -20,6 +20,10 @@ pub(crate) const WRITTEN_OUT: u32 = 8192;
 /// Longer ones take NVRTC longer and are no faster. Measured: `docs/tuning.md#unrolled-runs`.
 const UNROLLED: u64 = 4096;
 
+/// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find the
+/// run's exclusive prefix, and as a part of what the first warp does.
+const JOINS_OF_A_RUN: u64 = 8;
+
 /// What each function of an operator weighs, and whether it is called or written out.
 pub(crate) struct Weights {
     /// Of `functions`, in order.
@@ -92,6 +96,20 @@ impl Weights {
         let weight = |function| Weight::of(function, &helpers, most(places.of(function)));
         let functions = op.functions.iter().map(weight).collect();
         Weights { functions, helpers }
+    }
+
+    /// So many elements of a run, where they are folded input by input, are worth joining the run to others: that takes no
+    /// longer than they do, then.
+    pub(crate) fn worthwhile_run(op: &OpSource) -> u32 {
+        let Some(joins) = op.takes_inputs().then_some(JOINS_OF_A_RUN) else { return 1 };
+        let weights = Weights::of(op, Places::all(1), u32::MAX);
+        let each = || op.functions.iter().zip(&weights.functions);
+        let joined =
+            each().find(|(function, _)| function.name == "combine").map_or(0, |(_, weight)| weight.instructions);
+        let element =
+            each().map(|(function, weight)| calls_an_element(op, &function.name).saturating_mul(weight.instructions));
+        let element = element.fold(0, u64::saturating_add).max(1);
+        u32::try_from(joined.saturating_mul(joins).div_ceil(element)).unwrap_or(u32::MAX)
     }
 
     /// The most elements of which a run is to be, whose functions are written out or called as here.

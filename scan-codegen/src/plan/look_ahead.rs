@@ -80,7 +80,8 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
 /// The first shape, in the order of preference, for which a block has room, and its stages.
 fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u32), PlanError> {
     let Request { operator, spec, limits, overrides } = request;
-    let run = overrides.run.unwrap_or_else(|| sizes.run(Weights::longest_run(operator)));
+    let run =
+        overrides.run.unwrap_or_else(|| sizes.run(Weights::longest_run(operator), Weights::worthwhile_run(operator)));
     let room = limits.shared_bytes_per_block_optin;
     // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for
     // more statuses than there are loads the last one again.

@@ -19,6 +19,9 @@ const MOST_REGISTERS: u32 = 255;
 /// Registers of a lane of the look-ahead warp that do not hold statuses.
 const OTHER_REGISTERS: u32 = 32;
 
+/// How many times longer than usual runs may be.
+const MOST_TIMES: u32 = 4;
+
 /// The most statuses that a lane of the look-ahead warp loads at once.
 pub(super) const MOST_STATUSES_OF_A_LANE: u32 = 8;
 
@@ -52,12 +55,14 @@ impl<'a> Sizes<'a> {
 
     /// Elements that a thread scans on its own: in whole words, and an odd number of units if that can be, so that
     /// neighbouring threads meet different memory banks. No more than `longest`, unless they are large.
-    pub(super) fn run(self, longest: u32) -> u32 {
+    /// Up to four times as long where joining runs costs so much that `worthwhile` elements pay for it.
+    pub(super) fn run(self, longest: u32, worthwhile: u32) -> u32 {
         if self.element() > LARGE {
             return large_run(self.element());
         }
         let words = run_words(self.element(), self.state, self.segments);
-        let most = (WORD * words / (self.element() + self.head_bytes())).min(longest).max(1);
+        let usual = WORD * words / (self.element() + self.head_bytes());
+        let most = worthwhile.clamp(usual, MOST_TIMES * usual).min(longest).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
         let step = step(self.input).max(step(self.output));

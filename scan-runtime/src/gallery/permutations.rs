@@ -38,10 +38,9 @@ impl ScanOp for Shuffle {
     fn append(s: Order, place: u8) -> Order {
         let mut order = s;
         for left in 0..7_usize {
-            if left as u8 == place {
-                order[left] = s[left + 1];
-                order[left + 1] = s[left];
-            }
+            let difference = if left as u8 == place { s[left] ^ s[left + 1] } else { 0 };
+            order[left] ^= difference;
+            order[left + 1] ^= difference;
         }
         order
     }

@@ -60,14 +60,23 @@ impl ScanOp for TextHash {
         Hash { power: times_and(a.power, b.power, 0), hash: times_and(a.hash, b.power, b.hash) }
     }
     fn append(s: Hash, byte: u8) -> Hash {
-        Hash { power: times_and(s.power, BASE, 0), hash: times_and(s.hash, BASE, byte as u64) }
+        Hash { power: times_base_and(s.power, 0), hash: times_base_and(s.hash, byte) }
     }
     fn apply(s: Hash, hash: u64) -> u64 {
         times_and(hash, s.power, s.hash)
     }
     fn step(hash: u64, byte: u8) -> u64 {
-        times_and(hash, BASE, byte as u64)
+        times_base_and(hash, byte)
     }
+}
+
+/// `(a * BASE + byte) % MODULUS` of a number below the modulus: as [`BASE`] has 20 bits, two products of 64 bits are enough.
+#[scan_fn(crate = crate)]
+fn times_base_and(a: u64, byte: u8) -> u64 {
+    let (low, high) = ((a & 0xffff_ffff) * BASE, (a >> 32) * BASE);
+    // high · 2³², of which what is beyond 2⁶¹ is added at the lower end.
+    let sum = low + ((high & 0x1fff_ffff) << 32) + (high >> 29) + byte as u64;
+    if sum >= MODULUS { sum - MODULUS } else { sum }
 }
 
 /// `(a * b + c) % MODULUS` of numbers below the modulus: as 2⁶¹ is 1 modulo 2⁶¹ − 1, the upper bits are added to the lower ones.
