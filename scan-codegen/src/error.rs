@@ -56,9 +56,6 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
-    /// A scan that restarts has no one total.
-    #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
-    TotalOfSegments,
     /// The algorithm cannot do this.
     #[error("{strategy} is not available here: {why}")]
     Strategy {

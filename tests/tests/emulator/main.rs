@@ -21,6 +21,7 @@ mod reversed;
 mod rows;
 mod segmented;
 mod segmented_faults;
+mod segmented_totals;
 mod shared_memory;
 mod statuses;
 mod texts;

@@ -2,8 +2,8 @@
 //! own.
 
 use rayon::prelude::*;
-use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec, plan};
-use scan_runtime::{Architecture, Carry, Error, PlanError, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
+use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec};
+use scan_runtime::{Architecture, Carry, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
 use scan_tests::{
     configure,
     emulator::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
@@ -101,14 +101,6 @@ fn the_text_of_a_reduction() {
     let reduce = scanner.reduce(PolynomialHash).init(PolynomialHash::initial_value()).reduction(Reduction::Divergent);
     let source = reduce.cuda_source().unwrap().text;
     insta::assert_snapshot!(&source[source.find("// ---- The tile").unwrap()..]);
-}
-
-#[test]
-fn a_segmented_scan_has_no_total() {
-    let spec = ScanSpec::inclusive().with_total().with_segments(scan_runtime::Segments::HeadFlags);
-    let refused = plan(&ops::sum::<i32>().source(), &spec, &DeviceLimits::BASELINE, &Overrides::default());
-    assert_eq!(refused, Err(PlanError::TotalOfSegments));
-    assert!(matches!(Error::from(PlanError::TotalOfSegments), Error::Plan(_)));
 }
 
 #[test]
