@@ -138,6 +138,14 @@ pub enum Error {
         /// What tells where segments begin.
         heads: &'static str,
     },
+    /// A number of segments was asked for that the host knows.
+    #[error(
+        "there are {segments} segments, as the host knows: reduce with `run_into`, into a slice of as many elements"
+    )]
+    KnownSegments {
+        /// How many there are.
+        segments: usize,
+    },
     /// A run brought something else than its handle was prepared for.
     #[error("the handle was prepared for runs with {prepared}, and this one has {found}: prepare one for it")]
     OtherRun {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError,
-    ScanSpec, Tuned,
+    DeviceLimits, KernelSource, LastResultsPlan, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
+    RenderError, ScanSpec, Segments, Tuned,
 };
 use tracing::field::Empty;
 
@@ -38,6 +38,15 @@ pub(crate) fn plan_reduction(
     planning(operator, &"reduction", limits, plan)
 }
 
+pub(crate) fn plan_last_results(
+    operator: &OpSource,
+    segments: &Segments,
+    limits: &DeviceLimits,
+) -> Result<LastResultsPlan, PlanError> {
+    let plan = || scan_codegen::plan_last_results(segments, limits);
+    planning(operator, &"last result of each segment", limits, plan)
+}
+
 fn planning<T>(
     operator: &OpSource,
     task: &dyn fmt::Display,
@@ -69,6 +78,10 @@ fn scope(lengths: &str, device: &DeviceLimits) -> String {
 
 pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
     rendering(operator, &plan.reduction, || scan_codegen::render_reduction(operator, plan))
+}
+
+pub(crate) fn render_last_results(operator: &OpSource, plan: &LastResultsPlan) -> Result<KernelSource, RenderError> {
+    rendering(operator, &"last result of each segment", || scan_codegen::render_last_results(operator, plan))
 }
 
 fn rendering(

@@ -1,8 +1,8 @@
-//! The plan of a scan or of a reduction.
+//! The plan of a task.
 
 use std::fmt;
 
-use scan_codegen::{KernelSource, OpSource, Plan, ReductionPlan, Schedule};
+use scan_codegen::{KernelSource, LastResultsPlan, OpSource, Plan, ReductionPlan, Schedule};
 
 use crate::{Error, generate};
 
@@ -11,6 +11,7 @@ use crate::{Error, generate};
 pub(crate) enum AnyPlan {
     Scan(Box<Plan>),
     Reduction(ReductionPlan),
+    LastResults(LastResultsPlan),
 }
 
 impl AnyPlan {
@@ -18,6 +19,7 @@ impl AnyPlan {
         Ok(match self {
             AnyPlan::Scan(plan) => generate::render(operator, plan)?,
             AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
+            AnyPlan::LastResults(plan) => generate::render_last_results(operator, plan)?,
         })
     }
 
@@ -25,13 +27,14 @@ impl AnyPlan {
         match self {
             AnyPlan::Scan(plan) => plan.kernels(),
             AnyPlan::Reduction(plan) => plan.kernels(),
+            AnyPlan::LastResults(plan) => plan.kernels(),
         }
     }
 
     pub(super) fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
         match self {
             AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
-            AnyPlan::Reduction(_) => 0,
+            AnyPlan::Reduction(_) | AnyPlan::LastResults(_) => 0,
         }
     }
 
@@ -39,6 +42,7 @@ impl AnyPlan {
         Ok(match self {
             AnyPlan::Scan(plan) => plan.schedule(len)?,
             AnyPlan::Reduction(plan) => plan.schedule(len)?,
+            AnyPlan::LastResults(plan) => plan.schedule(len)?,
         })
     }
 }
@@ -48,6 +52,7 @@ impl fmt::Display for AnyPlan {
         match self {
             AnyPlan::Scan(plan) => write!(f, "{}, {}", plan.spec, plan.strategy),
             AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
+            AnyPlan::LastResults(plan) => write!(f, "last result of each segment, {}", plan.segments),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, thread};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Tuned,
+    DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Segments, Tuned,
 };
 use tracing::{Dispatch, Span, dispatcher};
 
@@ -24,6 +24,8 @@ pub(crate) enum Task {
     Scan(ScanSpec, Overrides),
     /// A reduction, with an initial value or without.
     Reduce(Reduction, bool),
+    /// The last result of each segment, out of the results of a scan.
+    LastResults(Segments),
 }
 
 /// The plans of a task for all lengths, in the order of these.
@@ -59,7 +61,11 @@ impl Ranges {
             }
             Task::Reduce(reduction, initial_value) => {
                 let plan = generate::plan_reduction(&operator, *initial_value, limits, *reduction)?;
-                (Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Made::default() }, Vec::new())
+                (Range::for_all(AnyPlan::Reduction(plan)), Vec::new())
+            }
+            Task::LastResults(segments) => {
+                let plan = generate::plan_last_results(&operator, segments, limits)?;
+                (Range::for_all(AnyPlan::LastResults(plan)), Vec::new())
             }
         };
         Ok(Ranges { operator, shortest, longer })
@@ -89,6 +95,13 @@ impl Ranges {
 
     pub(super) fn for_len(&self, len: u64) -> &Range {
         self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
+    }
+}
+
+impl Range {
+    /// For all lengths.
+    fn for_all(plan: AnyPlan) -> Self {
+        Range { from: 0, plan, kernels: Made::default() }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Executes generated kernels on the CPU, and finds what hardware hides: the emulator, and scans of typed elements for it.
 
+mod last_results;
 mod program;
 
+pub use last_results::{LastResultsProgram, last_results};
 pub use program::{Emulated, Program, ReductionProgram};
 pub use scan_emulator::*;

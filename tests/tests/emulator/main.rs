@@ -10,6 +10,7 @@ mod faults;
 mod in_registers;
 mod initial_value;
 mod ladder;
+mod last_results;
 mod launches;
 mod lifting;
 mod long;
