@@ -89,11 +89,12 @@ impl Work {
     ///
     /// As for [`Kernels::launch`], but for the constants; and the length is one that it was made for.
     pub(crate) unsafe fn enqueue(&self, stream: &Arc<CudaStream>, side: SideBuffers, work: InOut) -> Result<(), Error> {
-        // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
         match self {
+            // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
             Work::Once { kernels, constants } => unsafe { kernels.enqueue(stream, constants, side, work) },
             Work::Often(Prepared { stream, constants, ranges }) => {
                 let Some(range) = ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };
+                // SAFETY: as above.
                 unsafe { range.kernels.launch(stream, &mut lock(&range.workspace), constants, side, work) }
             }
         }
