@@ -42,7 +42,7 @@ pub enum PlanError {
     },
     /// A reduction of nothing needs something to give.
     #[error(
-        "operator `{operator}` has no identity, so the sum of no elements needs an initial value: add `.init(value)`"
+        "operator `{operator}` has no identity, so the total of no elements needs an initial value: add `.init(value)`"
     )]
     NoElements {
         /// The operator.

@@ -203,7 +203,7 @@ pub enum Error {
     /// A stream or a buffer belongs to another device, or another context, than the scanner.
     #[error("the {what} belongs to another CUDA context than the scanner's; make both with `scanner.context()`")]
     ForeignContext {
-        /// `stream`, `buffer`, `input`, `output` or `heads`.
+        /// `stream`, `buffer`, `input`, `output`, `heads`, `total`, `count` or `initial value`.
         what: &'static str,
     },
     /// A prepared scan was given more elements than it was prepared for.

@@ -1,8 +1,8 @@
 //! The kernels that take the last result of each segment, in the emulator.
 
 use scan_codegen::{DeviceLimits, KernelSource, LastResultsPlan, Target, plan_last_results, render_last_results_from};
-use scan_emulator::{Emulator, EmulatorError, KeptMemory, Memory, Module};
-use scan_runtime::{__private::bytes_of, ScanOp};
+use scan_emulator::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module};
+use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use crate::{
     mutants,
@@ -54,7 +54,7 @@ impl LastResultsProgram {
     /// # Errors
     ///
     /// Whatever is wrong with the kernels.
-    pub fn run<T: scan_runtime::ScanElement>(
+    pub fn run<T: ScanElement>(
         &self,
         emulator: &Emulator,
         scanned: &[T],
@@ -86,27 +86,32 @@ impl LastResultsProgram {
         Ok((run.output, if counts { run.total } else { Vec::new() }))
     }
 
-    /// As [`run`](LastResultsProgram::run), and tells whether all is right.
+    /// As [`run`](LastResultsProgram::run), and compares the results and their number.
     ///
     /// # Errors
     ///
-    /// As [`run`](LastResultsProgram::run), and what is wrong.
-    pub fn verify<T: scan_runtime::ScanElement>(
+    /// As [`run`](LastResultsProgram::run), and [`FaultKind::WrongTotal`].
+    pub fn verify<T: ScanElement>(
         &self,
         emulator: &Emulator,
         scanned: &[T],
         heads: &Heads,
         of_nothing: T,
-    ) -> Result<(), String> {
+    ) -> Result<(), EmulatorError> {
         let expected = last_results(scanned, heads, of_nothing);
-        let run = self.run(emulator, scanned, heads, of_nothing, expected.len());
-        let (found, count) = run.map_err(|error| error.to_string())?;
+        let (found, count) = self.run(emulator, scanned, heads, of_nothing, expected.len())?;
+        let wrong = |expected: String, found: String| {
+            let kind = FaultKind::WrongTotal { expected, found };
+            Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into())
+        };
         if found != expected.iter().flat_map(bytes_of).collect::<Vec<u8>>() {
-            return Err("other results".to_owned());
+            return wrong(format!("{} results", expected.len()), "others".to_owned());
         }
-        if !count.is_empty() && count != (expected.len() as u64).to_ne_bytes() {
-            return Err(format!("count {count:?}, not {}", expected.len()));
+        let segments = (expected.len() as u64).to_ne_bytes();
+        if count.is_empty() || count == segments {
+            Ok(())
+        } else {
+            wrong(format!("{segments:?}"), format!("{count:?}"))
         }
-        Ok(())
     }
 }
