@@ -32,7 +32,8 @@ pub struct ScanSpec {
     /// order, the left one in memory on the left, and an initial value stands behind the last element (of each
     /// segment).
     pub reversed: bool,
-    /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
+    /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment with
+    /// which the scan ends, where it restarts.
     pub total: bool,
 }
 
@@ -57,7 +58,7 @@ impl ScanSpec {
         ScanSpec { initial_value: true, initial_on_device: true, ..self }
     }
 
-    /// The same scan, with the sum of all elements as well.
+    /// The same scan, with the total as well.
     pub fn with_total(self) -> Self {
         ScanSpec { total: true, ..self }
     }

@@ -50,6 +50,7 @@ mod caught;
 mod cpu;
 mod cuda;
 mod device_scan;
+mod device_work;
 mod disk_cache;
 mod element;
 mod error;

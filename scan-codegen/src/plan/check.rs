@@ -28,11 +28,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
         check_element(key)?;
     }
     spec.segments.check()?;
-    check_identity(operator, spec, strategy)?;
-    if spec.total && !spec.segments.is_none() {
-        return Err(PlanError::TotalOfSegments);
-    }
-    Ok(())
+    check_identity(operator, spec, strategy)
 }
 
 /// Refuses a machine of which nobody tells which carry it begins with.

@@ -187,7 +187,7 @@ pub struct Memory<'a> {
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.
     pub output_element: usize,
-    /// Bytes of the sum of all elements, where it is wanted.
+    /// Bytes of the total, or of the number of segments, where it is wanted.
     pub total_bytes: usize,
     /// How many bytes beyond an aligned address the input begins, and
     pub input_offset: usize,
@@ -202,7 +202,7 @@ pub struct Memory<'a> {
 pub struct Run {
     /// The output.
     pub output: Vec<u8>,
-    /// The sum of all elements, where it was wanted.
+    /// The total, or the number of segments, where it was wanted.
     pub total: Vec<u8>,
     /// What it took.
     pub counters: Counters,
