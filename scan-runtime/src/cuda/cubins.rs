@@ -118,7 +118,7 @@ pub(super) fn cubin(
     architecture: Architecture,
     stores: &Stores,
 ) -> Result<Arc<Vec<u8>>, Error> {
-    let telling = timed(tracing::debug_span!(
+    let span = timed(tracing::debug_span!(
         "cubin",
         operator,
         %architecture,
@@ -138,7 +138,7 @@ pub(super) fn cubin(
     if from == "process" {
         count_hit();
     }
-    telling.record("from", from).record("bytes", cubin.len());
+    span.record("from", from).record("bytes", cubin.len());
     Ok(cubin.clone())
 }
 

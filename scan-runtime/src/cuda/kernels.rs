@@ -94,7 +94,7 @@ impl CudaDevice {
             is_new = true;
             let source = plan.render(operator)?;
             let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
-            let telling = timed(tracing::debug_span!(
+            let span = timed(tracing::debug_span!(
                 "load",
                 operator = operator.name,
                 bytes = cubin.len(),
@@ -102,7 +102,7 @@ impl CudaDevice {
                 microseconds = Empty
             ));
             let kernels = Kernels::load(self, plan.clone(), operator, &source, &cubin);
-            drop(telling);
+            drop(span);
             kernels
         })?;
         if !is_new {

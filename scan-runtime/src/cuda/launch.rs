@@ -159,7 +159,7 @@ impl Kernels {
         if constants.operator_bytes != self.operator_bytes {
             return Err(Error::SourceMismatch { operator: constants.name.to_owned(), what: "parameters" });
         }
-        let telling = launching(constants.name, len);
+        let span = launching(constants.name, len);
         let (schedule, workspace) = workspace.schedule(stream, &self.plan, len)?;
         for launch in &schedule.launches {
             let mut scalars = [0_u64; MOST_ARGUMENTS];
@@ -209,7 +209,7 @@ impl Kernels {
             }
             .map_err(driver_error("launching a kernel"))?;
         }
-        telling.record("kernels", schedule.launches.len());
+        span.record("kernels", schedule.launches.len());
         Ok(())
     }
 }

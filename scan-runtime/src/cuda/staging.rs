@@ -264,10 +264,10 @@ impl CudaDevice {
             }
             made => made?,
         };
-        let telling = transferring("device", host.input_bytes + host.heads.len());
+        let span = transferring("device", host.input_bytes + host.heads.len());
         // SAFETY: the caller vouches for the host memory.
         unsafe { lane.send(host, &self.staging)? };
-        drop(telling);
+        drop(span);
         match enqueue(lane.stream(), places) {
             // Nothing has been launched yet.
             Err(Error::OutOfDeviceMemory { .. }) => {

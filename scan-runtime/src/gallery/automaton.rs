@@ -1,6 +1,6 @@
 //! A finite automaton over bytes: the state of a small lexer at every byte of a text.
 //!
-//! A part of the text is a function from states to states, which is a table. Tables compose.
+//! A part of the text is a function from states to states, stored as a table. Tables compose.
 
 use crate::{ScanOp, scan_element, scan_op};
 
@@ -8,7 +8,7 @@ use crate::{ScanOp, scan_element, scan_op};
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// The state after, by the state before.
+    /// The state after the part, indexed by the state before it.
     pub next: [u8; 4],
 }
 

@@ -4,7 +4,7 @@ use scan_codegen::OpSource;
 
 use crate::{Parameters, ScanOp};
 
-/// The operator whose `combine(a, b)` is `combine(b, a)` of another one.
+/// An operator whose `combine(a, b)` is the `combine(b, a)` of another one.
 ///
 /// Reversed scans of JAX and PyTorch exchange the operands; [`Scan::reverse`](crate::Scan::reverse) does not. With this
 /// operator the results are the same as theirs:
@@ -38,8 +38,8 @@ pub fn flip<Op: ScanOp>(op: Op) -> Flip<Op> {
     Flip(op)
 }
 
-// SAFETY: the types, the identity and the parameters are those of the operator, and its text is that of the operator
-// but for the order in which `combine` names its parameters, which are of one type.
+// SAFETY: the types, the identity and the parameters are those of the operator. The text differs from the operator's
+// only in the order of the parameters of `combine`, which have one type.
 unsafe impl<Op: ScanOp> ScanOp for Flip<Op> {
     type Input = Op::Input;
     type State = Op::State;
