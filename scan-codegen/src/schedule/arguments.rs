@@ -3,7 +3,7 @@
 use super::launch::{Argument, Workspace};
 use crate::{plan::Plan, segments::Segments};
 
-/// The arguments of kernels with tile statuses: the ticket word, the statuses, and how many there is room for.
+/// The arguments of kernels with tile statuses: the ticket word, the statuses, and how many of them fit.
 pub(super) const STATUSES: [Argument; 3] =
     [Argument::Workspace(0), Argument::Workspace(Workspace::HEADER_BYTES), Argument::StatusRoom];
 
@@ -24,7 +24,7 @@ impl Plan {
         if self.spec.total { vec![Argument::Total] } else { Vec::new() }
     }
 
-    /// What tells where segments begin.
+    /// The source of segment heads.
     pub(super) fn heads(&self) -> Vec<Argument> {
         match &self.spec.segments {
             Segments::None => Vec::new(),
@@ -34,7 +34,7 @@ impl Plan {
         }
     }
 
-    /// The arguments of a kernel that scans on its own, with these of its statuses.
+    /// The arguments of a kernel that performs the whole scan, with these for its statuses.
     pub(super) fn arguments(&self, statuses: &[Argument], len: u64) -> Vec<Argument> {
         use Argument::*;
         [
