@@ -28,7 +28,7 @@ pub(crate) struct Operator {
     pub(crate) fields: Vec<Member>,
     /// Whether a function names `Self::IDENTITY`.
     pub(crate) names_identity: bool,
-    /// The test of its laws, where one is wanted.
+    /// The test of its laws, if one is requested.
     pub(crate) laws: Option<Laws>,
     /// How the CPU applies it to several values at once, where the ready operators tell.
     pub(crate) vectorized: Option<Expr>,

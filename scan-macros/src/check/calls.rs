@@ -6,7 +6,7 @@ use crate::syntax::{is_primitive, method_of_type};
 use quote::ToTokens;
 use syn::{Expr, ExprCall, ExprMethodCall, Generics, Ident};
 
-/// A macro that is no assertion.
+/// A macro other than an assertion.
 pub(super) fn macro_call(mac: &syn::Macro, errors: &mut Errors) {
     let name = mac.path.to_token_stream().to_string().replace(' ', "");
     let instead = match name.as_str() {
@@ -127,7 +127,7 @@ fn is_of_trait(name: &str) -> bool {
     matches!(name, "combine" | "lift" | "project")
 }
 
-/// What to say of an operator that calls a function of its own.
+/// The message for an operator that calls one of its own functions.
 fn of_operator(name: &str) -> String {
     format!(
         "an operator cannot call its own `{name}`: write a loop, or move what both need into a function marked `#[scan_fn]`"

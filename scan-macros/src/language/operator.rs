@@ -116,7 +116,7 @@ impl Operator {
         self.line().part
     }
 
-    /// The part that an assignment needs besides.
+    /// The part that an assignment needs in addition.
     pub(crate) fn assigned_part(self) -> Option<&'static str> {
         self.line().assigned
     }

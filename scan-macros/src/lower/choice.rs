@@ -12,17 +12,17 @@ use syn::{Arm, Block, Expr, ExprIf, ExprMatch, Stmt, Type};
 /// for an `if`.
 const CHOICES: usize = 64;
 
-/// What is known while an expression is tried for whether it needs statements.
+/// The state while an expression is tried for whether it needs statements.
 #[derive(Default)]
 pub(super) struct Trial {
     /// Whether it needs one.
     pub(super) failed: bool,
-    /// How many choices this place stands in, the arms of an `else if` and of a `match` among them.
+    /// The number of choices around this place, the arms of an `else if` and of a `match` among them.
     choices: usize,
 }
 
 impl Lowerer<'_> {
-    /// What is made, where it needs no statement and is `wanted`; nothing is left of it otherwise.
+    /// The result, if it needs no statement and is `wanted`; otherwise everything is undone.
     pub(super) fn alone_if(
         &mut self,
         make: impl FnOnce(&mut Self) -> Option<Expression>,
@@ -43,7 +43,7 @@ impl Lowerer<'_> {
         made
     }
 
-    /// What is made, where it needs no statement.
+    /// The result, if it needs no statement.
     pub(super) fn alone(&mut self, make: impl FnOnce(&mut Self) -> Option<Expression>) -> Option<Expression> {
         self.alone_if(make, |_| true)
     }
@@ -85,7 +85,7 @@ impl Lowerer<'_> {
         if chosen.is_some() || self.trial.is_some() {
             return chosen;
         }
-        // Where one arm leaves, the other is what the value is.
+        // If one arm leaves, the value is that of the other.
         if flow::block_diverges(&branch.then_branch) {
             let condition = self.expr(&branch.cond, None)?;
             let leaves = self.within(|this| this.block(&branch.then_branch, &Sink::Discard, None));

@@ -1,7 +1,8 @@
-//! Scans from the last element to the first, on the CPU: the loop that one writes by hand, over chunks counted from the end.
+//! Scans from the last element to the first, on the CPU: a plain loop over chunks that are counted from the end.
 //!
-//! What stands before an element in the scan lies behind it in memory, and is combined on its right. Where states have floats, a
-//! chunk's own sum is made beside its results, so that what stands after it does not depend on the way it was done.
+//! The exclusive prefix of an element folds the elements after it in memory, and is the right operand. If states have
+//! floats, a chunk's own aggregate is computed in addition to its results, so that the prefix after it does not depend
+//! on whether the chunk was folded first.
 
 use std::ops::Range;
 
@@ -33,11 +34,11 @@ fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize)
 }
 
 impl<Op: ScanOp> Job<'_, Op> {
-    /// What a chunk adds.
+    /// The aggregate of a chunk.
     ///
     /// # Safety
     ///
-    /// The range is in bounds, and nobody writes there.
+    /// The range is in bounds, and no thread writes it.
     pub(super) unsafe fn fold_back(&self, range: Range<usize>) -> Fold<Op::State> {
         let range = in_memory(&range, self.len);
         let last_head = self.heads.and_then(|heads| heads_from_the_end(heads, range.clone(), self.len).last());
@@ -46,12 +47,12 @@ impl<Op: ScanOp> Job<'_, Op> {
             None => (range, None),
         };
         let at = self.loops.at_hand();
-        // SAFETY: the caller vouches for the range.
+        // SAFETY: the caller guarantees the range.
         let sum = rest.rev().fold(before, |sum, index| Some(self.join_states(sum, unsafe { at.read(index) })));
         Fold { any_head: last_head.is_some(), sum }
     }
 
-    /// Scans a chunk and gives what stands after it.
+    /// Scans a chunk and gives the prefix after it.
     ///
     /// # Safety
     ///
@@ -65,7 +66,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         let alone = !self.loops.is_exact() && range.start > 0;
         let range = in_memory(&range, self.len);
         let (mut sum, mut end) = (before, range.end);
-        // SAFETY: the caller vouches for the range, in which the parts are, one after the other.
+        // SAFETY: the caller guarantees the range, in which the parts are, one after the other.
         unsafe {
             if let Some(heads) = self.heads {
                 for head in heads_from_the_end(heads, range.clone(), self.len) {
@@ -82,7 +83,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans elements of one segment. Gives what stands after them, or, if `ALONE`, their own sum.
+    /// Scans elements of one segment. Gives the prefix after them, or, if `ALONE`, their own aggregate.
     ///
     /// # Safety
     ///
@@ -93,7 +94,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         range: Range<usize>,
         before: Option<Op::State>,
     ) -> Option<Op::State> {
-        // SAFETY: the caller vouches for the range.
+        // SAFETY: the caller guarantees the range.
         unsafe {
             match kind {
                 ScanKind::Inclusive => self.scan_part_as::<ALONE, false>(range, before),
@@ -113,10 +114,10 @@ impl<Op: ScanOp> Job<'_, Op> {
     ) -> Option<Op::State> {
         let (op, at) = (self.loops.op, self.loops.at_hand());
         let Some(first) = range.next_back() else { return before };
-        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+        // SAFETY: the caller guarantees the range. Where the buffers are one, an element is read before it is written.
         unsafe {
             let next = at.read(first);
-            // The first element comes by itself, so that there is no question in the loop.
+            // The first element is handled separately, so that the loop has no branch.
             let mut sum = match before {
                 Some(before) => op.combine(next, before),
                 None => next,

@@ -1,7 +1,8 @@
-//! Scans that restart, on the CPU: what stands before a chunk reaches only up to the chunk's first head.
+//! Segmented scans on the CPU: the exclusive prefix of a chunk counts only up to the chunk's first head.
 //!
-//! Heads are asked for in groups of [`GROUP`] elements. Where groups have none, the elements are scanned as if there were no
-//! segments. In the others each element asks its bit, or each register its bits, where any grouping gives the same.
+//! Heads are read in groups of [`GROUP`] elements. A group without heads is scanned as if there were no segments. In
+//! the others the loop tests the bit of each element or, if any grouping gives the same bits, the bits of each vector
+//! register.
 
 use std::{hint, ops::Range};
 
@@ -11,7 +12,7 @@ use crate::{
     heads::{Cursor, GROUP, Heads},
 };
 
-/// The next group from `start` on, which is where a group begins, in which segments begin; and the heads of it, a bit each.
+/// The next group with heads from `start` on, which is where a group begins; and its heads, a bit each.
 fn next_with_heads(heads: &mut Cursor<'_>, mut start: usize, end: usize) -> Option<(Range<usize>, u64)> {
     while start < end {
         let group = start..end.min(start + GROUP);
@@ -24,7 +25,7 @@ fn next_with_heads(heads: &mut Cursor<'_>, mut start: usize, end: usize) -> Opti
     None
 }
 
-/// The last head of a range, and where its group ends.
+/// The last head of a range, and the end of its group.
 fn last_head(heads: &Heads<'_>, range: &Range<usize>) -> Option<(usize, usize)> {
     let mut heads = heads.cursor(range.start);
     let (mut last, mut start) = (None, range.start);
@@ -35,21 +36,21 @@ fn last_head(heads: &Heads<'_>, range: &Range<usize>) -> Option<(usize, usize)> 
     last
 }
 
-/// The heads of a group, a bit each. The first element of all begins a segment whatever tells it, and needs no bit for that:
-/// nothing but the initial value stands before it.
+/// The heads of a group, a bit each. The very first element is always a head, and needs no bit for that: only the
+/// initial value comes before it.
 fn mask(heads: &mut Cursor<'_>, group: &Range<usize>) -> u64 {
     let mask = heads.mask(group.clone());
     if group.start == 0 { mask & !1 } else { mask }
 }
 
 impl<Op: ScanOp> Job<'_, Op> {
-    /// Folds a chunk. What stands before the first chunk of all is the initial value.
+    /// Folds a chunk. The exclusive prefix of the very first chunk is the initial value.
     ///
     /// # Safety
     ///
-    /// The range is in bounds, and nobody writes there.
+    /// The range is in bounds, and no thread writes it.
     pub(super) unsafe fn fold_segments(&self, heads: &Heads<'_>, range: Range<usize>) -> Fold<Op::State> {
-        // SAFETY: the caller vouches for the range.
+        // SAFETY: the caller guarantees the range.
         unsafe {
             let Some((head, end)) = last_head(heads, &range) else {
                 return Fold { any_head: false, sum: self.loops.fold(range) };
@@ -60,7 +61,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a range and gives what stands after it.
+    /// Scans a range and gives the prefix after it.
     ///
     /// # Safety
     ///
@@ -73,7 +74,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         before: Option<Op::State>,
     ) -> Option<Op::State> {
         let mut heads = heads.cursor(range.start);
-        // The sum since the last head, and from where on elements wait to be scanned without one.
+        // The prefix since the last head, and the first element that is still to be scanned.
         let (mut sum, mut waiting) = (None, range.start);
         while let Some((group, mask)) = next_with_heads(&mut heads, waiting, range.end) {
             // SAFETY: the ranges are in bounds and this thread's own, and come one after the other.
@@ -102,20 +103,20 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// The sum of a segment's first element.
+    /// The inclusive prefix of a segment's first element.
     #[inline(always)]
     fn begin(&self, first: Op::State) -> Op::State {
         self.loops.extend(self.initial_value, first)
     }
 
-    /// Scans the first element of a segment, and gives its sum.
+    /// Scans the first element of a segment, and gives its inclusive prefix.
     ///
     /// # Safety
     ///
     /// The element is in bounds, and no other thread touches it.
     unsafe fn scan_head(&self, kind: ScanKind, head: usize) -> Op::State {
         let at = self.loops.at_hand();
-        // SAFETY: the caller vouches for the element. Where the buffers are one, it is read before it is written.
+        // SAFETY: the caller guarantees the element. Where the buffers are one, it is read before it is written.
         unsafe {
             let sum = self.begin(at.read(head));
             match (kind, self.initial_value.or(self.loops.identity)) {
@@ -127,7 +128,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a group from an element on, before which stands `sum`.
+    /// Scans a group from an element on, whose exclusive prefix is `sum`.
     ///
     /// # Safety
     ///
@@ -142,7 +143,7 @@ impl<Op: ScanOp> Job<'_, Op> {
     ) -> Op::State {
         let mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
         let range = from..group.end;
-        // SAFETY: the caller vouches for the group.
+        // SAFETY: the caller guarantees the group.
         unsafe {
             if let Some(sum) = self.loops.restart(kind, &range, mask, sum, self.initial_value) {
                 return sum;
@@ -154,19 +155,20 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a range of a group, before which stands `sum`. Bit `i` of the mask tells whether its element `i` begins a segment.
+    /// Scans a range of a group, whose exclusive prefix is `sum`. Its element `i` is a head if bit `i` of the mask is
+    /// set.
     ///
     /// # Safety
     ///
     /// The range is in bounds, and no other thread touches it.
     unsafe fn scan_where<const EXCLUSIVE: bool>(&self, range: Range<usize>, mask: u64, sum: Op::State) -> Op::State {
-        // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
+        // The exclusive prefix of a segment's first element. Without one, an exclusive scan has been refused.
         let before = self.initial_value.or(self.loops.identity).unwrap_or(sum);
         let op = self.loops.op;
-        // SAFETY: the caller vouches for the range.
+        // SAFETY: the caller guarantees the range.
         unsafe {
             match self.initial_value {
-                // Heads come as they come: better to compute both than to guess wrong.
+                // Heads are unpredictable: computing both values is faster than a mispredicted branch.
                 None if self.loops.is_cheap() => {
                     self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
                         hint::select_unpredictable(begins, next, op.combine(sum, next))
@@ -182,7 +184,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// The loop that one writes by hand.
+    /// The plain loop.
     ///
     /// # Safety
     ///
@@ -200,7 +202,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         for index in range {
             let begins = mask & 1 != 0;
             mask >>= 1;
-            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+            // SAFETY: the caller guarantees the range. Where the buffers are one, an element is read before it is written.
             unsafe {
                 let next = at.read(index);
                 let with_this = extend(begins, sum, next);

@@ -13,23 +13,23 @@ use super::{
 };
 use crate::{Error, ScanOp};
 
-/// Kernels that are loaded, their constant arguments, and workspaces of their own, on one stream, for a task on up to so many
-/// elements.
+/// Loaded kernels, their constant arguments, and workspaces of their own, on one stream, for a task on up to a maximum
+/// number of elements.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     stream: Arc<CudaStream>,
     constants: Constants,
-    /// In the order of the lengths that they are for; those for the shortest at least.
+    /// In ascending order of their lengths; never empty.
     ranges: Vec<Range>,
     max_len: usize,
 }
 
 #[derive(Debug)]
 struct Range {
-    /// The fewest elements that it is for.
+    /// The minimum number of elements that it is for.
     from: u64,
     kernels: Arc<Kernels>,
-    /// Locked by who enqueues with the same handle at the same time, and nobody else.
+    /// Locked only by threads that enqueue with this handle.
     workspace: Mutex<Workspace>,
 }
 
@@ -54,7 +54,7 @@ impl Prepared {
             kernels.load_code()?;
             let mut workspace = Workspace::default();
             let allocated = workspace.schedule(stream, &kernels.plan, end).map(drop);
-            // What has been allocated is freed with the handle, whatever happens.
+            // The handle frees the allocated memory, also after an error.
             prepared.ranges.push(Range { from, kernels, workspace: Mutex::new(workspace) });
             allocated?;
         }
@@ -75,14 +75,14 @@ impl Prepared {
         if len > self.max_len { Err(Error::PreparedLength { len, max_len: self.max_len }) } else { Ok(()) }
     }
 
-    /// Enqueues the work. Neither allocates device memory, nor copies, nor synchronises.
+    /// Enqueues the work. It neither allocates device memory, nor copies, nor synchronises.
     ///
     /// # Safety
     ///
-    /// As for [`Kernels::launch`], but for the constants.
+    /// As for [`Kernels::launch`], except for the constants.
     pub(crate) unsafe fn enqueue(&self, side: SideBuffers, work: InOut) -> Result<(), Error> {
         self.check_len(work.len as usize)?;
-        // SAFETY: the caller vouches for all of it.
+        // SAFETY: the caller guarantees all of it.
         unsafe { self.launch(side, work) }.map_err(named)
     }
 
@@ -93,7 +93,7 @@ impl Prepared {
         self.stream.context().bind_to_thread().map_err(driver_error("binding the context"))?;
         let Some(range) = self.ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };
         let mut workspace = lock(&range.workspace);
-        // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
+        // SAFETY: the caller guarantees the buffers; the constants are those of the operator of the kernels.
         unsafe { range.kernels.launch(&self.stream, &mut workspace, &self.constants, side, work) }
     }
 }

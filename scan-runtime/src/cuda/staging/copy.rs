@@ -8,12 +8,12 @@ use std::{
 
 use super::{Staging, pieces::Pieces};
 
-/// What a thread copies at a time.
+/// The number of bytes that a thread copies at a time.
 const PIECE: usize = if cfg!(miri) { 1 << 7 } else { 128 << 10 };
-/// So many threads copy faster than the bus carries.
+/// This many threads copy faster than the bus.
 const MOST_THREADS: usize = 8;
 
-/// Threads that do nothing but copy, so that they are there for every call, whatever the program's own threads wait for.
+/// Threads that only copy, so that they are available to every call, even if the program's own threads are waiting.
 static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
     let threads = (*CORES).min(MOST_THREADS) - 1;
     let name = |index| format!("scan-copy-{index}");
@@ -65,7 +65,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, staging: &
     let threads = if is_shared { staging.copy_threads.unwrap_or_else(usual_threads) } else { 1 };
     let helpers = if threads < 2 { None } else { HELPERS.as_ref() };
     let Some(helpers) = helpers else {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees it.
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
         return;
     };
