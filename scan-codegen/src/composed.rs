@@ -1,4 +1,4 @@
-//! Operators made of other operators.
+//! Operators made from other operators.
 
 use crate::{
     element::ElementType,
@@ -20,8 +20,8 @@ impl OpSource {
         flipped
     }
 
-    /// The same operator over what a function makes of each input. The function comes last among `map`, after those
-    /// that it calls.
+    /// The same operator with inputs that are first mapped by a function. The function is the last one of `map`, after
+    /// its callees.
     #[must_use]
     pub fn lifted(&self, map: &[FunctionSource]) -> Self {
         let Some((parameter, input)) = map.last().and_then(|map| map.parameters.first()) else { return self.clone() };
@@ -31,7 +31,7 @@ impl OpSource {
         let call = |argument: &str| [Piece::Helper(mapped), Piece::Text(format!("({argument})").into())];
         match lifted.functions.iter_mut().find(|function| function.name == "lift") {
             Some(lift) => {
-                // What `lift` takes becomes a variable.
+                // The parameter of `lift` becomes a variable.
                 let argument = free_name(lift);
                 let taken = lift.parameters.pop();
                 if let Some((name, ty)) = taken {
@@ -107,7 +107,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Puts its helpers and its functions behind the helpers that are there.
+    /// Appends its helpers and its functions to the helpers.
     fn new(field: &'static str, source: &'a OpSource, helpers: &mut Vec<FunctionSource>) -> Self {
         let before = helpers.len();
         helpers.extend(source.helpers.iter().map(|helper| moved(helper, before)));
@@ -115,7 +115,7 @@ impl<'a> Part<'a> {
         helpers.extend(source.functions.iter().map(|function| {
             let mut helper = moved(function, before);
             helper.name = format!("{}_{}", snake_case(&source.name), function.name);
-            // What the operator's own function reads of the operator, the helper is given.
+            // The helper gets the operator's fields as a parameter, because the function reads them.
             helper.parameters.splice(0..0, source.parameters.iter().map(|ty| ("self".to_owned(), ty.clone())));
             each_piece(&mut helper.body, &mut |piece| {
                 if let Piece::Text(text) = piece {
@@ -132,7 +132,7 @@ impl<'a> Part<'a> {
         self.source.functions.iter().position(|function| function.name == name).map(|index| self.first_helper + index)
     }
 
-    /// What its function of this name gives for its parts of the parameters. `lift` takes the parameter whole.
+    /// A call of its function of this name, with its parts of the parameters. `lift` takes the whole parameter.
     fn value(&self, name: &str, parameters: &[(&'static str, &ElementType)]) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let helper = self.helper(name);

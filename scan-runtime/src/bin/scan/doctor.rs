@@ -19,7 +19,7 @@ pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
     let usable = device.is_ok() && compiler.is_ok();
     for (what, command) in device.err().into_iter().chain(compiler.err()) {
         match command {
-            Some(command) => writeln!(out, "missing          {what}; to mend it:\n                   {command}")?,
+            Some(command) => writeln!(out, "missing          {what}; to fix it:\n                   {command}")?,
             None => writeln!(out, "missing          {what}")?,
         }
     }

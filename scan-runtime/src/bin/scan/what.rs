@@ -55,10 +55,10 @@ pub(crate) enum By {
 pub(crate) struct Shape {
     #[command(flatten)]
     pub(crate) way: Way,
-    /// Restarting by these heads
+    /// Segmented by these heads
     #[arg(long, value_enum)]
     pub(crate) by: Option<By>,
-    /// With this algorithm, in place of the planner's choice
+    /// With this algorithm, instead of the planner's choice
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<StrategyName>,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Shape {
 /// For which device.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Target {
-    /// For the devices of this architecture, such as sm_90, in place of the one that is here
+    /// For the devices of this architecture, such as sm_90, instead of this machine's device
     #[arg(long)]
     arch: Option<Architecture>,
 }
