@@ -12,7 +12,7 @@
 //! scan bench sum f32                                         # times, against a copy
 //! ```
 //!
-//! `what.rs` has the arguments that say which scan, `ready.rs` finds the ready operators by name.
+//! `what.rs` has the arguments that specify a scan, `ready.rs` finds the built-in operators by name.
 //! Each command has a file.
 
 mod bench;
