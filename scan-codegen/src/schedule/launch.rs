@@ -1,6 +1,6 @@
 //! Launches, their arguments, and the workspace that they share.
 
-/// The parts of a workspace are at multiples of so many bytes: aligned for any element.
+/// The parts of a workspace are at multiples of this many bytes: aligned for any element.
 pub(crate) const ALIGNMENT: u64 = 256;
 
 /// The launches of a scan of a given length, and the workspace that they share.

@@ -32,7 +32,7 @@ struct Line {
     symbol: &'static str,
     /// The part that it needs; none where it takes truth values alone.
     part: Option<&'static str>,
-    /// The part that an assignment needs besides.
+    /// The part that an assignment needs in addition.
     assigned: Option<&'static str>,
 }
 

@@ -92,7 +92,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// The value as it may stand in braces: NVRTC 13.0 crashes at braces in a `?:` that stands in braces itself.
+/// The value in a form for braces: NVRTC 13.0 crashes at braces in a `?:` that is itself in braces.
 fn argument(value: Expression) -> Expression {
     if value.chooses_braces() { Expression::ValueOf(Box::new(value)) } else { value }
 }

@@ -48,7 +48,7 @@ impl Lowerer<'_> {
         self.alone_if(make, |_| true)
     }
 
-    /// Says that what is tried cannot be an expression.
+    /// Marks the tried code as not being an expression.
     pub(super) fn fail(&mut self) -> Option<Expression> {
         if let Some(trial) = &mut self.trial {
             trial.failed = true;
@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         self.trial.as_ref().is_some_and(|trial| trial.failed)
     }
 
-    /// What is made inside so many more choices; or inside of none, as what is no choice itself.
+    /// The result inside this many more choices, or inside none for code that is not a choice itself.
     pub(super) fn inside<T>(&mut self, choices: Option<usize>, make: impl FnOnce(&mut Self) -> T) -> T {
         let Some(trial) = &mut self.trial else { return make(self) };
         let around = trial.choices;

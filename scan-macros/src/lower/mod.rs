@@ -62,7 +62,7 @@ struct Lambda {
     loops: usize,
     /// Whether something in it leaves it.
     is_left: bool,
-    /// Whether it returns a literal whose type nobody knows.
+    /// Whether it returns a literal whose type is not known.
     is_untyped: bool,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Lowerer<'a> {
         std::mem::replace(&mut self.out, around)
     }
 
-    /// Notes an error. What stands for the value that there is not is never seen.
+    /// Notes an error, and returns a placeholder for the value, which is not used.
     fn wrong(&mut self, tokens: impl ToTokens, message: impl Display) -> Option<Expression> {
         self.errors.at(tokens, message);
         Some(Expression::Truth(false))

@@ -42,7 +42,7 @@ use std::{
 use clap::{Parser, Subcommand};
 use what::What;
 
-/// What comes of a command.
+/// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 /// Reports this machine's support for scans, their plans, and their speed

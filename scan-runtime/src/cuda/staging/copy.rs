@@ -23,7 +23,7 @@ static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
 
 static CORES: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
 
-/// How many threads copy, the caller among them, where nobody has said how many: some cores are left to the program.
+/// The default number of threads that copy, including the caller: some cores are left to the program.
 fn usual_threads() -> usize {
     (*CORES / 2).min(MOST_THREADS)
 }
@@ -93,7 +93,7 @@ mod tests {
                         let staging = Staging { copy_threads, shared_bytes, ..Staging::default() };
                         let from: Vec<u8> = (0..bytes).map(mixed).collect();
                         let mut to = vec![0; bytes + 1];
-                        // SAFETY: both have so many bytes.
+                        // SAFETY: both have this many bytes.
                         unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes, &staging) };
                         assert!(to[..bytes] == from[..] && to[bytes] == 0, "{bytes}");
                     });
