@@ -1,7 +1,8 @@
-//! Scans from the last element to the first, on the CPU: the loop that one writes by hand, over chunks counted from the end.
+//! Scans from the last element to the first, on the CPU: a plain loop over chunks that are counted from the end.
 //!
-//! What stands before an element in the scan lies behind it in memory, and is combined on its right. Where states have floats, a
-//! chunk's own sum is made beside its results, so that what stands after it does not depend on the way it was done.
+//! The exclusive prefix of an element folds the elements after it in memory, and is the right operand. If states have
+//! floats, a chunk's own aggregate is computed in addition to its results, so that the prefix after it does not depend
+//! on whether the chunk was folded first.
 
 use std::ops::Range;
 
@@ -34,7 +35,7 @@ fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize)
 }
 
 impl<Op: ScanOp> Job<'_, Op> {
-    /// What a chunk adds.
+    /// The aggregate of a chunk.
     ///
     /// # Safety
     ///
@@ -64,7 +65,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a chunk and gives what stands after it.
+    /// Scans a chunk and gives the prefix after it.
     ///
     /// # Safety
     ///
@@ -78,7 +79,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         let alone = !self.loops.is_exact() && range.start > 0;
         let range = in_memory(&range, self.len);
         let (mut sum, mut end) = (before, range.end);
-        // SAFETY: the caller vouches for the range, in which the parts are, one after the other.
+        // SAFETY: the caller guarantees the range, in which the parts are, one after the other.
         unsafe {
             if let Some(heads) = self.heads {
                 for head in heads_from_the_end(heads, range.clone(), self.len) {

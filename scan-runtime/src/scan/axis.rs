@@ -215,7 +215,7 @@ impl<Op: ScanOp> AxisScan<Op> {
                 if self.scan.overrides.is_some() {
                     self.columns_plan()?;
                 }
-                let _telling = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
                 let Scan { op, kind, order, initial_value, .. } = &self.scan;
                 let places = cpu::Places { input, output, len: self.axis.len() };
                 // SAFETY: the caller vouches for the memory.

@@ -155,7 +155,7 @@ impl<Op: ScanOp> Reduce<Op> {
         match self.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
             _ => {
-                let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
                 match cpu::reduce(&self.op, self.initial_value, input)? {
                     Some(total) => cpu::project(&self.op, total),
                     None => self.result_of_nothing(),
@@ -224,7 +224,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
                 self.check_planned()?;
-                let _telling = tells_of_calls().then(|| computing::<Op>(len));
+                let _span = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let places = cpu::Places { input, output, len };
                 // SAFETY: the caller vouches for the elements.
