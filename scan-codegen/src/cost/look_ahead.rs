@@ -164,7 +164,9 @@ impl Plan {
             let from_warps = warp > 0 && lanes > 0;
             let from_lanes = 0 < lane && lane < lanes;
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
-            let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
+            // A machine takes steps, which are no applications.
+            let applied = if self.machine { 0 } else { own };
+            let scan = applied.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
             reduce + scans + before + scan
         };
         (0..u64::from(self.threads)).map(of_thread).collect()

@@ -44,7 +44,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         let range = in_memory(&range, self.len);
         let last_head = self.heads.and_then(|heads| heads_from_the_end(heads, range.clone(), self.len).last());
         let (op, at) = (self.loops.op, self.loops.at_hand());
-        // SAFETY, here and below: the caller vouches for the range.
+        // SAFETY: the caller vouches for the range.
         let input = |index| unsafe { at.input(index) };
         match last_head {
             Some(head) => {

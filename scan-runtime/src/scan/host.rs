@@ -237,12 +237,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
                 // SAFETY: as above.
                 unsafe { self.run_on_device(device, HostPlaces { input, output, len }, place)? };
+                let of_nothing = || cpu::begin(&self.op, self.initial_value);
                 // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total {
-                    Some(unsafe { total.assume_init() })
-                } else {
-                    cpu::begin(&self.op, self.initial_value)
-                })
+                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
             }
         }
     }
