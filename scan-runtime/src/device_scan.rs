@@ -7,7 +7,7 @@ use scan_codegen::ScanSpec;
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
-    Scanner, Totals,
+    Scanner, Totals, cpu,
     cuda::{Constants, CudaDevice, InOut, Runs, SideBuffers, Task, Work, bind, driver_error, named},
     heads::{DeviceHeads, NoHeads},
     prepared::Brings,
@@ -23,7 +23,7 @@ use crate::{
 pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     way: Way<'a, Op, G>,
     /// The initial value, if it is in device memory.
-    initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+    initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     heads: DeviceHeads<'a>,
 }
 
@@ -36,7 +36,7 @@ enum Way<'a, Op: ScanOp, G> {
 }
 
 /// What a run writes besides its output.
-type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::State>>;
+type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
 
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
@@ -276,7 +276,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// ```
     ///
     /// The run gives [`Error::InitialLength`] if the slice is not of one element.
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceScan { initial: Some(value), ..self }
     }
 
@@ -340,9 +340,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     pub fn run_with_total(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
+    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::Carry>>), Error> {
         let has_initial = || match self.way {
-            Way::Call(scan, _) => scan.initial_value.is_some(),
+            Way::Call(scan, _) => cpu::begin(&scan.op, scan.initial_value).is_some(),
             Way::Prepared(prepared) => prepared.has_initial,
         };
         if input.len() == 0 && self.initial.is_none() && !has_initial() {
@@ -378,7 +378,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         self.scan(Some(input), output, Some(total))
     }
@@ -392,7 +392,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     pub fn run_in_place_with_total<T>(
         &self,
         buffer: &mut impl DeviceBufferMut<T>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -424,14 +424,14 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// The total of no elements, where the initial value is in device memory.
     fn copy_initial(
         &self,
-        value: &dyn DeviceBuffer<Op::State>,
-        total: &mut dyn DeviceBufferMut<Op::State>,
+        value: &dyn DeviceBuffer<Op::Carry>,
+        total: &mut dyn DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         let stream = self.stream();
         bind(stream)?;
         let ((from, _reading), (to, _writing)) = (value.device_ptr(stream), total.device_ptr_mut(stream));
         // SAFETY: both are of one element, as has been checked, and the guards keep them until the copy is enqueued.
-        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::State>(), stream.cu_stream()) }
+        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::Carry>(), stream.cu_stream()) }
             .map_err(driver_error("copying on the device"))
     }
 }

@@ -93,7 +93,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) order: Order,
-    pub(crate) initial_value: Option<Op::State>,
+    pub(crate) initial_value: Option<Op::Carry>,
     /// What the caller has to say about the kernels' shape, if anything.
     pub(crate) overrides: Option<Box<Overrides>>,
     /// How a total alone is made on a GPU.
@@ -240,15 +240,15 @@ impl<Op: ScanOp, H> Scan<Op, H> {
 impl<Op: ScanOp, H, G> Scan<Op, H, G> {
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
     /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
-    pub fn init(mut self, value: Op::State) -> Self {
+    pub fn init(mut self, value: Op::Carry) -> Self {
         self.initial_value = Some(value);
         self
     }
 
     /// The total of no elements.
-    pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
+    pub(crate) fn total_of_nothing(&self) -> Result<Op::Carry, Error> {
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
+        Ok(self.initial_value.or_else(|| self.op.start()).ok_or_else(nothing)?)
     }
 
     /// The result of no elements.

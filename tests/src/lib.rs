@@ -258,6 +258,7 @@ pub mod fuzz;
 pub mod gallery;
 pub mod items;
 pub mod lifting;
+pub mod machines;
 pub mod mutants;
 mod nvrtc;
 pub mod operators;

@@ -28,14 +28,16 @@ pub(super) struct Sizes<'a> {
     pub(super) input: u32,
     pub(super) state: u32,
     pub(super) output: u32,
+    /// Of an initial value.
+    pub(super) initial: u32,
     pub(super) segments: &'a Segments,
 }
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(operator: &OpSource, segments: &'a Segments) -> Self {
-        let [input, state, output] =
-            [&operator.input, &operator.state, &operator.output].map(|element| element.size as u32);
-        Sizes { input, state, output, segments }
+        let [input, state, output, initial] =
+            [&operator.input, &operator.state, &operator.output, operator.initial()].map(|element| element.size as u32);
+        Sizes { input, state, output, initial, segments }
     }
 
     /// Bytes of an element, or of a result where those are larger.

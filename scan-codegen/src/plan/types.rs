@@ -11,7 +11,7 @@ use crate::{
     carry::Blocks,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
-    spec::ScanSpec,
+    spec::{ScanKind, ScanSpec},
     strategy::Strategy,
     weight::WRITTEN_OUT,
 };
@@ -123,6 +123,10 @@ pub struct Plan {
     pub(crate) input_unit: u32,
     /// The same for its results.
     pub(crate) output_unit: u32,
+    /// Whether the operator is a machine: its carry begins with the initial value, and no partial result does.
+    pub(crate) machine: bool,
+    /// Whether an output is made of the carry before an element, and of the element.
+    pub(crate) emits: bool,
     pub(crate) state_bytes: u64,
     pub(crate) input_bytes: u64,
     pub(crate) output_bytes: u64,
@@ -147,6 +151,7 @@ impl Plan {
             Blocks::PerTile | Blocks::Persistent => limits.blocks_per_grid,
             Blocks::PerTileResident => limits.blocks_at_once(),
         };
+        let emits = spec.kind == ScanKind::Inclusive && operator.has("emit");
         Plan {
             spec: spec.clone(),
             from: 0,
@@ -155,7 +160,8 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            partials_in_output: operator.state == operator.output,
+            // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
+            partials_in_output: operator.state == operator.output && !emits,
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -168,10 +174,17 @@ impl Plan {
             network_slots: 0,
             input_unit: 0,
             output_unit: 0,
+            machine: operator.carry.is_some(),
+            emits,
             state_bytes: operator.state.size as u64,
             input_bytes: operator.input.size as u64,
             output_bytes: operator.output.size as u64,
         }
+    }
+
+    /// Whether an initial value precedes the first partial result.
+    pub(crate) fn seeds(&self) -> bool {
+        self.spec.initial_value && !self.machine
     }
 
     /// This plan, for inputs of one tile at the most.

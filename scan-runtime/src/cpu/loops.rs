@@ -3,14 +3,15 @@
 //! | | first chunk | others |
 //! |---|---|---|
 //! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same |
-//! | states without floats | `(before ∘ x) ∘ …`, as one writes it by hand | the same |
+//! | states without floats, machines too | `(before ∘ x) ∘ …`, as one writes it by hand | the same |
 //! | states with floats, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` |
 //! | states with floats, large | as one writes it by hand | as by hand, with the chunk's own sum beside it |
 //!
-//! What stands after a chunk is `before ∘ chunk`, the chunk folded by blocks, however the chunk was done: so the grouping of
+//! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘ chunk`, the chunk
+//! folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of
 //! floats depends on nothing but the position.
 
-use std::ops::Range;
+use std::{any::TypeId, ops::Range};
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
@@ -54,7 +55,10 @@ pub(super) struct Loops<'a, Op: ScanOp> {
     pub(super) op: &'a Op,
     input: *const Op::Input,
     output: *mut Op::Output,
-    pub(super) identity: Option<Op::State>,
+    /// What stands before the first element, where an exclusive scan has no initial value.
+    pub(super) start: Option<Op::Carry>,
+    /// Whether the carry is no state.
+    machine: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
     /// The loops over vector registers, and the identity.
@@ -64,18 +68,20 @@ pub(super) struct Loops<'a, Op: ScanOp> {
 impl<'a, Op: ScanOp> Loops<'a, Op> {
     /// Those for `len` elements.
     pub(super) fn new(op: &'a Op, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Self {
-        let identity = op.identity();
+        let start = op.start();
+        let identity = start.and_then(|start| op.state_of(start));
+        let machine = TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>() || start.is_some() != identity.is_some();
         let vectorized = if len >= least_vector::<Op>() { op.vectorized().zip(identity) } else { None };
         // Of a single chunk nothing else is asked. To look would allocate.
-        let exact = len <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
-        Loops { op, input, output, identity, exact, vectorized }
+        let exact = len <= chunk_length::<Op>() || ![Op::State::layout(), Op::Carry::layout()].iter().any(has_floats);
+        Loops { op, input, output, start, machine, exact, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
-    /// identity that the loops use: no answer that the operator may have given before counts.
+    /// start that the loops use: no answer that the operator may have given before counts.
     #[inline]
-    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::State>) -> bool {
-        kind == ScanKind::Inclusive || before.is_some() || self.identity.is_some()
+    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::Carry>) -> bool {
+        kind == ScanKind::Inclusive || before.is_some() || self.start.is_some()
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
@@ -92,6 +98,11 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
             Some((vectorized, identity)) if range.len() >= least_vector::<Op>() => Some((vectorized, *identity)),
             _ => None,
         }
+    }
+
+    /// Whether a fold after something goes step by step: nothing is cheaper, and any grouping gives the same bits.
+    pub(super) fn folds_by_steps(&self) -> bool {
+        self.machine && self.exact
     }
 
     /// Whether any grouping gives the same bits.
@@ -117,13 +128,15 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         kind: ScanKind,
         range: &Range<usize>,
         heads: u64,
-        before: Op::State,
-        begin: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Op::Carry,
+        begin: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         let (vectorized, identity) = self.vectorized.as_ref()?;
-        let restarts = Restarts { before, begin: begin.unwrap_or(*identity), identity: *identity };
+        let begin = begin.and_then(|begin| self.op.state_of(begin)).unwrap_or(*identity);
+        let restarts = Restarts { before: self.op.state_of(before)?, begin, identity: *identity };
         // SAFETY: the caller vouches for the range.
-        unsafe { vectorized.restart(kind, self.op, self.places(range), heads, &restarts) }
+        let after = unsafe { vectorized.restart(kind, self.op, self.places(range), heads, &restarts) };
+        after.map(|after| self.op.carry_of(after))
     }
 
     /// # Safety
@@ -148,11 +161,15 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
             // SAFETY: the caller vouches for the range.
             return Some(unsafe { vectorized.fold(self.op, self.places(&range), &nothing) });
         }
+        // Joining the blocks of a machine costs more than waiting for one after the other.
+        let block_length = if self.machine { range.len() } else { BLOCK };
         let mut sum = None;
-        for start in range.clone().step_by(BLOCK) {
+        for start in range.clone().step_by(block_length) {
             // SAFETY: the caller vouches for the range, in which the block is.
-            let block =
-                unsafe { self.fold_by_hand(start + 1..range.end.min(start + BLOCK), self.at_hand().read(start)) };
+            let block = unsafe {
+                let first = self.at_hand().read(start);
+                self.append_by_hand(start + 1..range.end.min(start + block_length), first)
+            };
             sum = Some(self.extend(sum, block));
         }
         sum
@@ -164,15 +181,15 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     ///
     /// As [`fold`](Loops::fold).
     #[inline]
-    pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             if let Some((vectorized, identity)) = self.vectorized_for(&range) {
-                let before = Sums { with_before: before.unwrap_or(identity), alone: identity };
-                return Some(vectorized.fold(self.op, self.places(&range), &before));
+                let before = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
+                return Some(self.op.carry_of(vectorized.fold(self.op, self.places(&range), &before)));
             }
             let Some(first) = range.next() else { return before };
-            Some(self.fold_by_hand(range, self.extend(before, self.at_hand().read(first))))
+            Some(self.fold_by_hand(range, self.begin(before, self.at_hand().input(first))))
         }
     }
 
@@ -182,10 +199,22 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     ///
     /// As [`fold`](Loops::fold).
     #[inline(always)]
-    pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::Carry) -> Op::Carry {
         let at = self.at_hand();
         // SAFETY: the caller vouches for the range.
-        range.fold(before, |sum, index| self.op.combine(sum, unsafe { at.read(index) }))
+        range.fold(before, |sum, index| self.op.step(sum, unsafe { at.input(index) }))
+    }
+
+    /// Appends a range to a partial result, element by element.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`](Loops::fold).
+    #[inline(always)]
+    unsafe fn append_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
+        let at = self.at_hand();
+        // SAFETY: the caller vouches for the range.
+        range.fold(before, |sum, index| self.op.append(sum, unsafe { at.input(index) }))
     }
 
     /// Folds a range into what stands before it in the same chunk: the same, bit for bit, as [`step_on`](Loops::step_on).
@@ -193,11 +222,11 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     /// # Safety
     ///
     /// As [`fold`](Loops::fold).
-    pub(super) unsafe fn fold_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn fold_on(&self, range: Range<usize>, before: Op::Carry) -> Op::Carry {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.vectorized {
-                Some(_) => self.fold(range).map_or(before, |sum| self.op.combine(before, sum)),
+                Some(_) => self.fold(range).map_or(before, |sum| self.op.apply(sum, before)),
                 None => self.fold_by_hand(range, before),
             }
         }
@@ -208,7 +237,7 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    pub(super) unsafe fn step_on(&self, kind: ScanKind, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn step_on(&self, kind: ScanKind, range: Range<usize>, before: Op::Carry) -> Op::Carry {
         // SAFETY: the caller vouches for the range.
         let after = unsafe {
             match self.vectorized {
@@ -228,32 +257,33 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         &self,
         kind: ScanKind,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range, here and below.
         unsafe {
             match before {
                 Some(before) if range.start != 0 => {
-                    let alone = match self.vectorized_for(&range) {
-                        Some((vectorized, identity)) => {
-                            let from = Sums { with_before: before, alone: identity };
+                    let small = const { size_of::<Op::State>() <= SMALL_BYTES };
+                    let alone = match (self.vectorized_for(&range), self.op.state_of(before)) {
+                        (Some((vectorized, identity)), Some(with_before)) => {
+                            let from = Sums { with_before, alone: identity };
                             let sums = vectorized.scan(kind, self.op, self.places(&range), &from);
                             if vectorized.any_grouping() {
-                                return Some(sums.with_before);
+                                return Some(self.op.carry_of(sums.with_before));
                             }
                             Some(sums.alone)
                         }
-                        None if self.exact => return self.scan_by_hand(kind, range, Some(before)),
-                        None if const { size_of::<Op::State>() <= SMALL_BYTES } => match kind {
+                        _ if self.exact => return self.scan_by_hand(kind, range, Some(before)),
+                        (_, Some(before)) if small => match kind {
                             ScanKind::Inclusive => self.scan_by_blocks::<false>(range, before),
                             ScanKind::Exclusive => self.scan_by_blocks::<true>(range, before),
                         },
-                        None => match kind {
+                        _ => match kind {
                             ScanKind::Inclusive => self.scan_with_sum::<false>(range, before),
                             ScanKind::Exclusive => self.scan_with_sum::<true>(range, before),
                         },
                     };
-                    Some(alone.map_or(before, |alone| self.op.combine(before, alone)))
+                    Some(alone.map_or(before, |alone| self.op.apply(alone, before)))
                 }
                 _ => self.scan_first(kind, range, before),
             }
@@ -270,14 +300,14 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         &self,
         kind: ScanKind,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.vectorized_for(&range) {
                 Some((vectorized, identity)) => {
-                    let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
-                    Some(vectorized.scan(kind, self.op, self.places(&range), &from).with_before)
+                    let from = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
+                    Some(self.op.carry_of(vectorized.scan(kind, self.op, self.places(&range), &from).with_before))
                 }
                 None => self.scan_by_hand(kind, range, before),
             }
@@ -289,10 +319,10 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::State>) {
+    pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if size_of::<Op::State>() <= SMALL_BYTES || self.exact || self.vectorized.is_some() {
+            if size_of::<Op::State>() <= SMALL_BYTES && !self.machine || self.exact || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
                 self.scan_by_hand(kind, range, before);
@@ -306,51 +336,49 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     ///
     /// As [`step`](Loops::step).
     #[inline]
-    unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         #[inline(never)]
         unsafe fn scan<Op: ScanOp, const EXCLUSIVE: bool>(
             at: AtHand<'_, Op>,
             mut range: Range<usize>,
-            before: Option<Op::State>,
-            begin: Option<Op::State>,
-        ) -> Option<Op::State> {
+            before: Option<Op::Carry>,
+            begin: Option<Op::Carry>,
+        ) -> Option<Op::Carry> {
             let Some(first) = range.next() else { return before };
             // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
-                let next = at.read(first);
+                let next = at.input(first);
                 // The first element comes by itself, so that there is no question in the loop.
-                let mut sum = match before {
-                    Some(before) => at.op.combine(before, next),
-                    None => next,
-                };
+                let (mut carry, output) = at.advance(before, next);
                 if !EXCLUSIVE {
-                    at.write(first, sum);
+                    at.put(first, output);
                 } else if let Some(before) = before.or(begin) {
                     at.write(first, before);
                 }
                 for index in range {
-                    let next = at.read(index);
+                    let next = at.input(index);
                     if EXCLUSIVE {
-                        at.write(index, sum);
-                        sum = at.op.combine(sum, next);
+                        at.write(index, carry);
+                        carry = at.op.step(carry, next);
                     } else {
-                        sum = at.op.combine(sum, next);
-                        at.write(index, sum);
+                        let (after, output) = at.op.advance(carry, next);
+                        at.put(index, output);
+                        carry = after;
                     }
                 }
-                Some(sum)
+                Some(carry)
             }
         }
         // SAFETY: the caller vouches for the range.
         unsafe {
             match kind {
                 ScanKind::Inclusive => scan::<Op, false>(self.at_hand(), range, before, None),
-                ScanKind::Exclusive => scan::<Op, true>(self.at_hand(), range, before, self.identity),
+                ScanKind::Exclusive => scan::<Op, true>(self.at_hand(), range, before, self.start),
             }
         }
     }
 
-    /// Scans by blocks, each by itself and then put after what stands before it; gives the range's own sum.
+    /// Scans by blocks, each by itself and then put after what stands before it, which is a state; gives the range's own sum.
     unsafe fn scan_by_blocks<const EXCLUSIVE: bool>(
         &self,
         range: Range<usize>,
@@ -362,15 +390,15 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
             // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
                 let mut block = at.read(start);
-                at.write(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
+                at.write_state(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
                 for index in start + 1..range.end.min(start + BLOCK) {
-                    let next = at.read(index);
+                    let next = at.input(index);
                     if EXCLUSIVE {
-                        at.write(index, self.op.combine(with_before, block));
-                        block = self.op.combine(block, next);
+                        at.write_state(index, self.op.combine(with_before, block));
+                        block = self.op.append(block, next);
                     } else {
-                        block = self.op.combine(block, next);
-                        at.write(index, self.op.combine(with_before, block));
+                        block = self.op.append(block, next);
+                        at.write_state(index, self.op.combine(with_before, block));
                     }
                 }
                 with_before = self.op.combine(with_before, block);
@@ -381,20 +409,24 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     }
 
     /// The loop that one writes by hand, with the range's own sum beside it.
-    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
         let at = self.at_hand();
         let (mut with_before, mut alone) = (before, None);
-        for start in range.clone().step_by(BLOCK) {
-            let mut block = None;
-            for index in start..range.end.min(start + BLOCK) {
+        let block_length = if self.machine { range.len().max(1) } else { BLOCK };
+        for start in range.clone().step_by(block_length) {
+            let mut block: Option<Op::State> = None;
+            for index in start..range.end.min(start + block_length) {
                 // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is
                 // written.
                 unsafe {
-                    let next = at.read(index);
-                    let with_this = self.op.combine(with_before, next);
-                    at.write(index, if EXCLUSIVE { with_before } else { with_this });
+                    let next = at.input(index);
+                    let (with_this, output) = self.op.advance(with_before, next);
+                    at.put(index, if EXCLUSIVE { self.op.project(with_before) } else { output });
                     with_before = with_this;
-                    block = Some(self.extend(block, next));
+                    block = Some(match block {
+                        Some(block) => self.op.append(block, next),
+                        None => self.op.lift(next),
+                    });
                 }
             }
             alone = block.map(|block| self.extend(alone, block)).or(alone);
@@ -408,6 +440,28 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
             Some(sum) => self.op.combine(sum, next),
             None => next,
         }
+    }
+
+    /// The carry after the first element of all, or of a segment.
+    #[inline(always)]
+    pub(super) fn begin(&self, before: Option<Op::Carry>, first: Op::Input) -> Op::Carry {
+        match before {
+            Some(before) => self.op.step(before, first),
+            None => self.op.carry_of(self.op.lift(first)),
+        }
+    }
+
+    /// The carry after a partial result.
+    #[inline(always)]
+    pub(super) fn join(&self, before: Option<Op::Carry>, sum: Op::State) -> Op::Carry {
+        match before {
+            Some(before) => self.op.apply(sum, before),
+            None => self.op.carry_of(sum),
+        }
+    }
+
+    fn state_of(&self, carry: Option<Op::Carry>) -> Option<Op::State> {
+        carry.and_then(|carry| self.op.state_of(carry))
     }
 
     /// What the loops read and write by. A copy, since the compiler must take anything behind a reference for changed by what
@@ -438,18 +492,57 @@ impl<Op: ScanOp> AtHand<'_, Op> {
     ///
     /// The index is in bounds, and no other thread writes there.
     #[inline(always)]
+    pub(super) unsafe fn input(&self, index: usize) -> Op::Input {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.input.add(index).read() }
+    }
+
+    /// # Safety
+    ///
+    /// As [`input`](AtHand::input).
+    #[inline(always)]
     pub(super) unsafe fn read(&self, index: usize) -> Op::State {
         // SAFETY: the caller vouches for the index.
-        self.op.lift(unsafe { self.input.add(index).read() })
+        self.op.lift(unsafe { self.input(index) })
     }
 
     /// # Safety
     ///
     /// The index is in bounds, and no other thread touches it.
     #[inline(always)]
-    pub(super) unsafe fn write(&self, index: usize, state: Op::State) {
+    pub(super) unsafe fn put(&self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.output.add(index).write(self.op.project(state)) }
+        unsafe { self.output.add(index).write(output) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`put`](AtHand::put).
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, index: usize, carry: Op::Carry) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.put(index, self.op.project(carry)) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`put`](AtHand::put).
+    #[inline(always)]
+    unsafe fn write_state(&self, index: usize, state: Op::State) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.write(index, self.op.carry_of(state)) }
+    }
+
+    /// The carry after an element and its output, where something may stand before it.
+    #[inline(always)]
+    pub(super) fn advance(&self, before: Option<Op::Carry>, next: Op::Input) -> (Op::Carry, Op::Output) {
+        match before {
+            Some(before) => self.op.advance(before, next),
+            None => {
+                let carry = self.op.carry_of(self.op.lift(next));
+                (carry, self.op.project(carry))
+            }
+        }
     }
 }
 

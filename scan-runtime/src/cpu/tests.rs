@@ -147,7 +147,7 @@ fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: 
 /// As [`check`], in place, and restarting in every way that tells where.
 fn check_segments<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
 where
-    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
 {
     let chunk = chunk_length::<Op>();
     let scanner = Scanner::cpu();
@@ -391,7 +391,7 @@ fn segments_of_ready_integers() {
 fn short_segments() {
     fn check<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
     where
-        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
     {
         let scanner = Scanner::cpu();
         let lengths = (0..=70).chain([95, 96, 97, 190, 191, 192, 193]);
@@ -434,7 +434,7 @@ fn segments() {
 /// Bits of a scan, of its total and of the reduction, which must not depend on threads nor on the run.
 fn always_the_same<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
 where
-    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
 {
     let chunk = chunk_length::<Op>();
     let scanner = Scanner::cpu();

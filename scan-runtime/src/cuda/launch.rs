@@ -56,7 +56,7 @@ impl Constants {
     pub(crate) fn new<Op: ScanOp>(
         stream: &CudaStream,
         op: &Op,
-        initial_value: Option<&Op::State>,
+        initial_value: Option<&Op::Carry>,
     ) -> Result<Self, Error> {
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
         Constants::of(stream, type_name::<Op>(), op.parameters(), initial_value)

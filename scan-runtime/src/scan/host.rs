@@ -51,7 +51,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`run`](Scan::run).
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         self.run_to_vector(input, true)
     }
 
@@ -84,7 +84,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         &self,
         input: &[Op::Input],
         output: &mut [Op::Output],
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         self.run_to_slice(input, output, true)
     }
 
@@ -118,7 +118,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// # Errors
     ///
     /// As [`run_in_place`](Scan::run_in_place).
-    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::State>, Error>
+    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::Carry>, Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -133,7 +133,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         input: &[Op::Input],
         output: &mut [Op::Output],
         with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { input: input.len(), output: output.len() });
         }
@@ -197,7 +197,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         &self,
         input: &[Op::Input],
         with_total: bool,
-    ) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+    ) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         let (mut output, len) = (Vec::new(), input.len());
         let bytes = len.saturating_mul(size_of::<Op::Output>());
         output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
@@ -219,7 +219,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         output: *mut Op::Output,
         len: usize,
         with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         let heads = self.heads.heads();
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
@@ -238,7 +238,11 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 // SAFETY: as above.
                 unsafe { self.run_on_device(device, HostPlaces { input, output, len }, place)? };
                 // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.initial_value })
+                Ok(if with_total {
+                    Some(unsafe { total.assume_init() })
+                } else {
+                    cpu::begin(&self.op, self.initial_value)
+                })
             }
         }
     }
@@ -252,7 +256,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         &self,
         device: &CudaDevice,
         host: HostPlaces<Op::Input, Op::Output>,
-        total: *mut Op::State,
+        total: *mut Op::Carry,
     ) -> Result<(), Error> {
         let HostPlaces { input, output, len } = host;
         if let Some(chunk) = self.chunk(device, len, !total.is_null())? {
@@ -269,7 +273,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
             heads: heads.bytes,
             total: total.cast(),
-            total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
+            total_bytes: if total.is_null() { 0 } else { size_of::<Op::Carry>() },
         };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
         unsafe { self.through(device, &memory, len, heads.head_count()) }

@@ -21,7 +21,7 @@ pub struct ColumnsProgram<Op: ScanOp> {
     /// The operator.
     pub op: Op,
     /// What stands before the first element of each column.
-    pub initial_value: Option<Op::State>,
+    pub initial_value: Option<Op::Carry>,
     /// The plan.
     pub plan: ColumnsPlan,
     /// The generated text. Change it to see what the emulator makes of it.
@@ -53,7 +53,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     pub fn new(
         op: Op,
         spec: &ScanSpec,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         overrides: &Overrides,
         change: impl Fn(ColumnsPlan) -> ColumnsPlan,
     ) -> Result<Self, EmulatorError> {
