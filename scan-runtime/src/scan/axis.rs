@@ -353,13 +353,13 @@ pub struct DeviceAxisScan<'a, Op: ScanOp> {
     scan: &'a AxisScan<Op>,
     stream: &'a Arc<CudaStream>,
     /// The initial value, if it is in device memory.
-    initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+    initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
 }
 
 impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     /// Puts a value before the first element of each column that is in device memory when the scan runs, as
     /// [`DeviceScan::init_from`](crate::DeviceScan::init_from) does.
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceAxisScan { initial: Some(value), ..self }
     }
 
