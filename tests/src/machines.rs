@@ -1,8 +1,15 @@
 //! Operators that append inputs, and machines, for every kernel that folds and scans input by input.
 
-use scan_runtime::{ScanOp, scan_element, scan_op};
+use std::error::Error;
 
-use crate::lifting::{Mapping, Narrow, Wide};
+use scan_codegen::ScanSpec;
+use scan_runtime::{__private::bytes_of, ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
+
+use crate::{
+    lifting::{INITIAL_VALUE, Lifting, Mapping, Narrow, Wide, inputs},
+    operators::mixed,
+    reference::{self, WAYS},
+};
 
 /// Composes affine mappings like [`Lifting`](crate::lifting::Lifting), and tells how an input is appended.
 #[derive(Clone, Copy, Debug)]
@@ -145,4 +152,80 @@ impl ScanOp for Reader {
 /// Whether two partial results of a [`Reader`] are neighbours in this order, or one of them is the identity.
 pub fn adjacent(a: &Stretch, b: &Stretch) -> bool {
     a.broken + b.broken == 0 && (a.first == a.end || b.first == b.end || a.end == b.first)
+}
+
+/// Scans with machines, and with an operator that appends, on host memory: in every way, forwards and reversed, restarting or
+/// not, with totals and as a reduction, compared with the plain loop.
+///
+/// # Errors
+///
+/// The first result that is not the loop's.
+pub fn compare_with_the_loop(scanner: &Scanner, lengths: &[usize]) -> Result<(), Box<dyn Error>> {
+    for &len in lengths {
+        compare(scanner, Coder, 99, &inputs(len))?;
+        compare(scanner, Appending, INITIAL_VALUE, &inputs(len))?;
+        let numbers: Vec<u16> = (0..len).map(|i| i as u16 + 1).collect();
+        compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers)?;
+        // A machine beside an operator that is none.
+        let mixed = ops::pair(Coder, Lifting);
+        compare(scanner, mixed, ops::Both { first: 99, second: INITIAL_VALUE }, &inputs(len))?;
+    }
+    Ok(())
+}
+
+fn compare<Op: ScanOp + Copy>(
+    scanner: &Scanner,
+    op: Op,
+    initial_value: Op::Carry,
+    input: &[Op::Input],
+) -> Result<(), Box<dyn Error>> {
+    let begins: Vec<bool> = (0..input.len() as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
+    for (index, (kind, with_initial_value)) in WAYS.into_iter().enumerate() {
+        for reversed in [false, true] {
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = if reversed { spec.reverse() } else { spec };
+            let scan = scanner.scan(op);
+            let scan = if kind == ScanKind::Inclusive { scan.inclusive() } else { scan.exclusive() };
+            let scan = if reversed { scan.reverse() } else { scan };
+            let scan = if with_initial_value { scan.init(initial_value) } else { scan };
+            let initial_value = with_initial_value.then_some(initial_value);
+            let (output, total) = scan.run_with_total(input)?;
+            same(&output, &reference::scan_as(&op, &spec, initial_value, input, None), "scan", &spec)?;
+            let expected = if reversed { reference::total_back } else { reference::total };
+            let bytes = |total: Option<Op::Carry>| total.as_ref().map(bytes_of);
+            if bytes(total) != bytes(expected(&op, initial_value, input)) {
+                return Err(format!("another total, {spec}, {} elements", input.len()).into());
+            }
+            let expected = reference::scan_as(&op, &spec, initial_value, input, Some(&begins));
+            let output = match index % 2 {
+                0 => scan.by_flags(&begins).run(input)?,
+                _ => scan.by_keys(&keys(&begins)).run(input)?,
+            };
+            same(&output, &expected, "segments", &spec)?;
+        }
+        let reduce = scanner.reduce(op);
+        let (reduce, initial_value) =
+            if with_initial_value { (reduce.init(initial_value), Some(initial_value)) } else { (reduce, None) };
+        if let Some(total) = reference::total(&op, initial_value, input) {
+            same(&[reduce.run(input)?], &[op.project(total)], "reduction", &ScanSpec::inclusive())?;
+        }
+    }
+    Ok(())
+}
+
+/// A key for each element: another one with each segment.
+fn keys(begins: &[bool]) -> Vec<u32> {
+    let segment = |number: &mut u32, begins: &bool| {
+        *number += u32::from(*begins);
+        Some(*number)
+    };
+    begins.iter().scan(0, segment).collect()
+}
+
+fn same<T: ScanElement>(found: &[T], expected: &[T], what: &str, spec: &ScanSpec) -> Result<(), Box<dyn Error>> {
+    let differ = |(found, expected): (&T, &T)| bytes_of(found) != bytes_of(expected);
+    match found.iter().zip(expected).position(differ) {
+        None if found.len() == expected.len() => Ok(()),
+        wrong => Err(format!("{what}, {spec}, {} elements: wrong from {wrong:?} on", expected.len()).into()),
+    }
 }

@@ -47,10 +47,10 @@ fn bits<T: ScanElement>(values: &[T]) -> Vec<u8> {
 }
 
 /// The textbook, with a head wherever `begins` says so.
-fn by_hand<Op: ScanOp>(
+fn by_hand<S: ScanElement, Op: ScanOp<State = S, Carry = S>>(
     op: &Op,
     kind: ScanKind,
-    initial: Option<Op::State>,
+    initial: Option<S>,
     x: &[Op::Input],
     begins: &[bool],
 ) -> Vec<Op::Output> {
@@ -70,10 +70,10 @@ fn by_hand<Op: ScanOp>(
 }
 
 /// The textbook from the last element to the first: over what is read backwards, the operands the other way round.
-fn by_hand_back<Op: ScanOp>(
+fn by_hand_back<S: ScanElement, Op: ScanOp<State = S, Carry = S>>(
     op: &Op,
     kind: ScanKind,
-    initial: Option<Op::State>,
+    initial: Option<S>,
     x: &[Op::Input],
     begins: &[bool],
 ) -> Vec<Op::Output> {
@@ -92,7 +92,7 @@ fn by_hand_back<Op: ScanOp>(
 
 const KINDS: [ScanKind; 2] = [ScanKind::Inclusive, ScanKind::Exclusive];
 
-fn scan_of<Op: ScanOp>(scanner: &Scanner, op: Op, kind: ScanKind, initial: Option<Op::State>) -> Scan<Op> {
+fn scan_of<Op: ScanOp>(scanner: &Scanner, op: Op, kind: ScanKind, initial: Option<Op::Carry>) -> Scan<Op> {
     let scan = scanner.scan(op);
     let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
     if let Some(value) = initial { scan.init(value) } else { scan }
@@ -112,7 +112,10 @@ fn edges<Op: ScanOp>() -> Vec<usize> {
 }
 
 /// Compares scans, in place and not, totals, reductions, with each number of threads. Any grouping must give the same bits.
-fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: Op::State) {
+fn check<S: ScanElement, Op>(op: Op, input: impl Fn(u64) -> Op::Input, initial: S)
+where
+    Op: ScanOp<State = S, Carry = S> + Clone,
+{
     let longest = edges::<Op>().into_iter().max().unwrap();
     let x: Vec<Op::Input> = (0..longest as u64).map(input).collect();
     let no_heads = vec![false; longest];

@@ -17,6 +17,7 @@ mod ladder;
 mod language;
 mod large;
 mod launches;
+mod machines;
 mod older;
 mod prepared;
 mod reduction;
@@ -83,6 +84,7 @@ fn main() -> ExitCode {
     rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
+    machines::add(&mut trials);
     reversed::add(&mut trials);
     sharing::add(&mut trials);
     staging::add(&mut trials);

@@ -8,5 +8,6 @@ mod cpu;
 mod disk_cache;
 mod examples;
 mod faults;
+mod machines;
 mod nvrtc_fails;
 mod reduction;
