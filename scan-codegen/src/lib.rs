@@ -10,6 +10,7 @@
 //! [`Carry`] between tiles.
 
 mod carry;
+mod columns;
 mod composed;
 mod constants;
 mod cost;
@@ -35,6 +36,7 @@ mod used;
 mod weight;
 
 pub use carry::{Carry, TileNumbers};
+pub use columns::Layout;
 pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};

@@ -7,6 +7,7 @@ use tera::Context;
 
 use crate::{
     carry::{Blocks, Polled, TileNumbers},
+    columns::Column,
     constants,
     error::RenderError,
     operator::OpSource,
@@ -140,6 +141,9 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
     let facts = plan.strategy.carry.describe();
     let mut parts = vec![if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
+    if plan.columns.is_some() {
+        parts.push("columns/arrays");
+    }
     if plan.programmatic {
         parts.push("launches");
     }
@@ -179,6 +183,18 @@ struct Words<'a> {
     output: &'a str,
     lifts: bool,
     projects: bool,
+    /// Where the input and the output lie: their types, and where they are several arrays, those, and which of the
+    /// input's is the hardest to align.
+    inputs: &'static str,
+    outputs: &'static str,
+    columns: bool,
+    input_by_field: bool,
+    output_by_field: bool,
+    input_arrays: Vec<ArrayWords<'a>>,
+    output_arrays: Vec<ArrayWords<'a>>,
+    padded_array: &'a str,
+    input_bytes: u64,
+    output_bytes: u64,
     /// What is scanned.
     exclusive: bool,
     initial_value: bool,
@@ -272,8 +288,40 @@ struct Words<'a> {
     strategy: String,
 }
 
+/// An array of the input or of the output.
+#[derive(Serialize)]
+struct ArrayWords<'a> {
+    name: &'a str,
+    ty: &'a str,
+    /// How its item is named within an element: `.field`, or nothing where the item is the element.
+    field: String,
+    bytes: u64,
+    before: u32,
+    /// Bytes of a unit of a thread's run, 0 where that is an item; how many units a run has; and the bytes of one.
+    unit: u32,
+    units: u64,
+    unit_bytes: u64,
+}
+
+impl<'a> ArrayWords<'a> {
+    fn new((name, ty): (&'a str, &'a str), column: Column, by_field: bool, run: u32) -> Self {
+        let Column { bytes, before, unit } = column;
+        let unit_bytes = if unit > 0 { unit } else { bytes };
+        ArrayWords {
+            name,
+            ty,
+            field: if by_field { format!(".{name}") } else { String::new() },
+            bytes: bytes.into(),
+            before,
+            unit,
+            units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
+            unit_bytes: unit_bytes.into(),
+        }
+    }
+}
+
 impl<'a> Words<'a> {
-    fn new(operator: &OpSource, text: &'a OperatorText, plan: &Plan) -> Self {
+    fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
         let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
         let facts = carry.describe();
         let exclusive = plan.spec.kind == ScanKind::Exclusive;
@@ -286,6 +334,22 @@ impl<'a> Words<'a> {
         let segmented = !plan.spec.segments.is_none();
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
+        let columns = plan.columns.as_ref();
+        let [input_by_field, output_by_field] =
+            [(plan.spec.input, &operator.input), (plan.spec.output, &operator.output)]
+                .map(|(layout, element)| layout.is_by_field(element));
+        let arrays =
+            |columns: &'a [Column], fields: &'a [(String, String)], by_field: bool, one: (&'a str, &'a str)| {
+                let fields = fields.iter().map(|(name, ty)| (&name[..], &ty[..])).filter(|_| by_field);
+                let arrays = fields.chain((!by_field).then_some(one)).zip(columns);
+                arrays.map(|(named, column)| ArrayWords::new(named, *column, by_field, plan.run)).collect::<Vec<_>>()
+            };
+        let [inputs, outputs] = columns.map_or([&[][..]; 2], |columns| [&columns.inputs, &columns.outputs]);
+        let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
+        let output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
+        // Of the array whose items lie at aligned addresses the most rarely, all others follow.
+        let hardest = input_arrays.iter().min_by_key(|array| copy_grain(array.bytes));
+        let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
         Words {
             operator: &text.operator,
             prefix: &text.prefix,
@@ -294,6 +358,14 @@ impl<'a> Words<'a> {
             output: &text.output,
             lifts: text.lifts,
             projects: text.projects,
+            inputs: if columns.is_some() { "Inputs" } else { "const Input*" },
+            outputs: if columns.is_some() { "Outputs" } else { "Output*" },
+            columns: columns.is_some(),
+            input_by_field,
+            output_by_field,
+            padded_array: hardest.map_or("", |array| array.name),
+            input_bytes: plan.input_bytes,
+            output_bytes: plan.output_bytes,
             exclusive,
             initial_value: plan.spec.initial_value,
             initial_on_device: plan.spec.initial_on_device,
@@ -353,11 +425,13 @@ impl<'a> Words<'a> {
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            in_place: plan.input_bytes == plan.output_bytes,
-            input_in_words: operator.input.align.is_multiple_of(4),
-            output_in_words: operator.output.align.is_multiple_of(4),
-            copy_grain: copy_grain(plan.input_bytes),
-            copy_inverse: copy_inverse(plan.input_bytes),
+            in_place: columns.map_or(plan.input_bytes == plan.output_bytes, |columns| columns.in_place),
+            input_in_words: columns.is_none() && operator.input.align.is_multiple_of(4),
+            output_in_words: columns.is_none() && operator.output.align.is_multiple_of(4),
+            copy_grain: copy_grain(aligned_bytes),
+            copy_inverse: copy_inverse(aligned_bytes),
+            input_arrays,
+            output_arrays,
             network_exclusive,
             tile_exclusive,
             threads: plan.block_sizes.1,

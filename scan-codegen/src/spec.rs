@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::segments::Segments;
+use crate::{columns::Layout, segments::Segments};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,6 +32,10 @@ pub struct ScanSpec {
     /// order, the left one in memory on the left, and an initial value stands behind the last element (of each
     /// segment).
     pub reversed: bool,
+    /// In how many arrays the input lies,
+    pub input: Layout,
+    /// and the output.
+    pub output: Layout,
     /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
     pub total: bool,
 }
@@ -67,6 +71,12 @@ impl ScanSpec {
         ScanSpec { reversed: true, ..self }
     }
 
+    /// The same scan of an input, and into an output, that have an array for each field of an element where these say
+    /// so.
+    pub fn with_layouts(self, input: Layout, output: Layout) -> Self {
+        ScanSpec { input, output, ..self }
+    }
+
     /// The same scan, restarting where `segments` tells.
     pub fn with_segments(self, segments: Segments) -> Self {
         ScanSpec { segments, ..self }
@@ -78,6 +88,12 @@ impl fmt::Display for ScanSpec {
         f.write_str(match self.kind {
             ScanKind::Inclusive => "inclusive scan",
             ScanKind::Exclusive => "exclusive scan",
+        })?;
+        f.write_str(match (self.input, self.output) {
+            (Layout::OneArray, Layout::OneArray) => "",
+            (Layout::Columns, Layout::OneArray) => " of columns",
+            (Layout::OneArray, Layout::Columns) => " into columns",
+            (Layout::Columns, Layout::Columns) => " of columns into columns",
         })?;
         if self.reversed {
             f.write_str(" from the last element to the first")?;

@@ -250,6 +250,7 @@
 //! ```
 
 pub mod climb;
+pub mod columns;
 pub mod composed;
 pub mod emulator;
 pub mod explain;

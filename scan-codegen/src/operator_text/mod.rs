@@ -36,6 +36,9 @@ pub struct OperatorText {
     pub state: String,
     /// What is written.
     pub output: String,
+    /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
+    pub input_fields: Vec<(String, String)>,
+    pub output_fields: Vec<(String, String)>,
     /// Whether the struct has a function `lift`.
     pub lifts: bool,
     /// Whether the struct has a function `project`.
@@ -170,6 +173,8 @@ pub(crate) fn operator_text_at(
     context.insert("operator", &operator);
     let operator_text = tera.render("operator", &context)?;
 
+    let [input_fields, output_fields] = [&op.input, &op.output]
+        .map(|ty| writer.fields(ty).into_iter().map(|field| (field.name, field.ty)).collect::<Vec<_>>());
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
     let prelude = prelude(needs, target)?;
@@ -190,6 +195,8 @@ pub(crate) fn operator_text_at(
         input,
         state,
         output,
+        input_fields,
+        output_fields,
         lifts: has("lift"),
         projects: has("project"),
         has_identity: op.identity.is_some(),

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     carry::Blocks,
+    columns::Columns,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
     spec::ScanSpec,
@@ -124,7 +125,11 @@ pub struct Plan {
     /// The same for its results.
     pub(crate) output_unit: u32,
     pub(crate) state_bytes: u64,
+    /// The arrays, where there is one for each field of an element; `None` where input and output are one array each.
+    pub(crate) columns: Option<Columns>,
+    /// Bytes that are read for an element,
     pub(crate) input_bytes: u64,
+    /// and that are written.
     pub(crate) output_bytes: u64,
 }
 
@@ -155,7 +160,7 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            partials_in_output: operator.state == operator.output,
+            partials_in_output: operator.state == operator.output && !spec.output.is_by_field(&operator.output),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -169,8 +174,9 @@ impl Plan {
             input_unit: 0,
             output_unit: 0,
             state_bytes: operator.state.size as u64,
-            input_bytes: operator.input.size as u64,
-            output_bytes: operator.output.size as u64,
+            columns: Columns::of(operator, spec, |_| 0),
+            input_bytes: spec.input.bytes(&operator.input) as u64,
+            output_bytes: spec.output.bytes(&operator.output) as u64,
         }
     }
 
@@ -227,6 +233,7 @@ impl Plan {
         let (bytes, run) = (u64::from(COPY_ALIGNMENT), u64::from(self.run));
         self.strategy.block.in_registers
             && self.spec.segments.is_none()
+            && self.columns.is_none()
             && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
     }
 }

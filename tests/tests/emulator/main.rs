@@ -1,6 +1,7 @@
 //! Generated kernels, executed in the emulator: one program, so that tests of all kinds keep all cores busy to the end.
 
 mod cluster;
+mod columns;
 mod composed;
 mod counts;
 mod distant;

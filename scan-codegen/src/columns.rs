@@ -1,0 +1,97 @@
+//! Inputs and outputs that lie in several arrays: one for each field of an element.
+
+use crate::{
+    element::{ElementKind, ElementType},
+    operator::OpSource,
+    spec::ScanSpec,
+};
+
+/// In how many arrays the elements of an input, or of an output, lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Layout {
+    /// One array of elements.
+    #[default]
+    OneArray,
+    /// An array for each field of an element, in the order of their declaration (a struct of arrays). Elements that
+    /// have no fields lie in one array.
+    Columns,
+}
+
+impl Layout {
+    /// Whether elements of this type lie in an array for each field.
+    pub(crate) fn is_by_field(self, element: &ElementType) -> bool {
+        self == Layout::Columns && matches!(element.kind, ElementKind::Struct(_))
+    }
+
+    /// The types of the items of each array.
+    pub(crate) fn items(self, element: &ElementType) -> Vec<&ElementType> {
+        match &element.kind {
+            ElementKind::Struct(fields) if self == Layout::Columns => fields.iter().map(|field| &field.ty).collect(),
+            _ => vec![element],
+        }
+    }
+
+    /// Bytes of the items of an element, of all arrays together. Padding between fields lies in none of them.
+    pub(crate) fn bytes(self, element: &ElementType) -> usize {
+        self.items(element).into_iter().fold(0, |bytes, item| bytes.saturating_add(item.size))
+    }
+}
+
+/// An array, as kernels move it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Column {
+    /// Bytes of an item.
+    pub(crate) bytes: u32,
+    /// Where it begins in a stage of shared memory, in bytes for each element of a tile.
+    pub(crate) before: u32,
+    /// Bytes in which a thread reads or writes its run; 0 where it does so item by item.
+    pub(crate) unit: u32,
+}
+
+/// The arrays of a scan whose input, output or both have one for each field.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Columns {
+    pub(crate) inputs: Vec<Column>,
+    pub(crate) outputs: Vec<Column>,
+    /// Whether each array of results takes the place of an array of elements, of items of the same size.
+    pub(crate) in_place: bool,
+}
+
+impl Columns {
+    /// `None` where input and output are one array each. `unit` gives the bytes in which a thread moves a run of items of
+    /// so many bytes.
+    pub(crate) fn of(operator: &OpSource, spec: &ScanSpec, unit: impl Fn(u32) -> u32) -> Option<Self> {
+        if !spec.input.is_by_field(&operator.input) && !spec.output.is_by_field(&operator.output) {
+            return None;
+        }
+        let column = |before: &mut u32, item: &ElementType| {
+            let bytes = item.size as u32;
+            let column = Column { bytes, before: *before, unit: unit(bytes) };
+            *before = before.saturating_add(bytes);
+            column
+        };
+        let columns = |items: Vec<&ElementType>| {
+            let mut before = 0;
+            items.into_iter().map(|item| column(&mut before, item)).collect::<Vec<_>>()
+        };
+        let inputs = columns(spec.input.items(&operator.input));
+        let mut outputs = columns(spec.output.items(&operator.output));
+        let taken = in_place_of(&inputs, &outputs);
+        let in_place = taken.is_some();
+        for (output, before) in outputs.iter_mut().zip(taken.unwrap_or_default()) {
+            output.before = before;
+        }
+        Some(Columns { inputs, outputs, in_place })
+    }
+}
+
+/// Where the arrays of results begin if each takes the place of another array of elements.
+fn in_place_of(inputs: &[Column], outputs: &[Column]) -> Option<Vec<u32>> {
+    let mut free: Vec<_> = inputs.iter().collect();
+    let places = outputs.iter().map(|output| {
+        let found = free.iter().position(|input| input.bytes == output.bytes)?;
+        Some(free.remove(found).before)
+    });
+    places.collect()
+}
