@@ -95,3 +95,45 @@ fn in_place_of(inputs: &[Column], outputs: &[Column]) -> Option<Vec<u32>> {
     });
     places.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DeviceLimits, Overrides, Primitive, operator::operator_of, plan};
+
+    /// Fields of these primitives, in an operator whose output has those of `output`.
+    fn operator(input: &[Primitive], output: &[Primitive]) -> OpSource {
+        let structure = |name: &str, fields: &[Primitive]| {
+            let fields = fields.iter().enumerate();
+            let named = fields.map(|(index, field)| (format!("f{index}"), ElementType::primitive(*field)));
+            ElementType::structure(name.to_owned(), named)
+        };
+        OpSource { input: structure("In", input), output: structure("Out", output), ..operator_of(4) }
+    }
+
+    #[test]
+    fn results_take_the_places_of_elements_of_their_size() {
+        use Primitive::{F32, I32, U8, U64};
+        let spec = ScanSpec::inclusive().with_layouts(Layout::Columns, Layout::Columns);
+        let places = |input: &[Primitive], output: &[Primitive]| {
+            let columns = Columns::of(&operator(input, output), &spec, |_| 0).unwrap();
+            (columns.in_place, columns.outputs.iter().map(|column| column.before).collect::<Vec<_>>())
+        };
+        assert_eq!(places(&[U8, F32, I32], &[I32, F32, U8]), (true, vec![1, 5, 0]));
+        assert_eq!(places(&[F32, U8], &[F32, F32]), (false, vec![0, 4]));
+        assert_eq!(places(&[F32, F32], &[U64]), (false, vec![0]));
+    }
+
+    #[test]
+    fn padding_is_not_moved() {
+        let operator = operator(&[Primitive::U8, Primitive::F64], &[Primitive::F64]);
+        let bytes = |input, output| {
+            let spec = ScanSpec::inclusive().with_layouts(input, output);
+            let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
+            let cost = plans.shortest().cost(100).unwrap();
+            (cost.launches[0].global_read, cost.launches[0].global_written)
+        };
+        assert_eq!(bytes(Layout::OneArray, Layout::OneArray), (1600, 800));
+        assert_eq!(bytes(Layout::Columns, Layout::OneArray), (900, 800));
+    }
+}

@@ -123,6 +123,20 @@ pub enum Error {
         /// Elements of the output.
         output: usize,
     },
+    /// The arrays in which the fields of an input, or of an output, lie are not of one length.
+    #[error(
+        "array {column} of the {what} has {len} items and array 0 has {first}: each element has one in every array"
+    )]
+    ColumnLength {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Which array: that of the field of this number.
+        column: usize,
+        /// Items of it.
+        len: usize,
+        /// Items of the first array.
+        first: usize,
+    },
     /// The output that the caller brought for the result of a reduction is no single element.
     #[error("the output has {output} elements: a reduction writes one")]
     ResultLength {

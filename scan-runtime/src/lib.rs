@@ -47,6 +47,7 @@ pub mod aot;
 mod buffers;
 mod by;
 mod caught;
+pub mod columns;
 mod cpu;
 mod cuda;
 mod device_scan;

@@ -1,6 +1,7 @@
 //! `#[scan_element]`: the layout of a struct, told field by field, or of an enum, told by its numbers.
 
 mod attributes;
+mod columns;
 mod enumeration;
 mod structure;
 

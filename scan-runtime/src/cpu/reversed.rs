@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Fold, Job};
+use super::{Fold, Job, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{GROUP, Heads},
@@ -32,7 +32,7 @@ fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize)
     })
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// What a chunk adds.
     ///
     /// # Safety

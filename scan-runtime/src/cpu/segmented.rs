@@ -5,7 +5,7 @@
 
 use std::{hint, ops::Range};
 
-use super::{Fold, Job};
+use super::{Fold, Job, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{Cursor, GROUP, Heads},
@@ -42,7 +42,7 @@ fn mask(heads: &mut Cursor<'_>, group: &Range<usize>) -> u64 {
     if group.start == 0 { mask & !1 } else { mask }
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// Folds a chunk. What stands before the first chunk of all is the initial value.
     ///
     /// # Safety
