@@ -102,7 +102,7 @@ impl<Op: ScanOp, H: HostHeads> Precompile for Scan<Op, H> {
 
 impl<Op: ScanOp> Precompile for Reduce<Op> {
     fn wanted(&self) -> Wanted {
-        Wanted::new(&self.scan.op, self.task())
+        Wanted::new(&self.op, self.task(false))
     }
 }
 
@@ -152,7 +152,7 @@ impl Bundle {
 
     /// Adds the kernels by which [`Scan::run_with_total`] gives the total as well. They are others than those of
     /// [`run`](Scan::run).
-    pub fn with_total<Op: ScanOp>(mut self, scan: &Scan<Op>) -> Self {
+    pub fn with_total<Op: ScanOp, H: HostHeads>(mut self, scan: &Scan<Op, H>) -> Self {
         self.wanted.push(Wanted::new(&scan.op, scan.task(true)));
         self
     }

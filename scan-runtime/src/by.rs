@@ -1,14 +1,13 @@
 //! The ways to make a scan restart, of host and of device memory.
 
-use std::marker::PhantomData;
-
 use crate::{
-    DeviceBuffer, DeviceScan, HeadFlag, Scan, ScanElement, ScanOp, SegmentOffset,
-    heads::{HeadKind, Heads, HeadsOnDevice, Rows},
+    DeviceBuffer, DevicePrepared, DeviceScan, Goal, HeadFlag, Heads, NoHeads, Scan, ScanElement, ScanOp, SegmentOffset,
+    heads::{DeviceHeads, HeadKind},
 };
 
-/// Ways to restart. Each makes a scan of which every segment is a scan of its own.
-impl<Op: ScanOp> Scan<Op> {
+/// Ways to restart. Each makes a scan of which every segment is a scan of its own, or a [reduction](crate::Reduce) that gives a
+/// total for each segment, in their order.
+impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     /// Restarts at every element whose flag is set (`true`, or another `u8` than 0). There is a flag for each element; the
     /// first element begins a segment whatever its flag.
     ///
@@ -20,7 +19,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// assert_eq!(scan.by_flags(&[true, false, false, true, false]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn by_flags<'h, F: HeadFlag>(self, flags: &'h [F]) -> Scan<Op, Heads<'h>> {
+    pub fn by_flags<'h, F: HeadFlag>(self, flags: &'h [F]) -> Scan<Op, Heads<'h>, G> {
         self.with_heads(Heads::flags(flags))
     }
 
@@ -35,7 +34,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// assert_eq!(scan.by_bits(&[0b01001]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn by_bits<'h>(self, bits: &'h [u32]) -> Scan<Op, Heads<'h>> {
+    pub fn by_bits<'h>(self, bits: &'h [u32]) -> Scan<Op, Heads<'h>, G> {
         self.with_heads(Heads::bits(bits))
     }
 
@@ -51,9 +50,12 @@ impl<Op: ScanOp> Scan<Op> {
     /// let scanner = Scanner::cpu();
     /// let scan = scanner.scan(ops::sum()).exclusive().init(100);
     /// assert_eq!(scan.by_keys(&[7, 7, 8, 7, 7]).run(&[1, 2, 3, 4, 5])?, [100, 101, 100, 100, 104]);
+    /// let (shops, prices) = ([7_u64, 7, 8, 8, 8, 7], [5, 2, 9, 1, 4, 3]);
+    /// let lowest = scanner.reduce(ops::min()).by_keys(&shops).run(&prices)?;
+    /// assert_eq!(lowest, [2, 1, 3]); // of shops 7, 8, and 7 again
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn by_keys<'h, K: ScanElement>(self, keys: &'h [K]) -> Scan<Op, Heads<'h>> {
+    pub fn by_keys<'h, K: ScanElement>(self, keys: &'h [K]) -> Scan<Op, Heads<'h>, G> {
         self.with_heads(Heads::keys(keys))
     }
 
@@ -61,21 +63,24 @@ impl<Op: ScanOp> Scan<Op> {
     /// output tells. The length of the input may stand at the end, or not. What stands before the first position is a segment
     /// too.
     ///
+    /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of compressed rows:
+    /// `n + 1` offsets for `n` totals. That of an empty segment is the initial value, or else the identity. Elements before
+    /// the first offset or behind the last are in none.
+    ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
     ///
     /// let scanner = Scanner::cpu();
     /// let scan = scanner.scan(ops::sum());
     /// assert_eq!(scan.by_offsets(&[0_usize, 3, 3, 5]).run(&[1, 2, 3, 4, 5])?, [1, 3, 6, 4, 9]);
+    /// let sums = scanner.reduce(ops::sum()).by_offsets(&[0_usize, 3, 3, 5]);
+    /// assert_eq!(sums.run(&[1, 2, 3, 4, 5])?, [6, 0, 9]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn by_offsets<'h, T: SegmentOffset>(self, offsets: &'h [T]) -> Scan<Op, Heads<'h>> {
+    pub fn by_offsets<'h, T: SegmentOffset>(self, offsets: &'h [T]) -> Scan<Op, Heads<'h>, G> {
         self.with_heads(Heads::offsets(offsets))
     }
-}
 
-/// Rows.
-impl<Op: ScanOp> Scan<Op> {
     /// Scans each row of `len` elements on its own: the rows lie one behind the other, as those of a matrix do. No memory tells
     /// where they begin.
     ///
@@ -86,20 +91,21 @@ impl<Op: ScanOp> Scan<Op> {
     /// let two_rows = [1, 2, 3, 10, 20, 30];
     /// assert_eq!(scanner.scan(ops::sum()).rows(3).run(&two_rows)?, [1, 3, 6, 10, 30, 60]);
     /// assert_eq!(scanner.scan(ops::sum()).reverse().rows(3).run(&two_rows)?, [6, 5, 3, 60, 50, 30]);
+    /// assert_eq!(scanner.reduce(ops::sum()).rows(3).run(&two_rows)?, [6, 60]);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// A run gives [`Error::RowLength`](crate::Error::RowLength) if the length of the input is no multiple of `len`, or `len` is 0.
-    pub fn rows(self, len: usize) -> Scan<Op, Heads<'static>> {
+    pub fn rows(self, len: usize) -> Scan<Op, Heads<'static>, G> {
         self.with_heads(Heads::rows(len))
     }
 }
 
 /// Ways to restart, told by device memory. What the host checks of host memory is not checked here but for the lengths: offsets
 /// that do not ascend give unspecified segments, though never an access out of bounds.
-impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
+impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     /// Restarts at every element whose flag is set; see [`Scan::by_flags`].
     ///
     /// ```no_run
@@ -113,11 +119,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// assert_eq!(stream.clone_dtoh(&output)?, [1, 3, 6, 4, 9]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_flags<'h, F: HeadFlag, B: DeviceBuffer<F>>(
-        self,
-        flags: &'h B,
-    ) -> DeviceScan<'a, Op, HeadsOnDevice<'h, F, B>> {
-        self.by(HeadKind::Flags, flags)
+    pub fn by_flags<F: HeadFlag>(self, flags: &'a impl DeviceBuffer<F>) -> Self {
+        self.with_heads(DeviceHeads::new(HeadKind::Flags, flags))
     }
 
     /// Restarts at every element whose bit is set; see [`Scan::by_bits`].
@@ -131,8 +134,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// scanner.scan(ops::sum()).on(&stream).by_bits(&bits).run_in_place(&mut buffer)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_bits<'h, B: DeviceBuffer<u32>>(self, bits: &'h B) -> DeviceScan<'a, Op, HeadsOnDevice<'h, u32, B>> {
-        self.by(HeadKind::Bits, bits)
+    pub fn by_bits(self, bits: &'a impl DeviceBuffer<u32>) -> Self {
+        self.with_heads(DeviceHeads::new(HeadKind::Bits, bits))
     }
 
     /// Restarts wherever the key is another than that of the element before; see [`Scan::by_keys`].
@@ -146,11 +149,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// scanner.scan(ops::sum()).on(&stream).by_keys(&keys).run_in_place(&mut buffer)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_keys<'h, K: ScanElement, B: DeviceBuffer<K>>(
-        self,
-        keys: &'h B,
-    ) -> DeviceScan<'a, Op, HeadsOnDevice<'h, K, B>> {
-        self.by(HeadKind::keys::<K>(), keys)
+    pub fn by_keys<K: ScanElement>(self, keys: &'a impl DeviceBuffer<K>) -> Self {
+        self.with_heads(DeviceHeads::new(HeadKind::keys::<K>(), keys))
     }
 
     /// Restarts at these positions; see [`Scan::by_offsets`].
@@ -164,11 +164,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// scanner.scan(ops::sum()).on(&stream).by_offsets(&offsets).run_in_place(&mut buffer)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn by_offsets<'h, T: SegmentOffset, B: DeviceBuffer<T>>(
-        self,
-        offsets: &'h B,
-    ) -> DeviceScan<'a, Op, HeadsOnDevice<'h, T, B>> {
-        self.by(HeadKind::Offsets(T::WIDTH), offsets)
+    pub fn by_offsets<T: SegmentOffset>(self, offsets: &'a impl DeviceBuffer<T>) -> Self {
+        self.with_heads(DeviceHeads::new(HeadKind::Offsets(T::WIDTH), offsets))
     }
 
     /// Scans each row of `len` elements on its own; see [`Scan::rows`].
@@ -181,17 +178,35 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// scanner.scan(ops::sum()).on(&stream).rows(3).run_in_place(&mut matrix)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn rows(self, len: usize) -> DeviceScan<'a, Op, Rows> {
-        let DeviceScan { scan, stream, initial, .. } = self;
-        DeviceScan { scan, stream, initial, heads: Rows { len } }
+    pub fn rows(self, len: usize) -> Self {
+        self.with_heads(DeviceHeads::rows(len))
+    }
+}
+
+/// What a run of a handle brings that was prepared for it.
+impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
+    /// Restarts at every element whose flag is set; see [`DeviceScan::by_flags`].
+    pub fn by_flags<'a, F: HeadFlag>(&'a self, flags: &'a impl DeviceBuffer<F>) -> DeviceScan<'a, Op, G> {
+        DeviceScan::of_prepared(self).by_flags(flags)
     }
 
-    fn by<'h, T, B: DeviceBuffer<T>>(
-        self,
-        kind: HeadKind,
-        buffer: &'h B,
-    ) -> DeviceScan<'a, Op, HeadsOnDevice<'h, T, B>> {
-        let DeviceScan { scan, stream, initial, .. } = self;
-        DeviceScan { scan, stream, initial, heads: HeadsOnDevice { kind, buffer, item: PhantomData } }
+    /// Restarts at every element whose bit is set; see [`DeviceScan::by_bits`].
+    pub fn by_bits<'a>(&'a self, bits: &'a impl DeviceBuffer<u32>) -> DeviceScan<'a, Op, G> {
+        DeviceScan::of_prepared(self).by_bits(bits)
+    }
+
+    /// Restarts wherever the key is another than that of the element before; see [`DeviceScan::by_keys`].
+    pub fn by_keys<'a, K: ScanElement>(&'a self, keys: &'a impl DeviceBuffer<K>) -> DeviceScan<'a, Op, G> {
+        DeviceScan::of_prepared(self).by_keys(keys)
+    }
+
+    /// Restarts at these positions; see [`DeviceScan::by_offsets`].
+    pub fn by_offsets<'a, T: SegmentOffset>(&'a self, offsets: &'a impl DeviceBuffer<T>) -> DeviceScan<'a, Op, G> {
+        DeviceScan::of_prepared(self).by_offsets(offsets)
+    }
+
+    /// Each row of `len` elements on its own; see [`DeviceScan::rows`].
+    pub fn rows(&self, len: usize) -> DeviceScan<'_, Op, G> {
+        DeviceScan::of_prepared(self).rows(len)
     }
 }

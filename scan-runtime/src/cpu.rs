@@ -43,11 +43,11 @@ use pipeline::Chunks;
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: HeadKind, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = fits(size_of::<Op::Input>()) && fits(size_of::<Op::State>()) && fits(size_of::<Op::Output>());
-    let heads = match heads {
-        HeadKind::Keys { size, has_padding, .. } => fits(size) && !has_padding,
+    let heads = match heads.kind {
+        HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
@@ -63,7 +63,7 @@ pub(crate) enum Order {
     Reversed,
 }
 
-/// Scans, and gives the sum of everything, or of the last segment. `initial_value` is what stands before the first element, and
+/// Scans, and gives the total, which is that of the last segment in a scan that restarts. `initial_value` is what stands before the first element, and
 /// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity. The caller has
 /// checked the heads against the length.
 ///

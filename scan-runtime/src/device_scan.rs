@@ -1,31 +1,258 @@
-//! A scan of device memory on a stream.
+//! Scans and reductions of device memory on a stream: the one path from a call to its launches.
 
-use std::sync::Arc;
+use std::{slice, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, result, sys};
+use cudarc::driver::{CudaSlice, CudaStream, result};
+use scan_codegen::ScanSpec;
 
 use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, Scan, ScanElement, ScanOp,
-    cuda::{Constants, CudaDevice, InOut, SideBuffers, Task, driver_error, named},
-    heads::{DeviceHeads, NoHeads, with_heads},
+    DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
+    Scanner, Totals,
+    cuda::{Constants, CudaDevice, InOut, Runs, SideBuffers, Task, Work, bind, driver_error, named},
+    heads::{DeviceHeads, NoHeads},
+    prepared::Brings,
 };
 
-/// A scan of device memory on a stream, made by [`Scan::on`]; `by_flags`, `by_bits`, `by_keys` and `by_offsets` make it
-/// one that restarts, where `H` tells.
+/// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared) with what it
+/// brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets` and `rows` tell where it restarts; the last word counts.
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
 /// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then
 /// [`Scanner::check`](crate::Scanner::check) tells which operator is to blame, and so does the next scan.
 #[must_use = "a scan does nothing until it is run"]
-pub struct DeviceScan<'a, Op: ScanOp, H = NoHeads> {
-    pub(crate) scan: &'a Scan<Op>,
-    pub(crate) stream: &'a Arc<CudaStream>,
+pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
+    way: Way<'a, Op, G>,
     /// The initial value, if it is in device memory.
-    pub(crate) initial: Option<&'a dyn DeviceBuffer<Op::State>>,
-    pub(crate) heads: H,
+    initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+    heads: DeviceHeads<'a>,
 }
 
-impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
+/// When kernels and constants are made.
+enum Way<'a, Op: ScanOp, G> {
+    /// At the call.
+    Call(&'a Scan<Op, NoHeads, G>, &'a Arc<CudaStream>),
+    /// They are there.
+    Prepared(&'a DevicePrepared<Op, G>),
+}
+
+/// What a run writes besides its output.
+type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::State>>;
+
+impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
+    pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
+        DeviceScan { way: Way::Call(scan, stream), initial: None, heads: DeviceHeads::NONE }
+    }
+
+    /// A run of a handle.
+    pub(crate) fn of_prepared(prepared: &'a DevicePrepared<Op, G>) -> Self {
+        DeviceScan { way: Way::Prepared(prepared), initial: None, heads: DeviceHeads::NONE }
+    }
+
+    pub(crate) fn with_heads(self, heads: DeviceHeads<'a>) -> Self {
+        DeviceScan { heads, ..self }
+    }
+
+    fn scanner(&self) -> &Scanner {
+        match self.way {
+            Way::Call(scan, _) => &scan.scanner,
+            Way::Prepared(prepared) => &prepared.scanner,
+        }
+    }
+
+    fn stream(&self) -> &'a Arc<CudaStream> {
+        match self.way {
+            Way::Call(_, stream) => stream,
+            Way::Prepared(prepared) => &prepared.stream,
+        }
+    }
+
+    fn device(&self) -> Result<&CudaDevice, Error> {
+        self.scanner().device_of(self.stream())
+    }
+
+    fn brings(&self, total: bool) -> Brings {
+        Brings { heads: self.heads.kind, total, initial: self.initial.is_some() }
+    }
+}
+
+/// What a device is asked for by a run that brings this.
+pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Brings) -> Task {
+    if G::FOLDS && brings.heads.is_none() {
+        return scan.task(false);
+    }
+    let spec: ScanSpec = scan.spec().with_segments(brings.heads.segments());
+    let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
+    Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
+}
+
+impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
+    /// Prepares runs like this one of up to `max_len` elements. Each brings what is said here before `prepare`, by the
+    /// same words: other flags, bits, keys or offsets, other rows, another initial value in device memory. The lengths of
+    /// what is given here do not matter.
+    ///
+    /// What a call does each time is then done once: the kernels are compiled and loaded, the operator's parameters and
+    /// the initial value taken as they are now, the workspace allocated for as many elements as may come. A run checks
+    /// the lengths and launches: it allocates no device memory, copies nothing, waits for nothing, and takes no lock that
+    /// work on another stream could hold. Where the plan is a single launch and the length that of the run before, it
+    /// allocates nothing on the host either.
+    ///
+    /// Other parameters of the operator, another initial value of the scan, stream or greater length need another handle.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let maxima = scanner.scan(ops::max()).on(&stream).prepare(1_000)?;
+    /// let mut buffer = stream.clone_htod(&[2, 7, 1])?;
+    /// for _ in 0..10 {
+    ///     maxima.run_in_place(&mut buffer)?;
+    /// }
+    /// assert_eq!(stream.clone_dtoh(&buffer)?, [2, 7, 7]);
+    ///
+    /// let flags = stream.clone_htod(&[1_u8, 0, 0, 1, 0])?;
+    /// let sums = scanner.scan(ops::sum()).on(&stream).by_flags(&flags).prepare(1_000)?;
+    /// let mut buffer = stream.clone_htod(&[1, 2, 3, 4, 5])?;
+    /// sums.by_flags(&flags).run_in_place(&mut buffer)?;
+    /// assert_eq!(stream.clone_dtoh(&buffer)?, [1, 3, 6, 4, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream is of another context, [`Error::Captured`] and
+    /// [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::PreparedTwice`] for a run of a handle,
+    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    pub fn prepare(&self, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
+        self.prepare_for(self.brings(false), max_len)
+    }
+
+    fn prepare_for(&self, brings: Brings, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
+        let Way::Call(scan, stream) = self.way else { return Err(Error::PreparedTwice) };
+        DevicePrepared::new(scan, stream, brings, max_len)
+    }
+
+    /// Checks all that is known of a run before anything is enqueued: contexts, lengths, and what a handle was prepared
+    /// for. Gives the number of elements.
+    fn check(
+        &self,
+        input: Option<&dyn DeviceBuffer<Op::Input>>,
+        output: &dyn DeviceBufferMut<Op::Output>,
+        total: Option<(&'static str, usize, &CudaStream)>,
+    ) -> Result<usize, Error> {
+        let device = self.device()?;
+        if let Some(input) = input {
+            device.check_context("input", input.stream())?;
+        }
+        device.check_context(if input.is_some() { "output" } else { "buffer" }, output.stream())?;
+        if let Some(stream) = self.heads.stream() {
+            device.check_context("heads", stream)?;
+        }
+        if let Some((what, len, stream)) = total {
+            device.check_context(what, stream)?;
+            check_one(len)?;
+        }
+        if let Some(value) = self.initial {
+            device.check_context("initial value", value.stream())?;
+            if value.len() != 1 {
+                return Err(Error::InitialLength { len: value.len() });
+            }
+        }
+        let len = input.map_or(output.len(), |input| input.len());
+        self.heads.check(len)?;
+        if !G::FOLDS && len != output.len() {
+            return Err(Error::OutputLength { input: len, output: output.len() });
+        }
+        if let Way::Prepared(prepared) = self.way {
+            prepared.check(self.brings(total.is_some()), len)?;
+        }
+        Ok(len)
+    }
+
+    /// Enqueues a run on buffers that have been checked, of one element at least.
+    fn enqueue(
+        &self,
+        len: usize,
+        input: Option<&dyn DeviceBuffer<Op::Input>>,
+        output: &mut dyn DeviceBufferMut<Op::Output>,
+        total: Total<'_, Op>,
+    ) -> Result<(), Error> {
+        let (stream, brings) = (self.stream(), self.brings(total.is_some()));
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (heads, _reading_heads) = self.heads.pointer(stream);
+        let initial = self.initial.map(|value| value.device_ptr(stream));
+        let total = total.map(|total| total.device_ptr_mut(stream));
+        let input = input.map(|input| input.device_ptr(stream));
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let side = SideBuffers {
+            heads,
+            head_count: self.heads.head_count(),
+            initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
+            total: total.as_ref().map_or(0, |(pointer, _writing)| *pointer),
+        };
+        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
+        let buffers = InOut { input, output, len: len as u64 };
+        let enqueue = || {
+            bind(stream)?;
+            let made;
+            let work = match self.way {
+                Way::Prepared(prepared) => &prepared.work,
+                Way::Call(scan, _) => {
+                    let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
+                    let task = task(scan, brings);
+                    made = Work::new(self.device()?, stream, &scan.op, constants, task, Runs::Once(len))?;
+                    &made
+                }
+            };
+            // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the
+            // total exclusively. Input and output are one buffer only where the caller gave one, of one type.
+            unsafe { work.enqueue(stream, side, buffers) }
+        };
+        enqueue().map_err(named)
+    }
+
+    /// Writes what comes of no elements: `of_nothing` as it is now, or as a handle has kept it.
+    fn write_nothing<T: ScanElement>(
+        &self,
+        of_nothing: impl FnOnce(&Scan<Op, NoHeads, G>) -> Result<T, Error>,
+        kept: impl FnOnce(&DevicePrepared<Op, G>) -> Option<&T>,
+        to: &mut dyn DeviceBufferMut<T>,
+    ) -> Result<(), Error> {
+        let stream = self.stream();
+        let made;
+        let value = match self.way {
+            Way::Call(scan, _) => {
+                self.device()?.refuse_capture(stream)?;
+                made = of_nothing(scan)?;
+                &made
+            }
+            Way::Prepared(prepared) => {
+                kept(prepared).ok_or_else(|| PlanError::NoElements { operator: prepared.operator.clone() })?
+            }
+        };
+        bind(stream)?;
+        let (to, _writing) = to.device_ptr_mut(stream);
+        // SAFETY: the memory has room for one element. The value is copied before the call returns, or, where the copy
+        // is captured, stays as long as the handle.
+        unsafe { result::memcpy_htod_async(to, slice::from_ref(value), stream.cu_stream()) }
+            .map_err(driver_error("copying to the device"))
+    }
+
+    /// An error where the planner refuses what a call asks for.
+    fn check_plan(&self, total: bool) -> Result<(), Error> {
+        match self.way {
+            Way::Call(scan, _) => scan.check_task(&task(scan, self.brings(total))),
+            Way::Prepared(_) => Ok(()),
+        }
+    }
+}
+
+fn check_one(len: usize) -> Result<(), Error> {
+    if len == 1 { Ok(()) } else { Err(Error::ResultLength { output: len, expected: 1 }) }
+}
+
+/// Ways to run a scan.
+impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// Puts a value before the first element (of each segment, in a scan that restarts) that is in device memory when
     /// the scan runs, in a slice of one element: what an earlier kernel on the stream has computed, or the total of the
     /// chunk before. It takes the place of the scan's own [initial value](Scan::init).
@@ -53,6 +280,15 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
         DeviceScan { initial: Some(value), ..self }
     }
 
+    /// As [`prepare`](DeviceScan::prepare), for runs that give the total, too: those whose names end in `with_total`.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](DeviceScan::prepare).
+    pub fn prepare_with_total(&self, max_len: usize) -> Result<DevicePrepared<Op>, Error> {
+        self.prepare_for(self.brings(true), max_len)
+    }
+
     /// Scans a device slice or view into a new slice.
     ///
     /// # Errors
@@ -61,7 +297,10 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
     /// [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input requires,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
-        self.run_with(0, input)
+        // SAFETY: the scan writes every element of the output.
+        let mut output = unsafe { self.room(input.len())? };
+        self.scan(Some(input), &mut output, None)?;
+        Ok(output)
     }
 
     /// Scans a device slice or view into another of the same length.
@@ -74,7 +313,7 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
-        self.run_into_with(0, input, output)
+        self.scan(Some(input), output, None)
     }
 
     /// Scans a device slice or view in place.
@@ -87,103 +326,12 @@ impl<'a, Op: ScanOp, H: DeviceHeads> DeviceScan<'a, Op, H> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        let device = self.device()?;
-        device.check_context("buffer", buffer.stream())?;
-        let len = buffer.len();
-        with_heads(&self.heads, self.stream, len, |side| {
-            let (pointer, _writing) = buffer.device_ptr_mut(self.stream);
-            // SAFETY: the buffer is exclusively borrowed, and input and output have the same type.
-            unsafe { self.enqueue(device, side, pointer, pointer, len) }
-        })
+        self.scan(None, buffer, None)
     }
 
-    /// `total` is 0, or where a sum goes.
-    fn run_with(
-        &self,
-        total: sys::CUdeviceptr,
-        input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<CudaSlice<Op::Output>, Error> {
-        let device = self.device()?;
-        let len = input.len();
-        if len == 0 {
-            with_heads(&self.heads, self.stream, 0, |_| Ok(()))?;
-            return self.stream.null().map_err(driver_error("allocating device memory"));
-        }
-        // SAFETY: nothing reads the output before the scan has written it.
-        let mut output = unsafe { device.slice::<Op::Output>(self.stream, len)? };
-        self.run_into_with(total, input, &mut output)?;
-        Ok(output)
-    }
-
-    /// As [`run_with`](DeviceScan::run_with).
-    fn run_into_with(
-        &self,
-        total: sys::CUdeviceptr,
-        input: &impl DeviceBuffer<Op::Input>,
-        output: &mut impl DeviceBufferMut<Op::Output>,
-    ) -> Result<(), Error> {
-        let device = self.device()?;
-        let len = input.len();
-        if len != output.len() {
-            return Err(Error::OutputLength { input: len, output: output.len() });
-        }
-        device.check_context("input", input.stream())?;
-        device.check_context("output", output.stream())?;
-        with_heads(&self.heads, self.stream, len, |side| {
-            // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-            let (input, _reading) = input.device_ptr(self.stream);
-            let (output, _writing) = output.device_ptr_mut(self.stream);
-            // SAFETY: the buffers are borrowed from live slices of `len` elements, the output exclusively, so they do
-            // not overlap.
-            unsafe { self.enqueue(device, SideBuffers { total, ..side }, input, output, len) }
-        })
-    }
-
-    fn device(&self) -> Result<&CudaDevice, Error> {
-        let device = self.scan.scanner.device_of(self.stream)?;
-        if let Some(value) = self.initial {
-            device.check_context("initial value", value.stream())?;
-            if value.len() != 1 {
-                return Err(Error::InitialLength { len: value.len() });
-            }
-        }
-        Ok(device)
-    }
-
-    /// # Safety
-    ///
-    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue).
-    unsafe fn enqueue(
-        &self,
-        device: &CudaDevice,
-        side: SideBuffers,
-        input: sys::CUdeviceptr,
-        output: sys::CUdeviceptr,
-        len: usize,
-    ) -> Result<(), Error> {
-        let scan = self.scan;
-        let spec = scan.spec().with_segments(self.heads.segments());
-        let initial = self.initial.map(|value| value.device_ptr(self.stream));
-        let spec = if initial.is_some() { spec.with_initial_value_on_device() } else { spec };
-        // The guard stays until the launches are made.
-        let side = SideBuffers { initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer), ..side };
-        let spec = if side.total == 0 { spec } else { spec.with_total() };
-        let enqueue = || {
-            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-            let kernels = device.kernels(&scan.op, Task::Scan(spec, scan.shape()), len as u64)?;
-            let constants = Constants::new(self.stream, &scan.op, scan.initial_value.as_ref())?;
-            let work = InOut { input, output, len: len as u64 };
-            // SAFETY: the caller vouches for the buffers.
-            unsafe { kernels.enqueue(self.stream, &constants, side, work) }
-        };
-        enqueue().map_err(named)
-    }
-}
-
-impl<Op: ScanOp> DeviceScan<'_, Op> {
-    /// Scans a device slice or view into a new slice, and puts the sum of all elements, the initial value included,
-    /// into another one, of one element: `None` where there is neither an element nor an initial value. Both come from
-    /// the same launches.
+    /// Scans a device slice or view into a new slice, and puts the total, the initial value included, into another one, of
+    /// one element: `None` where there is neither an element nor an initial value. Both come from the same launches. The
+    /// total of a scan that restarts is that of the segment with which it ends.
     ///
     /// # Errors
     ///
@@ -193,35 +341,22 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
     ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
-        let device = self.device()?;
-        if input.len() == 0 {
-            device.refuse_capture(self.stream)?;
-            let output = self.run(input)?;
-            let total = match self.initial {
-                Some(value) => {
-                    // SAFETY: nothing reads the total before the copy has written it.
-                    let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
-                    self.copy_initial(value, &mut total)?;
-                    Some(total)
-                }
-                None => {
-                    let total = self.scan.initial_value.map(|value| self.stream.clone_htod(&[value]));
-                    total.transpose().map_err(driver_error("copying to the device"))?
-                }
-            };
-            return Ok((output, total));
+        let has_initial = || match self.way {
+            Way::Call(scan, _) => scan.initial_value.is_some(),
+            Way::Prepared(prepared) => prepared.has_initial,
+        };
+        if input.len() == 0 && self.initial.is_none() && !has_initial() {
+            return Ok((self.run(input)?, None));
         }
-        // SAFETY: nothing reads the total before the scan has written it.
-        let mut total = unsafe { device.slice::<Op::State>(self.stream, 1)? };
-        let (pointer, writing) = total.device_ptr_mut(self.stream);
-        let output = self.run_with(pointer, input)?;
-        drop(writing);
+        // SAFETY: the scan writes every element of both.
+        let (mut output, mut total) = unsafe { (self.room(input.len())?, self.room(1)?) };
+        self.scan(Some(input), &mut output, Some(&mut total))?;
         Ok((output, Some(total)))
     }
 
-    /// Scans a device slice or view into another of the same length, and writes the sum of all elements, the initial
-    /// value included, to `total`, which has one element. The sum of no elements is the initial value, or else the
-    /// identity.
+    /// Scans a device slice or view into another of the same length, and writes the total, the initial value included, to
+    /// `total`, which has one element. The total of no elements is the initial value, or else the identity; that of a scan
+    /// that restarts is that of the segment with which it ends.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -238,40 +373,137 @@ impl<Op: ScanOp> DeviceScan<'_, Op> {
     /// # Errors
     ///
     /// As [`run_into`](DeviceScan::run_into), [`Error::ResultLength`] if the total is not one element, and
-    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity.
+    /// [`PlanError::NoElements`] for no elements, no initial value and no identity.
     pub fn run_into_with_total(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
         total: &mut impl DeviceBufferMut<Op::State>,
     ) -> Result<(), Error> {
-        let device = self.device()?;
-        device.check_context("total", total.stream())?;
-        if total.len() != 1 {
-            return Err(Error::ResultLength { output: total.len() });
+        self.scan(Some(input), output, Some(total))
+    }
+
+    /// Scans a device slice or view in place, and writes the total to `total`, as
+    /// [`run_into_with_total`](DeviceScan::run_into_with_total) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into_with_total`](DeviceScan::run_into_with_total).
+    pub fn run_in_place_with_total<T>(
+        &self,
+        buffer: &mut impl DeviceBufferMut<T>,
+        total: &mut impl DeviceBufferMut<Op::State>,
+    ) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        self.scan(None, buffer, Some(total))
+    }
+
+    /// Every scan of device memory comes through here; without an input, in place.
+    fn scan(
+        &self,
+        input: Option<&dyn DeviceBuffer<Op::Input>>,
+        output: &mut dyn DeviceBufferMut<Op::Output>,
+        total: Total<'_, Op>,
+    ) -> Result<(), Error> {
+        let told = total.as_deref().map(|total| ("total", total.len(), &**total.stream()));
+        let len = self.check(input, output, told)?;
+        if len > 0 {
+            return self.enqueue(len, input, output, total);
         }
-        if input.len() == 0 {
-            device.refuse_capture(self.stream)?;
-            self.run_into(input, output)?;
-            if let Some(value) = self.initial {
-                return self.copy_initial(value, total);
-            }
-            let nothing = [self.scan.total_of_nothing()?];
-            return self.stream.memcpy_htod(&nothing, total).map_err(driver_error("copying to the device"));
+        self.check_plan(total.is_some())?;
+        match (total, self.initial) {
+            (None, _) => Ok(()),
+            (Some(total), Some(value)) => self.copy_initial(value, total),
+            (Some(total), None) => self.write_nothing(Scan::total_of_nothing, |kept| kept.total_of_nothing(), total),
         }
-        let (pointer, _writing) = total.device_ptr_mut(self.stream);
-        self.run_into_with(pointer, input, output)
     }
 
     /// The total of no elements, where the initial value is in device memory.
     fn copy_initial(
         &self,
         value: &dyn DeviceBuffer<Op::State>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut dyn DeviceBufferMut<Op::State>,
     ) -> Result<(), Error> {
-        let ((from, _reading), (to, _writing)) = (value.device_ptr(self.stream), total.device_ptr_mut(self.stream));
+        let stream = self.stream();
+        bind(stream)?;
+        let ((from, _reading), (to, _writing)) = (value.device_ptr(stream), total.device_ptr_mut(stream));
         // SAFETY: both are of one element, as has been checked, and the guards keep them until the copy is enqueued.
-        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::State>(), self.stream.cu_stream()) }
+        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::State>(), stream.cu_stream()) }
             .map_err(driver_error("copying on the device"))
+    }
+}
+
+impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
+    /// A slice of so many elements.
+    ///
+    /// # Safety
+    ///
+    /// Nothing reads it before all of them have been written.
+    unsafe fn room<T: ScanElement>(&self, len: usize) -> Result<CudaSlice<T>, Error> {
+        let (device, stream) = (self.device()?, self.stream());
+        match len {
+            0 => stream.null().map_err(driver_error("allocating device memory")),
+            // SAFETY: the caller vouches for it.
+            len => unsafe { device.slice(stream, len) },
+        }
+    }
+}
+
+/// Ways to reduce.
+impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
+    /// Reduces a device slice or view into a new slice of one element. The total of no elements is the initial value, or
+    /// else the identity.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let input = stream.clone_htod(&[2, 7, 1])?;
+    /// let largest = scanner.reduce(ops::max()).on(&stream).run(&input)?;
+    /// assert_eq!(stream.clone_dtoh(&largest)?, [7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another
+    /// context, [`PlanError::NoElements`] for no elements, no initial value and no identity,
+    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        // SAFETY: the reduction writes every element of the output.
+        let mut output = unsafe { self.room(self.results(input.len())?)? };
+        self.run_into(input, &mut output)?;
+        Ok(output)
+    }
+
+    /// Reduces a device slice or view into a slice or view of one element.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceScan::run), and [`Error::ResultLength`] if the output is not one element.
+    pub fn run_into(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let len = self.check(Some(input), output, None)?;
+        let expected = self.results(len)?;
+        if output.len() != expected {
+            return Err(Error::ResultLength { output: output.len(), expected });
+        }
+        if len > 0 {
+            return self.enqueue(len, Some(input), output, None);
+        }
+        self.check_plan(false)?;
+        self.write_nothing(Scan::result_of_nothing, |kept| kept.result_of_nothing(), output)
+    }
+
+    /// How many results there are.
+    fn results(&self, len: usize) -> Result<usize, Error> {
+        self.heads.segments(len).ok_or(Error::UnknownSegments { heads: self.heads.kind.name() })
     }
 }

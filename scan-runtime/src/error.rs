@@ -7,8 +7,7 @@ use scan_codegen::{PlanError, RenderError};
 
 use crate::nvrtc::INSTALL_COMMAND;
 
-/// Why a scan, or a scanner, could not be had. What the driver, NVRTC or the system says about it is its
-/// [`source`](std::error::Error::source).
+/// Errors of this crate. What the driver, NVRTC or the system says about one is its [`source`](std::error::Error::source).
 ///
 /// `Debug` writes the message, what to do, and the sources: that is what a `main` that returns a `Result` prints.
 #[derive(Clone, thiserror::Error)]
@@ -137,11 +136,29 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
-    /// The output that the caller brought for the result of a reduction is no single element.
-    #[error("the output has {output} elements: a reduction writes one")]
+    /// The slice that the caller brought for totals has another length than there are of them: one, or one for each segment.
+    #[error("the slice for the results has {output} elements, and there are {expected} results")]
     ResultLength {
-        /// Elements of the output.
+        /// Elements of the slice.
         output: usize,
+        /// How many there are.
+        expected: usize,
+    },
+    /// Only the device knows how many segments flags, bits or keys make.
+    #[error(
+        "only the device knows how many segments the {heads} make: reduce with `run_into_with_count`, into a slice of as many elements as there may be segments"
+    )]
+    UnknownSegments {
+        /// What tells where segments begin.
+        heads: &'static str,
+    },
+    /// A run brought something else than its handle was prepared for.
+    #[error("the handle was prepared for runs with {prepared}, and this one has {found}: prepare one for it")]
+    OtherRun {
+        /// What was said before `prepare`.
+        prepared: String,
+        /// What was said before the run.
+        found: String,
     },
     /// The slice that the caller brought for the initial value is no single element.
     #[error("the slice of the initial value has {len} elements: give one element")]
@@ -205,6 +222,11 @@ pub enum Error {
         /// The most elements that it was prepared for.
         max_len: usize,
     },
+    /// A run of a prepared handle was to be prepared.
+    #[error(
+        "this is a run of a handle that is prepared already: prepare from the scan, `scan.on(&stream).prepare(max_len)`"
+    )]
+    PreparedTwice,
     /// A scan was to be prepared on a stream whose work is being captured into a graph.
     #[error("the stream is being captured: prepare the scan before the capture begins, and run it within")]
     Captured,

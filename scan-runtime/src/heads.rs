@@ -1,11 +1,11 @@
 //! What tells where segments begin: the one place that knows the ways to tell it, in host and in device memory.
 
-use std::{fmt, marker::PhantomData, ops::Range, sync::Arc};
+use std::{any::TypeId, marker::PhantomData, ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::{ElementType, OffsetWidth, Segments};
 
-use crate::{DeviceBuffer, Error, ScanElement, cuda::SideBuffers};
+use crate::{DeviceBuffer, Error, ScanElement};
 
 /// A head flag: `u8` (anything but 0 is a head) or `bool`.
 pub trait HeadFlag: ScanElement + sealed::Sealed {}
@@ -46,15 +46,40 @@ pub(crate) enum HeadKind {
     None,
     Flags,
     Bits,
-    Keys { size: usize, has_padding: bool, layout: fn() -> ElementType },
+    Keys { key: TypeId, size: usize, layout: fn() -> ElementType },
     Offsets(OffsetWidth),
     Rows { len: usize },
 }
 
 impl HeadKind {
     pub(crate) fn keys<K: ScanElement>() -> Self {
-        let layout = K::layout();
-        HeadKind::Keys { size: layout.size, has_padding: layout.padding() != 0, layout: K::layout }
+        HeadKind::Keys { key: TypeId::of::<K>(), size: size_of::<K>(), layout: K::layout }
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        matches!(self, HeadKind::None)
+    }
+
+    /// Whether the same kernels are for both.
+    pub(crate) fn is_like(self, other: HeadKind) -> bool {
+        match (self, other) {
+            (HeadKind::Keys { key, .. }, HeadKind::Keys { key: other, .. }) => key == other,
+            (HeadKind::Offsets(width), HeadKind::Offsets(other)) => width == other,
+            _ => std::mem::discriminant(&self) == std::mem::discriminant(&other),
+        }
+    }
+
+    /// What a caller calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            HeadKind::None => "no heads",
+            HeadKind::Flags => "head flags",
+            HeadKind::Bits => "head bits",
+            HeadKind::Keys { .. } => "keys of a type",
+            HeadKind::Offsets(OffsetWidth::U32) => "offsets of 32 bits",
+            HeadKind::Offsets(_) => "offsets of 64 bits",
+            HeadKind::Rows { .. } => "rows",
+        }
     }
 
     /// In the planner's words.
@@ -82,7 +107,7 @@ impl HostHeads for Heads<'_> {}
 
 pub(crate) mod on_host {
     /// Seals [`HostHeads`](super::HostHeads).
-    pub trait Heads {
+    pub trait Heads: Send + Sync {
         fn heads(&self) -> super::Heads<'_>;
     }
 
@@ -99,130 +124,92 @@ pub(crate) mod on_host {
     }
 }
 
-/// What tells a scan of device memory where it restarts: [`NoHeads`] or [`HeadsOnDevice`].
-pub trait DeviceHeads: on_device::Heads {}
-
-impl DeviceHeads for NoHeads {}
-impl DeviceHeads for Rows {}
-impl<T, B: DeviceBuffer<T>> DeviceHeads for HeadsOnDevice<'_, T, B> {}
-
-pub(crate) mod on_device {
-    use super::*;
-
-    /// Seals [`DeviceHeads`](super::DeviceHeads).
-    pub trait Heads {
-        fn segments(&self) -> Segments;
-        /// The stream that the memory belongs to, if there is any.
-        fn stream(&self) -> Option<&Arc<CudaStream>>;
-        /// Whether there are as many as an input of this length requires.
-        fn check(&self, len: usize) -> Result<(), Error>;
-        /// How many there are.
-        fn count(&self) -> usize;
-        /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is dropped once
-        /// the launches are made.
-        fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>);
-    }
-
-    impl Heads for NoHeads {
-        fn segments(&self) -> Segments {
-            Segments::None
-        }
-
-        fn stream(&self) -> Option<&Arc<CudaStream>> {
-            None
-        }
-
-        fn check(&self, _: usize) -> Result<(), Error> {
-            Ok(())
-        }
-
-        fn count(&self) -> usize {
-            0
-        }
-
-        fn pointer<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
-            (0, None)
-        }
-    }
-
-    impl Heads for Rows {
-        fn segments(&self) -> Segments {
-            Segments::Rows
-        }
-
-        fn stream(&self) -> Option<&Arc<CudaStream>> {
-            None
-        }
-
-        fn check(&self, len: usize) -> Result<(), Error> {
-            check_length(HeadKind::Rows { len: self.len }, self.len, len)
-        }
-
-        fn count(&self) -> usize {
-            self.len
-        }
-
-        fn pointer<'a>(&'a self, _: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
-            (0, None)
-        }
-    }
-
-    impl<T, B: DeviceBuffer<T>> Heads for HeadsOnDevice<'_, T, B> {
-        fn segments(&self) -> Segments {
-            self.kind.segments()
-        }
-
-        fn stream(&self) -> Option<&Arc<CudaStream>> {
-            Some(self.buffer.stream())
-        }
-
-        fn check(&self, len: usize) -> Result<(), Error> {
-            check_length(self.kind, self.buffer.len(), len)
-        }
-
-        fn count(&self) -> usize {
-            self.buffer.len()
-        }
-
-        fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
-            let (pointer, reading) = self.buffer.device_ptr(stream);
-            (pointer, Some(reading))
-        }
-    }
-}
-
-/// Enqueues work on `len` elements of a stream that reads heads, if there are as many as that requires.
-pub(crate) fn with_heads<R>(
-    heads: &impl DeviceHeads,
-    stream: &Arc<CudaStream>,
-    len: usize,
-    enqueue: impl FnOnce(SideBuffers) -> Result<R, Error>,
-) -> Result<R, Error> {
-    if heads.stream().is_some_and(|of| of.context() != stream.context()) {
-        return Err(Error::ForeignContext { what: "heads" });
-    }
-    heads.check(len)?;
-    let (pointer, _reading) = heads.pointer(stream);
-    enqueue(SideBuffers { heads: pointer, head_count: heads.count() as u64, ..SideBuffers::default() })
-}
-
-/// Every row of so many elements is a segment: made by [`DeviceScan::rows`](crate::DeviceScan::rows) and
-/// [`Scan::prepare_rows`](crate::Scan::prepare_rows).
-#[derive(Clone, Copy, Debug)]
-pub struct Rows {
-    pub(crate) len: usize,
-}
-
-/// What tells where segments begin, in device memory: made by [`DeviceScan::by_flags`](crate::DeviceScan::by_flags) and its like.
-pub struct HeadsOnDevice<'h, T, B> {
+/// What tells where segments begin, in device memory.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceHeads<'a> {
     pub(crate) kind: HeadKind,
-    pub(crate) buffer: &'h B,
-    pub(crate) item: PhantomData<fn() -> T>,
+    /// None where no memory tells it.
+    memory: Option<&'a dyn HeadMemory>,
 }
 
-impl<T, B> fmt::Debug for HeadsOnDevice<'_, T, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HeadsOnDevice").field("kind", &self.kind).finish_non_exhaustive()
+/// Device memory of items of any type.
+trait HeadMemory {
+    fn count(&self) -> usize;
+    fn stream(&self) -> &Arc<CudaStream>;
+    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
+}
+
+/// A buffer of items of type `T`.
+#[repr(transparent)]
+struct Items<T, B>(B, PhantomData<fn() -> T>);
+
+impl<T, B: DeviceBuffer<T>> HeadMemory for Items<T, B> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn stream(&self) -> &Arc<CudaStream> {
+        self.0.stream()
+    }
+
+    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
+        self.0.device_ptr(stream)
+    }
+}
+
+impl<'a> DeviceHeads<'a> {
+    pub(crate) const NONE: DeviceHeads<'static> = DeviceHeads { kind: HeadKind::None, memory: None };
+
+    pub(crate) fn rows(len: usize) -> Self {
+        DeviceHeads { kind: HeadKind::Rows { len }, memory: None }
+    }
+
+    pub(crate) fn new<T: 'static, B: DeviceBuffer<T>>(kind: HeadKind, buffer: &'a B) -> Self {
+        // SAFETY: `Items` is transparent over `B`.
+        let items = unsafe { &*std::ptr::from_ref(buffer).cast::<Items<T, B>>() };
+        DeviceHeads { kind, memory: Some(items) }
+    }
+
+    /// How many flags, words, keys or offsets there are, or elements of a row.
+    fn count(&self) -> usize {
+        match (self.kind, self.memory) {
+            (HeadKind::Rows { len }, _) => len,
+            (_, memory) => memory.map_or(0, HeadMemory::count),
+        }
+    }
+
+    /// What the kernels are told: the offsets that there are, or the elements of a row.
+    pub(crate) fn head_count(&self) -> u64 {
+        self.count() as u64
+    }
+
+    /// The stream that the memory belongs to, if there is any.
+    pub(crate) fn stream(&self) -> Option<&Arc<CudaStream>> {
+        self.memory.map(HeadMemory::stream)
+    }
+
+    /// Whether there are as many as an input of this length requires.
+    pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
+        check_length(self.kind, self.count(), len)
+    }
+
+    /// How many segments an input of this length has, where the host can tell.
+    pub(crate) fn segments(&self, len: usize) -> Option<usize> {
+        match self.kind {
+            HeadKind::None => Some(1),
+            HeadKind::Rows { len: row } => len.checked_div(row),
+            HeadKind::Offsets(_) => Some(self.count().saturating_sub(1)),
+            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => None,
+        }
+    }
+
+    /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is dropped once
+    /// the launches are made.
+    pub(crate) fn pointer(&self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
+        match self.memory.map(|memory| memory.pointer(stream)) {
+            Some((pointer, reading)) => (pointer, Some(reading)),
+            None => (0, None),
+        }
     }
 }
 
@@ -233,10 +220,12 @@ pub struct Heads<'h> {
     pub(crate) bytes: &'h [u8],
     /// How many flags, words, keys or offsets there are.
     count: usize,
+    /// Whether they are keys that the planner refuses.
+    pub(crate) has_padding: bool,
 }
 
 impl<'h> Heads<'h> {
-    pub(crate) const NONE: Heads<'static> = Heads { kind: HeadKind::None, bytes: &[], count: 0 };
+    pub(crate) const NONE: Heads<'static> = Heads { kind: HeadKind::None, bytes: &[], count: 0, has_padding: false };
 
     #[inline(always)]
     pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
@@ -251,16 +240,16 @@ impl<'h> Heads<'h> {
 
     pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
         let kind = HeadKind::keys::<K>();
-        match kind {
+        if K::layout().padding() != 0 {
             // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
-            HeadKind::Keys { has_padding: true, .. } => Heads { kind, bytes: &[], count: keys.len() },
-            // SAFETY: without padding, all bytes are initialised.
-            _ => unsafe { Heads::new(kind, keys) },
+            return Heads { kind, bytes: &[], count: keys.len(), has_padding: true };
         }
+        // SAFETY: without padding, all bytes are initialised.
+        unsafe { Heads::new(kind, keys) }
     }
 
     pub(crate) fn rows(len: usize) -> Self {
-        Heads { kind: HeadKind::Rows { len }, bytes: &[], count: len }
+        Heads { kind: HeadKind::Rows { len }, bytes: &[], count: len, has_padding: false }
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
@@ -275,7 +264,7 @@ impl<'h> Heads<'h> {
     unsafe fn new<T>(kind: HeadKind, slice: &'h [T]) -> Self {
         // SAFETY: the bytes of a slice of plain data without padding are initialised.
         let bytes = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) };
-        Heads { kind, bytes, count: slice.len() }
+        Heads { kind, bytes, count: slice.len(), has_padding: false }
     }
 
     /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.

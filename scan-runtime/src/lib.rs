@@ -65,8 +65,6 @@ pub mod ops;
 mod parameters;
 mod prepared;
 mod primitives;
-mod reduce;
-mod reduce_segments;
 mod scan;
 mod scanner;
 pub mod telemetry;
@@ -81,12 +79,11 @@ pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
 pub use element::ScanElement;
 pub use error::{Cause, Error};
-pub use heads::{DeviceHeads, HeadFlag, Heads, HeadsOnDevice, HostHeads, NoHeads, Rows, SegmentOffset};
+pub use heads::{HeadFlag, Heads, HostHeads, NoHeads, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
-pub use prepared::{HeadsOfRun, PreparedReduction, PreparedScan, WithTotal};
-pub use reduce::{DeviceReduce, Reduce};
-pub use scan::Scan;
+pub use prepared::{DevicePrepared, Prepared};
+pub use scan::{Goal, Prefixes, Reduce, Scan, Totals};
 pub use scan_codegen::{
     Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides,
     Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy,

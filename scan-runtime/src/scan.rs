@@ -1,23 +1,51 @@
-//! A scan about to be run: its options, and the ways to run it on host memory.
+//! A scan or a reduction about to be run: its options, and what would run.
 
-use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
+use std::{marker::PhantomData, sync::Arc};
 
 use cudarc::driver::CudaStream;
-use scan_codegen::{KernelSource, Overrides, PlanError, Plans, ScanKind, ScanSpec, Strategy};
+use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind, ScanSpec, Strategy};
 
 mod chunks;
-
-use chunks::HostPlaces;
+mod host;
+mod segments;
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
     cpu::{self, Order},
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task},
+    cuda::Task,
     generate,
     heads::{HostHeads, NoHeads},
-    scanner::Engine,
-    telemetry::{computing, tells_of_calls},
 };
+
+/// What comes of a call: [`Prefixes`] or [`Totals`].
+pub trait Goal: sealed::Goal {}
+
+/// A result for every element: a [scan](Scan).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prefixes;
+
+/// One result, or one for each segment: a [reduction](Reduce).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals;
+
+impl Goal for Prefixes {}
+impl Goal for Totals {}
+
+mod sealed {
+    /// Seals [`Goal`](super::Goal).
+    pub trait Goal: Send + Sync + 'static {
+        /// Whether there are totals only.
+        const FOLDS: bool;
+    }
+
+    impl Goal for super::Prefixes {
+        const FOLDS: bool = false;
+    }
+
+    impl Goal for super::Totals {
+        const FOLDS: bool = true;
+    }
+}
 
 /// A scan with an operator on a scanner, made by [`Scanner::scan`]. Options are set by chaining; then it is run, as often
 /// as you like.
@@ -35,7 +63,8 @@ use crate::{
 ///
 /// [`by_flags`](Scan::by_flags), [`by_bits`](Scan::by_bits), [`by_keys`](Scan::by_keys) and [`by_offsets`](Scan::by_offsets) make
 /// it one that restarts. Each segment is then scanned as if it were all of the input: an exclusive scan begins each with the
-/// identity, and an [initial value](Scan::init) stands before the first element of each. `H` is what tells where.
+/// identity, and an [initial value](Scan::init) stands before the first element of each. `H` is what tells where. `G` is what
+/// comes of it: [`Reduce`] is the same with totals only.
 ///
 /// It owns what it needs, its scanner too, so that a struct can hold both.
 ///
@@ -54,7 +83,7 @@ use crate::{
 /// ```
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
-pub struct Scan<Op: ScanOp, H = NoHeads> {
+pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) scanner: Scanner,
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
@@ -62,75 +91,45 @@ pub struct Scan<Op: ScanOp, H = NoHeads> {
     pub(crate) initial_value: Option<Op::State>,
     /// What the caller has to say about the kernels' shape, if anything.
     pub(crate) overrides: Option<Box<Overrides>>,
+    /// How a total alone is made on a GPU.
+    pub(crate) reduction: Reduction,
     /// What tells where it restarts.
     pub(crate) heads: H,
+    /// Whether the planner has been asked already.
+    pub(crate) planned: bool,
+    goal: PhantomData<G>,
 }
 
-impl<Op: ScanOp> Scan<Op> {
-    /// An inclusive scan without an initial value.
+/// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input,
+/// `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the device, in this order. [`rows`](Scan::rows), [`by_keys`](Scan::by_keys) and others
+/// give a total for each segment.
+///
+/// ```
+/// use scan_runtime::{Scanner, ops};
+///
+/// let scanner = Scanner::new()?;
+/// assert_eq!(scanner.reduce(ops::max()).run(&[2, 7, 1])?, 7);
+/// assert_eq!(scanner.reduce(ops::sum()).init(40).run(&[1, 1])?, 42);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+pub type Reduce<Op, H = NoHeads> = Scan<Op, H, Totals>;
+
+impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
+    /// Inclusive, without an initial value.
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
-        let (kind, order) = (ScanKind::Inclusive, Order::Forward);
-        Scan { scanner, op, kind, order, initial_value: None, overrides: None, heads: NoHeads }
+        let (kind, order, reduction) = (ScanKind::Inclusive, Order::Forward, Reduction::default());
+        let (initial_value, overrides, heads, planned, goal) = (None, None, NoHeads, false, PhantomData);
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, goal }
     }
 
     /// The same, restarting where these heads tell.
-    pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H> {
-        let Scan { scanner, op, kind, order, initial_value, overrides, .. } = self;
-        Scan { scanner, op, kind, order, initial_value, overrides, heads }
+    pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H, G> {
+        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, planned, goal, .. } = self;
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, goal }
     }
 
-    /// Scans a slice into a new vector, and gives the sum of all elements too, the initial value included: `None` where
-    /// there is neither an element nor an initial value. On the GPU it comes from the same launches.
-    ///
-    /// ```
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// // Where each row of a ragged array begins, and how long the whole is.
-    /// let (starts, len) = Scanner::new()?.scan(ops::sum()).exclusive().run_with_total(&[3_u32, 0, 4])?;
-    /// assert_eq!((starts, len), (vec![0, 3, 3], Some(7)));
-    /// # Ok::<(), scan_runtime::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Scan::run).
-    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
-        let mut output = room_for(input.len())?;
-        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        let total = unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), true)? };
-        // SAFETY: every output has been written.
-        unsafe { output.set_len(input.len()) };
-        Ok((output, total))
-    }
-
-    /// Scans a slice into another one of the same length, and gives the sum of all elements, as
-    /// [`run_with_total`](Scan::run_with_total) does.
-    ///
-    /// ```
-    /// use scan_runtime::{Scanner, ops};
-    ///
-    /// let mut starts = [0; 3];
-    /// let len = Scanner::new()?.scan(ops::sum()).exclusive().run_into_with_total(&[3_u32, 0, 4], &mut starts)?;
-    /// assert_eq!((starts, len), ([0, 3, 3], Some(7)));
-    /// # Ok::<(), scan_runtime::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`run_into`](Scan::run_into).
-    pub fn run_into_with_total(
-        &self,
-        input: &[Op::Input],
-        output: &mut [Op::Output],
-    ) -> Result<Option<Op::State>, Error> {
-        check_output(input.len(), output.len())?;
-        // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), true) }
-    }
-
-    /// Scans device memory on a stream of yours. For calls in a loop, or in a graph, [`prepare`](Scan::prepare) does at once what
-    /// each call does otherwise.
+    /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph, [`prepare`](DeviceScan::prepare) does
+    /// at once what each call does otherwise.
     ///
     /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
     /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
@@ -139,12 +138,12 @@ impl<Op: ScanOp> Scan<Op> {
     /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched
     /// programmatically dependent, from compute capability 9.0 on, may begin before: scans are, and a kernel of yours that is must wait
     /// itself (`griddepcontrol.wait`) before it touches what the scan reads or writes. `Overrides::programmatic` turns that off for scans.
-    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op> {
-        DeviceScan { scan: self, stream, initial: None, heads: NoHeads }
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceScan<'a, Op, G> {
+        DeviceScan::of(self, stream)
     }
 }
 
-/// Options.
+/// Options of scans.
 impl<Op: ScanOp, H> Scan<Op, H> {
     /// Output `i` includes input `i`. This is the default.
     pub fn inclusive(mut self) -> Self {
@@ -177,13 +176,6 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     /// ```
     pub fn reverse(mut self) -> Self {
         self.order = Order::Reversed;
-        self
-    }
-
-    /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
-    /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
-    pub fn init(mut self, value: Op::State) -> Self {
-        self.initial_value = Some(value);
         self
     }
 
@@ -237,11 +229,26 @@ impl<Op: ScanOp, H> Scan<Op, H> {
         self.overrides = Some(Box::new(self.shape().merged(overrides)));
         self
     }
+}
 
-    /// The sum of no elements.
+/// Options of scans and reductions.
+impl<Op: ScanOp, H, G> Scan<Op, H, G> {
+    /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
+    /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
+    pub fn init(mut self, value: Op::State) -> Self {
+        self.initial_value = Some(value);
+        self
+    }
+
+    /// The total of no elements.
     pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
         Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
+    }
+
+    /// The result of no elements.
+    pub(crate) fn result_of_nothing(&self) -> Result<Op::Output, Error> {
+        cpu::project(&self.op, self.total_of_nothing()?)
     }
 
     /// What is to be said to the planner about the kernels' shape.
@@ -250,8 +257,36 @@ impl<Op: ScanOp, H> Scan<Op, H> {
     }
 }
 
-/// What would run, and ways to run it.
-impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
+/// How a total alone is made.
+impl<Op: ScanOp> Reduce<Op> {
+    /// Chooses the algorithm, in place of the coarsened tree. It changes nothing on the CPU.
+    pub fn reduction(mut self, reduction: Reduction) -> Self {
+        self.reduction = reduction;
+        self
+    }
+
+    /// What would run on the GPU.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] for an element type that the kernels cannot handle.
+    pub fn plan(&self) -> Result<ReductionPlan, Error> {
+        let (operator, limits) = (self.op.source(), self.scanner.limits());
+        Ok(generate::plan_reduction(&operator, self.initial_value.is_some(), &limits, self.reduction)?)
+    }
+
+    /// The CUDA source that would run on the GPU, on a machine without one too.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Reduce::plan).
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        Ok(generate::show_reduction(&self.op.source(), &self.plan()?)?)
+    }
+}
+
+/// What a device is asked for.
+impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     pub(crate) fn spec(&self) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
@@ -264,10 +299,28 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
 
     /// What a device is asked for.
     pub(crate) fn task(&self, with_total: bool) -> Task {
+        if G::FOLDS && self.heads.heads().kind.is_none() {
+            return Task::Reduce(self.reduction, self.initial_value.is_some());
+        }
         let spec = self.spec();
         Task::Scan(if with_total { spec.with_total() } else { spec }, self.shape())
     }
 
+    /// An error where the planner refuses a task.
+    pub(crate) fn check_task(&self, task: &Task) -> Result<(), Error> {
+        let operator = self.op.source();
+        match task {
+            Task::Scan(spec, shape) => self.scanner.plans(&operator, spec, shape).map(drop)?,
+            Task::Reduce(reduction, initial_value) => {
+                generate::plan_reduction(&operator, *initial_value, &self.scanner.limits(), *reduction).map(drop)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What would run.
+impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// What would run on the GPU: on this scanner's device, or, where there is none, on an
     /// [H200](scan_codegen::DeviceLimits::H200) or [what the scanner was made for](Scanner::cpu_for). The plans name it. There is a
     /// plan for each range of lengths, unless an algorithm or a shape has been chosen. It depends on what kind of heads there are,
@@ -327,164 +380,4 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         let plans = self.plan()?;
         Ok(generate::show(&self.op.source(), &plans, plans.for_len(len as u64))?)
     }
-
-    /// Scans a slice into a new vector. On a GPU slices of more than 32 MiB go through the device in chunks, if
-    /// [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing else.
-    ///
-    /// # Errors
-    ///
-    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::SegmentsLength`] if there
-    /// are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if
-    /// the offsets are none.
-    pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
-        let mut output = room_for(input.len())?;
-        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
-        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), false)? };
-        // SAFETY: every output has been written.
-        unsafe { output.set_len(input.len()) };
-        Ok(output)
-    }
-
-    /// Scans a slice into another one of the same length.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Scan::run), and [`Error::OutputLength`] if the lengths differ. After an error the output's content is
-    /// unspecified.
-    pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
-        check_output(input.len(), output.len())?;
-        // SAFETY: the output is a slice of the right length, exclusively borrowed.
-        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), false) }.map(drop)
-    }
-
-    /// Scans a slice in place.
-    ///
-    /// # Errors
-    ///
-    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a GPU leaves
-    /// each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
-    pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
-    where
-        Op: ScanOp<Input = T, Output = T>,
-        T: crate::ScanElement,
-    {
-        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
-        // SAFETY: the buffer is a slice, exclusively borrowed.
-        unsafe { self.run_at(to.cast_const(), to, len, false) }.map(drop)
-    }
-
-    /// Whether the planner would not refuse it.
-    fn surely_planned(&self) -> bool {
-        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
-        self.overrides.is_none() && cpu::surely_planned(&self.op, self.heads.heads().kind, needs_identity)
-    }
-
-    /// Every scan of host memory comes through here. Gives the sum of all elements, if that is asked for and there is one.
-    ///
-    /// # Safety
-    ///
-    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
-    unsafe fn run_at(
-        &self,
-        input: *const Op::Input,
-        output: *mut Op::Output,
-        len: usize,
-        with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
-        // SAFETY: the caller vouches for the elements.
-        unsafe {
-            match self.scanner.engine() {
-                Engine::Cpu { .. } => self.run_on_cpu(input, output, len),
-                Engine::Cuda(device) if with_total && len > 0 => {
-                    let mut total = MaybeUninit::uninit();
-                    self.run_on_device(device, input, output, len, total.as_mut_ptr())?;
-                    Ok(Some(total.assume_init()))
-                }
-                Engine::Cuda(device) => {
-                    self.run_on_device(device, input, output, len, ptr::null_mut())?;
-                    Ok(self.initial_value)
-                }
-            }
-        }
-    }
-
-    /// What the planner refuses on the GPU is refused on the CPU as well. Gives the total of a scan that restarts nowhere.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run_at`](Scan::run_at).
-    unsafe fn run_on_cpu(
-        &self,
-        input: *const Op::Input,
-        output: *mut Op::Output,
-        len: usize,
-    ) -> Result<Option<Op::State>, Error> {
-        if !self.surely_planned() {
-            self.plan()?;
-        }
-        let _telling = tells_of_calls().then(|| computing::<Op>(len));
-        let heads = self.heads.heads();
-        heads.check(len)?;
-        let places = cpu::Places { input, output, len };
-        // SAFETY: the caller vouches for the elements.
-        unsafe { cpu::scan(&self.op, self.kind, self.order, self.initial_value, &heads, places) }
-    }
-
-    /// Copies to the device, scans there, copies back, and waits for it.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run_at`](Scan::run_at). `total` is null, or valid for a write.
-    unsafe fn run_on_device(
-        &self,
-        device: &CudaDevice,
-        input: *const Op::Input,
-        output: *mut Op::Output,
-        len: usize,
-        total: *mut Op::State,
-    ) -> Result<(), Error> {
-        let heads = self.heads.heads();
-        heads.check(len)?;
-        if let Some(chunk) = self.chunk(device, len)? {
-            // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, HostPlaces { input, output, len }, chunk, total) };
-        }
-        let kernels = device.kernels(&self.op, self.task(!total.is_null()), len as u64)?;
-        if len == 0 {
-            return Ok(());
-        }
-        let host = HostMemory {
-            input: input.cast(),
-            input_bytes: len * size_of::<Op::Input>(),
-            output: output.cast(),
-            output_bytes: len * size_of::<Op::Output>(),
-            // Every strategy works in place where the types are the same.
-            in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
-            heads: heads.bytes,
-            total: total.cast(),
-            total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
-        };
-        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-            let (heads, head_count) = (at.heads, heads.head_count());
-            let side = SideBuffers { heads, head_count, total: at.total, ..SideBuffers::default() };
-            let work = InOut { input: at.input, output: at.output, len: len as u64 };
-            // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same; the
-            // heads have been checked.
-            unsafe { kernels.enqueue(stream, &constants, side, work) }
-        };
-        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
-        unsafe { device.through(&host, &enqueue) }
-    }
-}
-
-/// A vector that can grow to this length without allocating.
-fn room_for<T>(len: usize) -> Result<Vec<T>, Error> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
-    Ok(vector)
-}
-
-fn check_output(input: usize, output: usize) -> Result<(), Error> {
-    if input == output { Ok(()) } else { Err(Error::OutputLength { input, output }) }
 }

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, env, fmt, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream};
-use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, Reduction, ScanSpec};
+use scan_codegen::{Architecture, DeviceLimits, OpSource, Overrides, PlanError, Plans, ScanSpec};
 
 use crate::{
     DiskCache, Error, Reduce, Scan, ScanOp, Staging,
@@ -321,7 +321,7 @@ impl Scanner {
 
     /// A reduction with this operator: one result for the whole input.
     pub fn reduce<Op: ScanOp>(&self, op: Op) -> Reduce<Op> {
-        Reduce { scan: self.scan(op), reduction: Reduction::default() }
+        Scan::new(self.clone(), op)
     }
 
     /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the

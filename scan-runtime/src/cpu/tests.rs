@@ -12,8 +12,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::loops::chunk_length;
 use crate::{
-    __private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::HeadKind, ops, scan_element,
-    scan_op, time_limit::TimeLimit,
+    __private::bytes_of, Error, Scan, ScanElement, ScanKind, ScanOp, Scanner, heads::Heads, ops, scan_element, scan_op,
+    time_limit::TimeLimit,
 };
 
 /// Threads in several numbers, one among them.
@@ -135,7 +135,7 @@ fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: 
             let sum = initial.into_iter().chain(sums).reduce(|a, b| op.combine(a, b));
             assert_eq!(total.map(|total| bytes_of(&total)), sum.map(|sum| bytes_of(&sum)), "{what}");
             let mut reduce = scanner.reduce(op.clone());
-            reduce.scan.initial_value = initial;
+            reduce.initial_value = initial;
             if let Some(sum) = sum.or_else(|| op.identity()) {
                 let reduced = within(pool, || reduce.run(x)).unwrap();
                 assert_eq!(bytes_of(&reduced), bytes_of(&op.project(sum)), "{what}");
@@ -448,7 +448,7 @@ where
                 let found = within(&POOLS[turn % POOLS.len()], || {
                     let (output, total) = scan.run_with_total(&x).unwrap();
                     let mut reduce = scanner.reduce(op.clone());
-                    reduce.scan.initial_value = initial;
+                    reduce.initial_value = initial;
                     let sum = reduce.run(&x).unwrap();
                     assert_eq!(bytes_of(&sum), bytes_of(&total.unwrap()), "a reduction is the scan's total");
                     let segmented = scan.clone().by_flags(&flags).run(&x).unwrap();
@@ -590,13 +590,13 @@ fn the_planner_refuses_no_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, HeadKind::None, false));
+            assert!(super::surely_planned(&First::<N>, &Heads::NONE, false));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
-            let keys = HeadKind::keys::<[u8; N]>();
-            assert!(super::surely_planned(&First::<N>, keys, false));
+            let keys = [[0_u8; N]];
+            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), false));
             scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
@@ -609,10 +609,10 @@ fn the_planner_refuses_no_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, HeadKind::None, false));
-    assert!(!super::surely_planned(&First::<3>, HeadKind::None, true), "without an identity");
-    let padded = HeadKind::keys::<Padded>();
-    assert!(!super::surely_planned(&First::<3>, padded, false), "keys with padding");
+    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, false));
+    assert!(!super::surely_planned(&First::<3>, &Heads::NONE, true), "without an identity");
+    let padded = Heads::keys::<Padded>(&[]);
+    assert!(!super::surely_planned(&First::<3>, &padded, false), "keys with padding");
     assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());

@@ -9,10 +9,11 @@ mod launch;
 mod made;
 mod memory;
 mod panics;
-mod prepared;
+
 mod ranges;
 mod staging;
 mod tables;
+mod work;
 mod workspace;
 
 pub(crate) use chunks::in_chunks;
@@ -25,11 +26,11 @@ pub(crate) use launch::{Constants, InOut, SideBuffers};
 pub(crate) use memory::DeviceMemory;
 use memory::out_of_memory_or;
 pub(crate) use panics::named;
-pub(crate) use prepared::Prepared;
 pub(crate) use ranges::{Task, machine_code, sources};
 pub use staging::Staging;
 pub(crate) use staging::{HostMemory, Places};
 pub(crate) use tables::DeviceCopies;
+pub(crate) use work::{Runs, Work, bind};
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -9,12 +9,12 @@ use cudarc::driver::{CudaEvent, CudaStream, sys};
 use scan_codegen::ScanSpec;
 
 use crate::{
-    Error, Scan, ScanOp,
+    Error, Goal, HostHeads, Scan, ScanOp,
     cpu::Order,
     cuda::{
         Constants, CudaDevice, DeviceMemory, HostMemory, InOut, Places, SideBuffers, Task, driver_error, in_chunks,
     },
-    heads::{HeadKind, HostHeads},
+    heads::HeadKind,
 };
 
 /// Host memory that is valid for reads, and for writes, of `len` elements.
@@ -51,10 +51,10 @@ impl States {
     }
 }
 
-impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
+impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of
     /// their own, which are not compiled ahead of time: without NVRTC all elements go at once.
-    pub(super) fn chunk(&self, device: &CudaDevice, len: usize) -> Result<Option<usize>, Error> {
+    pub(crate) fn chunk(&self, device: &CudaDevice, len: usize, with_total: bool) -> Result<Option<usize>, Error> {
         let multiple = match self.heads.heads().kind {
             HeadKind::None => 1,
             HeadKind::Rows { len } => len,
@@ -62,9 +62,10 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         };
         let chunk = device.chunk(size_of::<Op::Input>().max(size_of::<Op::Output>()), multiple);
         let Some(chunk) = chunk.filter(|chunk| *chunk < len) else { return Ok(None) };
-        let (first, later) = self.specs_of_chunks();
-        let last = len - (len - 1) / chunk * chunk;
-        for (spec, len) in [(first, chunk), (later.clone(), chunk), (later, last)] {
+        let count = len.div_ceil(chunk);
+        let last = len - (count - 1) * chunk;
+        for (index, len) in [(0, chunk), (1.min(count - 2), chunk), (count - 1, last)] {
+            let spec = self.spec_of_chunk(index, count, with_total);
             match device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64) {
                 Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(None),
                 found => found.map(drop)?,
@@ -73,16 +74,12 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Ok(Some(chunk))
     }
 
-    /// What the first chunk is asked for, and the later ones. Rows end where chunks do, so that all of their chunks are
-    /// alike.
-    fn specs_of_chunks(&self) -> (ScanSpec, ScanSpec) {
-        match self.heads.heads().kind {
-            HeadKind::None => {
-                let first = self.spec().with_total();
-                (first.clone(), first.with_initial_value_on_device())
-            }
-            _ => (self.spec(), self.spec()),
-        }
+    /// What chunk `index` of `count` is asked for, in the order of the scan. The total of a chunk is what the next one begins with,
+    /// but for rows, which end where chunks do.
+    fn spec_of_chunk(&self, index: usize, count: usize, with_total: bool) -> ScanSpec {
+        let (spec, carries) = (self.spec(), self.heads.heads().kind.is_none());
+        let spec = if carries && index > 0 { spec.with_initial_value_on_device() } else { spec };
+        if carries || with_total && index == count - 1 { spec.with_total() } else { spec }
     }
 
     /// As [`run_on_device`](Scan::run_on_device), `chunk` elements at once.
@@ -98,8 +95,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         total: *mut Op::State,
     ) -> Result<(), Error> {
         let heads = self.heads.heads();
-        let carries = matches!(heads.kind, HeadKind::None);
-        let (first, later) = self.specs_of_chunks();
+        let (carries, with_total) = (heads.kind.is_none(), !total.is_null());
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
         let states = States::new(&stream, size_of::<Op::State>())?;
         let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
@@ -127,13 +123,17 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
                 if carries {
                     turns.wait(index)?;
                 }
-                let spec = if index == 0 { first.clone() } else { later.clone() };
+                let spec = self.spec_of_chunk(index, count, with_total);
+                let tells_total = spec.total;
                 let kernels = device.kernels(op, Task::Scan(spec, shape), len as u64)?;
                 let constants = Constants::new(stream, op, initial_value)?;
                 let mut launched = launched.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut side = SideBuffers { head_count: heads.head_count(), ..SideBuffers::default() };
+                if tells_total {
+                    side.total = states.before(index + 1);
+                }
                 if carries {
-                    (side.initial, side.total) = (states.before(index), states.before(index + 1));
+                    side.initial = states.before(index);
                     launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
                 }
                 let work = InOut { input: at.input, output: at.output, len: len as u64 };
@@ -150,7 +150,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
             // SAFETY: the caller vouches for the host memory; the kernels write every output.
             unsafe { device.through(&memory, &enqueue) }
         })?;
-        if !total.is_null() {
+        if with_total {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
             // SAFETY: the total is valid for a write of its bytes, and all chunks are done.
             unsafe { sys::cuMemcpyDtoH_v2(total.cast(), states.before(count), size_of::<Op::State>()) }

@@ -101,11 +101,11 @@ impl<'s> Bench<'s> {
                 Ok(())
             })?,
             Way::Prepared => {
-                let prepared = scan.prepare(&stream, input.len())?;
+                let prepared = scan.on(&stream).prepare(input.len())?;
                 timed(&stream, || Ok(prepared.run_into(input, output)?))?
             }
             Way::Graph => {
-                let prepared = scan.prepare(&stream, input.len())?;
+                let prepared = scan.on(&stream).prepare(input.len())?;
                 stream.synchronize()?;
                 stream.begin_capture(CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
                 let captured = prepared.run_into(input, output);

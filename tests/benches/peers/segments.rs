@@ -232,10 +232,10 @@ fn line_up<'a, C: Case>(
             let call: Call<'a, C::Item> = Box::new(move |buffers, len| {
                 let handle = match &mut prepared {
                     Some((most, handle)) if *most >= len => handle,
-                    prepared => &mut prepared.insert((len, scan.prepare_rows(&buffers.stream, len, row)?)).1,
+                    prepared => &mut prepared.insert((len, scan.on(&buffers.stream).rows(row).prepare(len)?)).1,
                 };
                 let (input, mut output) = (buffers.input.slice(..len), buffers.output.slice_mut(..len));
-                Ok(handle.run_into(&input, &mut output)?)
+                Ok(handle.rows(row).run_into(&input, &mut output)?)
             });
             let name = format!("{}, by rows", ours::name(strategy));
             entrants.push(Entrant { name, call: Ok(call), side_bytes: 0 });

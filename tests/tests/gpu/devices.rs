@@ -101,7 +101,7 @@ fn keep_running_prepared<Op: TestOperator>(scanner: &Scanner, way: usize) -> Out
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let input = stream.clone_htod(case.input(case.longest()))?;
     let mut output = input.clone();
-    let prepared = configure::<Op>(scanner, WAYS[way]).prepare(&stream, case.longest())?;
+    let prepared = configure::<Op>(scanner, WAYS[way]).on(&stream).prepare(case.longest())?;
     let start = Instant::now();
     while start.elapsed() < BUSY {
         for len in lengths(case.longest()) {
@@ -176,8 +176,8 @@ fn refused() -> Outcome {
 
         foreign(scan.on(&there).run(&their_input).map(drop), "stream")?;
         foreign(reduce.on(&there).run(&their_input).map(drop), "stream")?;
-        foreign(scan.prepare(&there, 3).map(drop), "stream")?;
-        foreign(reduce.prepare(&there, 3).map(drop), "stream")?;
+        foreign(scan.on(&there).prepare(3).map(drop), "stream")?;
+        foreign(reduce.on(&there).prepare(3).map(drop), "stream")?;
 
         foreign(scan.on(&here).run(&their_input).map(drop), "input")?;
         foreign(scan.on(&here).run_with_total(&their_input).map(drop), "input")?;
@@ -190,15 +190,15 @@ fn refused() -> Outcome {
         foreign(reduce.on(&here).run(&their_input).map(drop), "input")?;
         foreign(reduce.on(&here).run_into(&our_input, &mut their_total), "output")?;
 
-        let prepared = scan.prepare(&here, 3)?;
+        let prepared = scan.on(&here).prepare(3)?;
         foreign(prepared.run_into(&their_input, &mut our_output), "input")?;
         foreign(prepared.run_into(&our_input, &mut their_output), "output")?;
         foreign(prepared.run_in_place(&mut their_output), "buffer")?;
-        let with_total = scan.prepare_with_total(&here, 3)?;
-        foreign(with_total.run_into(&our_input, &mut our_output, &mut their_total), "total")?;
-        let by_flags = scan.prepare_by_flags(&here, 3)?;
-        foreign(by_flags.run_into(&their_flags, &our_input, &mut our_output), "heads")?;
-        let reduction = reduce.prepare(&here, 3)?;
+        let with_total = scan.on(&here).prepare_with_total(3)?;
+        foreign(with_total.run_into_with_total(&our_input, &mut our_output, &mut their_total), "total")?;
+        let by_flags = scan.on(&here).by_flags(&our_flags).prepare(3)?;
+        foreign(by_flags.by_flags(&their_flags).run_into(&our_input, &mut our_output), "heads")?;
+        let reduction = reduce.on(&here).prepare(3)?;
         foreign(reduction.run_into(&their_input, &mut our_total), "input")?;
         foreign(reduction.run_into(&our_input, &mut their_total), "output")?;
 
@@ -207,7 +207,7 @@ fn refused() -> Outcome {
         // All of these are as good as before.
         prepared.run_into(&our_input, &mut our_output)?;
         ensure(here.clone_dtoh(&our_output)? == [1, 3, 6], || "a prepared scan after refusals".to_owned())?;
-        by_flags.run_into(&our_flags, &our_input, &mut our_output)?;
+        by_flags.by_flags(&our_flags).run_into(&our_input, &mut our_output)?;
         ensure(here.clone_dtoh(&our_output)? == [1, 3, 3], || "a segmented scan after refusals".to_owned())?;
         reduction.run_into(&our_input, &mut our_total)?;
         ensure(here.clone_dtoh(&our_total)? == [6], || "a reduction after refusals".to_owned())?;
@@ -230,7 +230,7 @@ where
     let case = Case::<Interval>::shared();
     let stream = keeping.context().ok_or("no context")?.new_stream()?;
     let input = stream.clone_htod(case.input(case.longest()))?;
-    let prepared = configure::<Interval>(&keeping, WAYS[0]).prepare(&stream, case.longest())?;
+    let prepared = configure::<Interval>(&keeping, WAYS[0]).on(&stream).prepare(case.longest())?;
     let mut output = input.clone();
     // The same operator works on the device that stays.
     let (op, well) = Op::well();

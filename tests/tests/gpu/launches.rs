@@ -103,7 +103,7 @@ fn in_a_graph(strategy: Option<Strategy>) -> Outcome {
         None => scan,
     };
     for len in [1_000, 300_000, 5_000_000] {
-        let handle = scan.prepare(&stream, len)?;
+        let handle = scan.on(&stream).prepare(len)?;
         let expected = expected(input_of(len, 0))?;
         let input = stream.clone_htod(&input_of(len, 0))?;
         let (mut first, mut second) = (stream.clone_htod(&input_of(len, 1))?, stream.clone_htod(&input_of(len, 2))?);
@@ -151,7 +151,7 @@ fn no_room(strategy: Strategy) -> Outcome {
     let scan = scanner.scan(ops::sum::<u32>()).strategy(strategy);
     let input = stream.clone_htod(&input)?;
     let mut output = stream.alloc_zeros::<u32>(len)?;
-    let handle = scan.prepare(&stream, len)?;
+    let handle = scan.on(&stream).prepare(len)?;
     handle.run_into(&input, &mut output)?; // whatever is to be loaded is
     let ends = other.alloc_zeros::<u32>(1)?;
     let place = ends.device_ptr(&other).0;

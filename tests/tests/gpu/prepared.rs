@@ -110,7 +110,7 @@ fn prepared<Op: TestOperator>(index: usize) -> Outcome {
     let longest = case.longest();
     let input = stream.clone_htod(case.input(longest))?;
     let mut output = stream.clone_htod(case.input(longest))?;
-    let handle = choose::<Op>(&scanner, index).prepare(&stream, longest)?;
+    let handle = choose::<Op>(&scanner, index).on(&stream).prepare(longest)?;
     for (run, len) in lengths(longest).enumerate() {
         let mut part = output.slice_mut(..len);
         if run % 3 == 0 {
@@ -140,7 +140,7 @@ fn graph<Op: TestOperator>(index: usize, len: usize) -> Outcome {
     let stream = stream_to_capture(&scanner)?;
     let case = Case::<Op>::shared();
     let scan = choose::<Op>(&scanner, index);
-    let handle = scan.prepare(&stream, len)?;
+    let handle = scan.on(&stream).prepare(len)?;
     let mut input = stream.clone_htod(case.input(len))?;
     let (mut first, mut second) = (stream.clone_htod(case.input(len))?, stream.clone_htod(case.input(len))?);
     stream.begin_capture(CAPTURE)?;
@@ -231,7 +231,7 @@ fn one_stream(index: usize) -> Outcome {
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let case = Case::<Interval>::shared();
     let scan = choose::<Interval>(&scanner, index);
-    let handle = scan.prepare(&stream, 1 << 18)?;
+    let handle = scan.on(&stream).prepare(1 << 18)?;
     let input = stream.clone_htod(case.input(1 << 18))?;
     on_threads(4, |thread| {
         for len in lengths(1 << 18).skip(thread) {
@@ -259,7 +259,7 @@ fn dropped_early(index: usize) -> Outcome {
         let mut output = home.clone_htod(case.input(len))?;
         let stream = context.new_stream()?;
         if run % 2 == 0 {
-            let handle = scan.prepare(&stream, len)?;
+            let handle = scan.on(&stream).prepare(len)?;
             for _ in 0..5 {
                 handle.run_into(&input, &mut output)?;
             }
@@ -287,24 +287,24 @@ fn totals_and_segments() -> Outcome {
     let input = stream.clone_htod(case.input(longest))?;
     let mut output = stream.clone_htod(case.input(longest))?;
     let mut total = stream.clone_htod(case.input(1))?;
-    let with_total = scan.prepare_with_total(&stream, longest)?;
+    let with_total = scan.on(&stream).prepare_with_total(longest)?;
     for len in lengths(longest) {
-        with_total.run_into(&input.slice(..len), &mut output.slice_mut(..len), &mut total)?;
+        with_total.run_into_with_total(&input.slice(..len), &mut output.slice_mut(..len), &mut total)?;
         let (output, total) = (stream.clone_dtoh(&output.slice(..len))?, stream.clone_dtoh(&total)?);
         compare(&output, &case, way, || "with total".to_owned())?;
         ensure(first_difference(&total, &output[len - 1..]).is_none(), || format!("total of {len} elements"))?;
     }
-    with_total.run_into(&input.slice(..0), &mut output.slice_mut(..0), &mut total)?;
+    with_total.run_into_with_total(&input.slice(..0), &mut output.slice_mut(..0), &mut total)?;
     let of_nothing = stream.clone_dtoh(&total)?;
     ensure(first_difference(&of_nothing, &[Interval::initial_value()]).is_none(), || "total of nothing".to_owned())?;
 
     let flags: Vec<u8> = (0..longest as u64).map(|i| u8::from(mixed(i).is_multiple_of(100))).collect();
     let numbers: Vec<u32> = (0..longest as u32).collect();
-    let by_flags = scanner.scan(ops::sum::<u32>()).prepare_by_flags::<u8>(&stream, longest)?;
     let (device_flags, mut buffer) = (stream.clone_htod(&flags)?, stream.clone_htod(&numbers)?);
+    let by_flags = scanner.scan(ops::sum::<u32>()).on(&stream).by_flags(&device_flags).prepare(longest)?;
     for len in [longest, 4_000, 1, longest - 1] {
         stream.memcpy_htod(&numbers, &mut buffer)?;
-        by_flags.run_in_place(&device_flags.slice(..len), &mut buffer.slice_mut(..len))?;
+        by_flags.by_flags(&device_flags.slice(..len)).run_in_place(&mut buffer.slice_mut(..len))?;
         let expected = Scanner::cpu().scan(ops::sum()).by_flags(&flags[..len]).run(&numbers[..len])?;
         let found = stream.clone_dtoh(&buffer.slice(..len))?;
         ensure(found == expected, || format!("segments of {len} elements"))?;
@@ -332,7 +332,7 @@ fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
             let right = first_difference(found, &[expected(len)]).is_none();
             ensure(right, || format!("{what}, {len} elements, initial value {}", initial_value.is_some()))
         };
-        let handle = reduce.prepare(&stream, longest)?;
+        let handle = reduce.on(&stream).prepare(longest)?;
         let mut result = stream.clone_htod(&items[..1])?;
         for len in lengths(longest).chain([0]) {
             handle.run_into(&input.slice(..len), &mut result)?;
@@ -351,8 +351,8 @@ fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
         }
         let mut three = stream.clone_htod(&items[..3])?;
         let error = handle.run_into(&input.slice(..5), &mut three).err();
-        ensure(matches!(error, Some(Error::ResultLength { output: 3 })), || format!("{error:?}"))?;
-        let error = reduce.prepare(&stream, 7)?.run_into(&input.slice(..8), &mut result).err();
+        ensure(matches!(error, Some(Error::ResultLength { output: 3, expected: 1 })), || format!("{error:?}"))?;
+        let error = reduce.on(&stream).prepare(7)?.run_into(&input.slice(..8), &mut result).err();
         ensure(matches!(error, Some(Error::PreparedLength { len: 8, max_len: 7 })), || format!("{error:?}"))?;
     }
     Ok(())
@@ -362,8 +362,8 @@ fn prepared_reduction<Op: TestOperator>(reduction: Reduction) -> Outcome {
 fn told_of() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    let scan = scanner.scan(ops::sum::<u32>()).prepare(&stream, 100_000)?;
-    let sum = scanner.reduce(ops::sum::<u32>()).prepare(&stream, 100_000)?;
+    let scan = scanner.scan(ops::sum::<u32>()).on(&stream).prepare(100_000)?;
+    let sum = scanner.reduce(ops::sum::<u32>()).on(&stream).prepare(100_000)?;
     let (input, mut output) = (stream.clone_htod(&[1_u32; 70_000])?, stream.alloc_zeros::<u32>(70_000)?);
     let mut result = stream.alloc_zeros::<u32>(1)?;
     let spans = Spans::default();
@@ -379,7 +379,7 @@ fn errors() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = stream_to_capture(&scanner)?;
     let scan = scanner.scan(ops::sum::<i32>());
-    let handle = scan.prepare(&stream, 100)?;
+    let handle = scan.on(&stream).prepare(100)?;
     let mut buffer = stream.clone_htod(&[1; 101])?;
     let error = handle.run_in_place(&mut buffer).err();
     ensure(matches!(error, Some(Error::PreparedLength { len: 101, max_len: 100 })), || format!("{error:?}"))?;
@@ -388,13 +388,13 @@ fn errors() -> Outcome {
     let error = handle.run_into(&input, &mut output).err();
     ensure(matches!(error, Some(Error::OutputLength { input: 3, output: 4 })), || format!("{error:?}"))?;
     let context = scanner.context().ok_or("no context")?;
-    let error = scan.prepare(&context.per_thread_stream(), 100).err();
+    let error = scan.on(&context.per_thread_stream()).prepare(100).err();
     ensure(matches!(error, Some(Error::StreamOfThreads)), || format!("{error:?}"))?;
     stream.begin_capture(CAPTURE)?;
-    let error = scan.prepare(&stream, 100).err();
+    let error = scan.on(&stream).prepare(100).err();
     stream.end_capture(CUgraphInstantiate_flags(0))?;
     ensure(matches!(error, Some(Error::Captured)), || format!("{error:?}"))?;
-    let error = scan.prepare(&stream, usize::MAX).err();
+    let error = scan.on(&stream).prepare(usize::MAX).err();
     let is_clear = matches!(error, Some(Error::OutOfDeviceMemory { .. } | Error::Plan(_)));
     ensure(is_clear, || format!("{error:?}"))
 }
@@ -405,7 +405,7 @@ fn host_time() -> Outcome {
     let scanner = Scanner::cuda(0)?;
     let stream = stream_to_capture(&scanner)?;
     let scan = scanner.scan(ops::sum::<f32>());
-    let handle = scan.prepare(&stream, 1 << 20)?;
+    let handle = scan.on(&stream).prepare(1 << 20)?;
     for len in [1_000, 1 << 16] {
         let input = stream.alloc_zeros::<f32>(len)?;
         let mut output = stream.alloc_zeros::<f32>(len)?;

@@ -95,7 +95,7 @@ fn compare<Op: TestOperator>(way: (ScanKind, bool), input: &[Op::Item]) -> Outco
     let mut results = stream.clone_htod(&padded)?;
     scan.on(&stream).run_into(&buffer.slice(view.clone()), &mut results.slice_mut(view.clone()))?;
     same(&stream.clone_dtoh(&results)?[view.clone()], "a view")?;
-    let prepared = scan.prepare(&stream, input.len())?;
+    let prepared = scan.on(&stream).prepare(input.len())?;
     prepared.run_in_place(&mut buffer.slice_mut(view.clone()))?;
     same(&stream.clone_dtoh(&buffer)?[view], "in place")?;
     Ok(())

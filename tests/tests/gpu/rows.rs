@@ -56,7 +56,7 @@ fn of<Op: TestOperator>(matrices: &[(usize, usize)], input: fn(&[bool]) -> Vec<O
             let mut buffer = stream.clone_htod(&input)?;
             let output = scan.on(&stream).rows(row).run(&buffer)?;
             same(&stream.clone_dtoh(&output)?, "device memory")?;
-            scan.prepare_rows(&stream, row * rows, row)?.run_in_place(&mut buffer)?;
+            scan.on(&stream).rows(row).prepare(row * rows)?.rows(row).run_in_place(&mut buffer)?;
             same(&stream.clone_dtoh(&buffer)?, "in place")?;
         }
     }

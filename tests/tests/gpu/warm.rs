@@ -68,10 +68,10 @@ fn allocate_nothing() -> Outcome {
     let (input, mut output) = (stream.alloc_zeros::<f32>(longest)?, stream.alloc_zeros::<f32>(longest)?);
     let (flags, mut sum) = (stream.alloc_zeros::<u8>(longest)?, stream.alloc_zeros::<f32>(1)?);
     let sums = scanner.scan(ops::sum::<f32>());
-    let plain = sums.prepare(&stream, longest)?;
-    let total = sums.prepare_with_total(&stream, longest)?;
-    let by_flags = sums.prepare_by_flags::<u8>(&stream, longest)?;
-    let reduction = scanner.reduce(ops::sum::<f32>()).prepare(&stream, longest)?;
+    let plain = sums.on(&stream).prepare(longest)?;
+    let total = sums.on(&stream).prepare_with_total(longest)?;
+    let by_flags = sums.on(&stream).by_flags(&flags).prepare(longest)?;
+    let reduction = scanner.reduce(ops::sum::<f32>()).on(&stream).prepare(longest)?;
     // A launch each, of every algorithm that is a default: in one block, over all tiles, ahead.
     for len in [1_000, 1 << 18, longest] {
         let (input, flags) = (input.slice(..len), flags.slice(..len));
@@ -79,8 +79,8 @@ fn allocate_nothing() -> Outcome {
             let counts = [
                 allocations(|| plain.run_into(&input, &mut output.slice_mut(..len)))?,
                 allocations(|| plain.run_in_place(&mut output.slice_mut(..len)))?,
-                allocations(|| total.run_into(&input, &mut output.slice_mut(..len), &mut sum))?,
-                allocations(|| by_flags.run_into(&flags, &input, &mut output.slice_mut(..len)))?,
+                allocations(|| total.run_into_with_total(&input, &mut output.slice_mut(..len), &mut sum))?,
+                allocations(|| by_flags.by_flags(&flags).run_into(&input, &mut output.slice_mut(..len)))?,
                 allocations(|| reduction.run_into(&input, &mut sum))?,
             ];
             ensure(!warm || counts == [0; 5], || format!("{len} elements: {counts:?} allocations"))?;
@@ -106,7 +106,7 @@ impl<const N: u32> ScanOp for Fresh<N> {
 fn wait_for_nobody() -> Outcome {
     let scanner = Scanner::builder().device(0).no_cache().build()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
-    let handle = scanner.scan(ops::sum::<u32>()).prepare(&stream, 100_000)?;
+    let handle = scanner.scan(ops::sum::<u32>()).on(&stream).prepare(100_000)?;
     let (input, mut output) = (stream.alloc_zeros::<u32>(100_000)?, stream.alloc_zeros::<u32>(100_000)?);
     handle.run_into(&input, &mut output)?;
     stream.synchronize()?;

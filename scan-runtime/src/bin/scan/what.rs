@@ -106,7 +106,7 @@ pub(crate) trait AnyScan {
 
 impl<Op: ScanOp + Clone, H: HostHeads + Clone> AnyScan for Scan<Op, H> {
     fn plan(&self) -> Result<Plans, Error> {
-        Scan::plan(self)
+        Scan::<Op, H>::plan(self)
     }
 
     fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error> {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use scan_runtime::{
-    PreparedScan, Scan, ScanOp,
+    DevicePrepared, Scan, ScanOp,
     cudarc::driver::{CudaContext, CudaSlice, CudaStream, sys::CUevent_flags},
 };
 
@@ -12,7 +12,7 @@ use crate::{Outcome, ready::Sample};
 
 pub(super) struct Buffers<T, Op: ScanOp> {
     stream: Arc<CudaStream>,
-    scan: PreparedScan<Op>,
+    scan: DevicePrepared<Op>,
     input: CudaSlice<T>,
     output: CudaSlice<T>,
 }
@@ -24,7 +24,7 @@ where
 {
     pub(super) fn new(context: &Arc<CudaContext>, scan: &Scan<Op>, input: &[T]) -> Outcome<Self> {
         let stream = context.default_stream();
-        let scan = scan.prepare(&stream, input.len())?;
+        let scan = scan.on(&stream).prepare(input.len())?;
         let (input, output) = (stream.clone_htod(input)?, stream.clone_htod(input)?);
         Ok(Buffers { stream, scan, input, output })
     }

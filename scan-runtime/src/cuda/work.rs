@@ -1,0 +1,135 @@
+//! What a call has enqueued: its kernels, with what they are given at every launch.
+
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::CudaStream;
+
+use super::{
+    CudaDevice, Task, driver_error,
+    kernels::Kernels,
+    launch::{Constants, InOut, SideBuffers},
+    lock, named,
+    workspace::{PER_THREAD, Workspace, is_captured},
+};
+use crate::{Error, ScanOp};
+
+/// Kernels that are loaded, and their constant arguments.
+#[derive(Debug)]
+pub(crate) enum Work {
+    /// Of one call, with the workspace that is kept for its stream.
+    Once {
+        /// Those for the length of the call.
+        kernels: Arc<Kernels>,
+        constants: Constants,
+    },
+    /// Of many runs on one stream, with workspaces of their own.
+    Often(Prepared),
+}
+
+/// How often work is to be enqueued.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Runs {
+    /// Once, on so many elements.
+    Once(usize),
+    /// Many times, on up to so many.
+    Often(usize),
+}
+
+/// A task on up to so many elements on one stream.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    stream: Arc<CudaStream>,
+    constants: Constants,
+    /// In the order of the lengths that they are for; those for the shortest at least.
+    ranges: Vec<Range>,
+}
+
+#[derive(Debug)]
+struct Range {
+    /// The fewest elements that it is for.
+    from: u64,
+    kernels: Arc<Kernels>,
+    /// Locked by who enqueues with the same handle at the same time, and nobody else.
+    workspace: Mutex<Workspace>,
+}
+
+impl Work {
+    /// The constants are made of the operator and the initial value as they are now.
+    pub(crate) fn new<Op: ScanOp>(
+        device: &CudaDevice,
+        stream: &Arc<CudaStream>,
+        op: &Op,
+        constants: Constants,
+        task: Task,
+        runs: Runs,
+    ) -> Result<Self, Error> {
+        let max_len = match runs {
+            Runs::Once(len) => {
+                let kernels = device.kernels(op, task, len as u64)?;
+                return Ok(Work::Once { kernels, constants });
+            }
+            Runs::Often(max_len) => max_len as u64,
+        };
+        let mut prepared = Prepared { stream: stream.clone(), constants, ranges: Vec::new() };
+        for (from, end, kernels) in device.kernels_up_to(op, &task, max_len).map_err(named)? {
+            kernels.load_code()?;
+            let mut workspace = Workspace::default();
+            let allocated = workspace.schedule(stream, &kernels.plan, end).map(drop);
+            // What has been allocated is freed with the handle, whatever happens.
+            prepared.ranges.push(Range { from, kernels, workspace: Mutex::new(workspace) });
+            allocated?;
+        }
+        Ok(Work::Often(prepared))
+    }
+
+    /// Enqueues the work on the stream that it was made for. Neither copies nor synchronises; if it was made for many runs, it
+    /// allocates no device memory.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernels::launch`], but for the constants; and the length is one that it was made for.
+    pub(crate) unsafe fn enqueue(&self, stream: &Arc<CudaStream>, side: SideBuffers, work: InOut) -> Result<(), Error> {
+        // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
+        match self {
+            Work::Once { kernels, constants } => unsafe { kernels.enqueue(stream, constants, side, work) },
+            Work::Often(Prepared { stream, constants, ranges }) => {
+                let Some(range) = ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };
+                unsafe { range.kernels.launch(stream, &mut lock(&range.workspace), constants, side, work) }
+            }
+        }
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        for range in &self.ranges {
+            lock(&range.workspace).free(&self.stream);
+        }
+    }
+}
+
+impl CudaDevice {
+    /// An error if no work can be prepared on the stream.
+    pub(crate) fn check_preparing(&self, stream: &CudaStream) -> Result<(), Error> {
+        if stream.cu_stream() == PER_THREAD {
+            return Err(Error::StreamOfThreads);
+        }
+        if is_captured(stream)? { Err(Error::Captured) } else { Ok(()) }
+    }
+
+    /// Loads the kernels of a task on up to so many elements, and holds them.
+    pub(crate) fn load_up_to<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        max_len: usize,
+    ) -> Result<Vec<Arc<Kernels>>, Error> {
+        let ranges = self.kernels_up_to(op, task, max_len as u64).map_err(named)?;
+        ranges.into_iter().map(|(_, _, kernels)| kernels.load_code().map(|()| kernels)).collect()
+    }
+}
+
+/// Binds a stream's context to this thread.
+pub(crate) fn bind(stream: &CudaStream) -> Result<(), Error> {
+    stream.context().bind_to_thread().map_err(driver_error("binding the context"))
+}

@@ -1,0 +1,306 @@
+//! Runs over host memory: the one path from a call to the CPU backend or to the device.
+
+use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
+
+use cudarc::driver::CudaStream;
+use scan_codegen::ScanKind;
+
+use super::chunks::HostPlaces;
+use crate::{
+    Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
+    scanner::Engine,
+    telemetry::{computing, tells_of_calls},
+};
+
+/// Ways to run a scan of host memory.
+impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
+    /// Scans a slice into a new vector. On a GPU slices of more than 32 MiB go through the device in chunks, if
+    /// [`Staging::with_chunk_bytes`](crate::Staging::with_chunk_bytes) says nothing else.
+    ///
+    /// # Errors
+    ///
+    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::SegmentsLength`] if there
+    /// are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if
+    /// the offsets are none.
+    pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
+        Ok(self.run_to_vector(input, false)?.0)
+    }
+
+    /// Scans a slice into a new vector, and gives the total too, the initial value included: `None` where there is neither
+    /// an element nor an initial value. On the GPU it comes from the same launches.
+    ///
+    /// The total of a scan that restarts is that of the segment with which it ends: of the last one, or of the first one
+    /// if it is [reversed](Scan::reverse).
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::new()?;
+    /// // Where each row of a ragged array begins, and how long the whole is.
+    /// let (starts, len) = scanner.scan(ops::sum()).exclusive().run_with_total(&[3_u32, 0, 4])?;
+    /// assert_eq!((starts, len), (vec![0, 3, 3], Some(7)));
+    /// // What the next part of a longer input goes on with.
+    /// let by_day = scanner.scan(ops::sum()).by_keys(&[1, 1, 2, 2]);
+    /// let (sums, today) = by_day.run_with_total(&[5, 1, 2, 2])?;
+    /// assert_eq!((sums, today), (vec![5, 6, 2, 4], Some(4)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Scan::run).
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+        self.run_to_vector(input, true)
+    }
+
+    /// Scans a slice into another one of the same length.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Scan::run), and [`Error::OutputLength`] if the lengths differ. After an error the output's content is
+    /// unspecified.
+    pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        self.run_to_slice(input, output, false).map(drop)
+    }
+
+    /// Scans a slice into another one of the same length, and gives the total, as
+    /// [`run_with_total`](Scan::run_with_total) does.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let mut starts = [0; 3];
+    /// let len = Scanner::new()?.scan(ops::sum()).exclusive().run_into_with_total(&[3_u32, 0, 4], &mut starts)?;
+    /// assert_eq!((starts, len), ([0, 3, 3], Some(7)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](Scan::run_into).
+    pub fn run_into_with_total(
+        &self,
+        input: &[Op::Input],
+        output: &mut [Op::Output],
+    ) -> Result<Option<Op::State>, Error> {
+        self.run_to_slice(input, output, true)
+    }
+
+    /// Scans a slice in place.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a GPU leaves
+    /// each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
+    pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        unsafe { self.run_at(to.cast_const(), to, len, false) }.map(drop)
+    }
+
+    /// Scans a slice in place, and gives the total, as [`run_with_total`](Scan::run_with_total) does.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let mut lengths = [3_u32, 0, 4];
+    /// let len = Scanner::new()?.scan(ops::sum()).exclusive().run_in_place_with_total(&mut lengths)?;
+    /// assert_eq!((lengths, len), ([0, 3, 3], Some(7)));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run_in_place`](Scan::run_in_place).
+    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::State>, Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let (to, len) = (buffer.as_mut_ptr(), buffer.len());
+        // SAFETY: the buffer is a slice, exclusively borrowed.
+        unsafe { self.run_at(to.cast_const(), to, len, true) }
+    }
+
+    fn run_to_slice(
+        &self,
+        input: &[Op::Input],
+        output: &mut [Op::Output],
+        with_total: bool,
+    ) -> Result<Option<Op::State>, Error> {
+        if input.len() != output.len() {
+            return Err(Error::OutputLength { input: input.len(), output: output.len() });
+        }
+        // SAFETY: the output is a slice of the right length, exclusively borrowed.
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), input.len(), with_total) }
+    }
+}
+
+/// Ways to reduce host memory.
+impl<Op: ScanOp> Reduce<Op> {
+    /// Reduces a slice. The total of no elements is the initial value, or else the identity.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity, and whatever
+    /// else can go wrong.
+    pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
+        self.check_planned()?;
+        match self.scanner.engine() {
+            Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
+            _ => {
+                let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
+                match cpu::reduce(&self.op, self.initial_value, input)? {
+                    Some(total) => cpu::project(&self.op, total),
+                    None => self.result_of_nothing(),
+                }
+            }
+        }
+    }
+
+    /// Copies to the device, reduces there, copies the result back, and waits for it.
+    fn reduce_on_device(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
+        let mut output = MaybeUninit::<Op::Output>::uninit();
+        let host = HostMemory {
+            input: input.as_ptr().cast(),
+            input_bytes: size_of_val(input),
+            output: output.as_mut_ptr().cast(),
+            output_bytes: size_of::<Op::Output>(),
+            in_place: false,
+            heads: &[],
+            total: ptr::null_mut(),
+            total_bytes: 0,
+        };
+        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
+        unsafe { self.through(device, &host, input.len(), 0)? };
+        // SAFETY: the last kernel has written the output.
+        Ok(unsafe { output.assume_init() })
+    }
+}
+
+impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
+    /// What the planner refuses on the GPU is refused on the CPU as well.
+    pub(super) fn check_planned(&self) -> Result<(), Error> {
+        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
+        let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, &self.heads.heads(), needs_identity);
+        if self.planned || surely() { Ok(()) } else { self.check_task(&self.task(false)) }
+    }
+
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub(super) fn run_to_vector(
+        &self,
+        input: &[Op::Input],
+        with_total: bool,
+    ) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+        let (mut output, len) = (Vec::new(), input.len());
+        let bytes = len.saturating_mul(size_of::<Op::Output>());
+        output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
+        let total = unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), len, with_total)? };
+        // SAFETY: every output has been written.
+        unsafe { output.set_len(len) };
+        Ok((output, total))
+    }
+
+    /// Every scan of host memory comes through here. Gives the total, if that is asked for and there is one.
+    ///
+    /// # Safety
+    ///
+    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
+    unsafe fn run_at(
+        &self,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
+        with_total: bool,
+    ) -> Result<Option<Op::State>, Error> {
+        let heads = self.heads.heads();
+        match self.scanner.engine() {
+            Engine::Cpu { .. } => {
+                self.check_planned()?;
+                let _telling = tells_of_calls().then(|| computing::<Op>(len));
+                heads.check(len)?;
+                let places = cpu::Places { input, output, len };
+                // SAFETY: the caller vouches for the elements.
+                unsafe { cpu::scan(&self.op, self.kind, self.order, self.initial_value, &heads, places) }
+            }
+            Engine::Cuda(device) => {
+                heads.check(len)?;
+                let mut total = MaybeUninit::uninit();
+                let with_total = with_total && len > 0;
+                let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
+                // SAFETY: as above.
+                unsafe { self.run_on_device(device, HostPlaces { input, output, len }, place)? };
+                // SAFETY: the kernels have written the total if that was asked of them.
+                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.initial_value })
+            }
+        }
+    }
+
+    /// Copies to the device, scans there, copies back, and waits for it. The heads have been checked.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_at`](Scan::run_at). `total` is null, or valid for a write.
+    unsafe fn run_on_device(
+        &self,
+        device: &CudaDevice,
+        host: HostPlaces<Op::Input, Op::Output>,
+        total: *mut Op::State,
+    ) -> Result<(), Error> {
+        let HostPlaces { input, output, len } = host;
+        if let Some(chunk) = self.chunk(device, len, !total.is_null())? {
+            // SAFETY: the caller vouches for the host memory.
+            return unsafe { self.run_in_chunks(device, host, chunk, total) };
+        }
+        let heads = self.heads.heads();
+        let memory = HostMemory {
+            input: input.cast(),
+            input_bytes: len * size_of::<Op::Input>(),
+            output: output.cast(),
+            output_bytes: len * size_of::<Op::Output>(),
+            // Every strategy works in place where the types are the same.
+            in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
+            heads: heads.bytes,
+            total: total.cast(),
+            total_bytes: if total.is_null() { 0 } else { size_of::<Op::State>() },
+        };
+        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
+        unsafe { self.through(device, &memory, len, heads.head_count()) }
+    }
+
+    /// Has the kernels work on `len` elements of host memory, and waits for them.
+    ///
+    /// # Safety
+    ///
+    /// The host memory is valid: the input for reads of `len` elements, the output for writes of as many results as come of them,
+    /// heads and total as the task requires.
+    unsafe fn through(
+        &self,
+        device: &CudaDevice,
+        memory: &HostMemory<'_>,
+        len: usize,
+        head_count: u64,
+    ) -> Result<(), Error> {
+        let kernels = device.kernels(&self.op, self.task(!memory.total.is_null()), len as u64)?;
+        if len == 0 {
+            return Ok(());
+        }
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+            let side = SideBuffers { heads: at.heads, head_count, total: at.total, ..SideBuffers::default() };
+            let work = InOut { input: at.input, output: at.output, len: len as u64 };
+            // SAFETY: the buffers hold as many elements and results as the caller vouches for, and are one buffer only
+            // where the types are the same; the heads have been checked.
+            unsafe { kernels.enqueue(stream, &constants, side, work) }
+        };
+        // SAFETY: the caller vouches for the host memory; the kernels write every result, and the total.
+        unsafe { device.through(memory, &enqueue) }
+    }
+}
