@@ -1,9 +1,16 @@
 //! Inputs and outputs whose fields lie in arrays of their own.
 
+mod device;
+mod host;
+
+use std::sync::Arc;
+
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::Layout;
 
-use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement};
+use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp, few::Few};
+pub use device::DeviceColumnScan;
+pub use host::ColumnScan;
 
 /// An element whose fields can lie in arrays of their own (a struct of arrays), for
 /// [`Scan::run_columns`](crate::Scan::run_columns) and what goes with it.
@@ -46,9 +53,24 @@ pub type DeviceSlicesMut<'a, T> = <<T as Columns>::Fields as Fields>::DeviceSlic
 /// Where elements of type `T` lie in host memory.
 pub(crate) type At<T> = <<T as Columns>::Fields as Fields>::At;
 
+/// Every array of elements of type `T`.
+pub(crate) fn arrays<T: Columns>(at: At<T>) -> Few<HostArray> {
+    let mut arrays = Few::default();
+    T::Fields::arrays(at, &mut |array| arrays.push(array));
+    arrays
+}
+
+/// In how many arrays the elements of an input, and those of an output, lie.
+pub(crate) type Layouts = (Layout, Layout);
+
 /// In how many arrays elements of type `T` lie.
 pub(crate) const fn layout<T: Columns>() -> Layout {
     if <T::Fields as Fields>::BY_FIELD { Layout::Columns } else { Layout::OneArray }
+}
+
+/// The layouts of a scan by columns.
+fn layouts<Op: ScanOp<Input: Columns, Output: Columns>>() -> Layouts {
+    (layout::<Op::Input>(), layout::<Op::Output>())
 }
 
 /// The most arrays of an input or output.
@@ -60,6 +82,12 @@ pub(crate) struct HostArray {
     pub(crate) at: *mut u8,
     /// Bytes of an item.
     pub(crate) item: usize,
+}
+
+impl Default for HostArray {
+    fn default() -> Self {
+        HostArray { at: std::ptr::null_mut(), item: 0 }
+    }
 }
 
 /// The fields of an element, and the arrays in which they lie.
@@ -103,7 +131,7 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
 #[doc(hidden)]
 pub trait DeviceArray {
     fn len(&self) -> usize;
-    fn stream(&self) -> &CudaStream;
+    fn stream(&self) -> &Arc<CudaStream>;
     fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
@@ -111,7 +139,7 @@ pub trait DeviceArray {
 #[doc(hidden)]
 pub trait DeviceArrayMut {
     fn len(&self) -> usize;
-    fn stream(&self) -> &CudaStream;
+    fn stream(&self) -> &Arc<CudaStream>;
     fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
@@ -119,7 +147,7 @@ impl<T> DeviceArray for &dyn DeviceBuffer<T> {
     fn len(&self) -> usize {
         (**self).len()
     }
-    fn stream(&self) -> &CudaStream {
+    fn stream(&self) -> &Arc<CudaStream> {
         (**self).stream()
     }
     fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
@@ -131,7 +159,7 @@ impl<T> DeviceArrayMut for &mut dyn DeviceBufferMut<T> {
     fn len(&self) -> usize {
         (**self).len()
     }
-    fn stream(&self) -> &CudaStream {
+    fn stream(&self) -> &Arc<CudaStream> {
         (**self).stream()
     }
     fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {

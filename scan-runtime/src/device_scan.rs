@@ -8,7 +8,9 @@ use scan_codegen::ScanSpec;
 use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
     Scanner, Totals,
+    columns::Layouts,
     cuda::{Constants, CudaDevice, InOut, Runs, SideBuffers, Task, Work, bind, driver_error, named},
+    few::Few,
     heads::{DeviceHeads, NoHeads},
     prepared::Brings,
 };
@@ -25,6 +27,8 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     /// The initial value, if it is in device memory.
     initial: Option<&'a dyn DeviceBuffer<Op::State>>,
     heads: DeviceHeads<'a>,
+    /// In how many arrays input and output lie.
+    layouts: Layouts,
 }
 
 /// When kernels and constants are made.
@@ -36,20 +40,34 @@ enum Way<'a, Op: ScanOp, G> {
 }
 
 /// What a run writes besides its output.
-type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::State>>;
+pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::State>>;
 
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceScan { way: Way::Call(scan, stream), initial: None, heads: DeviceHeads::NONE }
+        DeviceScan {
+            way: Way::Call(scan, stream),
+            initial: None,
+            heads: DeviceHeads::NONE,
+            layouts: Layouts::default(),
+        }
     }
 
     /// A run of a handle.
     pub(crate) fn of_prepared(prepared: &'a DevicePrepared<Op, G>) -> Self {
-        DeviceScan { way: Way::Prepared(prepared), initial: None, heads: DeviceHeads::NONE }
+        DeviceScan {
+            way: Way::Prepared(prepared),
+            initial: None,
+            heads: DeviceHeads::NONE,
+            layouts: Layouts::default(),
+        }
     }
 
     pub(crate) fn with_heads(self, heads: DeviceHeads<'a>) -> Self {
         DeviceScan { heads, ..self }
+    }
+
+    pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
+        DeviceScan { layouts, ..self }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -59,19 +77,19 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         }
     }
 
-    fn stream(&self) -> &'a Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &'a Arc<CudaStream> {
         match self.way {
             Way::Call(_, stream) => stream,
             Way::Prepared(prepared) => &prepared.stream,
         }
     }
 
-    fn device(&self) -> Result<&CudaDevice, Error> {
+    pub(crate) fn device(&self) -> Result<&CudaDevice, Error> {
         self.scanner().device_of(self.stream())
     }
 
     fn brings(&self, total: bool) -> Brings {
-        Brings { heads: self.heads.kind, total, initial: self.initial.is_some() }
+        Brings { heads: self.heads.kind, total, initial: self.initial.is_some(), layouts: self.layouts }
     }
 }
 
@@ -81,6 +99,7 @@ pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Bri
         return scan.task(false);
     }
     let spec: ScanSpec = scan.spec().with_segments(brings.heads.segments());
+    let spec = spec.with_layouts(brings.layouts.0, brings.layouts.1);
     let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
     Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
 }
@@ -138,13 +157,21 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         &self,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &dyn DeviceBufferMut<Op::Output>,
-        total: Option<(&'static str, usize, &CudaStream)>,
+        total: Told<'_>,
     ) -> Result<usize, Error> {
         let device = self.device()?;
         if let Some(input) = input {
             device.check_context("input", input.stream())?;
         }
         device.check_context(if input.is_some() { "output" } else { "buffer" }, output.stream())?;
+        let len = input.map_or(output.len(), |input| input.len());
+        self.check_run(len, output.len(), total)?;
+        Ok(len)
+    }
+
+    /// The same but for the arrays' contexts, and their lengths, which are these.
+    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Told<'_>) -> Result<(), Error> {
+        let device = self.device()?;
         if let Some(stream) = self.heads.stream() {
             device.check_context("heads", stream)?;
         }
@@ -158,15 +185,14 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                 return Err(Error::InitialLength { len: value.len() });
             }
         }
-        let len = input.map_or(output.len(), |input| input.len());
         self.heads.check(len)?;
-        if !G::FOLDS && len != output.len() {
-            return Err(Error::OutputLength { input: len, output: output.len() });
+        if !G::FOLDS && len != output_len {
+            return Err(Error::OutputLength { input: len, output: output_len });
         }
-        if let Way::Prepared(prepared) = self.way {
-            prepared.check(self.brings(total.is_some()), len)?;
+        match self.way {
+            Way::Prepared(prepared) => prepared.check(self.brings(total.is_some()), len),
+            Way::Call(..) => Ok(()),
         }
-        Ok(len)
     }
 
     /// Enqueues a run on buffers that have been checked, of one element at least.
@@ -177,21 +203,34 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         output: &mut dyn DeviceBufferMut<Op::Output>,
         total: Total<'_, Op>,
     ) -> Result<(), Error> {
-        let (stream, brings) = (self.stream(), self.brings(total.is_some()));
+        let stream = self.stream();
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let input = input.map(|input| input.device_ptr(stream));
+        let (output, _writing) = output.device_ptr_mut(stream);
+        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
+        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64 };
+        // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output exclusively. Input and
+        // output are one buffer only where the caller gave one, of one type.
+        unsafe { self.enqueue_at(buffers, total) }
+    }
+
+    /// Enqueues a run on buffers of one element at least.
+    ///
+    /// # Safety
+    ///
+    /// The buffers are those that [`Kernels::launch`](crate::cuda::Kernels::launch) wants.
+    pub(crate) unsafe fn enqueue_at(&self, buffers: InOut, total: Total<'_, Op>) -> Result<(), Error> {
+        let (stream, brings) = (self.stream(), self.brings(total.is_some()));
         let (heads, _reading_heads) = self.heads.pointer(stream);
         let initial = self.initial.map(|value| value.device_ptr(stream));
         let total = total.map(|total| total.device_ptr_mut(stream));
-        let input = input.map(|input| input.device_ptr(stream));
-        let (output, _writing) = output.device_ptr_mut(stream);
         let side = SideBuffers {
             heads,
             head_count: self.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             total: total.as_ref().map_or(0, |(pointer, _writing)| *pointer),
         };
-        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input, output, len: len as u64 };
+        let len = buffers.len as usize;
         let enqueue = || {
             bind(stream)?;
             let made;
@@ -204,8 +243,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                     &made
                 }
             };
-            // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the
-            // total exclusively. Input and output are one buffer only where the caller gave one, of one type.
+            // SAFETY: the caller vouches for the buffers; heads and total are borrowed from live slices, whose lengths have been
+            // checked, the total exclusively.
             unsafe { work.enqueue(stream, side, buffers) }
         };
         enqueue().map_err(named)
@@ -245,6 +284,13 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             Way::Prepared(_) => Ok(()),
         }
     }
+}
+
+/// What is known of a total before a run: what it is called, how long it is, and its stream.
+pub(crate) type Told<'t> = Option<(&'static str, usize, &'t CudaStream)>;
+
+pub(crate) fn told<'t, T: ScanElement>(total: &'t Option<&mut dyn DeviceBufferMut<T>>) -> Told<'t> {
+    total.as_deref().map(|total| ("total", total.len(), &**total.stream()))
 }
 
 fn check_one(len: usize) -> Result<(), Error> {
@@ -408,11 +454,15 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         output: &mut dyn DeviceBufferMut<Op::Output>,
         total: Total<'_, Op>,
     ) -> Result<(), Error> {
-        let told = total.as_deref().map(|total| ("total", total.len(), &**total.stream()));
-        let len = self.check(input, output, told)?;
+        let len = self.check(input, output, told(&total))?;
         if len > 0 {
             return self.enqueue(len, input, output, total);
         }
+        self.write_total_of_nothing(total)
+    }
+
+    /// What a run of no elements writes.
+    pub(crate) fn write_total_of_nothing(&self, total: Total<'_, Op>) -> Result<(), Error> {
         self.check_plan(total.is_some())?;
         match (total, self.initial) {
             (None, _) => Ok(()),

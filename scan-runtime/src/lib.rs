@@ -54,6 +54,7 @@ mod device_scan;
 mod disk_cache;
 mod element;
 mod error;
+mod few;
 #[cfg(feature = "gallery")]
 pub mod gallery;
 mod generate;
@@ -74,6 +75,7 @@ mod time_limit;
 mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
+pub use columns::{ColumnScan, Columns, DeviceColumnScan};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};

@@ -11,7 +11,7 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
+use crate::{Error, Parameters, ScanOp, element::bytes_of, few::Few, parameters::TableAt, telemetry::launching};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,8 +29,10 @@ pub(crate) struct SideBuffers {
 /// What is worked on: device pointers, and how many elements the input has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOut {
-    pub(crate) input: sys::CUdeviceptr,
-    pub(crate) output: sys::CUdeviceptr,
+    /// The arrays of the input,
+    pub(crate) input: Few<sys::CUdeviceptr>,
+    /// and of the output.
+    pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) len: u64,
 }
 
@@ -142,9 +144,9 @@ impl Kernels {
     ///
     /// # Safety
     ///
-    /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
-    /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
+    /// `input` and `output` are device pointers in the stream's context, as many as the plan's layouts have arrays, aligned for
+    /// their items, good for reading and writing `len` items until the enqueued work is done. They may be the same pointer if
+    /// the kernels' input and output types are the same and lie in one array; otherwise no two of them overlap. `side.heads` is as long as the plan's segments require for that many
     /// elements, and does not overlap the output. The constants are those of the operator that the kernels are made of, and of this
     /// context.
     pub(super) unsafe fn launch(
@@ -166,8 +168,6 @@ impl Kernels {
             let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
             for ((argument, scalar), pointer) in launch.arguments.iter().zip(&mut scalars).zip(&mut pointers) {
                 *scalar = match *argument {
-                    Argument::Input => input,
-                    Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer + offset,
                     Argument::StatusRoom => workspace.status_room,
                     Argument::Length(len) => len,
@@ -179,6 +179,8 @@ impl Kernels {
                 };
                 *pointer = match argument {
                     Argument::Operator => constants.operator.as_ptr().cast_mut().cast(),
+                    Argument::Input => input.as_ptr().cast_mut().cast(),
+                    Argument::Output => output.as_ptr().cast_mut().cast(),
                     Argument::InitialValue => constants.initial_value.as_ptr().cast_mut().cast(),
                     _ => ptr::from_mut(scalar).cast(),
                 };
@@ -188,7 +190,7 @@ impl Kernels {
                 let source = DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
                 return Err(Error::Driver { call: "finding a kernel that the plan launches", source });
             };
-            let launch_kernel = if launch.cooperative.applies(input == output) {
+            let launch_kernel = if launch.cooperative.applies(*input == *output) {
                 result::launch_cooperative_kernel
             } else if launch.programmatic && self.launches_programmatically {
                 launch_programmatic_kernel
