@@ -59,6 +59,12 @@ pub enum PlanError {
     /// A scan that restarts has no one total.
     #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
     TotalOfSegments,
+    /// A scan along an axis cannot do this.
+    #[error("a scan along an axis cannot do this: {why}")]
+    Columns {
+        /// What stands against it, and what to do.
+        why: &'static str,
+    },
     /// The algorithm cannot do this.
     #[error("{strategy} is not available here: {why}")]
     Strategy {

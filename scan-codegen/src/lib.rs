@@ -34,9 +34,12 @@ mod templates;
 mod tuning;
 mod used;
 mod weight;
+mod zipped;
 
 pub use carry::{Carry, TileNumbers};
-pub use columns::Layout;
+#[doc(hidden)]
+pub use columns::render_columns_from;
+pub use columns::{Axis, AxisError, ColumnLayout, ColumnsPlan, plan_columns, render_columns, render_columns_for};
 pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
@@ -60,3 +63,4 @@ pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};
+pub use zipped::Arrays;

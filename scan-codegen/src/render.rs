@@ -7,7 +7,6 @@ use tera::Context;
 
 use crate::{
     carry::{Blocks, Polled, TileNumbers},
-    columns::Column,
     constants,
     error::RenderError,
     operator::OpSource,
@@ -19,6 +18,7 @@ use crate::{
     templates::Templates,
     used::used,
     weight::calls_combine,
+    zipped::ZippedArray,
 };
 
 /// A CUDA source, ready for the compiler. `Display` writes the text, whose first line then also says what it is for.
@@ -141,8 +141,8 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
     let facts = plan.strategy.carry.describe();
     let mut parts = vec![if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
-    if plan.columns.is_some() {
-        parts.push("columns/arrays");
+    if plan.zipped.is_some() {
+        parts.push("zipped/arrays");
     }
     if plan.programmatic {
         parts.push("launches");
@@ -187,7 +187,7 @@ struct Words<'a> {
     /// input's is the hardest to align.
     inputs: &'static str,
     outputs: &'static str,
-    columns: bool,
+    zipped: bool,
     input_by_field: bool,
     output_by_field: bool,
     input_arrays: Vec<ArrayWords<'a>>,
@@ -304,8 +304,8 @@ struct ArrayWords<'a> {
 }
 
 impl<'a> ArrayWords<'a> {
-    fn new((name, ty): (&'a str, &'a str), column: Column, by_field: bool, run: u32) -> Self {
-        let Column { bytes, before, unit } = column;
+    fn new((name, ty): (&'a str, &'a str), array: ZippedArray, by_field: bool, run: u32) -> Self {
+        let ZippedArray { bytes, before, unit } = array;
         let unit_bytes = if unit > 0 { unit } else { bytes };
         ArrayWords {
             name,
@@ -334,17 +334,17 @@ impl<'a> Words<'a> {
         let segmented = !plan.spec.segments.is_none();
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
-        let columns = plan.columns.as_ref();
+        let zipped = plan.zipped.as_ref();
         let [input_by_field, output_by_field] =
             [(plan.spec.input, &operator.input), (plan.spec.output, &operator.output)]
                 .map(|(layout, element)| layout.is_by_field(element));
         let arrays =
-            |columns: &'a [Column], fields: &'a [(String, String)], by_field: bool, one: (&'a str, &'a str)| {
+            |zipped: &'a [ZippedArray], fields: &'a [(String, String)], by_field: bool, one: (&'a str, &'a str)| {
                 let fields = fields.iter().map(|(name, ty)| (&name[..], &ty[..])).filter(|_| by_field);
-                let arrays = fields.chain((!by_field).then_some(one)).zip(columns);
-                arrays.map(|(named, column)| ArrayWords::new(named, *column, by_field, plan.run)).collect::<Vec<_>>()
+                let arrays = fields.chain((!by_field).then_some(one)).zip(zipped);
+                arrays.map(|(named, array)| ArrayWords::new(named, *array, by_field, plan.run)).collect::<Vec<_>>()
             };
-        let [inputs, outputs] = columns.map_or([&[][..]; 2], |columns| [&columns.inputs, &columns.outputs]);
+        let [inputs, outputs] = zipped.map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
         let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
         let output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
         // Of the array whose items lie at aligned addresses the most rarely, all others follow.
@@ -358,9 +358,9 @@ impl<'a> Words<'a> {
             output: &text.output,
             lifts: text.lifts,
             projects: text.projects,
-            inputs: if columns.is_some() { "Inputs" } else { "const Input*" },
-            outputs: if columns.is_some() { "Outputs" } else { "Output*" },
-            columns: columns.is_some(),
+            inputs: if zipped.is_some() { "Inputs" } else { "const Input*" },
+            outputs: if zipped.is_some() { "Outputs" } else { "Output*" },
+            zipped: zipped.is_some(),
             input_by_field,
             output_by_field,
             padded_array: hardest.map_or("", |array| array.name),
@@ -425,9 +425,9 @@ impl<'a> Words<'a> {
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            in_place: columns.map_or(plan.input_bytes == plan.output_bytes, |columns| columns.in_place),
-            input_in_words: columns.is_none() && operator.input.align.is_multiple_of(4),
-            output_in_words: columns.is_none() && operator.output.align.is_multiple_of(4),
+            in_place: zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place),
+            input_in_words: zipped.is_none() && operator.input.align.is_multiple_of(4),
+            output_in_words: zipped.is_none() && operator.output.align.is_multiple_of(4),
             copy_grain: copy_grain(aligned_bytes),
             copy_inverse: copy_inverse(aligned_bytes),
             input_arrays,

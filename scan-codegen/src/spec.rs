@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{columns::Layout, segments::Segments};
+use crate::{segments::Segments, zipped::Arrays};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -33,9 +33,9 @@ pub struct ScanSpec {
     /// segment).
     pub reversed: bool,
     /// In how many arrays the input lies,
-    pub input: Layout,
+    pub input: Arrays,
     /// and the output.
-    pub output: Layout,
+    pub output: Arrays,
     /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
     pub total: bool,
 }
@@ -73,7 +73,7 @@ impl ScanSpec {
 
     /// The same scan of an input, and into an output, that have an array for each field of an element where these say
     /// so.
-    pub fn with_layouts(self, input: Layout, output: Layout) -> Self {
+    pub fn with_arrays(self, input: Arrays, output: Arrays) -> Self {
         ScanSpec { input, output, ..self }
     }
 
@@ -90,10 +90,10 @@ impl fmt::Display for ScanSpec {
             ScanKind::Exclusive => "exclusive scan",
         })?;
         f.write_str(match (self.input, self.output) {
-            (Layout::OneArray, Layout::OneArray) => "",
-            (Layout::Columns, Layout::OneArray) => " of columns",
-            (Layout::OneArray, Layout::Columns) => " into columns",
-            (Layout::Columns, Layout::Columns) => " of columns into columns",
+            (Arrays::One, Arrays::One) => "",
+            (Arrays::PerField, Arrays::One) => " over an array per field",
+            (Arrays::One, Arrays::PerField) => " into an array per field",
+            (Arrays::PerField, Arrays::PerField) => " over and into an array per field",
         })?;
         if self.reversed {
             f.write_str(" from the last element to the first")?;

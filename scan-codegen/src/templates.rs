@@ -7,12 +7,12 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 94] = [
+const PARTS: [(&str, &str); 101] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
-    ("columns/arrays", include_str!("../templates/columns/arrays.cu.tera")),
-    ("columns/run", include_str!("../templates/columns/run.cu.tera").trim_ascii_end()),
-    ("columns/transfer", include_str!("../templates/columns/transfer.cu.tera").trim_ascii_end()),
+    ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
+    ("zipped/run", include_str!("../templates/zipped/run.cu.tera").trim_ascii_end()),
+    ("zipped/transfer", include_str!("../templates/zipped/transfer.cu.tera").trim_ascii_end()),
     ("order/forward", include_str!("../templates/order/forward.cu.tera")),
     ("order/reversed", include_str!("../templates/order/reversed.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -32,6 +32,7 @@ const PARTS: [(&str, &str); 94] = [
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("source_declaration", include_str!("../templates/source_declaration.cu.tera").trim_ascii_end()),
     ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),
+    ("opaque", include_str!("../templates/value/opaque.cu.tera").trim_ascii_end()),
     ("marks", include_str!("../templates/value/marks.cu.tera").trim_ascii_end()),
     ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),
     ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
@@ -60,6 +61,7 @@ const PARTS: [(&str, &str); 94] = [
     ("scan_tile", include_str!("../templates/block/scan_tile.cu.tera")),
     ("kernel/initial_parameter", include_str!("../templates/kernel/initial_parameter.cu.tera").trim_ascii()),
     ("kernel/initial_declaration", include_str!("../templates/kernel/initial_declaration.cu.tera").trim_ascii_end()),
+    ("kernel/seed", include_str!("../templates/kernel/seed.cu.tera").trim_ascii_end()),
     ("kernel/parameters", include_str!("../templates/kernel/parameters.cu.tera").trim_ascii_end()),
     ("tile_per_block", include_str!("../templates/kernel/tile_per_block.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
@@ -108,6 +110,11 @@ const PARTS: [(&str, &str); 94] = [
     ("pipeline/offset_search", include_str!("../templates/kernel/pipeline/offset_search.cu.tera").trim_ascii_end()),
     ("pipeline/team", include_str!("../templates/kernel/pipeline/team.cu.tera").trim_ascii_end()),
     ("pipeline/team_scan", include_str!("../templates/kernel/pipeline/team_scan.cu.tera").trim_ascii_end()),
+    ("columns", include_str!("../templates/kernel/columns/columns.cu.tera")),
+    ("columns/part", include_str!("../templates/kernel/columns/part.cu.tera").trim_ascii_end()),
+    ("columns/scan", include_str!("../templates/kernel/columns/scan.cu.tera").trim_ascii_end()),
+    ("columns/carry", include_str!("../templates/kernel/columns/carry.cu.tera").trim_ascii_end()),
+    ("columns/kernel", include_str!("../templates/kernel/columns/kernel.cu.tera").trim_ascii_end()),
     ("hierarchical", include_str!("../templates/carry/hierarchical.cu.tera")),
     ("reduce_tile", include_str!("../templates/reduce/tile.cu.tera")),
     ("reduce_divergent", include_str!("../templates/reduce/divergent.cu.tera")),

@@ -216,6 +216,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
         true => quote!(const _: () = { #types };),
         false => quote!(const { #types };),
     };
+    let called = lowered.iter().flat_map(|function| uses::of(&function.body).types());
     quote! {
         #[allow(unused, non_camel_case_types, clippy::all)]
         fn source(&#this) -> #private::OpSource {
@@ -224,6 +225,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
             #(let #bindings = ();)*
             #(#assumptions)*
             #types
+            #(#private::not_recursive::<#called>();)*
             #private::operator(#this, #name, const { &[#(#functions),*] })
         }
     }

@@ -3,11 +3,13 @@
 
 use crate::emit::{callees, function_text};
 use crate::errors::Errors;
+use crate::ir::Lowered;
 use crate::operator::Function;
-use crate::{attribute, check, groups, lower, twin};
-use proc_macro2::{Span, TokenStream};
+use crate::{attribute, check, groups, lower, twin, uses};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{GenericParam, Item, ItemFn, Path, ReturnType};
+use syn::spanned::Spanned;
+use syn::{GenericParam, Generics, Item, ItemFn, Path, ReturnType, WhereClause};
 
 pub(crate) fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
@@ -104,13 +106,14 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     let twin = lowered.as_ref().map(|_| twin::statement(krate, &item.sig.generics, [&function]));
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     let assumptions = lowered.iter().map(|function| &function.assumption);
-    // A function that calls itself through others is found here, as a constant that is made of itself.
+    // As an item, where it can be one, it is evaluated by `cargo check`.
     let evaluated = item.sig.generics.params.is_empty().then(|| {
         quote_spanned! {ident.span()=>
             #(#conditions)*
-            const _: #private::Callee = <#ident as #private::ScanFn>::NOT_RECURSIVE;
+            const _: #private::Callee = <#ident as #private::ScanFn>::CALLEE;
         }
     });
+    let acyclic = not_recursive(krate, &generics, lowered.as_ref());
     // At the function's name, so that rustc points there.
     let span = Span::call_site().located_at(ident.span());
     let map = map_of(&item.sig).map(|(from, to)| {
@@ -131,22 +134,25 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     let implementation = quote_spanned! {span=>
         #(#conditions)*
         #[automatically_derived]
-        #[allow(unused, non_camel_case_types, clippy::all)]
-        unsafe impl #impl_generics #private::ScanFn for #ident #type_generics #where_clause {
-            const NOT_RECURSIVE: #private::Callee = {
-                #callees
-                #(let #bindings = ();)*
-                #(#assumptions)*
-                #private::Callee {
-                    id: #private::TypeId::of::<Self>,
-                    arguments: || {
-                        #twin
-                        #private::vec![#(#arguments),*]
-                    },
-                    function: #text,
-                }
-            };
-        }
+        #[allow(unused, non_camel_case_types, non_local_definitions, clippy::all)]
+        const _: () = {
+            #callees
+            impl #impl_generics #private::NoRecursion for #ident #type_generics #acyclic {}
+            unsafe impl #impl_generics #private::ScanFn for #ident #type_generics #where_clause {
+                const CALLEE: #private::Callee = {
+                    #(let #bindings = ();)*
+                    #(#assumptions)*
+                    #private::Callee {
+                        id: #private::TypeId::of::<Self>,
+                        arguments: || {
+                            #twin
+                            #private::vec![#(#arguments),*]
+                        },
+                        function: #text,
+                    }
+                };
+            }
+        };
     };
     quote! {
         #(#conditions)*
@@ -159,6 +165,22 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
         #map
         #evaluated
     }
+}
+
+/// The bounds of a function that does not call itself through others: those that it calls do not, either. In a circle each
+/// would need the next one's, which rustc reports at the calls.
+fn not_recursive(krate: &Path, generics: &Generics, lowered: Option<&Lowered>) -> Option<WhereClause> {
+    let mut bounds = generics.clone();
+    for called in uses::of(lowered.map_or(&[], |function| &function.body)).types() {
+        let span = called.span();
+        let at = |mut token: TokenTree| {
+            token.set_span(span);
+            token
+        };
+        let bound: TokenStream = quote!(: #krate::__private::NoRecursion).into_iter().map(at).collect();
+        bounds.make_where_clause().predicates.push(syn::parse_quote!(#called #bound));
+    }
+    bounds.where_clause
 }
 
 /// What a function of one parameter takes and gives; `None` of another function, and of one that is refused.

@@ -108,7 +108,7 @@ impl Piece {
                 };
                 quote!(#part::Constant(|| #private::constant(#value, #name)))
             }
-            Piece::Call(callee) => quote!(#part::Call(&<#callee as #private::ScanFn>::NOT_RECURSIVE)),
+            Piece::Call(callee) => quote!(#part::Call(<#callee as #private::ScanFn>::callee)),
             Piece::Struct { ty, fields, base } => {
                 let fields = fields.iter().map(|(name, value)| {
                     let value = value.to_tokens(krate);

@@ -66,7 +66,7 @@ impl<'b> Uses<'b> {
         let parts = self.parts.sums().map(|(part, sum)| quote!((#part, #sum)));
         let calls = self.calls.sums().filter_map(|(key, sum)| {
             let callee = self.types.get(key)?;
-            Some(quote!((&<#callee as #krate::__private::ScanFn>::NOT_RECURSIVE, #sum)))
+            Some(quote!((<#callee as #krate::__private::ScanFn>::callee, #sum)))
         });
         let counted = |values: Vec<TokenStream>| match values.iter().any(|value| !value.is_empty()) {
             // Under names that stand in the way of none of the user's constants.
@@ -79,6 +79,11 @@ impl<'b> Uses<'b> {
             false => quote!(&[]),
         };
         (counted(parts.collect()), counted(calls.collect()))
+    }
+
+    /// The types of the functions that it calls, generic arguments included.
+    pub(crate) fn types(self) -> impl Iterator<Item = TokenStream> {
+        self.types.into_values()
     }
 
     /// A part of the prelude is used here.

@@ -6,7 +6,7 @@ mod host;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use scan_codegen::Layout;
+use scan_codegen::Arrays;
 
 use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp, few::Few};
 pub use device::DeviceColumnScan;
@@ -61,11 +61,11 @@ pub(crate) fn arrays<T: Columns>(at: At<T>) -> Few<HostArray> {
 }
 
 /// In how many arrays the elements of an input, and those of an output, lie.
-pub(crate) type Layouts = (Layout, Layout);
+pub(crate) type Layouts = (Arrays, Arrays);
 
 /// In how many arrays elements of type `T` lie.
-pub(crate) const fn layout<T: Columns>() -> Layout {
-    if <T::Fields as Fields>::BY_FIELD { Layout::Columns } else { Layout::OneArray }
+pub(crate) const fn layout<T: Columns>() -> Arrays {
+    if <T::Fields as Fields>::BY_FIELD { Arrays::PerField } else { Arrays::One }
 }
 
 /// The layouts of a scan by columns.

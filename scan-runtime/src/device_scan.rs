@@ -99,7 +99,7 @@ pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Bri
         return scan.task(false);
     }
     let spec: ScanSpec = scan.spec().with_segments(brings.heads.segments());
-    let spec = spec.with_layouts(brings.layouts.0, brings.layouts.1);
+    let spec = spec.with_arrays(brings.layouts.0, brings.layouts.1);
     let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
     Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
 }

@@ -298,7 +298,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
         let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
-        let spec = spec.with_layouts(self.layouts.0, self.layouts.1);
+        let spec = spec.with_arrays(self.layouts.0, self.layouts.1);
         let spec = spec.with_segments(self.heads.heads().kind.segments());
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }

@@ -1,7 +1,7 @@
 //! What scans over several arrays are tested with: operators whose inputs and outputs have fields of several sizes, and the
 //! arrays of their fields.
 
-use scan_codegen::{ElementKind, Layout};
+use scan_codegen::{Arrays, ElementKind};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
 
 use crate::operators::{AffineU32, MapU32, mixed};
@@ -147,7 +147,7 @@ fn reading(bits: u64) -> Reading {
 }
 
 /// The bytes of each array in which elements lie, and bytes of an item of it.
-pub fn split<T: ScanElement>(layout: Layout, elements: &[T]) -> Vec<(Vec<u8>, usize)> {
+pub fn split<T: ScanElement>(layout: Arrays, elements: &[T]) -> Vec<(Vec<u8>, usize)> {
     let places = places(layout, &T::layout());
     let bytes: Vec<Vec<u8>> = elements.iter().map(bytes_of).collect();
     let items = |&(first, size): &(usize, usize)| {
@@ -157,7 +157,7 @@ pub fn split<T: ScanElement>(layout: Layout, elements: &[T]) -> Vec<(Vec<u8>, us
 }
 
 /// The bytes of `len` elements that lie in arrays of which these are the bytes, one after the other. Padding is zeros.
-pub fn joined<T: ScanElement>(layout: Layout, arrays: &[u8], len: usize) -> Vec<u8> {
+pub fn joined<T: ScanElement>(layout: Arrays, arrays: &[u8], len: usize) -> Vec<u8> {
     let places = places(layout, &T::layout());
     let mut bytes = vec![0; len * size_of::<T>()];
     let mut before = 0;
@@ -172,9 +172,9 @@ pub fn joined<T: ScanElement>(layout: Layout, arrays: &[u8], len: usize) -> Vec<
 }
 
 /// Where the item of each array lies in an element, and its bytes.
-fn places(layout: Layout, element: &scan_codegen::ElementType) -> Vec<(usize, usize)> {
+fn places(layout: Arrays, element: &scan_codegen::ElementType) -> Vec<(usize, usize)> {
     match (&element.kind, layout) {
-        (ElementKind::Struct(fields), Layout::Columns) => {
+        (ElementKind::Struct(fields), Arrays::PerField) => {
             fields.iter().map(|field| (field.offset, field.ty.size)).collect()
         }
         _ => vec![(0, element.size)],

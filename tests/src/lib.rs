@@ -200,7 +200,7 @@
 //! struct Text;
 //!
 //! impl scan_runtime::ScanFn for Text {
-//!     const NOT_RECURSIVE: scan_runtime::__private::Callee = panic!();
+//!     const CALLEE: scan_runtime::__private::Callee = panic!();
 //! }
 //! ```
 //!

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use scan_codegen::KernelSource;
 use scan_runtime::ScanOp;
 
-use crate::emulator::{EmulatorError, Module, Program, ReductionProgram};
+use crate::emulator::{ColumnsProgram, EmulatorError, Module, Program, ReductionProgram};
 
 /// A change of a text: what stands there once, and what takes its place.
 pub type Change<'a> = (&'a str, &'a str);
@@ -25,6 +25,15 @@ where
 }
 
 impl<Op: ScanOp + Clone + Send + Sync> HasSource for ReductionProgram<Op>
+where
+    Self: Send + Sync,
+{
+    fn source(&mut self) -> &mut KernelSource {
+        &mut self.source
+    }
+}
+
+impl<Op: ScanOp + Clone + Send + Sync> HasSource for ColumnsProgram<Op>
 where
     Self: Send + Sync,
 {

@@ -1,6 +1,6 @@
 //! What a scan is, in the fewest words: the loop that every result is compared with.
 
-use scan_codegen::ScanSpec;
+use scan_codegen::{Axis, ScanSpec};
 use scan_runtime::{ScanKind, ScanOp};
 
 /// Scans by a plain loop over the operator's Rust body: from the last element to the first, if `spec` says so, and restarting
@@ -17,6 +17,41 @@ pub fn scan_as<Op: ScanOp>(
         None => one_segment(op, spec.kind, initial_value, input),
         Some(begins) => each_segment(input, begins, |segment| one_segment(op, spec.kind, initial_value, segment)),
     }
+}
+
+/// Scans each column of an array by a plain loop, and puts the results into `output`, whose other elements it leaves.
+pub fn scan_axis<Op: ScanOp>(
+    op: &Op,
+    spec: &ScanSpec,
+    initial_value: Option<Op::State>,
+    axis: &Axis,
+    input: &[Op::Input],
+    output: &mut [Op::Output],
+) {
+    let (input_strides, output_strides) = axis.both_strides();
+    for column in columns(axis) {
+        let place = |row: usize, strides: &[usize]| {
+            let along = row * strides[axis.axis()];
+            column.iter().zip(strides).map(|(index, stride)| index * stride).sum::<usize>() + along
+        };
+        let length = axis.shape()[axis.axis()];
+        let elements: Vec<_> = (0..length).map(|row| input[place(row, input_strides)]).collect();
+        for (row, result) in scan_as(op, spec, initial_value, &elements, None).into_iter().enumerate() {
+            output[place(row, output_strides)] = result;
+        }
+    }
+}
+
+/// The indices of the first element of each column of an array.
+pub fn columns(axis: &Axis) -> Vec<Vec<usize>> {
+    let extents = axis.shape().iter().enumerate().map(|(k, &extent)| if k == axis.axis() { 1 } else { extent });
+    extents.fold(vec![Vec::new()], |columns, extent| {
+        let longer = |column: &Vec<usize>| {
+            let column = column.clone();
+            (0..extent).map(move |index| [&column[..], &[index]].concat())
+        };
+        columns.iter().flat_map(longer).collect()
+    })
 }
 
 /// Scans by a plain loop from the last element to the first.

@@ -9,17 +9,17 @@ use super::{
     overrides::{Overrides, Request},
     pipeline::Pipeline,
     stages::{StageRoom, head_bytes, other_threads, slot_bytes, slots},
-    teams::{Arrays, MOST_STATUSES_OF_A_LANE, Sizes, unit},
+    teams::{ItemBytes, MOST_STATUSES_OF_A_LANE, Sizes, unit},
     types::{Block, Plan},
 };
 use crate::{
     carry::Carry,
-    columns::Columns,
     constants::{WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
     strategy::{BlockScan, Strategy},
     weight::{WRITTEN_OUT, Weights},
+    zipped::Zipped,
 };
 
 /// The most blocks of a group, and the most groups: a warp loads their statuses, a lane each.
@@ -50,13 +50,13 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         return Err(refused(strategy, why));
     }
     check_architecture(strategy, limits)?;
-    let arrays = Arrays::of(operator, spec);
-    let sizes = Sizes::of(operator, spec, &arrays);
+    let items = ItemBytes::of(operator, spec);
+    let sizes = Sizes::of(operator, spec, &items);
     let (room, stages) = room(request, sizes)?;
     let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
     let tile = threads * run;
-    let columns = Columns::of(operator, spec, |bytes| unit(bytes, run));
-    let unit_of_one = |bytes| if columns.is_none() { unit(bytes, run) } else { 0 };
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes, run));
+    let unit_of_one = |bytes| if zipped.is_none() { unit(bytes, run) } else { 0 };
     let pipeline = Pipeline {
         teams,
         stages,
@@ -69,7 +69,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         slots: slots(teams),
         slot_bytes: slot_bytes(&spec.segments, tile),
         other_threads: other_threads(&spec.segments, group),
-        streams: columns.is_none()
+        streams: zipped.is_none()
             && sizes.input == sizes.output
             && sizes.input >= STREAMED_BYTES
             && sizes.input.is_multiple_of(WORD),
@@ -81,7 +81,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         written_out: overrides.written_out.unwrap_or(written_out),
         input_unit: unit_of_one(sizes.input),
         output_unit: unit_of_one(sizes.output),
-        columns,
+        zipped,
         ..Plan::new(request, strategy, block)
     })
 }

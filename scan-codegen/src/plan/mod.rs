@@ -26,19 +26,20 @@ use crate::{
 };
 use check::{check_scan, refused};
 use look_ahead::{plan_long, plan_look_ahead};
-use overrides::{Request, check_overrides};
+use overrides::Request;
 use registers::{plan_in_registers, plan_ranges};
 use shared::plan_in_shared_memory;
 
 pub(crate) use check::check_operator;
 pub(crate) use measured::{LARGE, MOST_REGISTER_BYTES};
 pub use overrides::Overrides;
+pub(crate) use overrides::check_overrides;
 pub use pipeline::Pipeline;
 pub(crate) use shared::{MOST_COARSENED_THREADS, coarsened_run};
 pub use types::{Plan, Plans};
 
 /// The first architecture on which a launch may begin before the one before it has ended.
-const PROGRAMMATIC: Architecture = Architecture { major: 9, minor: 0 };
+pub(crate) const PROGRAMMATIC: Architecture = Architecture { major: 9, minor: 0 };
 
 /// Chooses the kernels' shape. A pure function: the same arguments give the same plans on every machine.
 pub fn plan(

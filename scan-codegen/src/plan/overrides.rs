@@ -125,7 +125,7 @@ pub(crate) struct Request<'a> {
 
 /// Refuses what no kernel can have, whatever the device and the algorithm. What depends on these is checked where it is
 /// known.
-pub(super) fn check_overrides(overrides: &Overrides) -> Result<(), PlanError> {
+pub(crate) fn check_overrides(overrides: &Overrides) -> Result<(), PlanError> {
     let ranges = [
         ("threads", overrides.threads, WARP, MOST_THREADS),
         ("run", overrides.run, 1, MOST_RUN),

@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{
     carry::{Blocks, Carry, CarryFacts, TileIn},
-    columns::Columns,
     constants::{BANKS, COPY_ALIGNMENT, MOST_THREADS, WARP, WORD},
     element::ElementType,
     error::PlanError,
     strategy::{BlockScan, Strategy},
     weight::Weights,
+    zipped::Zipped,
 };
 
 /// Blocks of a cluster, as many as every device that has clusters grants.
@@ -116,8 +116,8 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let (fewest, largest) = shape.block_sizes;
     let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
     let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
-    let columns = Columns::of(operator, spec, |bytes| unit(bytes * run));
-    let unit_of_one = |items| if columns.is_none() { unit(total(items) * run) } else { 0 };
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
+    let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {
         whole_runs: scans_whole_runs(request, &facts, shape),
@@ -126,7 +126,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
         block_sizes,
         input_unit: unit_of_one(sizes.input),
         output_unit: unit_of_one(sizes.output),
-        columns,
+        zipped,
         ..Plan::new(request, strategy, block)
     })
 }

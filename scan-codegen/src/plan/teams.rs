@@ -25,15 +25,18 @@ const OTHER_REGISTERS: u32 = 32;
 pub(super) const MOST_STATUSES_OF_A_LANE: u32 = 8;
 
 /// Bytes of an item of each array of the input, and of the output.
-pub(super) struct Arrays {
+pub(super) struct ItemBytes {
     input: Vec<u32>,
     output: Vec<u32>,
 }
 
-impl Arrays {
+impl ItemBytes {
     pub(super) fn of(operator: &OpSource, spec: &ScanSpec) -> Self {
         let bytes = |items: Vec<&ElementType>| items.into_iter().map(|item| item.size as u32).collect();
-        Arrays { input: bytes(spec.input.items(&operator.input)), output: bytes(spec.output.items(&operator.output)) }
+        ItemBytes {
+            input: bytes(spec.input.items(&operator.input)),
+            output: bytes(spec.output.items(&operator.output)),
+        }
     }
 }
 
@@ -43,14 +46,14 @@ pub(super) struct Sizes<'a> {
     pub(super) input: u32,
     pub(super) state: u32,
     pub(super) output: u32,
-    pub(super) arrays: &'a Arrays,
+    pub(super) items: &'a ItemBytes,
     pub(super) segments: &'a Segments,
 }
 
 impl<'a> Sizes<'a> {
-    pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, arrays: &'a Arrays) -> Self {
-        let [input, output] = [&arrays.input, &arrays.output].map(|items| items.iter().sum());
-        Sizes { input, state: operator.state.size as u32, output, arrays, segments: &spec.segments }
+    pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
+        let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
+        Sizes { input, state: operator.state.size as u32, output, items, segments: &spec.segments }
     }
 
     /// Bytes of an element, or of a result where those are larger.
@@ -73,14 +76,14 @@ impl<'a> Sizes<'a> {
         let most = (WORD * words / (self.element() + self.head_bytes())).min(longest).max(1);
         // Narrow elements fill words together.
         let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
-        let items = || self.arrays.input.iter().chain(&self.arrays.output);
+        let items = || self.items.input.iter().chain(&self.items.output);
         let step = items().map(|&size| step(size)).max().unwrap_or(1);
         let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
         let factor_of_two_of = |size: u32, run: u32| match unit(size, run) {
             0 => u32::MAX,
             unit => (run * size / unit).trailing_zeros(),
         };
-        let factor_of_two = |run: &u32| self.arrays.input.iter().map(|&size| factor_of_two_of(size, *run)).max();
+        let factor_of_two = |run: &u32| self.items.input.iter().map(|&size| factor_of_two_of(size, *run)).max();
         candidates().min_by_key(factor_of_two).unwrap_or(most)
     }
 

@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{
     carry::Blocks,
-    columns::Columns,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
     spec::ScanSpec,
     strategy::Strategy,
     weight::WRITTEN_OUT,
+    zipped::Zipped,
 };
 
 /// The plans for one scan, each for a range of lengths: only the kernels that a call needs are compiled, and plans that
@@ -126,7 +126,7 @@ pub struct Plan {
     pub(crate) output_unit: u32,
     pub(crate) state_bytes: u64,
     /// The arrays, where there is one for each field of an element; `None` where input and output are one array each.
-    pub(crate) columns: Option<Columns>,
+    pub(crate) zipped: Option<Zipped>,
     /// Bytes that are read for an element,
     pub(crate) input_bytes: u64,
     /// and that are written.
@@ -174,7 +174,7 @@ impl Plan {
             input_unit: 0,
             output_unit: 0,
             state_bytes: operator.state.size as u64,
-            columns: Columns::of(operator, spec, |_| 0),
+            zipped: Zipped::of(operator, spec, |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,
             output_bytes: spec.output.bytes(&operator.output) as u64,
         }
@@ -233,7 +233,7 @@ impl Plan {
         let (bytes, run) = (u64::from(COPY_ALIGNMENT), u64::from(self.run));
         self.strategy.block.in_registers
             && self.spec.segments.is_none()
-            && self.columns.is_none()
+            && self.zipped.is_none()
             && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
     }
 }

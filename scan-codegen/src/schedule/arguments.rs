@@ -1,11 +1,20 @@
 //! The arguments that several kernels have.
 
 use super::launch::{Argument, Workspace};
-use crate::{plan::Plan, segments::Segments};
+use crate::{plan::Plan, segments::Segments, spec::ScanSpec};
 
 /// The arguments of kernels with tile statuses: the ticket word, the statuses, and how many there is room for.
-pub(super) const STATUSES: [Argument; 3] =
+pub(crate) const STATUSES: [Argument; 3] =
     [Argument::Workspace(0), Argument::Workspace(Workspace::HEADER_BYTES), Argument::StatusRoom];
+
+/// The argument of the initial value, if there is one.
+pub(crate) fn initial_value(spec: &ScanSpec) -> Vec<Argument> {
+    match (spec.initial_value, spec.initial_on_device) {
+        (false, _) => Vec::new(),
+        (true, false) => vec![Argument::InitialValue],
+        (true, true) => vec![Argument::InitialPointer],
+    }
+}
 
 impl Plan {
     pub(super) fn is_segmented(&self) -> bool {
@@ -13,11 +22,7 @@ impl Plan {
     }
 
     pub(super) fn initial_value(&self) -> Vec<Argument> {
-        match (self.spec.initial_value, self.spec.initial_on_device) {
-            (false, _) => Vec::new(),
-            (true, false) => vec![Argument::InitialValue],
-            (true, true) => vec![Argument::InitialPointer],
-        }
+        initial_value(&self.spec)
     }
 
     pub(super) fn total(&self) -> Vec<Argument> {

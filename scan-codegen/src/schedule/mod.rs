@@ -10,8 +10,8 @@ use crate::{
     error::PlanError,
     plan::{Pipeline, Plan},
 };
-use arguments::STATUSES;
 
+pub(crate) use arguments::{STATUSES, initial_value};
 pub(crate) use launch::{ALIGNMENT, Reserved};
 pub use launch::{Argument, Cooperative, Launch, Schedule, Workspace};
 

@@ -7,7 +7,7 @@ use scan_codegen::Argument;
 
 use super::{
     driver_error,
-    kernels::Kernels,
+    loaded::Kernels,
     lock,
     workspace::{OwnWorkspace, Workspace},
 };

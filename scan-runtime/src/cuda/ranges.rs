@@ -11,7 +11,7 @@ use super::{
     CudaDevice,
     any_plan::AnyPlan,
     cubins::{Stores, cubin},
-    kernels::Kernels,
+    loaded::Kernels,
     lock,
     made::Made,
 };

@@ -6,8 +6,8 @@ use cudarc::driver::CudaStream;
 
 use super::{
     CudaDevice, Task, driver_error,
-    kernels::Kernels,
     launch::{Constants, InOut, SideBuffers},
+    loaded::Kernels,
     lock, named,
     workspace::{PER_THREAD, Workspace, is_captured},
 };

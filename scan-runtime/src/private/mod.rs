@@ -69,7 +69,7 @@ pub enum Part {
         base: Option<&'static [Part]>,
     },
     /// The name of a function that is called.
-    Call(&'static Callee),
+    Call(FindCallee),
     /// The user's line of what follows.
     Line(u32),
 }
@@ -114,10 +114,25 @@ pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
     note = "mark the function: `#[scan_fn]` on the line before its `fn`"
 )]
 pub unsafe trait ScanFn: 'static {
-    /// Its text, which holds those of the functions that it calls: so none of them can call it in turn.
+    /// Its text, and how those of the functions that it calls are found.
     #[doc(hidden)]
-    const NOT_RECURSIVE: Callee;
+    const CALLEE: Callee;
+
+    /// The same, for those that call it: a constant that holds those of others could not be evaluated in a circle.
+    #[doc(hidden)]
+    fn callee() -> Callee {
+        Self::CALLEE
+    }
 }
+
+/// A function that calls none that calls it. `#[scan_fn]` implements it for a function where those that it calls have it.
+pub trait NoRecursion {}
+
+/// What an unmarked function is taken for, which is reported elsewhere.
+impl NoRecursion for () {}
+
+/// Compiles where a function calls none that calls it.
+pub const fn not_recursive<F: NoRecursion>() {}
 
 /// A function that operators can call, of one parameter. `#[scan_fn]` implements it; nothing else should.
 ///
@@ -140,9 +155,12 @@ pub unsafe trait ScanMap: ScanFn {
 /// The text of a function, after those of the functions that it calls.
 pub(crate) fn function_text<F: ScanFn>() -> Vec<FunctionSource> {
     let mut texts = Texts::default();
-    texts.helper(&F::NOT_RECURSIVE);
+    texts.helper(F::callee);
     texts.helpers
 }
+
+/// How the text of a function that is called is found.
+pub type FindCallee = fn() -> Callee;
 
 /// A function that operators can call.
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +187,7 @@ pub struct Function {
     /// Parts of the prelude that they need, and how often a call uses each.
     pub uses: &'static [(&'static str, u64)],
     /// The functions that they call, and how often.
-    pub calls: &'static [(&'static Callee, u64)],
+    pub calls: &'static [(FindCallee, u64)],
     /// The user's file.
     pub file: fn() -> String,
 }
@@ -276,7 +294,8 @@ impl Texts {
         }
     }
 
-    fn helper(&mut self, callee: &Callee) -> usize {
+    fn helper(&mut self, callee: FindCallee) -> usize {
+        let callee = callee();
         let id = (callee.id)();
         if let Some(place) = self.places.get(&id) {
             return *place;

@@ -171,6 +171,7 @@ pub(super) fn argument_values(
             Argument::Operator if memory.operator.is_empty() => vec![0],
             Argument::Operator => memory.operator.to_vec(),
             Argument::InitialValue => memory.initial_value.to_vec(),
+            Argument::Layout => memory.layout.to_vec(),
             pointers if buffers.arrays.iter().any(|(known, _)| known == pointers) => {
                 let numbers = buffers.all_of(pointers);
                 if size as usize != numbers.len() * size_of::<Handle>() {

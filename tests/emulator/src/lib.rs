@@ -184,6 +184,8 @@ pub struct Memory<'a> {
     pub heads: &'a [u8],
     /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
     pub head_count: u64,
+    /// Where the elements of an array lie of which an axis is scanned; nothing where none is.
+    pub layout: &'a [u8],
     /// Bytes of the output. `None` to scan in place: the output is the input's buffer.
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.

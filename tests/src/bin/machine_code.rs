@@ -13,9 +13,10 @@ use clap::Parser;
 use object::{Object, ObjectSection, SectionKind};
 use rayon::prelude::*;
 use scan_codegen::{
-    Architecture, Carry, DeviceLimits, KernelSource, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan, render,
+    Architecture, Carry, DeviceLimits, KernelSource, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan,
+    plan_columns, render, render_columns,
 };
-use scan_runtime::{ScanElement, nvrtc, ops};
+use scan_runtime::{ScanElement, half::f16, nvrtc, ops};
 use scan_tests::{
     operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
     strategies,
@@ -69,6 +70,20 @@ impl Kernels {
     }
 }
 
+impl Kernels {
+    fn add_columns(&mut self, name: &str, operator: &OpSource, spec: &ScanSpec) {
+        let plan = match plan_columns(operator, spec, &DeviceLimits::of(SM_90), &Overrides::default()) {
+            Ok(plan) => plan,
+            // Not every operator has an identity.
+            Err(_) => return,
+        };
+        match render_columns(operator, &plan) {
+            Ok(source) => drop(self.sources.insert(name.to_owned(), (source, SM_90))),
+            Err(error) => self.failures.push(format!("{name}: {error}")),
+        }
+    }
+}
+
 /// The ways to scan, by name.
 fn specs() -> [(&'static str, ScanSpec); 4] {
     [
@@ -92,6 +107,9 @@ fn segments() -> [(&'static str, Segments); 5] {
 impl Visitor for Kernels {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
         let operator = Op::new().source();
+        for (way, spec) in specs().into_iter().filter(|(_, spec)| !spec.total) {
+            self.add_columns(&format!("{name}, {way}, along an axis"), &operator, &spec);
+        }
         for ((way, spec), (heads, segments)) in
             specs().into_iter().flat_map(|way| segments().map(|heads| (way.clone(), heads)))
         {
@@ -187,6 +205,7 @@ fn main() -> ExitCode {
     kernels.visit::<ops::Sum<f32>>("sum f32");
     kernels.visit::<Brackets>("brackets");
     kernels.visit::<ops::Sum<u8>>("sum u8");
+    kernels.visit::<ops::Sum<f16>>("sum f16");
     kernels.visit::<ops::Sum<u64>>("sum u64");
     kernels.visit::<compose>("affine f32");
     kernels.visit::<MixedSum>("sum of 12 bytes");

@@ -1,6 +1,8 @@
 //! Executes generated kernels on the CPU, and finds what hardware hides: the emulator, and scans of typed elements for it.
 
+mod columns;
 mod program;
 
+pub use columns::ColumnsProgram;
 pub use program::{Emulated, Program, ReductionProgram};
 pub use scan_emulator::*;

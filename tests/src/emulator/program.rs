@@ -534,7 +534,7 @@ fn compare_total<T: ScanElement, Shown: Debug>(
 /// # Safety
 ///
 /// They are valid.
-unsafe fn elements<T: Copy>(bytes: &[u8]) -> Vec<T> {
+pub(super) unsafe fn elements<T: Copy>(bytes: &[u8]) -> Vec<T> {
     // SAFETY: each chunk has the bytes of one element.
     bytes.chunks_exact(size_of::<T>()).map(|chunk| unsafe { chunk.as_ptr().cast::<T>().read_unaligned() }).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-use scan_codegen::{Layout, Overrides, ScanSpec};
+use scan_codegen::{Arrays, Overrides, ScanSpec};
 use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
@@ -22,7 +22,7 @@ use super::look_ahead::{Shape, limits, overrides_of};
 /// A program, and how it is told where it restarts.
 type Case<Op> = (Option<usize>, Program<Op>);
 
-const BY_FIELD: (Layout, Layout) = (Layout::Columns, Layout::Columns);
+const BY_FIELD: (Arrays, Arrays) = (Arrays::PerField, Arrays::PerField);
 
 /// Offsets of the arrays, in items: all aligned; misaligned alike, so that one head padding aligns all; each by its own; an array
 /// of the output, or of the input, beside the others.
@@ -31,7 +31,7 @@ const OFFSETS: [[usize; 5]; 7] =
 
 fn case<Op: ColumnsOperator>(
     overrides: &Overrides,
-    (input, output): (Layout, Layout),
+    (input, output): (Arrays, Arrays),
     index: usize,
     telling: Option<usize>,
 ) -> Case<Op> {
@@ -43,7 +43,7 @@ fn case<Op: ColumnsOperator>(
         None if index % 3 == 0 => spec.with_total(),
         None => spec,
     };
-    let spec = spec.with_layouts(input, output);
+    let spec = spec.with_arrays(input, output);
     let initial_value = with_initial_value.then(Op::initial_value);
     (telling, Program::with_limits(Op::new(), &spec, initial_value, &limits(), overrides).unwrap())
 }
@@ -106,7 +106,7 @@ fn every_strategy() {
 /// on either side.
 #[test]
 fn runs_in_registers_and_in_stages() {
-    fn of<Op: ColumnsOperator<Output: Debug>>(layouts: (Layout, Layout)) {
+    fn of<Op: ColumnsOperator<Output: Debug>>(layouts: (Arrays, Arrays)) {
         let in_registers = |(index, strategy)| {
             let overrides = Overrides::default().strategy(strategy).threads([32, 64][index % 2]);
             overrides.run([1, 2, 3, 4, 8, 12][index % 6])
@@ -127,14 +127,14 @@ fn runs_in_registers_and_in_stages() {
     of::<Widen>(BY_FIELD);
     of::<Recurrence>(BY_FIELD);
     of::<AffineU32>(BY_FIELD);
-    of::<AffineU32>((Layout::OneArray, Layout::Columns));
-    of::<Widen>((Layout::Columns, Layout::OneArray));
+    of::<AffineU32>((Arrays::One, Arrays::PerField));
+    of::<Widen>((Arrays::PerField, Arrays::One));
 }
 
 /// What the planner chooses where it is asked for nothing, at the edges of its ranges.
 #[test]
 fn as_planned() {
-    let spec = ScanSpec::inclusive().with_layouts(Layout::Columns, Layout::Columns);
+    let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
     let programs = Program::ranges(&Recurrence, &spec, None, &limits()).unwrap();
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     for program in &programs {

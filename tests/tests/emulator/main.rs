@@ -1,5 +1,6 @@
 //! Generated kernels, executed in the emulator: one program, so that tests of all kinds keep all cores busy to the end.
 
+mod axis;
 mod cluster;
 mod columns;
 mod composed;

@@ -1,7 +1,7 @@
 //! The texts of scans whose input and output have an array for each field: one reviewed like source, and all through NVRTC.
 
 use rayon::prelude::*;
-use scan_codegen::{DeviceLimits, KernelSource, Layout, Overrides, ScanSpec, plan, render};
+use scan_codegen::{Arrays, DeviceLimits, KernelSource, Overrides, ScanSpec, plan, render};
 use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
     columns::{Recurrence, Summarize, Widen},
@@ -10,7 +10,7 @@ use scan_tests::{
 
 fn spec(index: usize) -> ScanSpec {
     let spec = [ScanSpec::inclusive(), ScanSpec::exclusive()][index % 2].clone();
-    let spec = spec.with_layouts(Layout::Columns, Layout::Columns);
+    let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField);
     if index / 2 % 2 == 0 { spec } else { spec.reverse() }
 }
 

@@ -1,7 +1,9 @@
 //! Every generated kernel through the real NVRTC, to cubins of every architecture, with an empty log. No GPU is needed.
 
 use rayon::prelude::*;
-use scan_codegen::{DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, render};
+use scan_codegen::{
+    DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, plan_columns, render, render_columns,
+};
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
 };
@@ -323,4 +325,31 @@ fn modules_have_a_mark_for_panics_where_their_source_says_so() {
         let in_cubin = cubin.windows(MARK.len()).any(|bytes| bytes == MARK.as_bytes());
         assert_eq!((source.text.contains(MARK), in_cubin), (panics, panics), "{}", source.name);
     }
+}
+
+/// Scans along an axis, the architectures in turn: elements of many sizes, of three sizes, and of 256 bytes, and operators
+/// that are called.
+#[test]
+fn scans_along_an_axis_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let ways = [ScanSpec::inclusive(), ScanSpec::exclusive().with_initial_value(), ScanSpec::inclusive().reverse()];
+    let operators = [
+        ops::sum::<f32>().source(),
+        ops::sum::<scan_runtime::half::f16>().source(),
+        ops::sum::<u8>().source(),
+        scan_tests::operators::compose.source(),
+        scan_tests::operators::Bytes3Sum.source(),
+        scan_tests::lifting::Lifting.source(),
+        scan_tests::operators::PolynomialHash.source(),
+        scan_tests::operators::MatrixProduct::<3>.source(),
+        Wide.source(),
+        scan_tests::operators::MatrixProduct::<8>.source(),
+    ];
+    let sources = operators.iter().enumerate().map(|(index, operator)| {
+        let architecture = ARCHITECTURES[index % ARCHITECTURES.len()];
+        let limits = DeviceLimits::of(architecture);
+        let plan = plan_columns(operator, &ways[index % ways.len()], &limits, &Overrides::default()).unwrap();
+        (format!("{}, {plan}", operator.name), render_columns(operator, &plan).unwrap(), architecture)
+    });
+    assert_eq!(complaints(sources.collect()), Vec::<String>::new());
 }

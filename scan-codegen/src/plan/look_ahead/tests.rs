@@ -110,7 +110,7 @@ fn sums_larger_than_elements_are_planned_for_themselves() {
     let teams = |element: usize, state: usize| {
         let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
         let spec = ScanSpec::inclusive();
-        Sizes::of(&op, &spec, &Arrays::of(&op, &spec)).teams()[0]
+        Sizes::of(&op, &spec, &ItemBytes::of(&op, &spec)).teams()[0]
     };
     assert_eq!([teams(24, 24), teams(8, 24)], [(192, 3), (192, 2)]);
     // Narrow elements under larger states have short runs.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use scan_runtime::nvrtc::{self, LIBRARY_VARIABLE, Location};
 
-use crate::doctor::{Missing, loaded};
+use crate::missing::{Missing, loaded};
 
 /// Tells of NVRTC, and of every place where it is looked for if `verbose`; whether it is missing.
 pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<Result<(), Missing>> {

@@ -1,16 +1,10 @@
 //! What is there, what is missing, and the command that mends it.
 
-use std::{
-    fs,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
 use scan_runtime::Scanner;
 
 use crate::{cache, compiler, driver, selftest};
-
-/// What is missing, and the command that mends it where one does.
-pub(crate) type Missing = (&'static str, Option<&'static str>);
 
 /// Writes the report; whether a GPU can be used and every result of the self-test is right.
 pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
@@ -30,11 +24,4 @@ pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
         }
     }
     Ok(usable && right)
-}
-
-/// The path of a library that this process has loaded.
-pub(crate) fn loaded(name: &str) -> Option<String> {
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    let path = maps.lines().find(|line| line.contains(name))?.split_whitespace().last()?;
-    Some(path.to_owned())
 }

@@ -7,7 +7,7 @@ use std::{
 
 use scan_runtime::{DeviceInfo, devices, driver_version};
 
-use crate::doctor::{Missing, loaded};
+use crate::missing::{Missing, loaded};
 
 /// Tells of the driver and its devices; what is missing, if anything.
 pub(crate) fn write(out: &mut impl Write) -> io::Result<Result<(), Missing>> {

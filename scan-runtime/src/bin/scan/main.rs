@@ -22,6 +22,7 @@ mod compiler;
 mod doctor;
 mod driver;
 mod explain;
+mod missing;
 mod plan;
 mod ready;
 mod selftest;

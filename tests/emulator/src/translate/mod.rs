@@ -435,7 +435,9 @@ impl<'a> Translator<'a> {
                 "" => self.remove(position), // the "C" after it
                 "__launch_bounds__" | "__cluster_dims__" => {
                     let close = self.partner[position + 1];
-                    let number = self.join(position + 2, close);
+                    // How many blocks a multiprocessor is to have registers for is no matter here.
+                    let end = (position + 2..close).find(|&at| self.text(at) == ",").unwrap_or(close);
+                    let number = self.join(position + 2, end);
                     *(if self.text(position) == "__launch_bounds__" { &mut bound } else { &mut cluster }) = number;
                     (position..=close).for_each(|at| self.remove(at));
                     position = close;

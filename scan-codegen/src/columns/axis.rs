@@ -1,0 +1,406 @@
+//! An axis of an array, and what of the array a kernel must know to scan along it.
+
+/// The most dimensions of an array, the scanned one among them.
+const MOST_DIMENSIONS: usize = 8;
+
+/// The most neighbouring columns that [`ColumnLayout::grain`] tells of.
+const MOST_GRAIN: u64 = 16;
+
+/// Why an array cannot be scanned along an axis.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AxisError {
+    /// The shape has no dimensions, or too many.
+    #[error(
+        "an array of {dimensions} dimensions cannot be scanned along an axis: give a shape of 1 to {MOST_DIMENSIONS}"
+    )]
+    Dimensions {
+        /// How many it has.
+        dimensions: usize,
+    },
+    /// The shape has no such axis.
+    #[error("axis {axis} of an array of {dimensions} dimensions: the first axis is 0, the last one is {}", dimensions - 1)]
+    NoSuchAxis {
+        /// The axis.
+        axis: usize,
+        /// Dimensions of the array.
+        dimensions: usize,
+    },
+    /// There must be a stride for each dimension.
+    #[error("{strides} strides for an array of {dimensions} dimensions: give one for each, in elements")]
+    Strides {
+        /// How many strides there are.
+        strides: usize,
+        /// Dimensions of the array.
+        dimensions: usize,
+    },
+    /// The array has more elements, or reaches further, than can be counted.
+    #[error("an array of shape {shape:?} reaches beyond the largest index")]
+    TooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// Several results would have the same place, or might have.
+    #[error(
+        "results of shape {shape:?} with strides {strides:?} may overlap: each stride must lead beyond all that the \
+         smaller ones reach"
+    )]
+    Overlap {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strides of the output.
+        strides: Vec<usize>,
+    },
+}
+
+/// An axis of an array along which to scan. The array is contiguous, the last index counting fastest, unless strides
+/// tell otherwise. Results have the same shape.
+///
+/// ```
+/// use scan_codegen::Axis;
+///
+/// let sequences = Axis::of(&[8, 65536, 1536], 1)?;
+/// assert_eq!((sequences.len(), sequences.input_len()), (8 * 65536 * 1536, 8 * 65536 * 1536));
+/// // A matrix of 3 by 4 with its columns one after the other, of 5 elements each, the last of them unused.
+/// let matrix = Axis::of(&[3, 4], 0)?.input_strides(&[1, 5])?;
+/// assert_eq!((matrix.len(), matrix.input_len(), matrix.output_len()), (12, 18, 12));
+/// # Ok::<(), scan_codegen::AxisError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Axis {
+    shape: Vec<usize>,
+    axis: usize,
+    input_strides: Vec<usize>,
+    output_strides: Vec<usize>,
+}
+
+impl Axis {
+    /// An axis of a contiguous array, counted from 0.
+    ///
+    /// # Errors
+    ///
+    /// [`AxisError::Dimensions`], [`AxisError::NoSuchAxis`] and [`AxisError::TooLarge`].
+    pub fn of(shape: &[usize], axis: usize) -> Result<Self, AxisError> {
+        let dimensions = shape.len();
+        if !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+            return Err(AxisError::Dimensions { dimensions });
+        }
+        if axis >= dimensions {
+            return Err(AxisError::NoSuchAxis { axis, dimensions });
+        }
+        let mut strides = vec![1; dimensions];
+        for k in (1..dimensions).rev() {
+            strides[k - 1] = shape[k].checked_mul(strides[k]).ok_or_else(|| too_large(shape))?;
+        }
+        let axis = Axis { shape: shape.to_vec(), axis, input_strides: strides.clone(), output_strides: strides };
+        checked_reach(&axis.shape, &axis.input_strides)?;
+        shape.iter().try_fold(1_usize, |all, &extent| all.checked_mul(extent)).ok_or_else(|| too_large(shape))?;
+        Ok(axis)
+    }
+
+    /// The same of an array with these strides, in elements: from an index of each dimension to the next. Results lie
+    /// in the same way.
+    ///
+    /// # Errors
+    ///
+    /// As [`input_strides`](Axis::input_strides) and [`output_strides`](Axis::output_strides).
+    pub fn strides(self, strides: &[usize]) -> Result<Self, AxisError> {
+        self.input_strides(strides)?.output_strides(strides)
+    }
+
+    /// The same of an array with these strides, in elements. A stride of 0 repeats what is there. Results are
+    /// contiguous, unless strides of their own tell otherwise.
+    ///
+    /// # Errors
+    ///
+    /// [`AxisError::Strides`] and [`AxisError::TooLarge`].
+    pub fn input_strides(self, strides: &[usize]) -> Result<Self, AxisError> {
+        self.check_strides(strides)?;
+        Ok(Axis { input_strides: strides.to_vec(), ..self })
+    }
+
+    /// The same with results that lie with these strides, in elements. What lies between them is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`AxisError::Strides`], [`AxisError::TooLarge`], and [`AxisError::Overlap`] where two results might have the same
+    /// place.
+    pub fn output_strides(self, strides: &[usize]) -> Result<Self, AxisError> {
+        self.check_strides(strides)?;
+        let mut dimensions: Vec<_> = strides.iter().zip(&self.shape).filter(|(_, extent)| **extent > 1).collect();
+        dimensions.sort_unstable();
+        let mut reach = 0;
+        for (&stride, &extent) in dimensions {
+            if stride <= reach {
+                return Err(AxisError::Overlap { shape: self.shape, strides: strides.to_vec() });
+            }
+            reach += stride * (extent - 1);
+        }
+        Ok(Axis { output_strides: strides.to_vec(), ..self })
+    }
+
+    fn check_strides(&self, strides: &[usize]) -> Result<(), AxisError> {
+        if strides.len() != self.shape.len() {
+            return Err(AxisError::Strides { strides: strides.len(), dimensions: self.shape.len() });
+        }
+        checked_reach(&self.shape, strides).map(drop)
+    }
+
+    /// Elements of each dimension.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Which dimension is scanned.
+    pub fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// The strides of the array and of the results.
+    #[doc(hidden)]
+    pub fn both_strides(&self) -> (&[usize], &[usize]) {
+        (&self.input_strides, &self.output_strides)
+    }
+
+    /// Elements of the array, and results.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether the array has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// How many elements the memory of the array must have, what lies between those of the array among them.
+    pub fn input_len(&self) -> usize {
+        self.memory(&self.input_strides)
+    }
+
+    /// How many elements the memory of the results must have.
+    pub fn output_len(&self) -> usize {
+        self.memory(&self.output_strides)
+    }
+
+    /// Whether elements and results lie in the same way, so that results can take the place of elements.
+    pub fn lies_the_same(&self) -> bool {
+        let mut dimensions = self.shape.iter().zip(&self.input_strides).zip(&self.output_strides);
+        dimensions.all(|((&extent, input), output)| extent <= 1 || input == output)
+    }
+
+    fn memory(&self, strides: &[usize]) -> usize {
+        if self.is_empty() { 0 } else { 1 + reach(&self.shape, strides).map_or(0, |reach| reach) }
+    }
+
+    /// What a kernel must know of the array. Dimensions that lie one within the other are one.
+    pub fn layout(&self) -> ColumnLayout {
+        let number = |number: usize| number as u64;
+        let mut dimensions: Vec<Dimension> = (0..self.shape.len())
+            .filter(|&k| k != self.axis && self.shape[k] != 1)
+            .map(|k| Dimension {
+                extent: number(self.shape[k]),
+                input_stride: number(self.input_strides[k]),
+                output_stride: number(self.output_strides[k]),
+            })
+            .collect();
+        // The last of them counts fastest: where it lies closest, neighbouring columns lie side by side.
+        dimensions.sort_by_key(|dimension| std::cmp::Reverse((dimension.output_stride, dimension.input_stride)));
+        let mut merged: Vec<Dimension> = Vec::new();
+        for inner in dimensions.into_iter().rev() {
+            match merged.last_mut() {
+                Some(last) if last.contains_next(&inner) => last.extent *= inner.extent,
+                _ => merged.push(inner),
+            }
+        }
+        let columns = merged.iter().map(|dimension| dimension.extent).product();
+        let (length, steps) = match self.shape[self.axis] {
+            // Where there is but one row, no step is ever made.
+            length @ (0 | 1) => (length, [1, 1]),
+            length => (length, [self.input_strides[self.axis], self.output_strides[self.axis]].map(number)),
+        };
+        let [input_step, output_step] = steps;
+        ColumnLayout { length: number(length), columns, input_step, output_step, dimensions: merged }
+    }
+}
+
+fn too_large(shape: &[usize]) -> AxisError {
+    AxisError::TooLarge { shape: shape.to_vec() }
+}
+
+/// The index of the last element.
+fn reach(shape: &[usize], strides: &[usize]) -> Option<usize> {
+    shape
+        .iter()
+        .zip(strides)
+        .try_fold(0_usize, |reach, (&extent, &stride)| reach.checked_add(extent.saturating_sub(1).checked_mul(stride)?))
+}
+
+fn checked_reach(shape: &[usize], strides: &[usize]) -> Result<usize, AxisError> {
+    reach(shape, strides).filter(|&reach| reach < isize::MAX as usize).ok_or_else(|| too_large(shape))
+}
+
+/// A dimension of an array other than the one that is scanned. Strides are in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Dimension {
+    extent: u64,
+    input_stride: u64,
+    output_stride: u64,
+}
+
+impl Dimension {
+    /// Whether the two are one: an index of `outer` leads just beyond this one.
+    fn contains_next(&self, outer: &Dimension) -> bool {
+        let leads = |stride: u64, next| stride.checked_mul(self.extent) == Some(next);
+        leads(self.input_stride, outer.input_stride) && leads(self.output_stride, outer.output_stride)
+    }
+}
+
+/// An array as a kernel sees it that scans one axis: columns, each of which lies along the axis. Made by
+/// [`Axis::layout`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnLayout {
+    length: u64,
+    columns: u64,
+    input_step: u64,
+    output_step: u64,
+    /// The innermost first.
+    dimensions: Vec<Dimension>,
+}
+
+impl ColumnLayout {
+    /// The most dimensions besides the one that is scanned.
+    pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
+
+    /// Elements of a column.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// How many columns there are.
+    pub fn columns(&self) -> u64 {
+        self.columns
+    }
+
+    /// Whether there is nothing to scan.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0 || self.columns == 0
+    }
+
+    /// Whether the columns are contiguous, one behind the other: rows of [`length`](ColumnLayout::length) elements, as
+    /// [`Segments::Rows`](crate::Segments::Rows) has them.
+    pub fn is_rows(&self) -> bool {
+        let leads = |stride| stride == self.length;
+        [self.input_step, self.output_step] == [1, 1]
+            && match self.dimensions[..] {
+                [] => true,
+                [one] => leads(one.input_stride) && leads(one.output_stride),
+                _ => false,
+            }
+    }
+
+    /// How many neighbouring columns lie side by side, a power of two: all strides and steps are multiples of it.
+    pub fn grain(&self) -> u64 {
+        let [inner, outer @ ..] = &self.dimensions[..] else { return 1 };
+        if [inner.input_stride, inner.output_stride] != [1, 1] {
+            return 1;
+        }
+        let strides = outer.iter().flat_map(|dimension| [dimension.input_stride, dimension.output_stride]);
+        let steps = if self.length > 1 { [self.input_step, self.output_step] } else { [0, 0] };
+        let numbers = strides.chain(steps).chain([inner.extent]);
+        let bits = numbers.fold(MOST_GRAIN, |bits, number| bits | number);
+        1 << bits.trailing_zeros()
+    }
+
+    /// The bytes of the kernels' `Layout`.
+    pub fn bytes(&self) -> Vec<u8> {
+        let dimension = |part: fn(&Dimension) -> u64| {
+            let padded = self.dimensions.iter().map(part).chain(std::iter::repeat(0));
+            padded.take(Self::DIMENSIONS).collect::<Vec<u64>>()
+        };
+        let numbers = [self.length, self.columns, self.input_step, self.output_step, self.grain()];
+        let words = numbers.into_iter().chain([self.dimensions.len() as u64]);
+        let arrays =
+            [dimension(|part| part.extent), dimension(|part| part.input_stride), dimension(|part| part.output_stride)];
+        words.chain(arrays.into_iter().flatten()).flat_map(u64::to_le_bytes).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(axis: Axis) -> (u64, u64, Vec<(u64, u64, u64)>) {
+        let layout = axis.layout();
+        let dimensions = layout.dimensions.iter().map(|part| (part.extent, part.input_stride, part.output_stride));
+        (layout.length, layout.columns, dimensions.collect())
+    }
+
+    #[test]
+    fn dimensions_that_lie_one_within_the_other_are_one() {
+        let of = |shape: &[usize], axis| layout(Axis::of(shape, axis).unwrap());
+        assert_eq!(of(&[4096, 64], 0), (4096, 64, vec![(64, 1, 1)]));
+        assert_eq!(of(&[8, 100, 48], 1), (100, 8 * 48, vec![(48, 1, 1), (8, 4800, 4800)]));
+        assert_eq!(of(&[2, 3, 5, 7, 11], 2), (5, 2 * 3 * 77, vec![(77, 1, 1), (6, 385, 385)]));
+        assert_eq!(of(&[2, 3, 5], 2), (5, 6, vec![(6, 5, 5)]));
+        assert_eq!(of(&[1, 3, 1, 1], 1), (3, 1, vec![]));
+        assert_eq!(of(&[7], 0), (7, 1, vec![]));
+        assert_eq!(of(&[3, 0, 2], 0).1, 0);
+    }
+
+    #[test]
+    fn what_lies_closest_counts_fastest() {
+        let matrix = Axis::of(&[3, 4, 5], 1).unwrap().strides(&[1, 3, 12]).unwrap();
+        assert_eq!(layout(matrix.clone()), (4, 15, vec![(3, 1, 1), (5, 12, 12)]));
+        assert!(matrix.lies_the_same() && !matrix.layout().is_rows());
+        let transposed = Axis::of(&[3, 4], 1).unwrap().input_strides(&[1, 3]).unwrap();
+        assert_eq!(layout(transposed.clone()), (4, 3, vec![(3, 1, 4)]));
+        assert!(!transposed.lies_the_same());
+    }
+
+    #[test]
+    fn rows_are_told_from_columns() {
+        let is_rows = |shape: &[usize], axis| Axis::of(shape, axis).unwrap().layout().is_rows();
+        assert!(is_rows(&[9, 4], 1) && is_rows(&[2, 3, 4], 2) && is_rows(&[5], 0) && is_rows(&[5, 1], 0));
+        assert!(!is_rows(&[9, 4], 0) && !is_rows(&[2, 3, 4], 1));
+        let apart = Axis::of(&[9, 4], 1).unwrap().strides(&[5, 1]).unwrap();
+        assert!(!apart.layout().is_rows());
+    }
+
+    #[test]
+    fn grain_is_what_all_strides_have_in_common() {
+        let grain = |shape: &[usize], axis| Axis::of(shape, axis).unwrap().layout().grain();
+        assert_eq!([grain(&[10, 64], 0), grain(&[10, 6], 0), grain(&[10, 5], 0), grain(&[3, 10, 8], 1)], [16, 2, 1, 8]);
+        assert_eq!([grain(&[10, 6, 1], 2), grain(&[10], 0)], [4, 1]);
+        let apart = |stride| Axis::of(&[10, 64], 0).unwrap().strides(&[stride, 1]).unwrap().layout().grain();
+        assert_eq!([apart(64), apart(68), apart(65)], [16, 4, 1]);
+        assert_eq!(Axis::of(&[4, 10, 64], 1).unwrap().input_strides(&[642, 64, 1]).unwrap().layout().grain(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_scanned_is_told() {
+        let axis = || Axis::of(&[3, 4], 0).unwrap();
+        assert_eq!(Axis::of(&[], 0), Err(AxisError::Dimensions { dimensions: 0 }));
+        assert_eq!(Axis::of(&[1; 9], 0), Err(AxisError::Dimensions { dimensions: 9 }));
+        assert!(Axis::of(&[2; 8], 7).is_ok());
+        assert_eq!(Axis::of(&[3, 4], 2), Err(AxisError::NoSuchAxis { axis: 2, dimensions: 2 }));
+        assert_eq!(axis().strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
+        assert!(matches!(Axis::of(&[usize::MAX, 2], 0), Err(AxisError::TooLarge { .. })));
+        assert!(matches!(Axis::of(&[1 << 40, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
+        assert!(matches!(axis().input_strides(&[usize::MAX, 1]), Err(AxisError::TooLarge { .. })));
+        for strides in [[0, 1], [4, 0], [3, 1], [1, 1], [1, 2]] {
+            assert!(matches!(axis().output_strides(&strides), Err(AxisError::Overlap { .. })), "{strides:?}");
+            assert!(axis().input_strides(&strides).is_ok(), "{strides:?}");
+        }
+        assert!(axis().output_strides(&[1, 3]).is_ok() && axis().output_strides(&[9, 2]).is_ok());
+        let message = axis().output_strides(&[3, 1]).unwrap_err().to_string();
+        assert!(message.starts_with("results of shape [3, 4] with strides [3, 1] may overlap"), "{message}");
+    }
+
+    #[test]
+    fn memory_reaches_to_the_last_element() {
+        let axis = Axis::of(&[3, 4], 0).unwrap().strides(&[10, 2]).unwrap();
+        assert_eq!([axis.len(), axis.input_len(), axis.output_len()], [12, 27, 27]);
+        assert_eq!(Axis::of(&[3, 0], 0).unwrap().input_len(), 0);
+        assert_eq!(axis.layout().bytes().len(), 8 * (6 + 3 * ColumnLayout::DIMENSIONS));
+    }
+}

@@ -1,0 +1,337 @@
+//! The planner of scans along an axis, and their schedule.
+
+use std::fmt;
+
+use super::axis::ColumnLayout;
+use crate::{
+    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
+    error::PlanError,
+    limits::DeviceLimits,
+    operator::OpSource,
+    plan::{Overrides, PROGRAMMATIC, check_operator, check_overrides},
+    schedule::{Argument, Launch, STATUSES, Schedule, Workspace, initial_value},
+    spec::{ScanKind, ScanSpec},
+    weight::{WRITTEN_OUT, Weights},
+};
+
+/// The role of the kernel.
+const KERNEL: &str = "scan_columns";
+
+/// Threads of a block, unless shared memory is too short for them.
+const THREADS: u32 = 256;
+
+/// Bytes of a row that a thread has side by side, where elements are smaller.
+const ROW_BYTES: u32 = 8;
+
+/// Bytes of the partial results that a thread has side by side, where it has several.
+const ROW_STATE_BYTES: u32 = 32;
+
+/// Bytes of elements that a thread keeps in registers.
+const RUN_BYTES: u32 = 128;
+
+/// Bytes of a row of a tile, at the least, where there are so many columns.
+const TILE_ROW_BYTES: u32 = 64;
+
+/// Registers of a thread for all but elements and partial results.
+const OTHER_REGISTERS: u32 = 40;
+
+/// Registers of a multiprocessor.
+const REGISTERS: u32 = 1 << 16;
+
+/// Threads that every multiprocessor has room for at once.
+const MOST_RESIDENT_THREADS: u32 = 1024;
+
+/// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` tells it in words. Blocks
+/// of the same threads cover tiles of different widths, by the array: [`across`](ColumnsPlan::across).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ColumnsPlan {
+    /// The device that it is for.
+    pub device: DeviceLimits,
+    /// What is scanned.
+    pub spec: ScanSpec,
+    /// Threads of a block: a power of two.
+    pub threads: u32,
+    /// Blocks that a multiprocessor has registers for, at the least: the compiler keeps to it.
+    pub resident: u32,
+    /// Rows that a thread scans on its own, in registers.
+    pub run: u32,
+    /// Neighbouring columns that a thread scans, and reads and writes at once: a power of two.
+    pub width: u32,
+    /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped in
+    /// the same way.
+    pub(super) aligned_width: u32,
+    /// What the addresses of input and output must be multiples of.
+    pub(super) alignments: (u32, u32),
+    own_alignments: (u32, u32),
+    /// Threads of a block that are side by side at the least, where there are so many columns: a power of two.
+    pub least_across: u32,
+    /// The most instructions that a function of the operator is to have at all its places in the kernel together.
+    pub written_out: u32,
+    /// Whether the launch may begin before what is before it in the stream has ended.
+    pub programmatic: bool,
+    /// Whether threads wait for a pseudo-random time where they publish or poll.
+    pub delays: bool,
+    pub(super) input_bytes: u32,
+    pub(super) output_bytes: u32,
+    state_bytes: u32,
+}
+
+/// Chooses the shape of the kernel that scans along an axis. A pure function, like [`plan`](crate::plan()). Of the
+/// overrides it takes those that say how many threads a block has and how many rows a thread, and those that are no
+/// matter of shape.
+///
+/// # Errors
+///
+/// Those of [`plan`](crate::plan()); [`PlanError::Columns`] for what a scan along an axis does not do.
+pub fn plan_columns(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+) -> Result<ColumnsPlan, PlanError> {
+    check_operator(operator)?;
+    check_overrides(overrides)?;
+    check(operator, spec, overrides)?;
+    let device = *limits;
+    let limits = limits.usable()?;
+    let [input_bytes, state_bytes, output_bytes] =
+        [&operator.input, &operator.state, &operator.output].map(|ty| ty.size as u32);
+    let largest = input_bytes.max(output_bytes);
+    let width = width(input_bytes, output_bytes).min((ROW_STATE_BYTES / state_bytes).max(1));
+    let width = 1 << width.ilog2();
+    let run = overrides
+        .run
+        .unwrap_or_else(|| (RUN_BYTES / (largest * width)).min(Weights::longest_run(operator) / width).max(1));
+    // One partial result of each column of each thread, the epoch and the tile's number.
+    let most = (limits.shared_bytes_per_block - 64) / (width * state_bytes);
+    let most = most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log);
+    let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
+    if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
+        return Err(PlanError::Threads { threads, least: WARP, most });
+    }
+    Ok(ColumnsPlan {
+        device,
+        spec: spec.clone(),
+        threads,
+        resident: resident(threads, run * width * largest, width * state_bytes.div_ceil(WORD)),
+        run,
+        width,
+        aligned_width: width,
+        alignments: (unit(width * input_bytes), unit(width * output_bytes)),
+        own_alignments: (operator.input.align as u32, operator.output.align as u32),
+        least_across: TILE_ROW_BYTES.div_ceil(width * largest).next_power_of_two(),
+        written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
+        programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
+        delays: overrides.delays,
+        input_bytes,
+        output_bytes,
+        state_bytes,
+    })
+}
+
+/// Refuses what scans along an axis do not do.
+fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<(), PlanError> {
+    let refused = |why| Err(PlanError::Columns { why });
+    let known = Overrides {
+        threads: None,
+        run: None,
+        written_out: None,
+        programmatic: None,
+        deterministic: false,
+        delays: false,
+        ..*overrides
+    };
+    if known != Overrides::default() {
+        return refused("it has one strategy: ask for threads, or for the elements of a thread");
+    }
+    if !spec.segments.is_none() {
+        return refused("it restarts with each column, and nowhere else: scan without segments");
+    }
+    if spec.total {
+        return refused("it has a total for each column: the last result of an inclusive scan");
+    }
+    if spec.kind == ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none() {
+        return Err(PlanError::NoIdentity { operator: operator.name.clone() });
+    }
+    Ok(())
+}
+
+/// Columns that a thread has side by side: so many that the larger elements have [`ROW_BYTES`], or the smaller ones a
+/// word. Where elements fill no power of two, it is one.
+fn width(input: u32, output: u32) -> u32 {
+    let [smaller, larger] = [input.min(output), input.max(output)];
+    if !smaller.is_power_of_two() || !larger.is_power_of_two() {
+        return 1;
+    }
+    let widest = (2 * ROW_BYTES / larger).max(1); // the widest access has 16 bytes
+    (ROW_BYTES / larger).max(WORD / smaller).clamp(1, widest)
+}
+
+/// Blocks that a multiprocessor has registers for, where a thread has a run of so many bytes and a row of so many words:
+/// the run becomes the results, and there are four rows at a time.
+fn resident(threads: u32, run_bytes: u32, row_words: u32) -> u32 {
+    let registers = run_bytes.div_ceil(WORD) + 4 * row_words + OTHER_REGISTERS;
+    (REGISTERS / (threads * registers)).clamp(1, MOST_RESIDENT_THREADS / threads)
+}
+
+/// The largest power of two up to the widest access that divides so many bytes.
+fn unit(bytes: u32) -> u32 {
+    1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
+}
+
+impl ColumnsPlan {
+    /// Whether it is for an array that lies like this at these addresses, of its first element and of its first result.
+    /// Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
+    pub fn suits(&self, layout: &ColumnLayout, input: u64, output: u64) -> bool {
+        layout.grain().is_multiple_of(self.width.into())
+            && input.is_multiple_of(self.alignments.0.into())
+            && output.is_multiple_of(self.alignments.1.into())
+    }
+
+    /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
+    /// array, and gives the same results.
+    pub fn unaligned(&self) -> ColumnsPlan {
+        ColumnsPlan { width: 1, alignments: self.own_alignments, ..self.clone() }
+    }
+
+    /// This plan with threads of another width, so many of them side by side: for tests, and to measure.
+    #[doc(hidden)]
+    pub fn shaped(self, width: u32, least_across: u32) -> ColumnsPlan {
+        let alignments = (unit(width * self.input_bytes), unit(width * self.output_bytes));
+        ColumnsPlan { width, aligned_width: width, alignments, least_across, ..self }
+    }
+
+    /// The roles of the kernels that schedules of this plan may launch.
+    pub fn kernels(&self) -> &'static [&'static str] {
+        &[KERNEL]
+    }
+
+    /// Threads of a block that are side by side: as many as it takes to cover the columns, as few as it takes to cover
+    /// the rows, within the block.
+    pub fn across(&self, layout: &ColumnLayout) -> u32 {
+        let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
+        let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
+        let rows = power(layout.length().div_ceil(self.run.into()));
+        let widest = u64::from(self.threads).div_ceil(rows); // that leaves no thread without rows
+        let across = widest.max(self.least_across.into()).min(columns).min(self.threads.into());
+        across as u32
+    }
+
+    /// Words of a state for which a packet of a status has room, beside its tag.
+    pub(super) fn packet_payload(&self) -> u32 {
+        if self.state_bytes <= WORD { 1 } else { PACKET_PAYLOAD }
+    }
+
+    /// Bytes of a status: packets of a tag and a part of the state.
+    pub fn status_bytes(&self) -> u64 {
+        let payload = self.packet_payload();
+        u64::from(self.state_bytes.div_ceil(WORD * payload) * (payload + 1) * WORD)
+    }
+
+    /// The launches that scan an array; none where it has no elements.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
+    pub fn schedule(&self, layout: &ColumnLayout) -> Result<Schedule, PlanError> {
+        let across = self.across(layout);
+        let tile_columns = layout.columns().div_ceil(u64::from(across * self.width));
+        let tile_rows = layout.length().div_ceil(u64::from(self.threads / across * self.run));
+        let statuses = if tile_rows > 1 { tile_rows.saturating_mul(layout.columns()) } else { 0 };
+        let workspace = Workspace::Kept { statuses, status_bytes: self.status_bytes() };
+        if layout.is_empty() {
+            return Ok(Schedule { workspace, launches: Vec::new() });
+        }
+        let limits = self.device.usable()?;
+        let blocks = tile_rows.saturating_mul(tile_columns);
+        if blocks > limits.blocks_per_grid {
+            let tile = u64::from(self.threads * self.run * self.width);
+            let len = layout.columns().saturating_mul(layout.length());
+            return Err(PlanError::TooLong { len, max_len: limits.blocks_per_grid.saturating_mul(tile) });
+        }
+        let mut arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
+        arguments.extend(STATUSES);
+        arguments.extend([Argument::Layout, Argument::Length(across.into())]);
+        arguments.extend(initial_value(&self.spec));
+        let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
+        Ok(Schedule { workspace, launches: vec![Launch { programmatic: self.programmatic, ..launch }] })
+    }
+}
+
+impl fmt::Display for ColumnsPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ColumnsPlan { threads, resident, run, width, least_across, .. } = self;
+        writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
+        writeln!(f, "  strategy  columns")?;
+        writeln!(f, "  block     {threads} threads, {least_across} of them side by side or more; {resident} at once")?;
+        writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
+        write!(f, "  statuses  {} bytes a column of a tile", self.status_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axis, operator::operator_of};
+
+    fn plan_of(bytes: usize) -> ColumnsPlan {
+        plan_columns(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap()
+    }
+
+    #[test]
+    fn runs_fill_registers() {
+        let shape = |bytes| {
+            let plan = plan_of(bytes);
+            (plan.threads, plan.run, plan.width, plan.least_across)
+        };
+        assert_eq!(shape(1), (256, 16, 8, 8));
+        assert_eq!(shape(2), (256, 16, 4, 8));
+        assert_eq!(shape(4), (256, 16, 2, 8));
+        assert_eq!(shape(8), (256, 16, 1, 8));
+        assert_eq!(shape(12), (256, 10, 1, 8));
+        assert_eq!(shape(36), (256, 3, 1, 2));
+        assert_eq!(shape(256), (128, 1, 1, 1));
+        assert_eq!([(1, 4), (4, 1), (1, 8), (2, 4), (3, 4), (4, 16)].map(|(i, o)| width(i, o)), [4, 4, 2, 2, 1, 1]);
+    }
+
+    #[test]
+    fn tiles_cover_columns_and_rows() {
+        let plan = plan_of(4);
+        let of = |shape: &[usize], axis| {
+            let layout = Axis::of(shape, axis).unwrap().layout();
+            let schedule = plan.schedule(&layout).unwrap();
+            let statuses = (schedule.workspace.bytes() - 256) / 8;
+            (plan.across(&layout), schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
+        };
+        // Long columns: tiles of 16 columns and 512 rows.
+        assert_eq!(of(&[4096, 65536], 0), (8, 8 * 4096, 8 * 65536));
+        assert_eq!(of(&[1 << 22, 64], 0), (8, 8192 * 4, 8192 * 64));
+        // Short ones: no tile has fewer rows than a run.
+        assert_eq!(of(&[4, 1 << 20], 0), (256, 2048, 0));
+        assert_eq!(of(&[100, 1 << 20], 0), (32, 1 << 14, 0));
+        // Few columns.
+        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256));
+        assert_eq!(of(&[1 << 20, 5], 0), (4, 1024, 1024 * 5));
+        assert_eq!(of(&[3, 1], 0), (1, 1, 0));
+        assert_eq!(of(&[0, 9], 0).1, 0);
+    }
+
+    #[test]
+    fn what_it_does_not_do_is_told() {
+        let plan = |spec: &ScanSpec, overrides: &Overrides| {
+            plan_columns(&operator_of(4), spec, &DeviceLimits::H200, overrides).map(drop)
+        };
+        let spec = ScanSpec::inclusive();
+        let rows = spec.clone().with_segments(crate::Segments::Rows);
+        assert!(matches!(plan(&rows, &Overrides::default()), Err(PlanError::Columns { .. })));
+        assert!(matches!(plan(&spec.clone().with_total(), &Overrides::default()), Err(PlanError::Columns { .. })));
+        assert!(matches!(plan(&spec, &Overrides::default().teams(2)), Err(PlanError::Columns { .. })));
+        assert!(matches!(plan(&spec, &Overrides::default().threads(96)), Err(PlanError::Threads { .. })));
+        assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
+        let tiny = DeviceLimits { blocks_per_grid: 100, ..DeviceLimits::H200 };
+        let plan = plan_columns(&operator_of(4), &spec, &tiny, &Overrides::default()).unwrap();
+        let layout = Axis::of(&[1 << 20, 64], 0).unwrap().layout();
+        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 26, max_len: 100 * 8192 }));
+    }
+}

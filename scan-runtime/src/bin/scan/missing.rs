@@ -1,0 +1,13 @@
+//! What the parts of the report share.
+
+use std::fs;
+
+/// What is missing, and the command that mends it where one does.
+pub(crate) type Missing = (&'static str, Option<&'static str>);
+
+/// The path of a library that this process has loaded.
+pub(crate) fn loaded(name: &str) -> Option<String> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let path = maps.lines().find(|line| line.contains(name))?.split_whitespace().last()?;
+    Some(path.to_owned())
+}

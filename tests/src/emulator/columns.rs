@@ -1,0 +1,172 @@
+//! A scan along an axis of an array for the emulator.
+
+use std::{
+    fmt::Debug,
+    mem,
+    sync::{Mutex, PoisonError},
+};
+
+use scan_codegen::{
+    Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target, plan_columns, render_columns_from,
+};
+use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
+
+use super::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
+use crate::{mutants, reference};
+
+/// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share the
+/// memory that the kernel keeps.
+#[derive(Debug)]
+pub struct ColumnsProgram<Op: ScanOp> {
+    /// The operator.
+    pub op: Op,
+    /// What stands before the first element of each column.
+    pub initial_value: Option<Op::State>,
+    /// The plan.
+    pub plan: ColumnsPlan,
+    /// The generated text. Change it to see what the emulator makes of it.
+    pub source: KernelSource,
+    /// The plan and the text for arrays that do not suit it.
+    unaligned: (ColumnsPlan, KernelSource),
+    kept: Mutex<KeptMemory>,
+}
+
+impl<Op: ScanOp + Clone> Clone for ColumnsProgram<Op> {
+    fn clone(&self) -> Self {
+        ColumnsProgram {
+            op: self.op.clone(),
+            initial_value: self.initial_value,
+            plan: self.plan.clone(),
+            source: self.source.clone(),
+            unaligned: self.unaligned.clone(),
+            kept: Mutex::default(),
+        }
+    }
+}
+
+impl<Op: ScanOp> ColumnsProgram<Op> {
+    /// Plans a scan along an axis, has `change` change the plan, and writes its kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`EmulatorError::Plan`] if there is no such plan, [`EmulatorError::Render`] if the operator cannot be written.
+    pub fn new(
+        op: Op,
+        spec: &ScanSpec,
+        initial_value: Option<Op::State>,
+        overrides: &Overrides,
+        change: impl Fn(ColumnsPlan) -> ColumnsPlan,
+    ) -> Result<Self, EmulatorError> {
+        let spec = if initial_value.is_some() { spec.clone().with_initial_value() } else { spec.clone() };
+        let operator = op.source();
+        let plan = change(plan_columns(&operator, &spec, &DeviceLimits::BASELINE, overrides)?);
+        let render = |plan: &ColumnsPlan| render_columns_from(mutants::templates(), &operator, plan, Target::Host);
+        let (source, unaligned) = (render(&plan)?, plan.unaligned());
+        let unaligned_source = render(&unaligned)?;
+        Ok(ColumnsProgram {
+            op,
+            initial_value,
+            plan,
+            source,
+            unaligned: (unaligned, unaligned_source),
+            kept: Mutex::default(),
+        })
+    }
+
+    /// Its texts.
+    pub fn sources(&self) -> [&KernelSource; 2] {
+        [&self.source, &self.unaligned.1]
+    }
+
+    /// Scans `input`, which has [`Axis::input_len`] elements, into memory that begins so many elements beyond an aligned
+    /// address, as the input does, and compares the results bit for bit with those of a plain loop. Every element of the
+    /// output must be a result.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the kernel, [`FaultKind::WrongOutput`], and those of [`Module::new`].
+    pub fn verify(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        input: &[Op::Input],
+        (input_offset, output_offset): (usize, usize),
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
+        let memory = Memory {
+            input: &bytes,
+            output_bytes: Some(axis.output_len() * size_of::<Op::Output>()),
+            output_element: size_of::<Op::Output>(),
+            input_offset: input_offset * size_of::<Op::Input>(),
+            output_offset: output_offset * size_of::<Op::Output>(),
+            ..Memory::default()
+        };
+        let mut found = self.run(emulator, axis, memory)?;
+        let output = found.clone();
+        self.compare(axis, input, &mut found, &output)
+    }
+
+    /// Scans `input` where it stands, and compares the results with those of a plain loop, and what lies between them
+    /// with what was there.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](ColumnsProgram::verify).
+    pub fn verify_in_place<T: ScanElement + Debug>(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        input: &[T],
+    ) -> Result<(), EmulatorError>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+    {
+        let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
+        let memory = Memory { input: &bytes, output_element: size_of::<T>(), ..Memory::default() };
+        let found = self.run(emulator, axis, memory)?;
+        self.compare(axis, input, &mut input.to_vec(), &found)
+    }
+
+    /// Compares what was found with what a plain loop makes of `expected`.
+    fn compare(
+        &self,
+        axis: &Axis,
+        input: &[Op::Input],
+        expected: &mut [Op::Output],
+        found: &[Op::Output],
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        reference::scan_axis(&self.op, &self.plan.spec, self.initial_value, axis, input, expected);
+        let differs = |(found, expected)| bytes_of::<Op::Output>(found) != bytes_of::<Op::Output>(expected);
+        let Some(index) = found.iter().zip(&*expected).position(differs) else { return Ok(()) };
+        let (expected, found) = (format!("{:?}", expected[index]), format!("{:?}", found[index]));
+        let kind = FaultKind::WrongOutput { index: index as u64, expected, found };
+        Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into())
+    }
+
+    fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
+        let layout = axis.layout();
+        let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
+        let (plan, source) = match self.plan.suits(&layout, memory.input_offset as u64, output_offset as u64) {
+            true => (&self.plan, &self.source),
+            false => (&self.unaligned.0, &self.unaligned.1),
+        };
+        let module = Module::new(source)?;
+        let schedule = plan.schedule(&layout)?;
+        let (operator, layout) = (self.op.parameters(), layout.bytes());
+        let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
+        let memory = Memory { operator: operator.bytes(), initial_value: &initial_value, layout: &layout, ..memory };
+        let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = mem::take(&mut *lock());
+        let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;
+        *lock() = kept;
+        // SAFETY: the kernel has written every result (the emulator has seen to it), and what an operator produces is a
+        // valid element, as are those that were there before.
+        Ok(unsafe { elements(&run.output) })
+    }
+}

@@ -1,0 +1,230 @@
+//! Scans along an axis of an array, in the emulator: columns that fill threads, warps and tiles or not, one tile long
+//! and many, side by side and apart.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{Axis, ColumnsPlan, Overrides, ScanSpec};
+use scan_runtime::{ScanKind, ops};
+use scan_tests::{
+    emulator::{ColumnsProgram, Emulator, Module},
+    lifting::{INITIAL_VALUE, Lifting, inputs},
+    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
+    planted::each_is_found,
+    reference::{self, WAYS},
+};
+
+/// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least.
+type Shape = (u32, u32, u32, u32);
+
+/// Blocks of one warp and of several, tiles of one column and of many.
+const SHAPES: [Shape; 6] =
+    [(32, 2, 1, 4), (64, 3, 2, 8), (64, 2, 1, 32), (128, 1, 2, 64), (64, 2, 1, 1), (64, 1, 4, 2)];
+
+fn overrides((threads, run, ..): Shape) -> Overrides {
+    Overrides::default().threads(threads).run(run)
+}
+
+fn shaped((_, _, width, across): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPlan {
+    move |plan| plan.shaped(width, across)
+}
+
+fn program<Op: TestOperator>(
+    shape: Shape,
+    (kind, with_initial_value): (ScanKind, bool),
+    reversed: bool,
+) -> ColumnsProgram<Op> {
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let initial_value = with_initial_value.then(Op::initial_value);
+    ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// Shapes of arrays, and the axis, for tiles of so many rows at the most: columns of one row, of a tile and one more or
+/// less, of several tiles and groups of tiles; one column, few, and such as fill a warp or do not; several arrays.
+fn arrays(rows: usize) -> Vec<(Vec<usize>, usize)> {
+    let lengths = [1, 2, 31, 33, rows - 1, rows, rows + 1, 3 * rows + 2, 9 * rows - 1];
+    let columns = [1, 5, 32, 33, 100, 8, 5, 2, 1];
+    let of_one = lengths.iter().zip(columns).map(|(&length, columns)| (vec![length, columns], 0));
+    let of_many = [(vec![3, rows + 1, 5], 1), (vec![2, 3, 2 * rows, 4], 2), (vec![3, 40, 1], 1), (vec![5, 70], 1)];
+    of_one.chain(of_many).collect()
+}
+
+/// The elements of an array. Those of a column follow each other. Columns are so many elements apart.
+fn elements<T: Copy>(axis: &Axis, apart: u64, element: impl Fn(u64) -> T) -> Vec<T> {
+    let mut input: Vec<T> = (0..axis.input_len() as u64).map(|gap| element(1 << 50 | 3 * gap)).collect();
+    let (strides, _) = axis.both_strides();
+    for (number, column) in reference::columns(axis).iter().enumerate() {
+        let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+        for row in 0..axis.shape()[axis.axis()] {
+            input[first + row * strides[axis.axis()]] = element(number as u64 * apart + row as u64);
+        }
+    }
+    input
+}
+
+fn emulator(seed: u64) -> Emulator {
+    let emulator = Emulator::new(seed).resident_blocks([1, 2, 4, 7][(seed / 7 % 4) as usize]).limit(100_000_000);
+    if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator }
+}
+
+fn verify<Op: TestOperator>(
+    program: &ColumnsProgram<Op>,
+    axis: &Axis,
+    seed: u64,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), String> {
+    // An interval follows the initial value, if there is one.
+    let input = elements(axis, if program.initial_value.is_some() { 0 } else { 1 << 32 }, Op::input);
+    let emulator = prepare(emulator(seed));
+    let result = match seed % 3 {
+        0 if axis.lies_the_same() => program.verify_in_place(&emulator, axis, &input),
+        1 => program.verify(&emulator, axis, &input, (3, 1)),
+        _ => program.verify(&emulator, axis, &input, (0, 0)),
+    };
+    result.map_err(|error| format!("{axis:?}: {error}\n{}", program.plan))
+}
+
+/// Each shape in another way to scan, from this one on.
+fn climb<Op: TestOperator>(shapes: &[Shape], way: usize, reversed: bool, prepare: impl Fn(Emulator) -> Emulator) {
+    let programs: Vec<_> = shapes
+        .iter()
+        .enumerate()
+        .map(|(index, shape)| program::<Op>(*shape, WAYS[(way + index) % 4], reversed))
+        .collect();
+    Module::compile(&programs.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, program) in programs.iter().enumerate() {
+        let (threads, run, _, across) = shapes[index];
+        for (number, (shape, axis)) in arrays((threads / across * run) as usize).into_iter().enumerate() {
+            let axis = Axis::of(&shape, axis).unwrap();
+            let seed = mixed((index * 64 + number) as u64);
+            failures.extend(verify(program, &axis, seed, &prepare).err());
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// The interval monoid proves the kernel for every operator.
+#[test]
+fn of_every_shape() {
+    climb::<Interval>(&SHAPES, 0, false, |emulator| emulator.check(adjacent));
+}
+
+/// Operators whose operands must not be exchanged, and elements of 1, 3, 4, 8, 24 and 36 bytes; from the first row and
+/// from the last.
+#[test]
+fn of_every_element() {
+    fn of<Op: TestOperator>(index: usize) {
+        let shapes = [SHAPES[index % 6], SHAPES[(index + 3) % 6]];
+        climb::<Op>(&shapes[..1], index, index.is_multiple_of(2), |emulator| emulator);
+        climb::<Op>(&shapes[1..], index + 1, !index.is_multiple_of(2), |emulator| emulator);
+    }
+    of::<ops::Sum<u8>>(0);
+    of::<Bytes3Sum>(1);
+    of::<TakeLeft>(2);
+    of::<AffineU32>(3);
+    of::<MatrixProduct<3>>(4);
+    for (shape, way) in [(SHAPES[1], 0), (SHAPES[5], 2)] {
+        climb::<Interval>(&[shape], way, true, |emulator| emulator.check(|left, right| adjacent(right, left)));
+    }
+}
+
+/// The shapes that the planner chooses, and an operator whose elements, partial results and outputs are of three sizes.
+#[test]
+fn as_planned() {
+    for (spec, initial_value) in [(ScanSpec::inclusive().reverse(), None), (ScanSpec::exclusive(), Some(INITIAL_VALUE))]
+    {
+        let program = ColumnsProgram::new(Lifting, &spec, initial_value, &Overrides::default(), |plan| plan).unwrap();
+        for (seed, (shape, axis)) in
+            [(vec![600, 33], 0), (vec![17, 70], 0), (vec![3, 530, 8], 1)].into_iter().enumerate()
+        {
+            let axis = Axis::of(&shape, axis).unwrap();
+            let result = program.verify(&emulator(seed as u64), &axis, &inputs(axis.len()), (seed, 0));
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Arrays that are not contiguous: padded rows, transposed, every second column, and repeated input.
+#[test]
+fn of_strided_arrays() {
+    let program = program::<Interval>(SHAPES[1], (ScanKind::Inclusive, false), false);
+    let of = |shape: &[usize], axis, input: &[usize], output: &[usize]| {
+        Axis::of(shape, axis).unwrap().input_strides(input).unwrap().output_strides(output).unwrap()
+    };
+    let axes = [
+        of(&[70, 6], 0, &[8, 1], &[8, 1]),
+        of(&[70, 6], 0, &[7, 1], &[7, 1]),
+        of(&[70, 6], 0, &[13, 2], &[13, 2]),
+        of(&[70, 6], 0, &[1, 70], &[1, 70]),
+        of(&[70, 6], 0, &[1, 70], &[6, 1]),
+        of(&[70, 6], 0, &[8, 1], &[1, 70]),
+        of(&[3, 33, 4, 2], 1, &[1, 24, 6, 3], &[264, 8, 2, 1]),
+        of(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
+    ];
+    for (seed, axis) in axes.iter().enumerate() {
+        let input = elements(axis, 1 << 32, Interval::input);
+        let emulator = emulator(seed as u64).check(adjacent);
+        let result = match axis.lies_the_same() {
+            true => program.verify_in_place(&emulator, axis, &input),
+            false => program.verify(&emulator, axis, &input, (0, 0)),
+        };
+        result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+    }
+    let repeated = of(&[70, 6], 0, &[1, 0], &[6, 1]);
+    let input: Vec<_> = (0..70).map(Interval::input).collect();
+    program.verify(&emulator(1).check(adjacent), &repeated, &input, (0, 0)).unwrap();
+}
+
+/// A column's neighbour, an edge missed by one, the status of another tile or column, a barrier left out.
+#[test]
+fn planted_faults_are_found() {
+    let changes = [
+        ("places_of(layout, part.column);", "places_of(layout, part.column + WIDTH);"),
+        ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
+        ("index -= column * layout.extents[k]", "index -= column"),
+        ("places.output += index * layout.output_strides[k]", "places.output += index * layout.input_step"),
+        ("part.x = threadIdx.x % across;", "part.x = threadIdx.x % (across / 2);"),
+        ("(below + RUN - 1) / RUN", "(below + RUN) / RUN"),
+        ("part.column < layout.columns;", "part.column <= layout.columns;"),
+        ("rows < RUN ? (unsigned)rows : RUN", "rows < RUN ? (unsigned)rows - 1 : RUN"),
+        ("stride = part.across; stride < WARP", "stride = 1; stride < WARP"),
+        ("stride <= lane", "stride < lane"),
+        ("op.combine(above, values.value[w])", "op.combine(values.value[w], above)"),
+        ("shuffle_up(values.value[w], part.across)", "shuffle_up(values.value[w], 1)"),
+        ("  __syncthreads(); // the aggregates of the scan before have been read\n", ""),
+        ("  __syncthreads(); // the aggregates have been written\n", ""),
+        ("part.y == count - 1)) {", "part.y == count)) {"),
+        ("(warp * part.across + part.x) * WIDTH + w", "(warp * part.across + part.x) * WIDTH"),
+        ("(i * part.across + part.x) * WIDTH + w", "(i * part.across + part.x) * WIDTH"),
+        ("i > 0 && i == warp && has_value", "i > 0 && i == warp + 1 && has_value"),
+        ("lane < part.across ? total", "lane <= part.across ? total"),
+        ("op.combine(total.value[w], aggregate)", "op.combine(aggregate, total.value[w])"),
+        ("(polled * layout.columns + part.column)", "(polled * layout.columns + part.column / 2)"),
+        ("((size_t)tile_row * layout.columns + part.column)", "((size_t)tile_row * part.across + part.column)"),
+        ("polled = tile_row - count + part.y", "polled = tile_row - count + 1 + part.y"),
+        ("tile_row < part.down ? in_group : in_group + 1", "in_group"),
+        ("tile_row < part.down ? in_group : in_group + 1", "tile_row"),
+        ("if (!ends_group && !is_last) {", "if (!is_last) {"),
+        ("part.y == 0 && part.is_within) {\n      publish", "part.y == 0 && w == 0) {\n      publish"),
+        ("op.combine(before.value[w], aggregates.value[w])", "aggregates.value[w]"),
+        ("missing ^= 1u << w;", "missing = 0;"),
+        ("const bool carries = tile_rows > 1;", "const bool carries = false;"),
+        ("assign_tile(tickets, blockIdx.x, carries)", "assign_tile(tickets, blockIdx.x, false)"),
+        ("assignment.tile_index / tile_columns", "assignment.tile_index / (tile_columns + 1)"),
+        ("if (part.y > 0 && part.rows > 0) {", "if (part.y > 1 && part.rows > 0) {"),
+    ];
+    let program = program::<Interval>((64, 2, 2, 16), (ScanKind::Inclusive, false), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        let shapes = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![100, 32], 0)];
+        (0..8).any(|seed| {
+            let (shape, axis) = &shapes[seed as usize % 4];
+            let axis = Axis::of(shape, *axis).unwrap();
+            verify(program, &axis, 3 * seed + [0, 2][seed as usize / 4], |emulator| {
+                emulator.check(adjacent).limit(4_000_000).resident_blocks([1, 3][seed as usize / 4])
+            })
+            .is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
