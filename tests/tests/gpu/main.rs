@@ -5,6 +5,7 @@
 
 mod against_cpu;
 mod cases;
+mod columns;
 mod devices;
 mod errors;
 mod faults;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     large::add(&mut trials);
     launches::add(&mut trials);
     prepared::add(&mut trials);
+    columns::add(&mut trials);
     rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);

@@ -2,6 +2,7 @@
 //! fails, and the crates in `examples/`.
 
 mod aot;
+mod columns;
 mod cpu;
 mod disk_cache;
 mod examples;
