@@ -8,6 +8,7 @@ use tera::Context;
 use crate::{
     carry::{Blocks, Polled, TileNumbers},
     constants,
+    element::ElementType,
     error::RenderError,
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
@@ -18,7 +19,7 @@ use crate::{
     templates::Templates,
     used::used,
     weight::calls_combine,
-    zipped::ZippedArray,
+    zipped::{Arrays, ZippedArray},
 };
 
 /// A CUDA source, ready for the compiler. `Display` writes the text, whose first line then also says what it is for.
@@ -426,8 +427,8 @@ impl<'a> Words<'a> {
             output_units,
             runs_are_units: plan.runs_are_units(),
             in_place: zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place),
-            input_in_words: zipped.is_none() && operator.input.align.is_multiple_of(4),
-            output_in_words: zipped.is_none() && operator.output.align.is_multiple_of(4),
+            input_in_words: in_words(plan.spec.input, &operator.input),
+            output_in_words: in_words(plan.spec.output, &operator.output),
             copy_grain: copy_grain(aligned_bytes),
             copy_inverse: copy_inverse(aligned_bytes),
             input_arrays,
@@ -442,6 +443,11 @@ impl<'a> Words<'a> {
             strategy: plan.strategy.to_string(),
         }
     }
+}
+
+/// Whether the items of each array of elements of this type can only begin at words.
+fn in_words(arrays: Arrays, element: &ElementType) -> bool {
+    arrays.items(element).iter().all(|item| item.align.is_multiple_of(constants::WORD as usize))
 }
 
 /// Ends each stretch of the user's lines: from the line after a `#line here` on, messages count the lines of this text.

@@ -28,7 +28,7 @@ pub use host::ColumnScan;
     label = "no element of columns",
     note = "mark it `#[scan_element]`; a struct has at most 16 fields then, each as visible as the struct, or a primitive"
 )]
-pub unsafe trait Columns: ScanElement {
+pub unsafe trait Columns: Sized {
     /// The fields, as a tuple; of an element that lies in one array, that as a whole.
     #[doc(hidden)]
     type Fields: Fields;

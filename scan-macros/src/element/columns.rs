@@ -24,10 +24,16 @@ pub(super) fn columns(
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let (members, types): (Vec<_>, Vec<_>) = fields.iter().map(|(member, ty)| (member, *ty)).unzip();
     let indices = (0..fields.len()).map(Index::from);
+    let given = where_clause.map(|clause| clause.predicates.iter()).into_iter().flatten();
+    // With a lifetime of its own a bound is looked at only where the impl is used.
     Some(quote! {
         // SAFETY: these are the fields, in their order.
         #[automatically_derived]
-        unsafe impl #impl_generics #private::Columns for #ident #type_generics #where_clause {
+        unsafe impl #impl_generics #private::Columns for #ident #type_generics
+        where
+            #(#given,)*
+            for<'scan_field> (#(#types,)*): #private::Fields,
+        {
             type Fields = (#(#types,)*);
             #[inline(always)]
             fn from_fields(fields: Self::Fields) -> Self {

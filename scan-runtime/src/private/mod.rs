@@ -3,7 +3,7 @@
 //! An operator's text comes as constants, and what only Rust knows as functions without arguments: so it costs the
 //! user's program data and hardly any code.
 
-pub use crate::columns::{Columns, Whole};
+pub use crate::columns::{Columns, Fields, Whole};
 pub use crate::cpu::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 pub use crate::element::bytes_of;
 pub use crate::parameters::{Parameter, Parameters};
