@@ -130,7 +130,7 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
 /// An array in device memory, of any items.
 #[doc(hidden)]
 pub trait DeviceArray {
-    fn len(&self) -> usize;
+    fn items(&self) -> usize;
     fn stream(&self) -> &Arc<CudaStream>;
     fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
@@ -138,13 +138,13 @@ pub trait DeviceArray {
 /// The same, of an array that is written.
 #[doc(hidden)]
 pub trait DeviceArrayMut {
-    fn len(&self) -> usize;
+    fn items(&self) -> usize;
     fn stream(&self) -> &Arc<CudaStream>;
     fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
 }
 
 impl<T> DeviceArray for &dyn DeviceBuffer<T> {
-    fn len(&self) -> usize {
+    fn items(&self) -> usize {
         (**self).len()
     }
     fn stream(&self) -> &Arc<CudaStream> {
@@ -156,7 +156,7 @@ impl<T> DeviceArray for &dyn DeviceBuffer<T> {
 }
 
 impl<T> DeviceArrayMut for &mut dyn DeviceBufferMut<T> {
-    fn len(&self) -> usize {
+    fn items(&self) -> usize {
         (**self).len()
     }
     fn stream(&self) -> &Arc<CudaStream> {

@@ -114,11 +114,11 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
         let mut foreign = None;
         <Op::Input as Columns>::Fields::device_arrays(&input, &mut |array| {
-            inputs.add(array.len());
+            inputs.add(array.items());
             foreign = device.check_context("input", array.stream()).err().or(foreign.take());
         });
         <Op::Output as Columns>::Fields::device_arrays_mut(&mut output, &mut |array| {
-            outputs.add(array.len());
+            outputs.add(array.items());
             foreign = foreign.take().or(device.check_context("output", array.stream()).err());
         });
         foreign.map_or(Ok(()), Err)?;
@@ -134,13 +134,17 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         <Op::Input as Columns>::Fields::device_arrays(&input, &mut |array| {
             let (pointer, guard) = array.pointer(stream);
             buffers.input.push(pointer);
-            free.next().map(|place| *place = Some(guard));
+            if let Some(place) = free.next() {
+                *place = Some(guard);
+            }
         });
         let mut free = writing.iter_mut();
         <Op::Output as Columns>::Fields::device_arrays_mut(&mut output, &mut |array| {
             let (pointer, guard) = array.pointer(stream);
             buffers.output.push(pointer);
-            free.next().map(|place| *place = Some(guard));
+            if let Some(place) = free.next() {
+                *place = Some(guard);
+            }
         });
         // SAFETY: the buffers are borrowed from live slices of `len` items, those of the output exclusively, so that no two of
         // them overlap. They are the arrays of the layouts.

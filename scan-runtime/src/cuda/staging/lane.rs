@@ -141,9 +141,10 @@ impl Lane {
     /// There is room for this call, and its host memory is valid.
     pub(super) unsafe fn send(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
         let Layout { input, heads, .. } = self.layout;
-        // SAFETY: the caller vouches for it, here and below.
+        // SAFETY: the caller vouches for it.
         unsafe { self.bring(heads, Way::ToDevice(host.heads.as_ptr()), host.heads.len(), staging)? };
         for (part, array) in input.iter().zip(host.input) {
+            // SAFETY: as above.
             unsafe { self.bring(*part, Way::ToDevice(array.at), array.item * host.input_len, staging)? };
         }
         Ok(())
