@@ -9,15 +9,33 @@ use crate::{
 /// The fields of a pair: of its state, its output and its parameters.
 const FIELDS: [&str; 2] = ["first", "second"];
 
+/// The input of a pair.
+const INPUT: &str = "x";
+
+/// The functions that take an input: as their last parameter.
+const TAKES_INPUT: [&str; 4] = ["lift", "append", "step", "emit"];
+
 impl OpSource {
-    /// The same operator with the operands of `combine` exchanged.
+    /// The same operator with the operands of `combine` exchanged. An input is appended on the other side then, for which
+    /// it has no function.
     #[must_use]
     pub fn flipped(&self) -> Self {
         let mut flipped = self.clone();
+        flipped.functions.retain(|function| function.name != "append");
         for function in flipped.functions.iter_mut().filter(|function| function.name == "combine") {
             function.parameters.reverse();
         }
         flipped
+    }
+
+    /// The operator of a reversed scan, which combines in the order of memory. A machine reads from the right: what it
+    /// has read is on the left.
+    pub(crate) fn read_backwards(&self) -> Self {
+        match &self.backwards {
+            Some(backwards) => (**backwards).clone(),
+            None if self.carry.is_some() => self.clone(),
+            None => self.flipped(),
+        }
     }
 
     /// The same operator over what a function makes of each input. The function comes last among `map`, after those
@@ -29,36 +47,37 @@ impl OpSource {
         lifted.helpers.extend(map.iter().map(|function| moved(function, self.helpers.len())));
         let mapped = lifted.helpers.len() - 1;
         let call = |argument: &str| [Piece::Helper(mapped), Piece::Text(format!("({argument})").into())];
-        match lifted.functions.iter_mut().find(|function| function.name == "lift") {
-            Some(lift) => {
-                // What `lift` takes becomes a variable.
-                let argument = free_name(lift);
-                let taken = lift.parameters.pop();
-                if let Some((name, ty)) = taken {
-                    let declaration = [Piece::Type(ty), Piece::Text(format!(" {} = ", variable(&name)).into())];
-                    let end = [Piece::Text(";\n".into())];
-                    lift.body.splice(0..0, declaration.into_iter().chain(call(&argument)).chain(end));
-                }
-                lift.parameters.push((argument, input.clone()));
-                lift.calls.push((mapped, 1));
+        let take_inputs = lifted.functions.iter_mut().filter(|function| TAKES_INPUT.contains(&&*function.name));
+        for function in take_inputs {
+            // The input, which comes last, becomes a variable.
+            let argument = free_name(function);
+            let taken = function.parameters.pop();
+            if let Some((name, ty)) = taken {
+                let declaration = [Piece::Type(ty), Piece::Text(format!(" {} = ", variable(&name)).into())];
+                let end = [Piece::Text(";\n".into())];
+                function.body.splice(0..0, declaration.into_iter().chain(call(&argument)).chain(end));
             }
-            None => {
-                let argument = variable(parameter);
-                let mut body = vec![Piece::Text("return ".into())];
-                body.extend(call(&argument));
-                body.push(Piece::Text(";\n".into()));
-                let lift = FunctionSource {
-                    name: "lift".to_owned(),
-                    parameters: vec![(parameter.clone(), input.clone())],
-                    returns: self.state.clone(),
-                    body,
-                    file: String::new(),
-                    uses: Vec::new(),
-                    calls: vec![(mapped, 1)],
-                };
-                lifted.functions.insert(0, lift);
-            }
+            function.parameters.push((argument, input.clone()));
+            function.calls.push((mapped, 1));
         }
+        if !self.has("lift") {
+            let argument = variable(parameter);
+            let mut body = vec![Piece::Text("return ".into())];
+            body.extend(call(&argument));
+            body.push(Piece::Text(";\n".into()));
+            let lift = FunctionSource {
+                name: "lift".to_owned(),
+                parameters: vec![(parameter.clone(), input.clone())],
+                returns: self.state.clone(),
+                body,
+                file: String::new(),
+                uses: Vec::new(),
+                calls: vec![(mapped, 1)],
+            };
+            lifted.functions.insert(0, lift);
+        }
+        let backwards = self.backwards.as_ref().map(|backwards| Box::new(backwards.lifted(map)));
+        lifted.backwards = backwards;
         lifted
     }
 
@@ -67,31 +86,58 @@ impl OpSource {
     /// no field among the parameters. The functions are made here: they call those of the two operators.
     #[must_use]
     pub fn side_by_side(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
+        let backwards = pair.carry.is_some().then(|| {
+            let backwards = OpSource { carry: pair.carry.clone(), ..pair.clone() };
+            Box::new(OpSource::of_parts(backwards, &first.read_backwards(), &second.read_backwards()))
+        });
+        OpSource { backwards, ..OpSource::of_parts(pair, first, second) }
+    }
+
+    fn of_parts(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
         let mut helpers = Vec::new();
         let parts = [Part::new(FIELDS[0], first, &mut helpers), Part::new(FIELDS[1], second, &mut helpers)];
-        let function =
-            |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| FunctionSource {
+        let function = |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType| {
+            let mut calls = Vec::new();
+            let values = parts.iter().map(|part| {
+                // An input is whole, all else has the two parts.
+                let arguments = parameters.iter().map(|&(parameter, _)| match parameter {
+                    INPUT => vec![Piece::Name(parameter)],
+                    _ => vec![Piece::Name(parameter), Piece::Text(format!(".{}", part.field).into())],
+                });
+                (part.field, part.call(name, arguments.collect(), &mut calls))
+            });
+            let fields = values.collect();
+            FunctionSource {
                 name: name.to_owned(),
                 parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
                 returns: returns.clone(),
                 body: vec![
                     Piece::Text("return ".into()),
-                    Piece::Struct {
-                        ty: Some(returns.clone()),
-                        fields: parts.iter().map(|part| (part.field, part.value(name, parameters))).collect(),
-                        base: None,
-                    },
+                    Piece::Struct { ty: Some(returns.clone()), fields, base: None },
                     Piece::Text(";\n".into()),
                 ],
                 file: String::new(),
                 uses: Vec::new(),
-                calls: parts.iter().filter_map(|part| part.helper(name)).map(|helper| (helper, 1)).collect(),
-            };
+                calls,
+            }
+        };
         let OpSource { input, state, output, .. } = &pair;
+        let carry = pair.initial();
+        let either = |name: &str| first.has(name) || second.has(name);
         let mut functions =
-            vec![function("lift", &[("x", input)], state), function("combine", &[("a", state), ("b", state)], state)];
-        if parts.iter().any(|part| part.helper("project").is_some()) {
-            functions.push(function("project", &[("s", state)], output));
+            vec![function("lift", &[(INPUT, input)], state), function("combine", &[("a", state), ("b", state)], state)];
+        if either("append") {
+            functions.push(function("append", &[("s", state), (INPUT, input)], state));
+        }
+        if pair.carry.is_some() {
+            functions.push(function("apply", &[("s", state), ("c", carry)], carry));
+            functions.push(function("step", &[("c", carry), (INPUT, input)], carry));
+        }
+        if either("emit") {
+            functions.push(function("emit", &[("c", carry), (INPUT, input)], output));
+        }
+        if either("project") {
+            functions.push(function("project", &[(if pair.carry.is_some() { "c" } else { "s" }, carry)], output));
         }
         OpSource { functions, helpers, ..pair }
     }
@@ -132,27 +178,37 @@ impl<'a> Part<'a> {
         self.source.functions.iter().position(|function| function.name == name).map(|index| self.first_helper + index)
     }
 
-    /// What its function of this name gives for its parts of the parameters. `lift` takes the parameter whole.
-    fn value(&self, name: &str, parameters: &[(&'static str, &ElementType)]) -> Vec<Piece> {
-        let mut pieces = Vec::new();
-        let helper = self.helper(name);
-        pieces.extend(helper.map(Piece::Helper));
-        let mut before = if helper.is_some() { "(" } else { "" };
-        if helper.is_some() && self.source.parameters.is_some() {
+    /// What its function of this name gives for these arguments, by the functions that it has. Notes which these are.
+    fn call(&self, name: &str, mut arguments: Vec<Vec<Piece>>, calls: &mut Vec<(usize, u64)>) -> Vec<Piece> {
+        let Some(helper) = self.helper(name) else {
+            let last = arguments.pop().unwrap_or_default();
+            let Some(first) = arguments.pop() else { return last }; // `lift` and `project`
+            return match name {
+                "append" => {
+                    let element = self.call("lift", vec![last], calls);
+                    self.call("combine", vec![first, element], calls)
+                }
+                "apply" => self.call("combine", vec![last, first], calls),
+                "step" => self.call("append", vec![first, last], calls),
+                _ => {
+                    let after = self.call("step", vec![first, last], calls);
+                    self.call("project", vec![after], calls)
+                }
+            };
+        };
+        calls.push((helper, 1));
+        let mut pieces = vec![Piece::Helper(helper)];
+        let mut before = "(";
+        if self.source.parameters.is_some() {
             pieces.push(Piece::Text(format!("(this->{}", self.field).into()));
             before = ", ";
         }
-        for &(parameter, _) in parameters {
+        for argument in arguments {
             pieces.push(Piece::Text(before.into()));
-            pieces.push(Piece::Name(parameter));
-            if name != "lift" {
-                pieces.push(Piece::Text(format!(".{}", self.field).into()));
-            }
+            pieces.extend(argument);
             before = ", ";
         }
-        if helper.is_some() {
-            pieces.push(Piece::Text(")".into()));
-        }
+        pieces.push(Piece::Text(")".into()));
         pieces
     }
 }

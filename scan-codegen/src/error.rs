@@ -48,6 +48,12 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// The machine does not tell which carry it begins with.
+    #[error("operator `{operator}` does not tell which carry it begins with: add `.init(carry)`")]
+    NoStart {
+        /// The operator.
+        operator: String,
+    },
     /// The algorithm needs an identity, and the operator has none.
     #[error("{strategy} needs an identity, and operator `{operator}` has none: choose another block scan")]
     StrategyNeedsIdentity {

@@ -45,7 +45,7 @@ pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles}
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::{PlanError, RenderError};
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
-pub use operator::{FunctionSource, OpSource, Piece, source_path};
+pub use operator::{CarrySource, FunctionSource, OpSource, Piece, source_path};
 #[doc(hidden)]
 pub use operator_text::{OperatorText, operator_text};
 pub use plan::{Overrides, Pipeline, Plan, Plans, plan};

@@ -13,22 +13,55 @@ pub struct OpSource {
     pub input: ElementType,
     /// Element type that is combined; the same as `input` unless the operator has a `lift`.
     pub state: ElementType,
-    /// Element type that the scan writes; the same as `state` unless the operator has a `project`.
+    /// Element type that the scan writes; the same as the carry's, or `state`, unless the operator has a `project`.
     pub output: ElementType,
     /// The bytes of the identity, evaluated by Rust; `None` where the operator has none in its type.
     pub identity: Option<Vec<u8>>,
+    /// The carry that each input moves on, where the operator is a machine: then it has `apply` and `step`.
+    pub carry: Option<CarrySource>,
     /// The operator's own fields where it has parameters known only at run time.
     pub parameters: Option<ElementType>,
-    /// `combine`, and `lift` and `project` where the operator declares them.
+    /// `combine`, and `lift`, `append`, `apply`, `step`, `emit` and `project` where the operator declares them.
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after those that it calls itself.
     pub helpers: Vec<FunctionSource>,
+    /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a machine.
+    pub backwards: Option<Box<OpSource>>,
+}
+
+/// The carry of a machine: what each input moves on, and what partial results apply to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CarrySource {
+    /// Its element type.
+    pub ty: ElementType,
+    /// The bytes of the carry before the first input, evaluated by Rust; `None` where a scan must be given one.
+    pub start: Option<Vec<u8>>,
 }
 
 impl OpSource {
-    /// Bytes of the largest of the three element types.
+    /// Bytes of the largest of the element types.
     pub(crate) fn largest_element(&self) -> usize {
-        self.input.size.max(self.state.size).max(self.output.size)
+        self.elements().map(|element| element.size).max().unwrap_or(0)
+    }
+
+    /// The types of all that kernels keep of it.
+    pub(crate) fn elements(&self) -> impl Iterator<Item = &ElementType> {
+        [&self.input, &self.state, &self.output].into_iter().chain(self.carry.as_ref().map(|carry| &carry.ty))
+    }
+
+    /// Whether the operator declares a function.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.functions.iter().any(|function| function.name == name)
+    }
+
+    /// Whether runs of inputs are folded, and scanned, input by input, and not lifted element by lifted element.
+    pub(crate) fn takes_inputs(&self) -> bool {
+        self.carry.is_some() || self.has("append")
+    }
+
+    /// What initial values and totals are of: the carry, or else the state.
+    pub fn initial(&self) -> &ElementType {
+        self.carry.as_ref().map_or(&self.state, |carry| &carry.ty)
     }
 
     /// Whether it may be applied to elements of zeros that nobody has given, where nobody looks at the results: zeros are an element,
@@ -46,7 +79,7 @@ impl OpSource {
 /// One function of an operator, or one that it calls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionSource {
-    /// `combine`, `lift` or `project`; of a helper, its own name, generic arguments joined by `_`.
+    /// `combine`, `lift`, …; of a helper, its own name, generic arguments joined by `_`.
     pub name: String,
     /// The parameters after `self`, in order: name (as in [`Piece::Name`]), type.
     pub parameters: Vec<(String, ElementType)>,
@@ -129,8 +162,10 @@ pub(crate) fn operator_of(bytes: usize) -> OpSource {
         state: element.clone(),
         output: element,
         identity: None,
+        carry: None,
         parameters: None,
         functions: Vec::new(),
         helpers: Vec::new(),
+        backwards: None,
     }
 }

@@ -10,18 +10,18 @@ use crate::{
     error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::operator_text_at,
-    plan::{MOST_COARSENED_THREADS, check_operator, coarsened_run},
+    operator_text::{OperatorText, operator_text_at},
+    plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     target::Target,
     templates::Templates,
     used::used,
-    weight::WRITTEN_OUT,
+    weight::{Places, WRITTEN_OUT},
 };
 
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
-const PLACES: u64 = 16;
+const PLACES: Places = Places::all(16);
 
 /// How a block reduces its tile. All of them combine neighbours only, the earlier one on the left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -82,6 +82,7 @@ pub fn plan_reduction(
     reduction: Reduction,
 ) -> Result<ReductionPlan, PlanError> {
     check_operator(operator)?;
+    check_start(operator, initial_value)?;
     let device = *limits;
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
@@ -162,14 +163,9 @@ impl ReductionPlan {
 }
 
 #[derive(Serialize)]
-struct Words {
-    operator: String,
-    prefix: String,
-    input: String,
-    state: String,
-    output: String,
-    lifts: bool,
-    projects: bool,
+struct Words<'a> {
+    #[serde(flatten)]
+    operator: &'a OperatorText,
     initial_value: bool,
     threads: u32,
     tile: u32,
@@ -203,13 +199,7 @@ pub fn render_reduction_from(
 ) -> Result<KernelSource, RenderError> {
     let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
     let context = Context::from_serialize(&Words {
-        operator: words.operator,
-        prefix: words.prefix.clone(),
-        input: words.input,
-        state: words.state,
-        output: words.output,
-        lifts: words.lifts,
-        projects: words.projects,
+        operator: &words,
         initial_value: plan.initial_value,
         threads: plan.threads,
         tile: plan.tile,

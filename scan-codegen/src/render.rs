@@ -18,7 +18,7 @@ use crate::{
     target::Target,
     templates::Templates,
     used::used,
-    weight::calls_combine,
+    weight::{Places, calls_combine},
     zipped::{Arrays, ZippedArray},
 };
 
@@ -110,9 +110,9 @@ pub fn render_from(
     plan: &Plan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let flipped = plan.spec.reversed.then(|| operator.flipped());
+    let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let words = operator_text_at(operator, target, places(plan), plan.written_out)?;
+    let words = operator_text_at(operator, target, places(operator, plan), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut kernels = String::new();
     for part in iter::once("types").chain(parts(plan)) {
@@ -130,11 +130,15 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
     KernelSource { text, name, options: COMPILE_OPTIONS.to_vec(), prefix, scope: String::new() }
 }
 
-/// The places of a kernel at which `combine` stands: twice for each element of a run, once the loops over runs that
-/// stay in registers have been unrolled, and where the sums of runs, warps and tiles meet.
-fn places(plan: &Plan) -> u64 {
+/// Places of a kernel where the sums of runs, warps and tiles meet.
+const JOINS: u64 = 16;
+
+/// The places of a kernel at which the operator's functions stand: twice for each element of a run, once the loops over
+/// runs that stay in registers have been unrolled, and where the sums of runs, warps and tiles meet.
+fn places(operator: &OpSource, plan: &Plan) -> Places {
     let run = if plan.strategy.block.in_registers || plan.pipeline.is_some() { plan.run } else { 4 };
-    2 * u64::from(run) + 16
+    let elements = 2 * u64::from(run) + JOINS;
+    Places { joins: if operator.has("append") { JOINS } else { elements }, elements }
 }
 
 /// The templates that make up the kernels of a plan, in order.
@@ -176,14 +180,10 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
 /// What the kernel templates may speak of.
 #[derive(Serialize)]
 struct Words<'a> {
-    /// The operator's type, and what the names of its kernels begin with.
-    operator: &'a str,
-    prefix: &'a str,
-    input: &'a str,
-    state: &'a str,
-    output: &'a str,
-    lifts: bool,
-    projects: bool,
+    #[serde(flatten)]
+    operator: &'a OperatorText,
+    /// Whether the output comes of the carry before an element, and of the element.
+    emits: bool,
     /// Where the input and the output lie: their types, and where they are several arrays, those, and which of the
     /// input's is the hardest to align.
     inputs: &'static str,
@@ -199,6 +199,8 @@ struct Words<'a> {
     /// What is scanned.
     exclusive: bool,
     initial_value: bool,
+    /// Whether the initial value precedes the first partial result.
+    seeds: bool,
     initial_on_device: bool,
     total: bool,
     /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
@@ -325,7 +327,8 @@ impl<'a> Words<'a> {
     fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
         let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
         let facts = carry.describe();
-        let exclusive = plan.spec.kind == ScanKind::Exclusive;
+        // A machine that emits goes by the carry before each element, too.
+        let exclusive = plan.spec.kind == ScanKind::Exclusive || plan.emits;
         let network_exclusive = matches!(network, Network::Blelloch { .. }) && (exclusive || coarsened);
         let tile_exclusive = network_exclusive && !coarsened;
         let segments = plan.spec.segments.words();
@@ -352,13 +355,8 @@ impl<'a> Words<'a> {
         let hardest = input_arrays.iter().min_by_key(|array| copy_grain(array.bytes));
         let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
         Words {
-            operator: &text.operator,
-            prefix: &text.prefix,
-            input: &text.input,
-            state: &text.state,
-            output: &text.output,
-            lifts: text.lifts,
-            projects: text.projects,
+            operator: text,
+            emits: plan.emits,
             inputs: if zipped.is_some() { "Inputs" } else { "const Input*" },
             outputs: if zipped.is_some() { "Outputs" } else { "Output*" },
             zipped: zipped.is_some(),
@@ -369,6 +367,7 @@ impl<'a> Words<'a> {
             output_bytes: plan.output_bytes,
             exclusive,
             initial_value: plan.spec.initial_value,
+            seeds: plan.seeds(),
             initial_on_device: plan.spec.initial_on_device,
             total: plan.spec.total,
             segmented,
@@ -396,7 +395,7 @@ impl<'a> Words<'a> {
             whole_runs: plan.whole_runs,
             one_tile: plan.one_block_has_one_tile(),
             carry: facts.name,
-            rolled_steps: calls_combine(operator, places(plan), plan.written_out),
+            rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             counts: facts.tile_numbers == TileNumbers::Counter,

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 101] = [
+const PARTS: [(&str, &str); 102] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
@@ -32,6 +32,7 @@ const PARTS: [(&str, &str); 101] = [
     ("tile_declaration", include_str!("../templates/tile_declaration.cu.tera").trim_ascii_end()),
     ("source_declaration", include_str!("../templates/source_declaration.cu.tera").trim_ascii_end()),
     ("prefix", include_str!("../templates/value/prefix.cu.tera").trim_ascii_end()),
+    ("cursor", include_str!("../templates/value/cursor.cu.tera").trim_ascii_end()),
     ("opaque", include_str!("../templates/value/opaque.cu.tera").trim_ascii_end()),
     ("marks", include_str!("../templates/value/marks.cu.tera").trim_ascii_end()),
     ("no_heads", include_str!("../templates/heads/none.cu.tera").trim_ascii_end()),

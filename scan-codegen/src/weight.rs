@@ -28,6 +28,45 @@ pub(crate) struct Weights {
     pub(crate) helpers: Vec<Weight>,
 }
 
+/// At how many places of a kernel the functions of an operator stand.
+#[derive(Clone, Copy)]
+pub(crate) struct Places {
+    /// What joins partial results: `combine`, and the `apply` of a machine.
+    pub(crate) joins: u64,
+    /// What each element of a run goes through: all else, and `combine` too where elements are lifted.
+    pub(crate) elements: u64,
+}
+
+impl Places {
+    /// So many for each function.
+    pub(crate) const fn all(places: u64) -> Self {
+        Places { joins: places, elements: places }
+    }
+
+    fn of(self, function: &FunctionSource) -> u64 {
+        if matches!(&*function.name, "combine" | "apply") { self.joins } else { self.elements }
+    }
+}
+
+/// How often the kernels call a function for each element of a run: the run is folded, and then scanned from its
+/// exclusive prefix.
+fn calls_an_element(op: &OpSource, function: &str) -> u64 {
+    let (machine, appends) = (op.carry.is_some(), op.has("append"));
+    match function {
+        "lift" | "combine" if appends => 0,
+        // The scan of a machine takes steps in place of partial results.
+        "lift" | "combine" | "append" => {
+            if machine {
+                1
+            } else {
+                2
+            }
+        }
+        "apply" => 0,
+        _ => 1,
+    }
+}
+
 /// What a function weighs, and how it gets to its callers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Weight {
@@ -39,8 +78,8 @@ pub(crate) struct Weight {
 
 impl Weights {
     /// Of an operator whose functions stand at so many places of a kernel each, and are to have no more instructions there.
-    pub(crate) fn of(op: &OpSource, places: u64, written_out: u32) -> Self {
-        let most = u64::from(written_out) / places.max(1);
+    pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
+        let most = |places: u64| u64::from(written_out) / places.max(1);
         let all = || op.functions.iter().chain(&op.helpers);
         let mut helpers: Vec<Weight> = Vec::new();
         for (index, helper) in op.helpers.iter().enumerate() {
@@ -48,20 +87,21 @@ impl Weights {
                 function.calls.iter().filter(|(callee, _)| *callee == index).map(|(_, times)| *times).sum::<u64>()
             };
             let calls = all().map(times).fold(0, u64::saturating_add).max(1);
-            helpers.push(Weight::of(helper, &helpers, most / calls));
+            helpers.push(Weight::of(helper, &helpers, most(places.elements) / calls));
         }
-        let functions = op.functions.iter().map(|function| Weight::of(function, &helpers, most)).collect();
+        let weight = |function| Weight::of(function, &helpers, most(places.of(function)));
+        let functions = op.functions.iter().map(weight).collect();
         Weights { functions, helpers }
     }
 
-    /// The most elements of which a run is to be, whose functions are written out or called as here: each element is lifted and
-    /// combined twice, once for the sum of the run and once for the results, and projected once.
+    /// The most elements of which a run is to be, whose functions are written out or called as here.
     pub(crate) fn longest_run(op: &OpSource) -> u32 {
-        let weights = Weights::of(op, 1, u32::MAX);
-        let element = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
-            let times = if function.name == "project" { 1 } else { 2 };
-            times * weight.instructions.min(2 * CALL)
-        });
+        let weights = Weights::of(op, Places::all(1), u32::MAX);
+        let element = op
+            .functions
+            .iter()
+            .zip(&weights.functions)
+            .map(|(function, weight)| calls_an_element(op, &function.name) * weight.instructions.min(2 * CALL));
         let element = element.fold(0, u64::saturating_add).max(1);
         u32::try_from(UNROLLED / element).unwrap_or(u32::MAX).max(1)
     }
@@ -70,7 +110,7 @@ impl Weights {
 /// Whether `combine` is called, so that the steps of a network over a warp are a loop in the machine code as well: it would be called
 /// at ten places otherwise, in each of the three networks of a kernel that looks at all. Lighter operators have their
 /// steps unrolled, which is faster. Measured: `docs/tuning.md#networks-as-loops`.
-pub(crate) fn calls_combine(op: &OpSource, places: u64, written_out: u32) -> bool {
+pub(crate) fn calls_combine(op: &OpSource, places: Places, written_out: u32) -> bool {
     let weights = Weights::of(op, places, written_out);
     let mut functions = op.functions.iter().zip(&weights.functions);
     functions.any(|(function, weight)| function.name == "combine" && weight.called)
@@ -208,7 +248,7 @@ mod tests {
     fn what_is_light_or_stands_at_few_places_is_written_out() {
         let weigh = |uses: &[_], places| {
             let op = OpSource { functions: vec![function(Primitive::U32, uses, &[])], ..operator_of(4) };
-            Weights::of(&op, places, WRITTEN_OUT).functions[0]
+            Weights::of(&op, Places::all(places), WRITTEN_OUT).functions[0]
         };
         assert_eq!(weigh(&[("add", 1)], 1000), Weight { instructions: 2, called: false });
         assert_eq!(weigh(&[("add", 23)], 100_000), Weight { instructions: 24, called: false });
@@ -222,7 +262,7 @@ mod tests {
         let weights = |uses: u64, calls: u64| {
             let helpers = vec![function(Primitive::U32, &[("add", uses)], &[])];
             let functions = vec![function(Primitive::U32, &[("mul", 1)], &[(0, calls)])];
-            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, 1, WRITTEN_OUT)
+            Weights::of(&OpSource { functions, helpers, ..operator_of(4) }, Places::all(1), WRITTEN_OUT)
         };
         assert_eq!(weights(9, 3).functions[0], Weight { instructions: 2 + 3 * 10, called: false });
         assert_eq!(weights(4095, 1).helpers[0], Weight { instructions: 4096, called: false });
@@ -243,9 +283,9 @@ mod tests {
     #[test]
     fn combine_is_called_where_it_is_long_for_its_places() {
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 100)], &[])], ..operator_of(4) };
-        assert_eq!([81, 82].map(|places| calls_combine(&op, places, WRITTEN_OUT)), [false, true]);
+        assert_eq!([81, 82].map(|places| calls_combine(&op, Places::all(places), WRITTEN_OUT)), [false, true]);
         let op = OpSource { functions: vec![function(Primitive::U32, &[("add", 23)], &[])], ..operator_of(4) };
-        assert!(!calls_combine(&op, 100_000, WRITTEN_OUT));
+        assert!(!calls_combine(&op, Places::all(100_000), WRITTEN_OUT));
     }
 
     #[test]

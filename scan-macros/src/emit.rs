@@ -3,10 +3,10 @@
 use crate::attribute::Laws;
 use crate::hygiene;
 use crate::ir::{Callee, Lowered};
-use crate::operator::{Declare, Function, Operator};
+use crate::operator::{Declare, FUNCTIONS, Function, Machine, Operator, of_trait};
 use crate::text::not_empty;
 use crate::{print, twin, uses};
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{FnArg, Ident, Member, Path, parse_quote};
@@ -33,12 +33,15 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         quote! { fn combine(&self, __scan_a: Self::State, _: Self::State) -> Self::State { __scan_a } }
     });
     let project = find(operator, "project").map(function).unwrap_or_else(|| {
-        quote! { fn project(&self, __scan_state: Self::State) -> Self::Output { __scan_state } }
+        quote! { fn project(&self, __scan_carry: Self::Carry) -> Self::Output { __scan_carry } }
     });
+    let append = find(operator, "append").map(function);
+    let carry = carry(operator);
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
     let input = if find(operator, "lift").is_some() || same(input, state) { input } else { state };
-    let output = if find(operator, "project").is_some() || same(output, state) { output } else { state };
+    let carried = operator.machine.as_ref().map_or(state, |machine| &machine.carry);
+    let output = if find(operator, "project").is_some() || same(output, carried) { output } else { carried };
     let source = source(operator, lowered);
     let parameters = (!operator.fields.is_empty()).then(|| {
         let fields = operator.fields.iter().map(|member| {
@@ -63,10 +66,18 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         }
     });
     // The trait has a function for it. Bodies that name the constant have it from here.
-    let constant = operator.identity.as_ref().filter(|_| operator.names_identity).map(|(_, value)| {
+    let identity_constant = operator.identity.as_ref().filter(|_| operator.names_identity).map(|(_, value)| {
         quote! {
             impl #impl_generics #self_ty #where_clause {
                 const IDENTITY: #state = #value;
+            }
+        }
+    });
+    let start_constant = operator.machine.as_ref().filter(|_| operator.names_start).map(|machine| {
+        let Machine { carry, start: (_, value) } = machine;
+        quote! {
+            impl #impl_generics #self_ty #where_clause {
+                const START: #carry = #value;
             }
         }
     });
@@ -74,7 +85,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     // A type that is no element is one error here, where rustc would report it at each of its uses.
     let mut bounds = generics.clone();
     let mut told: Vec<&syn::Type> = Vec::new();
-    for ty in [input, state, output] {
+    for ty in [input, state, output, carried] {
         if !told.iter().any(|earlier| same(earlier, ty)) {
             told.push(ty);
             // All of it at the type's own span, so that rustc points at the type.
@@ -97,6 +108,8 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             fn identity(&self) -> #krate::__private::Option<Self::State> { #identity }
             #lift
             #combine
+            #append
+            #carry
             #project
             #source
             #parameters
@@ -111,9 +124,45 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     };
     quote! {
         #declaration
-        #constant
+        #identity_constant
+        #start_constant
         #laws
         #implementation
+    }
+}
+
+/// What moves from input to input: of a machine its carry, else the state.
+fn carry(operator: &Operator) -> TokenStream {
+    let krate = &operator.krate;
+    let Some(Machine { carry, start: (ty, value) }) = &operator.machine else {
+        return quote!(#krate::__scan_carry_is_state! {});
+    };
+    let start = match operator.names_start {
+        true => quote_spanned!(value.span()=> Self::START),
+        false => quote_spanned!(value.span()=> { let __scan_start: #ty = #value; __scan_start }),
+    };
+    let [apply, step] = ["apply", "step"].map(|name| find(operator, name));
+    let apply = apply.map(function).unwrap_or_else(|| {
+        quote! { fn apply(&self, _: Self::State, __scan_carry: Self::Carry) -> Self::Carry { __scan_carry } }
+    });
+    let step = step.map(function).unwrap_or_else(|| {
+        quote! { fn step(&self, __scan_carry: Self::Carry, _: Self::Input) -> Self::Carry { __scan_carry } }
+    });
+    let emit = find(operator, "emit").map(|emit| {
+        let emit = function(emit);
+        quote! {
+            #emit
+            #krate::__scan_emits! {}
+        }
+    });
+    quote! {
+        type Carry = #carry;
+        fn start(&self) -> #krate::__private::Option<Self::Carry> { #krate::__private::Some(#start) }
+        fn carry_of(&self, __scan_state: Self::State) -> Self::Carry { self.apply(__scan_state, #start) }
+        #apply
+        #step
+        #emit
+        #krate::__scan_is_machine! {}
     }
 }
 
@@ -193,13 +242,13 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let callees = callees(lowered);
     let functions = lowered.iter().map(|function| {
         // The trait says which types these are; rustc has compared them with those that the user wrote.
-        let (takes, returns) = match function.name.as_str() {
-            "lift" => (quote!(Self::Input), quote!(Self::State)),
-            "project" => (quote!(Self::State), quote!(Self::Output)),
-            _ => (quote!(Self::State), quote!(Self::State)),
+        let of_trait = of_trait(&function.name).unwrap_or(&FUNCTIONS[0]);
+        let ty = |name: &str| {
+            let name = Ident::new(name, Span::call_site());
+            quote!(Self::#name)
         };
-        let takes = vec![takes; function.parameters.len()];
-        function_text(krate, &function.name, function, &takes, &returns)
+        let takes: Vec<_> = of_trait.takes.iter().map(|name| ty(name)).collect();
+        function_text(krate, &function.name, function, &takes, &ty(of_trait.returns))
     });
     // The `self` that the twins name: that of the user's macro, where it has one of its own.
     let this = operator.functions.iter().find_map(|function| function.signature.receiver());
@@ -208,6 +257,7 @@ fn source(operator: &Operator, lowered: Option<&[Lowered]>) -> TokenStream {
     let bindings = lowered.iter().flat_map(|function| &function.bindings);
     let assumptions = lowered.iter().map(|function| &function.assumption);
     let mut types = vec![&operator.input, &operator.state, &operator.output];
+    types.extend(operator.machine.as_ref().map(|machine| &machine.carry));
     types.dedup_by(|a, b| quote!(#a).to_string() == quote!(#b).to_string());
     let types = types.into_iter().filter(|_| !lowered.is_empty()).map(|ty| not_empty(krate, &quote!(#ty)));
     let types: TokenStream = types.collect();

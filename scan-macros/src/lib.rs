@@ -19,6 +19,7 @@ mod hygiene;
 mod ir;
 mod language;
 mod lower;
+mod machine;
 mod operator;
 mod parse;
 mod passes;
@@ -53,6 +54,11 @@ use proc_macro::TokenStream;
 /// - `fn combine(a: T, b: T) -> T`. The functions may take `&self`; fields that one reads, as `self.field`, are handed to the
 ///   kernels at every launch. Such a field is an element, or a `Table` of many items in device memory. Other values in it
 ///   compile nothing.
+///
+/// - `fn append(s: State, x: Input) -> State`, the same as `combine(s, lift(x))`, where it is cheaper to do both at once.
+/// - A machine: `type Carry`, `const START: Carry`, `fn apply(s: State, c: Carry) -> Carry` and `fn step(c: Carry, x: Input) ->
+///   Carry`. Then `project` takes a carry, and `fn emit(c: Carry, x: Input) -> Output` may take its place in an inclusive
+///   scan. The documentation of `ScanOp` has an example.
 ///
 /// # The function form
 ///

@@ -21,17 +21,53 @@ pub(crate) struct Operator {
     pub(crate) input: Type,
     pub(crate) state: Type,
     pub(crate) output: Type,
+    /// What makes the operator a machine.
+    pub(crate) machine: Option<Machine>,
     /// The type that the user gave the identity, and its value.
     pub(crate) identity: Option<(Type, Expr)>,
     pub(crate) functions: Vec<Function>,
     /// The operator's own fields that a function reads.
     pub(crate) fields: Vec<Member>,
-    /// Whether a function names `Self::IDENTITY`.
+    /// Whether a function names `Self::IDENTITY`, or `Self::START`.
     pub(crate) names_identity: bool,
+    pub(crate) names_start: bool,
     /// The test of its laws, where one is wanted.
     pub(crate) laws: Option<Laws>,
     /// How the CPU applies it to several values at once, where the ready operators tell.
     pub(crate) vectorized: Option<Expr>,
+}
+
+/// The carry of a machine: its type, the type that the user gave the first one, and its value.
+pub(crate) struct Machine {
+    pub(crate) carry: Type,
+    pub(crate) start: (Type, Expr),
+}
+
+/// A function of the trait.
+pub(crate) struct TraitFunction {
+    pub(crate) name: &'static str,
+    /// The associated types of its parameters, and of its result.
+    pub(crate) takes: &'static [&'static str],
+    pub(crate) returns: &'static str,
+    /// How it is written.
+    pub(crate) written: &'static str,
+}
+
+/// The functions of the trait that an operator is made of.
+#[rustfmt::skip]
+pub(crate) const FUNCTIONS: [TraitFunction; 7] = [
+    TraitFunction { name: "combine", takes: &["State", "State"], returns: "State", written: "fn combine(a: T, b: T) -> T" },
+    TraitFunction { name: "lift", takes: &["Input"], returns: "State", written: "fn lift(x: Input) -> State" },
+    TraitFunction { name: "append", takes: &["State", "Input"], returns: "State", written: "fn append(s: State, x: Input) -> State" },
+    TraitFunction { name: "apply", takes: &["State", "Carry"], returns: "Carry", written: "fn apply(s: State, c: Carry) -> Carry" },
+    TraitFunction { name: "step", takes: &["Carry", "Input"], returns: "Carry", written: "fn step(c: Carry, x: Input) -> Carry" },
+    TraitFunction { name: "emit", takes: &["Carry", "Input"], returns: "Output", written: "fn emit(c: Carry, x: Input) -> Output" },
+    TraitFunction { name: "project", takes: &["Carry"], returns: "Output", written: "fn project(s: State) -> Output" },
+];
+
+/// The function of this name.
+pub(crate) fn of_trait(name: &str) -> Option<&'static TraitFunction> {
+    FUNCTIONS.iter().find(|function| function.name == name)
 }
 
 /// The unit struct that the function form leaves behind.
@@ -41,7 +77,7 @@ pub(crate) struct Declare {
     pub(crate) ident: Ident,
 }
 
-/// `combine`, `lift` or `project`, or a function that they call.
+/// A function of the operator, or one that they call.
 pub(crate) struct Function {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) signature: Signature,

@@ -5,7 +5,8 @@ use crate::errors::Errors;
 use crate::groups;
 use crate::hygiene;
 use crate::language::{self, NO_OPTION_TYPE};
-use crate::operator::{Declare, Function, Operator};
+use crate::machine;
+use crate::operator::{Declare, Function, Operator, of_trait};
 use crate::syntax::asserted;
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -65,14 +66,15 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     ElementIsState.visit_item_impl_mut(&mut item);
 
     let name = type_name(&item.self_ty, errors);
-    let mut types: [Option<Type>; 4] = [None, None, None, None];
-    let mut type_names: [Option<Ident>; 4] = [None, None, None, None];
+    let mut types: [Option<Type>; 5] = Default::default();
+    let mut type_names: [Option<Ident>; 5] = Default::default();
     let mut identity = None;
+    let mut start = None;
     let mut functions: Vec<Function> = Vec::new();
     for item in item.items {
         match item {
             ImplItem::Type(item) => {
-                match ["Element", "Input", "State", "Output"].iter().position(|name| item.ident == name) {
+                match ["Element", "Input", "State", "Output", "Carry"].iter().position(|name| item.ident == name) {
                     Some(index) => {
                         if is_option(&item.ty) {
                             errors.at(&item.ty, NO_OPTION_TYPE);
@@ -90,18 +92,22 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
                 }
             }
             ImplItem::Const(item) if item.ident == "IDENTITY" => identity = Some((item.ty, item.expr)),
+            ImplItem::Const(item) if item.ident == "START" => start = Some((item.ident, item.ty, item.expr)),
             ImplItem::Const(item) => errors.at(
                 &item.ident,
-                "only `IDENTITY` belongs here: move other constants to an `impl` block of the type, or out of it",
+                "only `IDENTITY`, and `START` of a machine, belong here: move other constants to an `impl` block of the type, or out of it",
             ),
             ImplItem::Fn(item) => {
                 let ident = item.sig.ident.clone();
                 if ident == "identity" {
                     errors.at(&ident, "write the identity as a constant: `const IDENTITY: T = …;`");
-                } else if !["combine", "lift", "project"].iter().any(|name| ident == name) {
+                } else if of_trait(&ident.to_string()).is_none() {
                     errors.at(
                         &ident,
-                        format!("no function `{ident}` in `ScanOp`: there are `combine`, and `lift` and `project` where needed"),
+                        format!(
+                            "no function `{ident}` in `ScanOp`: there are `combine`, `lift` and `project` where needed, and \
+                             `append`, `apply`, `step` and `emit`"
+                        ),
                     );
                 } else if functions.iter().any(|function| function.signature.ident == ident) {
                     errors.at(&ident, format!("`{ident}` is here twice"));
@@ -113,8 +119,8 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         }
     }
 
-    let [element, input, state, output] = types;
-    let [_, input_name, _, output_name] = type_names;
+    let [element, input, state, output, carry] = types;
+    let [_, input_name, _, output_name, carry_name] = type_names;
     let self_ty = *item.self_ty;
     let typed = state.is_some() || element.is_some();
     if !typed {
@@ -127,14 +133,20 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
     let [input, output] =
         [input, output].map(|ty| ty.or_else(|| element.clone()).filter(|_| typed).unwrap_or_else(|| state.clone()));
+    let written = machine::Written { carry: carry_name.zip(carry), start, functions: &functions };
+    let machine = if typed { written.machine(&name, identity.is_some(), &state, errors) } else { None };
     let same = |a: &Type, b: &Type| a.to_token_stream().to_string() == b.to_token_stream().to_string();
     if !same(&input, &state) && !has("lift") {
         errors.at(input_name.to_token_stream(), missing("Input", "State", "lift", &input, &state));
     }
-    if !same(&output, &state) && !has("project") {
-        errors.at(output_name.to_token_stream(), missing("State", "Output", "project", &state, &output));
+    let (written_name, written) = match &machine {
+        Some(machine) => ("Carry", &machine.carry),
+        None => ("State", &state),
+    };
+    if !same(&output, written) && !has("project") {
+        errors.at(output_name.to_token_stream(), missing(written_name, "Output", "project", written, &output));
     }
-    if !has("combine") && typed {
+    if !has("combine") && typed && !has("step") {
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));
     }
     let mut reads = Reads::default();
@@ -150,10 +162,12 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         input,
         state,
         output,
+        machine,
         identity,
         functions,
         fields: reads.fields,
         names_identity: reads.identity,
+        names_start: reads.start,
         laws: options.laws,
         vectorized: options.vectorized,
     })
@@ -202,10 +216,12 @@ fn function_form(options: Options, item: ItemFn, errors: &mut Errors) -> Option<
         input: state.clone(),
         output: state.clone(),
         state,
+        machine: None,
         identity,
         functions: vec![Function { attributes: Vec::new(), signature, block: *item.block }],
         fields: Vec::new(),
         names_identity: false,
+        names_start: false,
         laws: options.laws,
         vectorized: options.vectorized,
     })
@@ -245,6 +261,8 @@ struct Reads {
     fields: Vec<Member>,
     /// `Self::IDENTITY`
     identity: bool,
+    /// `Self::START`
+    start: bool,
 }
 
 impl<'ast> Visit<'ast> for Reads {
@@ -257,7 +275,9 @@ impl<'ast> Visit<'ast> for Reads {
 
     fn visit_path(&mut self, path: &'ast Path) {
         let names: Vec<&Ident> = path.segments.iter().map(|segment| &segment.ident).collect();
-        self.identity |= matches!(names.as_slice(), [own, name] if *own == "Self" && *name == "IDENTITY");
+        let names_own = |constant: &str| matches!(names.as_slice(), [own, name] if *own == "Self" && *name == constant);
+        self.identity |= names_own("IDENTITY");
+        self.start |= names_own("START");
         visit::visit_path(self, path);
     }
     fn visit_macro(&mut self, mac: &'ast syn::Macro) {
@@ -273,6 +293,7 @@ impl Reads {
         inner.visit_expr(condition);
         inner.fields.iter().for_each(|field| self.add(field));
         self.identity |= inner.identity;
+        self.start |= inner.start;
     }
 
     fn add(&mut self, field: &Member) {

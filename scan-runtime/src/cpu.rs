@@ -8,6 +8,7 @@
 //! A user's build pays for what is compiled anew for each operator. So only the loops over elements are compiled for each kind of
 //! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
+mod columns;
 #[cfg(test)]
 mod hostile;
 mod lanes;
@@ -20,6 +21,7 @@ mod segmented;
 mod tests;
 
 use std::{
+    any::TypeId,
     cell::UnsafeCell,
     mem::MaybeUninit,
     ops::Range,
@@ -33,6 +35,7 @@ use crate::{
     caught::{self, Panic},
     heads::{HeadKind, Heads},
 };
+pub(crate) use columns::scan_columns;
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
@@ -45,13 +48,21 @@ use pipeline::Chunks;
 #[inline]
 pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
-    let elements = fits(size_of::<Op::Input>()) && fits(size_of::<Op::State>()) && fits(size_of::<Op::Output>());
+    let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
+    let elements = elements.into_iter().all(fits);
+    // A machine begins with its start.
+    let needs_start = needs_identity || TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>();
     let heads = match heads.kind {
         HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
     };
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
-    elements && heads && size_of::<Op>() <= 256 && (!needs_identity || op.identity().is_some())
+    elements && heads && size_of::<Op>() <= 256 && (!needs_start || op.start().is_some())
+}
+
+/// What stands before the first element of all: of a machine its start, if there is no initial value.
+pub(crate) fn begin<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>) -> Option<Op::Carry> {
+    initial_value.or_else(|| op.start().filter(|start| op.state_of(*start).is_none()))
 }
 
 /// The direction of a scan.
@@ -74,10 +85,10 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
     order: Order,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     heads: &Heads<'_>,
     Places { input, output, len }: Places<Op>,
-) -> Result<Option<Op::State>, Error> {
+) -> Result<Option<Op::Carry>, Error> {
     // SAFETY: the caller vouches for the elements.
     unsafe { scan_in(op, kind, order, initial_value, heads, Elements { input, output }, len) }
 }
@@ -91,12 +102,13 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
     order: Order,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     heads: &Heads<'_>,
     memory: M,
     len: usize,
-) -> Result<Option<Op::State>, Error> {
+) -> Result<Option<Op::Carry>, Error> {
     let loops = Loops::new(op, memory, len);
+    let initial_value = begin(op, initial_value);
     if !loops.can_begin(kind, initial_value) {
         return Err(stopped(op, Stop::NoIdentity));
     }
@@ -112,17 +124,18 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
 /// Folds the input, with what stands before it: bit for bit what a scan gives of it. Nothing comes of nothing.
 pub(crate) fn reduce<Op: ScanOp>(
     op: &Op,
-    before: Option<Op::State>,
+    before: Option<Op::Carry>,
     input: &[Op::Input],
-) -> Result<Option<Op::State>, Error> {
+) -> Result<Option<Op::Carry>, Error> {
     let memory = Elements { input: input.as_ptr(), output: std::ptr::dangling_mut() };
     let loops = Loops::new(op, memory, input.len());
+    let before = begin(op, before);
     Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
 }
 
-/// Makes an output of a partial result.
-pub(crate) fn project<Op: ScanOp>(op: &Op, state: Op::State) -> Result<Op::Output, Error> {
-    caught(op, || op.project(state))
+/// Makes an output of a carry.
+pub(crate) fn project<Op: ScanOp>(op: &Op, carry: Op::Carry) -> Result<Op::Output, Error> {
+    caught(op, || op.project(carry))
 }
 
 /// Makes a panic of the operator an error.
@@ -168,29 +181,19 @@ struct Job<'a, Op: ScanOp, M> {
     order: Order,
     /// What tells where it restarts, if it does.
     heads: Option<&'a Heads<'a>>,
-    initial_value: Option<Op::State>,
-    carry: UnsafeCell<Option<Op::State>>,
-    slots: Vec<UnsafeCell<MaybeUninit<Known<Op::State>>>>,
+    initial_value: Option<Op::Carry>,
+    carry: UnsafeCell<Option<Op::Carry>>,
+    slots: Vec<UnsafeCell<MaybeUninit<Known<Op>>>>,
 }
 
 /// What is known of a chunk.
-#[derive(Clone, Copy)]
-enum Known<S> {
-    /// What the chunk adds.
-    Fold(Fold<S>),
-    /// What stands after the chunk, which has been scanned.
-    After(Option<S>),
+enum Known<Op: ScanOp> {
+    /// What the chunk adds to what stands before it: its sum.
+    Sum(Option<Op::State>),
+    /// What stands after the chunk, which has been scanned, or in which a segment begins: nothing from before it reaches beyond it.
+    After(Option<Op::Carry>),
     /// What stands before it.
-    Before(Option<S>),
-}
-
-/// What a chunk adds to what stands before it.
-#[derive(Clone, Copy)]
-struct Fold<S> {
-    /// Whether a segment begins in it; then nothing from before it reaches beyond it.
-    any_head: bool,
-    /// The sum of what follows the last head, or else of everything.
-    sum: Option<S>,
+    Before(Option<Op::Carry>),
 }
 
 // SAFETY: a cell, and a range of the elements, is one thread's at a time, as the pipeline vouches; operators and states are sent
@@ -204,7 +207,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
         Job { loops, len, goal, order, heads: None, initial_value: None, carry, slots: Vec::new() }
     }
 
-    fn run(mut self) -> Result<Option<Op::State>, Error> {
+    fn run(mut self) -> Result<Option<Op::Carry>, Error> {
         let (op, len) = (self.loops.op, self.len);
         self.carry = UnsafeCell::new(self.initial_value);
         caught(op, || {
@@ -218,25 +221,27 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
     /// # Safety
     ///
     /// The range is in bounds, and no other thread touches it.
-    unsafe fn after(&self, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    unsafe fn after(&self, range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match (self.heads, self.goal) {
                 (_, Goal::Scan(kind)) if self.order == Order::Reversed => self.scan_back(kind, range, before),
                 (Some(heads), Goal::Scan(kind)) => self.scan_segments(kind, heads, range, before),
                 (None, Goal::Scan(kind)) => self.loops.step(kind, range, before),
-                (_, Goal::Fold) if range.start == 0 => self.loops.fold_first(range, before),
-                (_, Goal::Fold) => self.loops.fold(range).map(|sum| self.loops.extend(before, sum)).or(before),
+                (_, Goal::Fold) if range.start == 0 || self.loops.folds_by_steps() => {
+                    self.loops.fold_first(range, before)
+                }
+                (_, Goal::Fold) => self.loops.fold(range).map(|sum| self.loops.join(before, sum)).or(before),
             }
         }
     }
 
     /// What stands before a part of the elements, and the sum of the part.
     #[inline(always)]
-    fn join_states(&self, before: Option<Op::State>, sum: Op::State) -> Op::State {
+    fn join_sum(&self, before: Option<Op::Carry>, sum: Op::State) -> Op::Carry {
         match (before, self.order) {
-            (Some(before), Order::Reversed) => self.loops.op.combine(sum, before),
-            _ => self.loops.extend(before, sum),
+            (Some(before), Order::Reversed) => self.loops.op.apply_back(sum, before),
+            _ => self.loops.join(before, sum),
         }
     }
 }
@@ -266,12 +271,12 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
     unsafe fn fold(&self, index: usize, range: Range<usize>) {
         // SAFETY: see above.
         unsafe {
-            let fold = match self.heads {
+            let known = match self.heads {
                 _ if self.order == Order::Reversed => self.fold_back(range),
                 Some(heads) => self.fold_segments(heads, range),
-                None => Fold { any_head: false, sum: self.loops.fold(range) },
+                None => Known::Sum(self.loops.fold(range)),
             };
-            *self.slots[index].get() = MaybeUninit::new(Known::Fold(fold));
+            *self.slots[index].get() = MaybeUninit::new(known);
         }
     }
 
@@ -281,9 +286,9 @@ impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
             let (carry, slot) = (&mut *self.carry.get(), &mut *self.slots[index].get());
             let before = *carry;
             match slot.assume_init_read() {
-                Known::Fold(Fold { any_head: true, sum }) | Known::After(sum) => *carry = sum,
-                Known::Fold(Fold { any_head: false, sum: Some(sum) }) => *carry = Some(self.join_states(before, sum)),
-                Known::Fold(Fold { any_head: false, sum: None }) | Known::Before(_) => {}
+                Known::After(after) => *carry = after,
+                Known::Sum(Some(sum)) => *carry = Some(self.join_sum(before, sum)),
+                Known::Sum(None) | Known::Before(_) => {}
             }
             slot.write(Known::Before(before));
         }

@@ -9,6 +9,7 @@ use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
     Scanner, Totals,
     columns::Layouts,
+    cpu,
     cuda::{Constants, CudaDevice, InOut, Runs, SideBuffers, Task, Work, bind, driver_error, named},
     few::Few,
     heads::{DeviceHeads, NoHeads},
@@ -25,7 +26,7 @@ use crate::{
 pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     way: Way<'a, Op, G>,
     /// The initial value, if it is in device memory.
-    initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+    initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     heads: DeviceHeads<'a>,
     /// In how many arrays input and output lie.
     layouts: Layouts,
@@ -40,7 +41,7 @@ enum Way<'a, Op: ScanOp, G> {
 }
 
 /// What a run writes besides its output.
-pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::State>>;
+pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
 
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
@@ -208,7 +209,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         let input = input.map(|input| input.device_ptr(stream));
         let (output, _writing) = output.device_ptr_mut(stream);
         let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64 };
+        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64, columns: None };
         // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output exclusively. Input and
         // output are one buffer only where the caller gave one, of one type.
         unsafe { self.enqueue_at(buffers, total) }
@@ -219,7 +220,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     /// # Safety
     ///
     /// The buffers are those that [`Kernels::launch`](crate::cuda::Kernels::launch) wants.
-    pub(crate) unsafe fn enqueue_at(&self, buffers: InOut, total: Total<'_, Op>) -> Result<(), Error> {
+    pub(crate) unsafe fn enqueue_at(&self, buffers: InOut<'_>, total: Total<'_, Op>) -> Result<(), Error> {
         let (stream, brings) = (self.stream(), self.brings(total.is_some()));
         let (heads, _reading_heads) = self.heads.pointer(stream);
         let initial = self.initial.map(|value| value.device_ptr(stream));
@@ -322,7 +323,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// ```
     ///
     /// The run gives [`Error::InitialLength`] if the slice is not of one element.
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceScan { initial: Some(value), ..self }
     }
 
@@ -386,9 +387,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     pub fn run_with_total(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
-    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::State>>), Error> {
+    ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::Carry>>), Error> {
         let has_initial = || match self.way {
-            Way::Call(scan, _) => scan.initial_value.is_some(),
+            Way::Call(scan, _) => cpu::begin(&scan.op, scan.initial_value).is_some(),
             Way::Prepared(prepared) => prepared.has_initial,
         };
         if input.len() == 0 && self.initial.is_none() && !has_initial() {
@@ -424,7 +425,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         self.scan(Some(input), output, Some(total))
     }
@@ -438,7 +439,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     pub fn run_in_place_with_total<T>(
         &self,
         buffer: &mut impl DeviceBufferMut<T>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -474,14 +475,14 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// The total of no elements, where the initial value is in device memory.
     fn copy_initial(
         &self,
-        value: &dyn DeviceBuffer<Op::State>,
-        total: &mut dyn DeviceBufferMut<Op::State>,
+        value: &dyn DeviceBuffer<Op::Carry>,
+        total: &mut dyn DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         let stream = self.stream();
         bind(stream)?;
         let ((from, _reading), (to, _writing)) = (value.device_ptr(stream), total.device_ptr_mut(stream));
         // SAFETY: both are of one element, as has been checked, and the guards keep them until the copy is enqueued.
-        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::State>(), stream.cu_stream()) }
+        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::Carry>(), stream.cu_stream()) }
             .map_err(driver_error("copying on the device"))
     }
 }

@@ -3,7 +3,7 @@
 use std::{error, fmt, path::PathBuf, sync::Arc};
 
 use cudarc::{driver::DriverError, nvrtc::result::NvrtcError};
-use scan_codegen::{PlanError, RenderError};
+use scan_codegen::{AxisError, PlanError, RenderError};
 
 use crate::nvrtc::INSTALL_COMMAND;
 
@@ -186,6 +186,38 @@ pub enum Error {
         /// Elements of the input.
         len: usize,
     },
+    /// An array cannot be scanned along an axis.
+    #[error(transparent)]
+    Axis(#[from] AxisError),
+    /// Memory is not of the size of the array that is scanned along an axis.
+    #[error("the {what} has {found} elements, and an array of shape {shape:?} with these strides takes {expected}")]
+    AxisLength {
+        /// `input`, `output` or `buffer`.
+        what: &'static str,
+        /// How many elements it has.
+        found: usize,
+        /// How many it must have: at the least, where the array is not contiguous.
+        expected: usize,
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+    /// Results that leave gaps were to be put into new memory.
+    #[error("results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`")]
+    AxisGaps {
+        /// The shape of the array.
+        shape: Vec<usize>,
+    },
+    /// Two arrays have different shapes.
+    #[error("the output has shape {output:?}, and the input {input:?}: results have the shape of the elements")]
+    AxisShapes {
+        /// The shape of the input.
+        input: Vec<usize>,
+        /// The shape of the output.
+        output: Vec<usize>,
+    },
+    /// Results were to take the place of elements that lie in another way.
+    #[error("results that lie with other strides than the elements cannot take their place: use `run_into`")]
+    AxisInPlace,
     /// The offsets of segments do not ascend.
     #[error("offset {index} is {offset}, after {before}: the offsets of segments must ascend")]
     OffsetsDescend {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError,
-    ScanSpec, Tuned,
+    ColumnsPlan, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
+    RenderError, ScanSpec, Tuned,
 };
 use tracing::field::Empty;
 
@@ -38,6 +38,16 @@ pub(crate) fn plan_reduction(
     planning(operator, &"reduction", limits, plan)
 }
 
+pub(crate) fn plan_columns(
+    operator: &OpSource,
+    spec: &ScanSpec,
+    limits: &DeviceLimits,
+    overrides: &Overrides,
+) -> Result<ColumnsPlan, PlanError> {
+    let plan = || scan_codegen::plan_columns(operator, spec, limits, overrides);
+    planning(operator, &format_args!("{spec} along an axis"), limits, plan)
+}
+
 fn planning<T>(
     operator: &OpSource,
     task: &dyn fmt::Display,
@@ -65,6 +75,15 @@ pub(crate) fn show_reduction(operator: &OpSource, plan: &ReductionPlan) -> Resul
 
 fn scope(lengths: &str, device: &DeviceLimits) -> String {
     format!("{lengths}, for {}, by scan-runtime {}", device.architecture, env!("CARGO_PKG_VERSION"))
+}
+
+pub(crate) fn render_columns(operator: &OpSource, plan: &ColumnsPlan) -> Result<KernelSource, RenderError> {
+    rendering(operator, &"columns", || scan_codegen::render_columns(operator, plan))
+}
+
+/// The same of a scan along an axis.
+pub(crate) fn show_columns(operator: &OpSource, plan: &ColumnsPlan) -> Result<KernelSource, RenderError> {
+    Ok(render_columns(operator, plan)?.with_scope(scope("any shape", &plan.device)))
 }
 
 pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {

@@ -85,11 +85,11 @@ pub use heads::{HeadFlag, Heads, HostHeads, NoHeads, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::{DevicePrepared, Prepared};
-pub use scan::{Goal, Prefixes, Reduce, Scan, Totals};
+pub use scan::{AxisPlan, AxisScan, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, Totals};
 pub use scan_codegen::{
-    Architecture, ArchitectureError, BlockScan, Carry, DeviceLimits, KernelSource, Network, OffsetWidth, Overrides,
-    Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind, ScanSpec, Segments, Strategy,
-    TileNumbers, Workers,
+    Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,
+    Network, OffsetWidth, Overrides, Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind,
+    ScanSpec, Segments, Strategy, TileNumbers, Workers,
 };
 pub use scan_macros::{scan_element, scan_fn, scan_op};
 pub use scanner::{Backend, DEVICE_VARIABLE, Scanner, ScannerBuilder};
@@ -107,6 +107,10 @@ pub use cudarc;
 /// default.
 #[cfg(feature = "half")]
 pub use half;
+
+/// The arrays that are scanned along an axis by [`Scan::run_axis`], with the feature `ndarray`.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 
 /// What the macros' output names. Not part of the public interface.
 #[doc(hidden)]

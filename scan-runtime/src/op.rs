@@ -24,22 +24,71 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// assert_eq!(Largest.combine(1.0, 3.0), 3.0);
 /// ```
 ///
+/// # Machines
+///
+/// Many operators begin as a loop: a small carry `c` that each input moves on, `c = step(c, x)`. Say both: the loop, and the
+/// monoid that tells of a part of the input what it does to any carry. Threads then fold their parts by
+/// [`append`](ScanOp::append), `combine` joins only the folds of parts, [`apply`](ScanOp::apply) turns what precedes a part into a
+/// carry, and [`step`](ScanOp::step) goes through the part as the loop does; on one thread of the CPU it is the loop.
+///
+/// ```
+/// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
+///
+/// /// c ↦ c · scale + shift
+/// #[scan_element]
+/// #[derive(Clone, Copy, Debug)]
+/// struct Map { scale: u32, shift: u32 }
+///
+/// /// The hash `h = h * 31 + byte` of each prefix of a text.
+/// struct Hash;
+///
+/// #[scan_op]
+/// impl ScanOp for Hash {
+///     type Input = u8;
+///     type Output = u32;
+///     // The loop.
+///     type Carry = u32;
+///     const START: u32 = 17;
+///     fn step(h: u32, byte: u8) -> u32 { h.wrapping_mul(31).wrapping_add(byte as u32) }
+///     // What a part of the text does to any hash.
+///     type State = Map;
+///     const IDENTITY: Map = Map { scale: 1, shift: 0 };
+///     fn lift(byte: u8) -> Map { Map { scale: 31, shift: byte as u32 } }
+///     fn combine(a: Map, b: Map) -> Map {
+///         Map { scale: a.scale.wrapping_mul(b.scale), shift: a.shift.wrapping_mul(b.scale).wrapping_add(b.shift) }
+///     }
+///     fn apply(map: Map, h: u32) -> u32 { h.wrapping_mul(map.scale).wrapping_add(map.shift) }
+/// }
+///
+/// let scanner = Scanner::new()?;
+/// assert_eq!(scanner.scan(Hash).run(b"ab")?, [17 * 31 + 97, (17 * 31 + 97) * 31 + 98]);
+/// assert_eq!(scanner.scan(Hash).init(0).run(b"ab")?, [97, 97 * 31 + 98]);
+/// assert_eq!(scanner.scan(Hash).exclusive().run(b"ab")?, [17, 17 * 31 + 97]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+///
+/// The initial value of a scan is a carry, in place of `START`; so is the total: the carry after the last input. Each segment
+/// begins anew with it. An exclusive scan gives the carry before each input. A reversed scan reads from the right: `step` takes
+/// the last input first, and what `combine` has on its left has been read before, so it is on the right in memory.
+///
 /// # Laws
 ///
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
+/// `append(s, x)` equals `combine(s, lift(x))`. Of a machine, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`, `step(c, x)`
+/// equals `apply(lift(x), c)`, and the identity applied to a carry gives that carry.
 /// The operator need not be commutative: the machinery always applies it to two adjacent partial results, the earlier one
 /// on the left. [`laws`](crate::laws) checks both.
 ///
 /// # Safety
 ///
 /// Kernels are made of the text and the layouts that [`source`](ScanOp::source) gives, and run on the memory of values of
-/// `Input`, `State` and `Output`. `#[scan_op]` derives all of it from the Rust bodies, so that an operator needs no `unsafe`;
+/// `Input`, `State`, `Carry` and `Output`. `#[scan_op]` derives all of it from the Rust bodies, so that an operator needs no `unsafe`;
 /// there is no reason to implement the trait by hand. Who does so vouches that
 ///
-/// - `source` gives the layouts of `Input`, `State` and `Output`, and the same text for every operator of the type;
+/// - `source` gives the layouts of `Input`, `State`, `Carry` and `Output`, and the same text for every operator of the type;
 /// - the functions in the text touch nothing but their parameters, the operator's own fields and the items of its tables, and
 ///   give valid values of the types that they return;
-/// - `identity` always gives a value or never does, and `source` tells the same value;
+/// - `identity` and `start` always give a value or never do, and `source` tells the same values;
 /// - `parameters` has the fields that the text reads, with the layouts that `source` tells.
 ///
 /// Laws are no part of it: an operator that breaks them gives unspecified values and stays within its memory.
@@ -55,6 +104,9 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     type Input: ScanElement;
     /// What is combined.
     type State: ScanElement;
+    /// What each input moves on: the state, unless the operator is a [machine](ScanOp#machines). Initial values and totals are
+    /// carries.
+    type Carry: ScanElement;
     /// What the scan writes.
     type Output: ScanElement;
 
@@ -68,8 +120,61 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// Combines two adjacent partial results, `a` the earlier one.
     fn combine(&self, a: Self::State, b: Self::State) -> Self::State;
 
-    /// Makes an output of a partial result.
-    fn project(&self, state: Self::State) -> Self::Output;
+    /// Combines a partial result with the input that follows it: `combine(state, lift(input))`, unless the operator knows a
+    /// cheaper way.
+    #[inline]
+    fn append(&self, state: Self::State, input: Self::Input) -> Self::State {
+        self.combine(state, self.lift(input))
+    }
+
+    /// The carry before the first input: the identity, unless the operator is a machine.
+    fn start(&self) -> Option<Self::Carry>;
+
+    /// Moves a carry past the inputs of a partial result.
+    fn apply(&self, state: Self::State, carry: Self::Carry) -> Self::Carry;
+
+    /// Moves a carry past one input.
+    fn step(&self, carry: Self::Carry, input: Self::Input) -> Self::Carry;
+
+    /// Makes the output for an input, of the carry before it: that of the carry after it, unless the operator tells another.
+    #[inline]
+    fn emit(&self, carry: Self::Carry, input: Self::Input) -> Self::Output {
+        self.project(self.step(carry, input))
+    }
+
+    /// Makes an output of a carry.
+    fn project(&self, carry: Self::Carry) -> Self::Output;
+
+    /// `step` and `emit` at once.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn advance(&self, carry: Self::Carry, input: Self::Input) -> (Self::Carry, Self::Output) {
+        let after = self.step(carry, input);
+        (after, self.project(after))
+    }
+
+    /// The carry after a partial result before which there is nothing.
+    #[doc(hidden)]
+    fn carry_of(&self, state: Self::State) -> Self::Carry;
+
+    /// The carry as a state, where it is one.
+    #[doc(hidden)]
+    fn state_of(&self, carry: Self::Carry) -> Option<Self::State>;
+
+    /// `append`, `apply`, `step` and `advance` of a reversed scan: where partial results are combined in the order of memory, the other
+    /// way round.
+    #[doc(hidden)]
+    fn append_back(&self, state: Self::State, input: Self::Input) -> Self::State;
+    #[doc(hidden)]
+    fn apply_back(&self, state: Self::State, carry: Self::Carry) -> Self::Carry;
+    #[doc(hidden)]
+    fn step_back(&self, carry: Self::Carry, input: Self::Input) -> Self::Carry;
+    #[doc(hidden)]
+    #[inline(always)]
+    fn advance_back(&self, carry: Self::Carry, input: Self::Input) -> (Self::Carry, Self::Output) {
+        let after = self.step_back(carry, input);
+        (after, self.project(after))
+    }
 
     /// The operator's CUDA text. `#[scan_op]` writes this.
     fn source(&self) -> OpSource;
@@ -90,10 +195,93 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     }
 }
 
+/// What an operator has whose carry is its state.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scan_carry_is_state {
+    () => {
+        type Carry = Self::State;
+        #[inline]
+        fn start(&self) -> $crate::__private::Option<Self::State> {
+            self.identity()
+        }
+        #[inline(always)]
+        fn apply(&self, __scan_state: Self::State, __scan_carry: Self::State) -> Self::State {
+            self.combine(__scan_carry, __scan_state)
+        }
+        #[inline(always)]
+        fn step(&self, __scan_carry: Self::State, __scan_input: Self::Input) -> Self::State {
+            self.append(__scan_carry, __scan_input)
+        }
+        #[inline(always)]
+        fn carry_of(&self, __scan_state: Self::State) -> Self::State {
+            __scan_state
+        }
+        #[inline(always)]
+        fn state_of(&self, __scan_carry: Self::State) -> $crate::__private::Option<Self::State> {
+            $crate::__private::Some(__scan_carry)
+        }
+        #[inline(always)]
+        fn append_back(&self, __scan_state: Self::State, __scan_input: Self::Input) -> Self::State {
+            self.combine(self.lift(__scan_input), __scan_state)
+        }
+        #[inline(always)]
+        fn apply_back(&self, __scan_state: Self::State, __scan_carry: Self::State) -> Self::State {
+            self.combine(__scan_state, __scan_carry)
+        }
+        #[inline(always)]
+        fn step_back(&self, __scan_carry: Self::State, __scan_input: Self::Input) -> Self::State {
+            self.combine(self.lift(__scan_input), __scan_carry)
+        }
+    };
+}
+
+/// What a machine has beside what its impl block says.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scan_is_machine {
+    () => {
+        #[inline(always)]
+        fn state_of(&self, _: Self::Carry) -> $crate::__private::Option<Self::State> {
+            $crate::__private::None
+        }
+        #[inline(always)]
+        fn append_back(&self, __scan_state: Self::State, __scan_input: Self::Input) -> Self::State {
+            self.append(__scan_state, __scan_input)
+        }
+        #[inline(always)]
+        fn apply_back(&self, __scan_state: Self::State, __scan_carry: Self::Carry) -> Self::Carry {
+            self.apply(__scan_state, __scan_carry)
+        }
+        #[inline(always)]
+        fn step_back(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> Self::Carry {
+            self.step(__scan_carry, __scan_input)
+        }
+    };
+}
+
+/// What an operator has beside its `emit`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __scan_emits {
+    () => {
+        #[inline(always)]
+        fn advance(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> (Self::Carry, Self::Output) {
+            (self.step(__scan_carry, __scan_input), self.emit(__scan_carry, __scan_input))
+        }
+        #[inline(always)]
+        fn advance_back(&self, __scan_carry: Self::Carry, __scan_input: Self::Input) -> (Self::Carry, Self::Output) {
+            self.advance(__scan_carry, __scan_input)
+        }
+    };
+}
+
 /// The source of an operator, compared with its types: kernels that are made of another one would go astray in their memory.
 pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
-    let elements = [expected::<Op::Input>(), expected::<Op::State>(), expected::<Op::Output>()];
-    check_source(op.source(), elements, op.identity().as_ref().map(bytes_of), &op.parameters())
+    let elements =
+        [expected::<Op::Input>(), expected::<Op::State>(), expected::<Op::Output>(), expected::<Op::Carry>()];
+    let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
+    check_source(op.source(), elements, identity, start, &op.parameters())
 }
 
 /// A type as its layout tells it, if that is as long and as aligned as the type.
@@ -105,8 +293,9 @@ fn expected<T: ScanElement>() -> Option<ElementType> {
 /// Not compiled anew for every operator.
 fn check_source(
     source: OpSource,
-    [input, state, output]: [Option<ElementType>; 3],
+    [input, state, output, carry]: [Option<ElementType>; 4],
     identity: Option<Vec<u8>>,
+    start: Option<Vec<u8>>,
     parameters: &Parameters,
 ) -> Result<OpSource, Error> {
     let what = if Some(&source.input) != input.as_ref() {
@@ -117,6 +306,10 @@ fn check_source(
         "output"
     } else if source.identity != identity {
         "identity"
+    } else if Some(source.initial()) != carry.as_ref() {
+        "carry"
+    } else if source.carry.as_ref().is_some_and(|carry| carry.start != start) {
+        "start"
     } else if source.parameters != parameters.layout(&source.name) {
         "parameters"
     } else {
@@ -150,6 +343,7 @@ mod tests {
         fn project(&self, x: u32) -> u32 {
             x
         }
+        crate::__scan_carry_is_state! {}
         fn source(&self) -> OpSource {
             self.0.clone()
         }

@@ -39,7 +39,7 @@ mod sealed {
         #[inline]
         fn vectorized<Op, V: Apply>() -> Option<Vectorized<Op>>
         where
-            Op: ScanOp<Input = Self, State = Self, Output = Self>,
+            Op: ScanOp<Input = Self, State = Self, Carry = Self, Output = Self>,
         {
             None
         }
@@ -139,7 +139,7 @@ macro_rules! lanes {
             #[inline]
             fn vectorized<Op, V: Apply>() -> Option<Vectorized<Op>>
             where
-                Op: ScanOp<Input = Self, State = Self, Output = Self>,
+                Op: ScanOp<Input = Self, State = Self, Carry = Self, Output = Self>,
             {
                 Vectorized::new::<Self, V>()
             }

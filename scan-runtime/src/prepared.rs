@@ -97,7 +97,7 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
 
     /// As [`Scan::run_with_total`].
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         self.scan_of(input.len())?.run_with_total(input)
     }
 
@@ -111,7 +111,7 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
         &self,
         input: &[Op::Input],
         output: &mut [Op::Output],
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         self.scan_of(input.len())?.run_into_with_total(input, output)
     }
 
@@ -125,7 +125,7 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
     }
 
     /// As [`Scan::run_in_place_with_total`].
-    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::State>, Error>
+    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::Carry>, Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -235,7 +235,7 @@ impl<Op: ScanOp, G> fmt::Debug for DevicePrepared<Op, G> {
 
 /// What comes of no elements: where a graph finds it, too.
 struct OfNothing<Op: ScanOp> {
-    total: Op::State,
+    total: Op::Carry,
     /// If it is a reduction.
     result: Option<Op::Output>,
 }
@@ -251,7 +251,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
         device.check_preparing(stream)?;
         let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
         let work = Work::new(device, stream, &scan.op, constants, task(scan, brings), Runs::Often(max_len))?;
-        let of_nothing = scan.initial_value.or_else(|| scan.op.identity()).map(|total| {
+        let of_nothing = scan.initial_value.or_else(|| scan.op.start()).map(|total| {
             let result = G::FOLDS.then(|| cpu::project(&scan.op, total)).transpose()?;
             Ok::<_, Error>(Box::new(OfNothing { total, result }))
         });
@@ -260,7 +260,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
             stream: stream.clone(),
             work,
             operator: scan.op.source().name,
-            has_initial: scan.initial_value.is_some(),
+            has_initial: cpu::begin(&scan.op, scan.initial_value).is_some(),
             brings,
             max_len,
             of_nothing: of_nothing.transpose()?,
@@ -279,7 +279,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
         Err(Error::OtherRun { prepared: self.brings.to_string(), found: brings.to_string() })
     }
 
-    pub(crate) fn total_of_nothing(&self) -> Option<&Op::State> {
+    pub(crate) fn total_of_nothing(&self) -> Option<&Op::Carry> {
         self.of_nothing.as_ref().map(|nothing| &nothing.total)
     }
 
@@ -294,7 +294,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp> DevicePrepared<Op> {
     /// Puts a value before the first element that is in device memory; see [`DeviceScan::init_from`].
-    pub fn init_from<'a>(&'a self, value: &'a impl DeviceBuffer<Op::State>) -> DeviceScan<'a, Op> {
+    pub fn init_from<'a>(&'a self, value: &'a impl DeviceBuffer<Op::Carry>) -> DeviceScan<'a, Op> {
         DeviceScan::of_prepared(self).init_from(value)
     }
 
@@ -321,7 +321,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         DeviceScan::of_prepared(self).run_into_with_total(input, output, total)
     }
@@ -330,7 +330,7 @@ impl<Op: ScanOp> DevicePrepared<Op> {
     pub fn run_in_place_with_total<T>(
         &self,
         buffer: &mut impl DeviceBufferMut<T>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,

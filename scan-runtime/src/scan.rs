@@ -5,10 +5,15 @@ use std::{marker::PhantomData, sync::Arc};
 use cudarc::driver::CudaStream;
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind, ScanSpec, Strategy};
 
+#[cfg(feature = "ndarray")]
+mod arrays;
+mod axis;
 mod chunks;
 pub(crate) use chunks::HostPlaces;
 mod host;
 mod segments;
+
+pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
@@ -90,7 +95,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) op: Op,
     pub(crate) kind: ScanKind,
     pub(crate) order: Order,
-    pub(crate) initial_value: Option<Op::State>,
+    pub(crate) initial_value: Option<Op::Carry>,
     /// What the caller has to say about the kernels' shape, if anything.
     pub(crate) overrides: Option<Box<Overrides>>,
     /// How a total alone is made on a GPU.
@@ -240,15 +245,15 @@ impl<Op: ScanOp, H> Scan<Op, H> {
 impl<Op: ScanOp, H, G> Scan<Op, H, G> {
     /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
     /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
-    pub fn init(mut self, value: Op::State) -> Self {
+    pub fn init(mut self, value: Op::Carry) -> Self {
         self.initial_value = Some(value);
         self
     }
 
     /// The total of no elements.
-    pub(crate) fn total_of_nothing(&self) -> Result<Op::State, Error> {
+    pub(crate) fn total_of_nothing(&self) -> Result<Op::Carry, Error> {
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
-        Ok(self.initial_value.or_else(|| self.op.identity()).ok_or_else(nothing)?)
+        Ok(self.initial_value.or_else(|| self.op.start()).ok_or_else(nothing)?)
     }
 
     /// The result of no elements.
@@ -317,6 +322,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let operator = self.op.source();
         match task {
             Task::Scan(spec, shape) => self.scanner.plans(&operator, spec, shape).map(drop)?,
+            Task::Columns(spec, shape) => {
+                generate::plan_columns(&operator, spec, &self.scanner.limits(), shape).map(drop)?;
+            }
             Task::Reduce(reduction, initial_value) => {
                 generate::plan_reduction(&operator, *initial_value, &self.scanner.limits(), *reduction).map(drop)?;
             }

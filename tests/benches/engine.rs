@@ -2,11 +2,13 @@
 //!
 //! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them, `default` the
 //! planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the shapes of short and middle
-//! lengths), `floor` (what short scans wait for), `early` (launches that begin before what is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `profile-…`, `operators`
+//! lengths), `floor` (what short scans wait for), `early` (launches that begin before what is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis), `profile-…`, `operators`
 //! (those of the gallery, `variants` of them, other `carries`, only the `longest` inputs) and
 //! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before anything is
 //! timed, and that with the CPU. A time is the median of several samples, each between two events on the stream.
 
+#[path = "engine/axis.rs"]
+mod axis;
 #[path = "engine/back.rs"]
 mod back;
 #[path = "engine/early.rs"]
@@ -201,6 +203,10 @@ fn main() -> Outcome {
     println!("{}\n", scanner.backend());
     if asked_for("parts") {
         return parts::sweep_all(&scanner, |name| names.len() == 1 || asked_for(name));
+    }
+    if asked_for("axis") {
+        let all = !names.iter().any(|name| name.starts_with("axis-"));
+        return axis::sweep_all(&scanner, asked_for("shapes"), |name| all || asked_for(name));
     }
     if asked_for("early") {
         return early::sweep_all(&scanner, |name| names.len() == 1 || asked_for(name));

@@ -249,6 +249,7 @@
 //! }
 //! ```
 
+pub mod axes;
 pub mod climb;
 pub mod columns;
 pub mod composed;
@@ -258,6 +259,7 @@ pub mod fuzz;
 pub mod gallery;
 pub mod items;
 pub mod lifting;
+pub mod machines;
 pub mod mutants;
 mod nvrtc;
 pub mod operators;

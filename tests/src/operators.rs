@@ -7,7 +7,9 @@ use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
 /// An operator with inputs to test it on.
 ///
 /// Inputs are such that every grouping gives the same bits: integers, and floats whose partial results are exact.
-pub trait TestOperator: ScanOp<Input = Self::Item, State = Self::Item, Output = Self::Item> + Clone {
+pub trait TestOperator:
+    ScanOp<Input = Self::Item, State = Self::Item, Carry = Self::Item, Output = Self::Item> + Clone
+{
     /// What is read, combined and written.
     type Item: ScanElement + std::fmt::Debug;
     /// The operator.

@@ -8,7 +8,7 @@ use scan_runtime::{ScanKind, ScanOp};
 pub fn scan_as<Op: ScanOp>(
     op: &Op,
     spec: &ScanSpec,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     input: &[Op::Input],
     begins: Option<&[bool]>,
 ) -> Vec<Op::Output> {
@@ -23,7 +23,7 @@ pub fn scan_as<Op: ScanOp>(
 pub fn scan_axis<Op: ScanOp>(
     op: &Op,
     spec: &ScanSpec,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     axis: &Axis,
     input: &[Op::Input],
     output: &mut [Op::Output],
@@ -58,26 +58,11 @@ pub fn columns(axis: &Axis) -> Vec<Vec<usize>> {
 fn scan_back<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     input: &[Op::Input],
 ) -> Vec<Op::Output> {
-    let mut sum = initial_value;
-    let mut output = Vec::with_capacity(input.len());
-    for &x in input.iter().rev() {
-        let x = op.lift(x);
-        let with_this = match sum {
-            Some(sum) => op.combine(x, sum),
-            None => x,
-        };
-        let covered = match kind {
-            ScanKind::Inclusive => with_this,
-            ScanKind::Exclusive => {
-                sum.or_else(|| op.identity()).expect("an exclusive scan needs an identity or an initial value")
-            }
-        };
-        output.push(op.project(covered));
-        sum = Some(with_this);
-    }
+    let advance = |carry, x| op.advance_back(carry, x);
+    let mut output = steps(op, kind, initial_value, input.iter().rev(), advance);
     output.reverse();
     output
 }
@@ -99,46 +84,67 @@ fn each_segment<I, O>(input: &[I], begins: &[bool], scan: impl Fn(&[I]) -> Vec<O
 pub fn scan<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     input: &[Op::Input],
 ) -> Vec<Op::Output> {
-    let mut sum = initial_value;
-    let mut output = Vec::with_capacity(input.len());
-    for &x in input {
-        let x = op.lift(x);
-        let with_this = match sum {
-            Some(sum) => op.combine(sum, x),
-            None => x,
-        };
-        let covered = match kind {
-            ScanKind::Inclusive => with_this,
-            ScanKind::Exclusive => {
-                sum.or_else(|| op.identity()).expect("an exclusive scan needs an identity or an initial value")
+    steps(op, kind, initial_value, input.iter(), |carry, x| (op.step(carry, x), op.emit(carry, x)))
+}
+
+/// The loop: what an element makes of the carry before it, and its output.
+fn steps<'x, Op: ScanOp>(
+    op: &Op,
+    kind: ScanKind,
+    initial_value: Option<Op::Carry>,
+    input: impl Iterator<Item = &'x Op::Input>,
+    advance: impl Fn(Op::Carry, Op::Input) -> (Op::Carry, Op::Output),
+) -> Vec<Op::Output> {
+    let mut carry = begin(op, initial_value);
+    let element = |&x: &'x Op::Input| {
+        let (after, output) = match carry {
+            Some(carry) => advance(carry, x),
+            None => {
+                let first = op.carry_of(op.lift(x));
+                (first, op.project(first))
             }
         };
-        output.push(op.project(covered));
-        sum = Some(with_this);
-    }
-    output
+        let before = carry.or_else(|| op.start());
+        carry = Some(after);
+        match kind {
+            ScanKind::Inclusive => output,
+            ScanKind::Exclusive => op.project(before.expect("an exclusive scan needs an identity or an initial value")),
+        }
+    };
+    input.map(element).collect()
+}
+
+/// What stands before the first element: of a machine, its start at least.
+fn begin<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>) -> Option<Op::Carry> {
+    initial_value.or_else(|| op.start().filter(|start| op.state_of(*start).is_none()))
 }
 
 /// The sum of all elements by a plain loop, the initial value before them; `None` where there is nothing to sum.
-pub fn total<Op: ScanOp>(op: &Op, initial_value: Option<Op::State>, input: &[Op::Input]) -> Option<Op::State> {
-    let elements = input.iter().map(|&x| op.lift(x));
-    initial_value.into_iter().chain(elements).reduce(|sum, x| op.combine(sum, x))
+pub fn total<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>, input: &[Op::Input]) -> Option<Op::Carry> {
+    let step = |carry, &x: &Op::Input| match carry {
+        Some(carry) => Some(op.step(carry, x)),
+        None => Some(op.carry_of(op.lift(x))),
+    };
+    input.iter().fold(begin(op, initial_value), step)
 }
 
 /// The sum of all elements by a plain loop, the initial value behind them; `None` where there is nothing to sum.
-pub fn total_back<Op: ScanOp>(op: &Op, initial_value: Option<Op::State>, input: &[Op::Input]) -> Option<Op::State> {
-    let elements = input.iter().map(|&x| op.lift(x));
-    elements.chain(initial_value).reduce(|sum, x| op.combine(sum, x))
+pub fn total_back<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>, input: &[Op::Input]) -> Option<Op::Carry> {
+    let step = |carry, &x: &Op::Input| match carry {
+        Some(carry) => Some(op.step_back(carry, x)),
+        None => Some(op.carry_of(op.lift(x))),
+    };
+    input.iter().rev().fold(begin(op, initial_value), step)
 }
 
 /// Scans by a plain loop that restarts wherever `begins` says so, and at the first element.
 pub fn scan_segments<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,
-    initial_value: Option<Op::State>,
+    initial_value: Option<Op::Carry>,
     input: &[Op::Input],
     begins: &[bool],
 ) -> Vec<Op::Output> {

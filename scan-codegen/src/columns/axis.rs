@@ -271,6 +271,14 @@ impl ColumnLayout {
     /// The most dimensions besides the one that is scanned.
     pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
 
+    /// Words of the kernels' `Layout`.
+    const WORDS: usize = 6 + 3 * Self::DIMENSIONS;
+
+    /// One column of contiguous elements.
+    pub fn of_one_column(length: u64) -> Self {
+        ColumnLayout { length, columns: 1, input_step: 1, output_step: 1, dimensions: Vec::new() }
+    }
+
     /// Elements of a column.
     pub fn length(&self) -> u64 {
         self.length
@@ -311,17 +319,34 @@ impl ColumnLayout {
         1 << bits.trailing_zeros()
     }
 
-    /// The bytes of the kernels' `Layout`.
-    pub fn bytes(&self) -> Vec<u8> {
-        let dimension = |part: fn(&Dimension) -> u64| {
-            let padded = self.dimensions.iter().map(part).chain(std::iter::repeat(0));
-            padded.take(Self::DIMENSIONS).collect::<Vec<u64>>()
-        };
+    /// What the kernels' `Layout` holds.
+    pub fn words(&self) -> [u64; Self::WORDS] {
+        let mut words = [0; Self::WORDS];
         let numbers = [self.length, self.columns, self.input_step, self.output_step, self.grain()];
-        let words = numbers.into_iter().chain([self.dimensions.len() as u64]);
-        let arrays =
-            [dimension(|part| part.extent), dimension(|part| part.input_stride), dimension(|part| part.output_stride)];
-        words.chain(arrays.into_iter().flatten()).flat_map(u64::to_le_bytes).collect()
+        words[..5].copy_from_slice(&numbers);
+        words[5] = self.dimensions.len() as u64;
+        for (k, dimension) in self.dimensions.iter().enumerate() {
+            let parts = [dimension.extent, dimension.input_stride, dimension.output_stride];
+            for (array, part) in parts.into_iter().enumerate() {
+                words[6 + array * Self::DIMENSIONS + k] = part;
+            }
+        }
+        words
+    }
+
+    /// From an element of a column to the next, in the input and in the output.
+    #[doc(hidden)]
+    pub fn steps(&self) -> [usize; 2] {
+        [self.input_step, self.output_step].map(|step| step as usize)
+    }
+
+    /// The dimensions besides the one that is scanned, the innermost first: the extent, and the strides of input and
+    /// output.
+    #[doc(hidden)]
+    pub fn dimensions(&self) -> impl Iterator<Item = [usize; 3]> {
+        let part =
+            |part: &Dimension| [part.extent, part.input_stride, part.output_stride].map(|number| number as usize);
+        self.dimensions.iter().map(part)
     }
 }
 
@@ -401,6 +426,7 @@ mod tests {
         let axis = Axis::of(&[3, 4], 0).unwrap().strides(&[10, 2]).unwrap();
         assert_eq!([axis.len(), axis.input_len(), axis.output_len()], [12, 27, 27]);
         assert_eq!(Axis::of(&[3, 0], 0).unwrap().input_len(), 0);
-        assert_eq!(axis.layout().bytes().len(), 8 * (6 + 3 * ColumnLayout::DIMENSIONS));
+        let words = axis.layout().words();
+        assert_eq!((&words[..6], words[6], words[13], words[20]), (&[3, 4, 10, 10, 1, 1][..], 4, 2, 2));
     }
 }

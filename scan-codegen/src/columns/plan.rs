@@ -8,7 +8,7 @@ use crate::{
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
-    plan::{Overrides, PROGRAMMATIC, check_operator, check_overrides},
+    plan::{Overrides, PROGRAMMATIC, check_operator, check_overrides, check_start},
     schedule::{Argument, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
     weight::{WRITTEN_OUT, Weights},
@@ -151,7 +151,9 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if spec.total {
         return refused("it has a total for each column: the last result of an inclusive scan");
     }
-    if spec.kind == ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none() {
+    check_start(operator, spec.initial_value)?;
+    let lacks_begin = operator.identity.is_none() && operator.carry.is_none();
+    if spec.kind == ScanKind::Exclusive && !spec.initial_value && lacks_begin {
         return Err(PlanError::NoIdentity { operator: operator.name.clone() });
     }
     Ok(())

@@ -10,26 +10,23 @@ use crate::{
     constants::WARP,
     error::RenderError,
     operator::OpSource,
-    operator_text::operator_text_at,
+    operator_text::{OperatorText, operator_text_at},
     render::{KernelSource, finish},
     spec::ScanKind,
     target::Target,
     templates::Templates,
     used::used,
-    weight::calls_combine,
+    weight::{Places, calls_combine},
 };
 
 #[derive(Serialize)]
-struct Words {
-    operator: String,
-    prefix: String,
-    input: String,
-    state: String,
-    output: String,
-    lifts: bool,
-    projects: bool,
+struct Words<'a> {
+    #[serde(flatten)]
+    operator: &'a OperatorText,
+    emits: bool,
     exclusive: bool,
     initial_value: bool,
+    seeds: bool,
     initial_on_device: bool,
     programmatic: bool,
     delays: bool,
@@ -70,8 +67,11 @@ fn words(bytes: u32, alignment: u32) -> (&'static str, u32) {
 
 /// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the scans
 /// down the warps, and where their results meet.
-fn places(plan: &ColumnsPlan) -> u64 {
-    u64::from(plan.width) * (2 * u64::from(plan.run) + 2 * u64::from(plan.threads / WARP) + 16)
+fn places(operator: &OpSource, plan: &ColumnsPlan) -> Places {
+    let joins = 2 * u64::from(plan.threads / WARP) + 16;
+    let elements = 2 * u64::from(plan.run) + joins;
+    let width = u64::from(plan.width);
+    Places { joins: width * if operator.has("append") { joins } else { elements }, elements: width * elements }
 }
 
 /// Writes the kernel that scans along an axis. A pure function, like [`render`](crate::render()).
@@ -95,27 +95,23 @@ pub fn render_columns_from(
     plan: &ColumnsPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let flipped = plan.spec.reversed.then(|| operator.flipped());
+    let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let text = operator_text_at(operator, target, places(plan), plan.written_out)?;
+    let text = operator_text_at(operator, target, places(operator, plan), plan.written_out)?;
     let (input_unit, output_unit) = plan.alignments;
     let (input_word, input_words) = words(plan.width * plan.input_bytes, input_unit);
     let (output_word, output_words) = words(plan.width * plan.output_bytes, output_unit);
     let context = Context::from_serialize(&Words {
-        operator: text.operator,
-        prefix: text.prefix.clone(),
-        input: text.input,
-        state: text.state,
-        output: text.output,
-        lifts: text.lifts,
-        projects: text.projects,
+        operator: &text,
+        emits: plan.spec.kind == ScanKind::Inclusive && operator.has("emit"),
         exclusive: plan.spec.kind == ScanKind::Exclusive,
         initial_value: plan.spec.initial_value,
+        seeds: plan.spec.initial_value && operator.carry.is_none(),
         initial_on_device: plan.spec.initial_on_device,
         programmatic: plan.programmatic,
         delays: plan.delays,
         packet_payload: plan.packet_payload(),
-        rolled_steps: calls_combine(operator, places(plan), plan.written_out),
+        rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
         threads: plan.threads,
         resident: plan.resident,
         run: plan.run,

@@ -122,7 +122,7 @@ impl Plan {
         let (threads, windows, rest_wide) = (u128::from(threads), u128::from(windows), u128::from(rest));
         let full_windows = threads * (windows * windows.saturating_sub(1) / 2) + rest_wide * windows;
         let of_threads = if windows > 0 { windows * of_last_windows(self.threads.into()) } else { 0 };
-        let initial = threads * u128::from(self.spec.initial_value) * u128::from(tiles);
+        let initial = threads * u128::from(self.seeds()) * u128::from(tiles);
         each * full_windows + of_threads + of_last_windows(rest) + initial
     }
 
@@ -139,7 +139,7 @@ impl Plan {
         let last = self.cost_of_runs(1, number - (windows - 1) * threads, false);
         let before = most(&tile.reduced) + most(&tile.summed) + most(&last.reduced);
         let between = (windows - 1) * (most(&full.reduced) + most(&full.summed)) + windows.saturating_sub(2);
-        let more = u64::from(windows > 1) + u64::from(self.spec.initial_value);
+        let more = u64::from(windows > 1) + u64::from(self.seeds());
         (before + between + most(&both(&last.summed, &tile.scanned)) + more, 2 * windows)
     }
 
@@ -152,7 +152,7 @@ impl Plan {
         for block in 0..blocks.min(tiles) {
             let of_round = |round: u64| {
                 let number = round * blocks + block;
-                let before = self.spec.initial_value || round > 0;
+                let before = self.seeds() || round > 0;
                 let any = before || block > 0;
                 let elements = (len - number * tile).min(tile);
                 let own = self.cost_in_registers(elements, any);
@@ -205,7 +205,7 @@ impl Plan {
         let passes_on = !self.one_block_has_one_tile();
         let (mut applications, mut steps, mut barriers) = (0_u64, 0_u64, 0_u64);
         for (number, count, n) in self.tiles_alike(len) {
-            let any = self.spec.initial_value || number > 0;
+            let any = self.seeds() || number > 0;
             let tile = self.cost_in_registers(n, any);
             let passed_on = u64::from(any && (passes_on || self.spec.total));
             // No barrier separates the second phase from the third; the prefix is passed on after another one, if it
@@ -262,7 +262,7 @@ impl Plan {
 
     /// Tiles that look at all tiles before their own.
     fn tiles_looking_at_all(&self, (number, count, n): (u64, u64, u64)) -> TilesCost {
-        let tile = self.cost_in_registers(n, self.spec.initial_value || number > 0);
+        let tile = self.cost_in_registers(n, self.seeds() || number > 0);
         let looks = self.looks_at_all(number + count) - self.looks_at_all(number);
         let own = u128::from(tile.applications()) * u128::from(count);
         let (steps, looking) = self.steps_at_all(&tile, number + count - 1);
@@ -273,7 +273,7 @@ impl Plan {
     /// Tiles of which one thread combines the prefix that it publishes, having looked back or polled the last tile
     /// only.
     fn tiles_passing_on(&self, (number, count, n): (u64, u64, u64), polled: Polled) -> TilesCost {
-        let any = self.spec.initial_value || number > 0;
+        let any = self.seeds() || number > 0;
         let mut tile = self.cost_in_registers(n, any);
         if let Some(first) = tile.summed.first_mut() {
             *first += u64::from(any);

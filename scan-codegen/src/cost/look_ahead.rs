@@ -34,7 +34,7 @@ impl Plan {
         let pipeline = self.pipeline.unwrap_or_default();
         let [(full, tile), (last, rest)] = self.tiles(len);
         let (tiles, blocks, teams) = (full + last, u64::from(launch.blocks), u64::from(pipeline.teams));
-        let initial = self.spec.initial_value;
+        let initial = self.seeds();
         let first = self.team_cost(if full > 0 { tile } else { rest }, initial);
         let (later, of_last) = (self.team_cost(tile, true), self.team_cost(rest, true));
         let (mut applications, mut steps, mut read) = (0, 0, 0);
@@ -108,7 +108,7 @@ impl Plan {
                 *applied += times * ((windows - 1) * of_window(window) + of_window(rest) + added);
             }
         };
-        let (initial, later) = (self.spec.initial_value, share.rounds - 1);
+        let (initial, later) = (self.seeds(), share.rounds - 1);
         look(share.block, initial, 1);
         look(share.blocks, initial || share.block > 0, later.min(1));
         look(share.blocks, true, later.saturating_sub(1));
@@ -122,7 +122,7 @@ impl Plan {
     /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups, one lane
     /// combines both.
     fn group_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
-        let (size, initial, later) = (u64::from(pipeline.group), self.spec.initial_value, share.rounds - 1);
+        let (size, initial, later) = (u64::from(pipeline.group), self.seeds(), share.rounds - 1);
         let (groups, group, place) = (share.blocks.div_ceil(size), share.block / size, share.block % size);
         let tells = place == size - 1 || share.block == share.blocks - 1;
         let of_tiles = place + u64::from(tells);

@@ -30,7 +30,7 @@ fn specs() -> [ScanSpec; 3] {
 fn at_all(plan: &Plan, number: u64, n: u64) -> (u64, u64, u64) {
     let threads = u64::from(plan.threads);
     let sum = |counts: &[u64]| counts.iter().sum::<u64>();
-    let tile = plan.cost_in_registers(n, plan.spec.initial_value || number > 0);
+    let tile = plan.cost_in_registers(n, plan.seeds() || number > 0);
     // What has been applied since the last barrier.
     let mut open = tile.summed.clone();
     let (mut applications, mut steps) = (sum(&tile.reduced), most(&tile.reduced));
@@ -46,7 +46,7 @@ fn at_all(plan: &Plan, number: u64, n: u64) -> (u64, u64, u64) {
         barriers += 2;
         first += count;
     }
-    let initial = u64::from(plan.spec.initial_value && number > 0);
+    let initial = u64::from(plan.seeds() && number > 0);
     let last: Vec<u64> = open.iter().zip(&tile.scanned).map(|(a, b)| a + b + initial).collect();
     (applications + sum(&last), steps + most(&last), barriers)
 }
@@ -100,7 +100,7 @@ fn cluster(plan: &Plan, len: u64) -> (u64, u64, u64) {
         let (mut steps, mut barriers) = (0, 1);
         for round in 0..=(tiles - 1 - block) / blocks {
             let number = round * blocks + block;
-            let before = plan.spec.initial_value || round > 0;
+            let before = plan.seeds() || round > 0;
             let any = before || block > 0;
             let elements = (len - number * tile).min(tile);
             let own = plan.cost_in_registers(elements, any);
@@ -152,7 +152,7 @@ fn a_cluster_is_the_sum_over_rounds() {
 /// statuses that are read.
 fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
     let pipeline = plan.pipeline.unwrap_or_default();
-    let initial = plan.spec.initial_value;
+    let initial = plan.seeds();
     let (mut applications, mut steps, mut read) = (0, 0, 0);
     for block in 0..blocks {
         let rounds = (tiles - 1 - block) / blocks + 1;

@@ -52,7 +52,7 @@ impl Plan {
             tile.barriers += passes_on;
             let carried = self.completion(n) + BlockCost { applications: adds_up, steps: adds_up, barriers: 0 };
             // The very first tile has no prefix, unless there is an initial value.
-            let first = u64::from(index == usize::from(!first_is_full) && !self.spec.initial_value);
+            let first = u64::from(index == usize::from(!first_is_full) && !self.seeds());
             sum = sum + tile.times(count) + carried.times(count - first);
         }
         let [read, written] = [self.input_bytes, self.output_bytes].map(|bytes| len.saturating_mul(bytes));
@@ -96,7 +96,7 @@ impl Plan {
     /// Third kernel: the exclusive prefix of each section is added to its partial results.
     pub(super) fn carry_sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let [(full, tile), (last, rest)] = self.tiles(len);
-        let initial = u64::from(self.spec.initial_value);
+        let initial = u64::from(self.seeds());
         let barrier = BlockCost { applications: 0, steps: 0, barriers: 1 };
         let with_initial_value = BlockCost { applications: initial, steps: initial, barriers: 1 };
         let (first, last_is_first) = (u64::from(full > 0), u64::from(full == 0));
@@ -119,7 +119,7 @@ impl Plan {
         let facts = self.strategy.carry.describe();
         let polled = facts.polled().unwrap_or(Polled::Last);
         let counter = u64::from(facts.tile_numbers == TileNumbers::Counter);
-        let initial = u64::from(self.spec.initial_value);
+        let initial = u64::from(self.seeds());
         let (mut applications, mut steps, mut barriers) = (Count::default(), Count::default(), 0);
         let mut add = |count: u64, n: u64, before: u64, looking: Count, looking_steps: Count| {
             if count == 0 {

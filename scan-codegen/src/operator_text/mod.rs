@@ -12,19 +12,20 @@ use crate::{
     element::{ElementKind, ElementType, Primitive},
     error::RenderError,
     names::{camel_case, snake_case, variable},
-    operator::OpSource,
+    operator::{CarrySource, OpSource},
     prelude::{c_functions, prelude},
     target::Target,
     templates::{KERNEL_NAMES, Templates},
-    weight::{WRITTEN_OUT, Weights},
+    weight::{Places, WRITTEN_OUT, Weights},
 };
 use writer::{FieldText, FunctionText, TableText, Writer};
 
 /// An operator as CUDA text, for kernels to be written around.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[doc(hidden)]
 pub struct OperatorText {
     /// Prelude, elements and operator. The marker line `#line here` follows each function whose lines are the user's.
+    #[serde(skip)]
     pub text: String,
     /// The name of the operator's struct.
     pub operator: String,
@@ -39,8 +40,18 @@ pub struct OperatorText {
     /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
     pub input_fields: Vec<(String, String)>,
     pub output_fields: Vec<(String, String)>,
+    /// What each input moves on, where the operator is a machine.
+    pub carry_type: String,
+    /// The carry before the first input, where the operator tells it.
+    pub start: String,
     /// Whether the struct has a function `lift`.
     pub lifts: bool,
+    /// Whether the struct has a function `append`.
+    pub appends: bool,
+    /// Whether it is a machine, which moves a carry on.
+    pub machine: bool,
+    /// Whether runs are folded and scanned input by input.
+    pub takes_inputs: bool,
     /// Whether the struct has a function `project`.
     pub projects: bool,
     /// Whether the struct has a function `identity`.
@@ -89,7 +100,7 @@ static TEMPLATES: LazyLock<Templates> =
 /// Writes an operator as CUDA text, for one place each.
 #[doc(hidden)]
 pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
-    operator_text_at(op, target, 1, WRITTEN_OUT)
+    operator_text_at(op, target, Places::all(1), WRITTEN_OUT)
 }
 
 /// The same for kernels in which each of its functions stands at so many places, and is to have no more instructions
@@ -97,7 +108,7 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
 pub(crate) fn operator_text_at(
     op: &OpSource,
     target: Target,
-    places: u64,
+    places: Places,
     written_out: u32,
 ) -> Result<OperatorText, RenderError> {
     if !op.functions.iter().any(|function| function.name == "combine") {
@@ -110,7 +121,7 @@ pub(crate) fn operator_text_at(
         function.parameters.iter().for_each(|(name, _)| writer.names.avoid(variable(name)));
     }
     // A struct of C++ has no field of its own name.
-    for ty in [&op.input, &op.state, &op.output].into_iter().chain(&op.parameters) {
+    for ty in op.elements().chain(&op.parameters) {
         writer.reserve_fields(ty);
     }
     if !op.helpers.is_empty() {
@@ -119,6 +130,11 @@ pub(crate) fn operator_text_at(
     }
     writer.helpers = op.helpers.iter().map(|helper| writer.names.fresh(&helper.name)).collect();
     let (input, state, output) = (writer.ty(&op.input), writer.ty(&op.state), writer.ty(&op.output));
+    let carry = op.carry.as_ref().map(|carry| writer.ty(&carry.ty)).unwrap_or_default();
+    let start = match &op.carry {
+        Some(CarrySource { ty, start: Some(bytes) }) => writer.constant(ty, bytes)?,
+        _ => String::new(),
+    };
     let weights = Weights::of(op, places, written_out);
     let mut helpers = Vec::new();
     for ((index, helper), weight) in op.helpers.iter().enumerate().zip(weights.helpers) {
@@ -187,7 +203,6 @@ pub(crate) fn operator_text_at(
     }
     text.truncate(text.trim_end().len());
     text.push('\n');
-    let has = |name: &str| op.functions.iter().any(|function| function.name == name);
     Ok(OperatorText {
         text,
         prefix: snake_case(&operator.name),
@@ -197,8 +212,13 @@ pub(crate) fn operator_text_at(
         output,
         input_fields,
         output_fields,
-        lifts: has("lift"),
-        projects: has("project"),
+        carry_type: carry,
+        start,
+        lifts: op.has("lift"),
+        appends: op.has("append"),
+        machine: op.carry.is_some(),
+        takes_inputs: op.takes_inputs(),
+        projects: op.has("project"),
         has_identity: op.identity.is_some(),
     })
 }

@@ -1,11 +1,12 @@
 //! What no plan can be made for.
 
 use crate::{
+    carry::Carry,
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
     element::ElementType,
     error::PlanError,
     limits::DeviceLimits,
-    operator::OpSource,
+    operator::{CarrySource, OpSource},
     segments::Segments,
     spec::{ScanKind, ScanSpec},
     strategy::{Network, Strategy},
@@ -13,9 +14,7 @@ use crate::{
 
 /// Refuses operators that no kernel can apply.
 pub(crate) fn check_operator(operator: &OpSource) -> Result<(), PlanError> {
-    for ty in [&operator.input, &operator.state, &operator.output] {
-        check_element(ty)?;
-    }
+    operator.elements().try_for_each(check_element)?;
     let size = operator.parameters.as_ref().map_or(0, |parameters| parameters.size);
     if size > MAX_PARAMETER_BYTES {
         return Err(PlanError::ParametersTooLarge { operator: operator.name.clone(), size });
@@ -36,6 +35,16 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
         return Err(PlanError::TotalOfSegments);
     }
     Ok(())
+}
+
+/// Refuses a machine of which nobody tells which carry it begins with.
+pub(crate) fn check_start(operator: &OpSource, initial_value: bool) -> Result<(), PlanError> {
+    match operator.carry {
+        Some(CarrySource { start: None, .. }) if !initial_value => {
+            Err(PlanError::NoStart { operator: operator.name.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a carry that needs a later architecture.
@@ -62,15 +71,22 @@ fn check_element(ty: &ElementType) -> Result<(), PlanError> {
 
 /// Refuses a strategy or a kind of scan that needs an identity, where the operator has none.
 fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
+    check_start(operator, spec.initial_value)?;
+    let name = || operator.name.clone();
     if operator.identity.is_some() {
         return Ok(());
     }
-    let name = operator.name.clone();
     if matches!(strategy.block.network, Network::Blelloch { .. }) {
-        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.block.to_string(), operator: name });
+        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.block.to_string(), operator: name() });
     }
-    if spec.kind == ScanKind::Exclusive && !spec.initial_value {
-        return Err(PlanError::NoIdentity { operator: name });
+    // What precedes the first element of a machine is its carry, which is no partial result.
+    let writes_prefix = spec.kind == ScanKind::Exclusive || operator.has("emit");
+    let kept = operator.carry.is_some() && !spec.segments.is_none() && strategy.carry == Carry::Hierarchical;
+    if kept && writes_prefix {
+        return Err(PlanError::StrategyNeedsIdentity { strategy: strategy.to_string(), operator: name() });
+    }
+    if spec.kind == ScanKind::Exclusive && !spec.initial_value && operator.carry.is_none() {
+        return Err(PlanError::NoIdentity { operator: name() });
     }
     Ok(())
 }

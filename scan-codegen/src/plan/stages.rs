@@ -126,7 +126,7 @@ impl StageRoom<'_> {
         let window = if exchanged > 0 { group_warps.max(1) * self.window * (exchanged + head) } else { 0 };
         let parts = 2 * group_warps * (BARRIERS_OF_A_GROUP_WARP * BARRIER + self.sizes.state + head);
         let stages = stages.saturating_mul(self.static_bytes_of_stage());
-        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.state + window + parts)
+        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + window + parts)
     }
 
     /// All of that.

@@ -47,13 +47,16 @@ pub(super) struct Sizes<'a> {
     pub(super) state: u32,
     pub(super) output: u32,
     pub(super) items: &'a ItemBytes,
+    /// Of an initial value.
+    pub(super) initial: u32,
     pub(super) segments: &'a Segments,
 }
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
         let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
-        Sizes { input, state: operator.state.size as u32, output, items, segments: &spec.segments }
+        let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
+        Sizes { input, state, output, items, initial, segments: &spec.segments }
     }
 
     /// Bytes of an element, or of a result where those are larger.

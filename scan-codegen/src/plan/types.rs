@@ -11,7 +11,7 @@ use crate::{
     carry::Blocks,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
-    spec::ScanSpec,
+    spec::{ScanKind, ScanSpec},
     strategy::Strategy,
     weight::WRITTEN_OUT,
     zipped::Zipped,
@@ -124,6 +124,10 @@ pub struct Plan {
     pub(crate) input_unit: u32,
     /// The same for its results.
     pub(crate) output_unit: u32,
+    /// Whether the operator is a machine: its carry begins with the initial value, and no partial result does.
+    pub(crate) machine: bool,
+    /// Whether an output is made of the carry before an element, and of the element.
+    pub(crate) emits: bool,
     pub(crate) state_bytes: u64,
     /// The arrays, where there is one for each field of an element; `None` where input and output are one array each.
     pub(crate) zipped: Option<Zipped>,
@@ -152,6 +156,7 @@ impl Plan {
             Blocks::PerTile | Blocks::Persistent => limits.blocks_per_grid,
             Blocks::PerTileResident => limits.blocks_at_once(),
         };
+        let emits = spec.kind == ScanKind::Inclusive && operator.has("emit");
         Plan {
             spec: spec.clone(),
             from: 0,
@@ -160,7 +165,8 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            partials_in_output: operator.state == operator.output && !spec.output.is_by_field(&operator.output),
+            // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
+            partials_in_output: operator.state == operator.output && !emits && !spec.output.is_by_field(&operator.output),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -173,11 +179,18 @@ impl Plan {
             network_slots: 0,
             input_unit: 0,
             output_unit: 0,
+            machine: operator.carry.is_some(),
+            emits,
             state_bytes: operator.state.size as u64,
             zipped: Zipped::of(operator, spec, |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,
             output_bytes: spec.output.bytes(&operator.output) as u64,
         }
+    }
+
+    /// Whether an initial value precedes the first partial result.
+    pub(crate) fn seeds(&self) -> bool {
+        self.spec.initial_value && !self.machine
     }
 
     /// This plan, for inputs of one tile at the most.

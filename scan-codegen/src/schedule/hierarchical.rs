@@ -53,7 +53,8 @@ impl Plan {
         let lowest = [&levels[0].totals[..], &levels[0].heads, &[Length(len)]].concat();
         // In a segmented scan the initial value enters with the first element of each segment, else with the exclusive
         // prefix of each section.
-        let (first, last) = match self.is_segmented() {
+        // The carry of a machine comes last: partial results know none.
+        let (first, last) = match self.is_segmented() && !self.machine {
             true => (self.initial_value(), Vec::new()),
             false => (Vec::new(), self.initial_value()),
         };
@@ -63,7 +64,8 @@ impl Plan {
         // The topmost level fits one block, so no section of it has a prefix.
         let lower = levels.windows(2).rev().filter(|pair| pair[0].sections > tile);
         launches.extend(lower.map(carry_totals));
-        let arguments = [vec![Operator, partials, Output], lowest, last, self.total()].concat();
+        let elements = if self.emits { vec![Input] } else { Vec::new() };
+        let arguments = [vec![Operator], elements, vec![partials, Output], lowest, last, self.total()].concat();
         launches.push(launch("carry_sections", len, arguments));
         Schedule { workspace: workspace.scratch(), launches }
     }

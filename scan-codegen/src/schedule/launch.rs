@@ -130,7 +130,7 @@ pub enum Argument {
     /// A pointer to what tells where segments begin ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
     Heads,
     /// Where the elements of an array lie of which an axis is scanned, by value
-    /// ([`ColumnLayout::bytes`](crate::ColumnLayout::bytes)).
+    /// ([`ColumnLayout::words`](crate::ColumnLayout::words)).
     Layout,
     /// How many offsets there are, or how many elements a row has, as a 64-bit integer.
     HeadCount,

@@ -12,6 +12,7 @@ use crate::errors::Errors;
 use crate::operator::{Function, Operator};
 use crate::{depth, hygiene};
 use body::Body;
+use quote::ToTokens;
 use syn::visit::Visit;
 
 /// Every rule, over every function of the operator. A function whose signature is not the trait's is taken out, so that
@@ -23,11 +24,23 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
         errors.count() == before
     });
     laws(operator, errors);
+    fields(operator, errors);
     for function in &operator.functions {
         let body = hygiene::ungrouped(&function.block);
         depth::body(&body, errors);
         let own_name = operator.declare.as_ref().map(|declare| &declare.ident);
         Body { errors, generics: &operator.generics, own_name }.visit_block(&body);
+    }
+}
+
+/// A struct of C++ has no field with the name of one of its functions. Other names than these are kept away from fields.
+fn fields(operator: &Operator, errors: &mut Errors) {
+    for field in &operator.fields {
+        let name = field.to_token_stream().to_string();
+        let also_function = ["append", "apply", "step", "emit"].contains(&name.as_str());
+        if also_function && operator.functions.iter().any(|function| function.signature.ident == name) {
+            errors.at(field, format!("the operator has a function `{name}`: give the field another name"));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::pattern::pattern;
 use crate::errors::Errors;
 use crate::language;
-use crate::operator::Function;
+use crate::operator::{Function, of_trait};
 use syn::{FnArg, Safety};
 
 /// The signature of a function of the trait.
@@ -25,14 +25,11 @@ pub(super) fn operator(function: &Function, errors: &mut Errors) {
     if !signature.generics.params.is_empty() {
         errors.at(&signature.generics, "the trait's function has no generic parameters: put them on the impl");
     }
-    let expected = if name == "combine" { 2 } else { 1 };
+    let of_trait = of_trait(&name.to_string());
+    let expected = of_trait.map_or(2, |function| function.takes.len());
     let values: Vec<_> = signature.inputs.iter().filter(|input| matches!(input, FnArg::Typed(_))).collect();
     if values.len() != expected {
-        let instead = match name.to_string().as_str() {
-            "lift" => "`fn lift(x: Input) -> State`",
-            "project" => "`fn project(s: State) -> Output`",
-            _ => "`fn combine(a: T, b: T) -> T`",
-        };
+        let instead = of_trait.map(|function| format!("`{}`", function.written)).unwrap_or_default();
         if signature.inputs.is_empty() {
             errors.at(name, format!("takes {expected} values: {instead}"));
         } else {

@@ -98,7 +98,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         &self,
         input: DeviceSlices<'_, Op::Input>,
         output: DeviceSlicesMut<'_, Op::Output>,
-        total: &mut impl DeviceBufferMut<Op::State>,
+        total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         self.run(input, output, Some(total))
     }
@@ -129,7 +129,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         }
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (mut reading, mut writing) = ([const { None }; MOST_ARRAYS], [const { None }; MOST_ARRAYS]);
-        let mut buffers = InOut { input: Few::default(), output: Few::default(), len: len as u64 };
+        let mut buffers = InOut { input: Few::default(), output: Few::default(), len: len as u64, columns: None };
         let (mut free, stream) = (reading.iter_mut(), scan.stream());
         <Op::Input as Columns>::Fields::device_arrays(&input, &mut |array| {
             let (pointer, guard) = array.pointer(stream);

@@ -94,7 +94,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         &self,
         input: Slices<'_, Op::Input>,
         output: SlicesMut<'_, Op::Output>,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         self.run(input, output, true)
     }
 
@@ -130,7 +130,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         input: Slices<'_, Op::Input>,
         output: SlicesMut<'_, Op::Output>,
         with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         let ((input, len), (output, output_len)) = (read_at::<Op::Input>(input)?, write_at::<Op::Output>(output)?);
         if len != output_len {
             return Err(Error::OutputLength { input: len, output: output_len });
@@ -156,7 +156,11 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
                 // SAFETY: as above.
                 unsafe { scan.run_on_device(device, &places, place)? };
                 // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { scan.initial_value })
+                Ok(if with_total {
+                    Some(unsafe { total.assume_init() })
+                } else {
+                    cpu::begin(&scan.op, scan.initial_value)
+                })
             }
         }
     }

@@ -44,6 +44,8 @@ unsafe impl ScanOp for ByHand {
         a.wrapping_add(b)
     }
 
+    crate::__scan_carry_is_state! {}
+
     fn project(&self, x: u32) -> u32 {
         if x == self.panics_at {
             resume_unwind(Box::new(Bomb(2)));

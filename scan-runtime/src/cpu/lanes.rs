@@ -122,7 +122,7 @@ impl<Op: ScanOp> Vectorized<Op> {
     #[inline]
     pub(crate) fn new<T: Lane, V: Apply>() -> Option<Self>
     where
-        Op: ScanOp<Input = T, State = T, Output = T>,
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
     {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {

@@ -3,14 +3,15 @@
 //! | | first chunk | others |
 //! |---|---|---|
 //! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same |
-//! | states without floats | `(before ∘ x) ∘ …`, as one writes it by hand | the same |
+//! | states without floats, machines too | `(before ∘ x) ∘ …`, as one writes it by hand | the same |
 //! | states with floats, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` |
 //! | states with floats, large | as one writes it by hand | as by hand, with the chunk's own sum beside it |
 //!
-//! What stands after a chunk is `before ∘ chunk`, the chunk folded by blocks, however the chunk was done: so the grouping of
+//! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘ chunk`, the chunk
+//! folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of
 //! floats depends on nothing but the position.
 
-use std::ops::Range;
+use std::{any::TypeId, ops::Range};
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
@@ -56,7 +57,10 @@ pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
 pub(super) struct Loops<'a, Op: ScanOp, M> {
     pub(super) op: &'a Op,
     memory: M,
-    pub(super) identity: Option<Op::State>,
+    /// What stands before the first element, where an exclusive scan has no initial value.
+    pub(super) start: Option<Op::Carry>,
+    /// Whether the carry is no state.
+    machine: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
     /// The loops over vector registers, the identity, and all elements.
@@ -66,7 +70,9 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
 impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// Those for `len` elements.
     pub(super) fn new(op: &'a Op, memory: M, len: usize) -> Self {
-        let identity = op.identity();
+        let start = op.start();
+        let identity = start.and_then(|start| op.state_of(start));
+        let machine = TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>() || start.is_some() != identity.is_some();
         let vectorized = match memory.places(len) {
             Some(places) if len >= least_vector::<Op>() => {
                 op.vectorized().zip(identity).map(|(vectorized, identity)| (vectorized, identity, places))
@@ -74,15 +80,15 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             _ => None,
         };
         // Of a single chunk nothing else is asked. To look would allocate.
-        let exact = len <= chunk_length::<Op>() || !has_floats(&Op::State::layout());
-        Loops { op, memory, identity, exact, vectorized }
+        let exact = len <= chunk_length::<Op>() || ![Op::State::layout(), Op::Carry::layout()].iter().any(has_floats);
+        Loops { op, memory, start, machine, exact, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
-    /// identity that the loops use: no answer that the operator may have given before counts.
+    /// start that the loops use: no answer that the operator may have given before counts.
     #[inline]
-    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::State>) -> bool {
-        kind == ScanKind::Inclusive || before.is_some() || self.identity.is_some()
+    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::Carry>) -> bool {
+        kind == ScanKind::Inclusive || before.is_some() || self.start.is_some()
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
@@ -101,6 +107,11 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a fold after something goes step by step: nothing is cheaper, and any grouping gives the same bits.
+    pub(super) fn folds_by_steps(&self) -> bool {
+        self.machine && self.exact
     }
 
     /// Whether any grouping gives the same bits.
@@ -126,13 +137,15 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         kind: ScanKind,
         range: &Range<usize>,
         heads: u64,
-        before: Op::State,
-        begin: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Op::Carry,
+        begin: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         let (vectorized, identity, all) = self.vectorized.as_ref()?;
-        let restarts = Restarts { before, begin: begin.unwrap_or(*identity), identity: *identity };
+        let begin = begin.and_then(|begin| self.op.state_of(begin)).unwrap_or(*identity);
+        let restarts = Restarts { before: self.op.state_of(before)?, begin, identity: *identity };
         // SAFETY: the caller vouches for the range.
-        unsafe { vectorized.restart(kind, self.op, all.part(range), heads, &restarts) }
+        let after = unsafe { vectorized.restart(kind, self.op, all.part(range), heads, &restarts) };
+        after.map(|after| self.op.carry_of(after))
     }
 
     /// Folds a range that does not begin at 0; `None` of nothing.
@@ -149,11 +162,15 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // SAFETY: the caller vouches for the range.
             return Some(unsafe { vectorized.fold(self.op, places, &nothing) });
         }
+        // Joining the blocks of a machine costs more than waiting for one after the other.
+        let block_length = if self.machine { range.len() } else { BLOCK };
         let mut sum = None;
-        for start in range.clone().step_by(BLOCK) {
+        for start in range.clone().step_by(block_length) {
             // SAFETY: the caller vouches for the range, in which the block is.
-            let block =
-                unsafe { self.fold_by_hand(start + 1..range.end.min(start + BLOCK), self.at_hand().read(start)) };
+            let block = unsafe {
+                let first = self.at_hand().read(start);
+                self.append_by_hand(start + 1..range.end.min(start + block_length), first)
+            };
             sum = Some(self.extend(sum, block));
         }
         sum
@@ -165,15 +182,15 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     ///
     /// As [`fold`](Loops::fold).
     #[inline]
-    pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             if let Some((vectorized, identity, places)) = self.vectorized_for(&range) {
-                let before = Sums { with_before: before.unwrap_or(identity), alone: identity };
-                return Some(vectorized.fold(self.op, places, &before));
+                let before = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
+                return Some(self.op.carry_of(vectorized.fold(self.op, places, &before)));
             }
             let Some(first) = range.next() else { return before };
-            Some(self.fold_by_hand(range, self.extend(before, self.at_hand().read(first))))
+            Some(self.fold_by_hand(range, self.begin(before, self.at_hand().input(first))))
         }
     }
 
@@ -183,10 +200,22 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     ///
     /// As [`fold`](Loops::fold).
     #[inline(always)]
-    pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn fold_by_hand(&self, range: Range<usize>, before: Op::Carry) -> Op::Carry {
         let at = self.at_hand();
         // SAFETY: the caller vouches for the range.
-        range.fold(before, |sum, index| self.op.combine(sum, unsafe { at.read(index) }))
+        range.fold(before, |sum, index| self.op.step(sum, unsafe { at.input(index) }))
+    }
+
+    /// Appends a range to a partial result, element by element.
+    ///
+    /// # Safety
+    ///
+    /// As [`fold`](Loops::fold).
+    #[inline(always)]
+    unsafe fn append_by_hand(&self, range: Range<usize>, before: Op::State) -> Op::State {
+        let at = self.at_hand();
+        // SAFETY: the caller vouches for the range.
+        range.fold(before, |sum, index| self.op.append(sum, unsafe { at.input(index) }))
     }
 
     /// Folds a range into what stands before it in the same chunk: the same, bit for bit, as [`step_on`](Loops::step_on).
@@ -194,11 +223,11 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// # Safety
     ///
     /// As [`fold`](Loops::fold).
-    pub(super) unsafe fn fold_on(&self, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn fold_on(&self, range: Range<usize>, before: Op::Carry) -> Op::Carry {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.vectorized {
-                Some(_) => self.fold(range).map_or(before, |sum| self.op.combine(before, sum)),
+                Some(_) => self.fold(range).map_or(before, |sum| self.op.apply(sum, before)),
                 None => self.fold_by_hand(range, before),
             }
         }
@@ -209,7 +238,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    pub(super) unsafe fn step_on(&self, kind: ScanKind, range: Range<usize>, before: Op::State) -> Op::State {
+    pub(super) unsafe fn step_on(&self, kind: ScanKind, range: Range<usize>, before: Op::Carry) -> Op::Carry {
         // SAFETY: the caller vouches for the range.
         let after = unsafe {
             match self.vectorized {
@@ -229,32 +258,33 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         &self,
         kind: ScanKind,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range, here and below.
         unsafe {
             match before {
                 Some(before) if range.start != 0 => {
-                    let alone = match self.vectorized_for(&range) {
-                        Some((vectorized, identity, places)) => {
-                            let from = Sums { with_before: before, alone: identity };
+                    let small = const { size_of::<Op::State>() <= SMALL_BYTES };
+                    let alone = match (self.vectorized_for(&range), self.op.state_of(before)) {
+                        (Some((vectorized, identity, places)), Some(with_before)) => {
+                            let from = Sums { with_before, alone: identity };
                             let sums = vectorized.scan(kind, self.op, places, &from);
                             if vectorized.any_grouping() {
-                                return Some(sums.with_before);
+                                return Some(self.op.carry_of(sums.with_before));
                             }
                             Some(sums.alone)
                         }
-                        None if self.exact => return self.scan_by_hand(kind, range, Some(before)),
-                        None if const { size_of::<Op::State>() <= SMALL_BYTES } => match kind {
+                        _ if self.exact => return self.scan_by_hand(kind, range, Some(before)),
+                        (_, Some(before)) if small => match kind {
                             ScanKind::Inclusive => self.scan_by_blocks::<false>(range, before),
                             ScanKind::Exclusive => self.scan_by_blocks::<true>(range, before),
                         },
-                        None => match kind {
+                        _ => match kind {
                             ScanKind::Inclusive => self.scan_with_sum::<false>(range, before),
                             ScanKind::Exclusive => self.scan_with_sum::<true>(range, before),
                         },
                     };
-                    Some(alone.map_or(before, |alone| self.op.combine(before, alone)))
+                    Some(alone.map_or(before, |alone| self.op.apply(alone, before)))
                 }
                 _ => self.scan_first(kind, range, before),
             }
@@ -271,14 +301,14 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         &self,
         kind: ScanKind,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.vectorized_for(&range) {
                 Some((vectorized, identity, places)) => {
-                    let from = Sums { with_before: before.unwrap_or(identity), alone: identity };
-                    Some(vectorized.scan(kind, self.op, places, &from).with_before)
+                    let from = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
+                    Some(self.op.carry_of(vectorized.scan(kind, self.op, places, &from).with_before))
                 }
                 None => self.scan_by_hand(kind, range, before),
             }
@@ -290,10 +320,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// # Safety
     ///
     /// As [`step`](Loops::step).
-    pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::State>) {
+    pub(super) unsafe fn finish(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if size_of::<Op::State>() <= SMALL_BYTES || self.exact || self.vectorized.is_some() {
+            if size_of::<Op::State>() <= SMALL_BYTES && !self.machine || self.exact || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
                 self.scan_by_hand(kind, range, before);
@@ -307,51 +337,49 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     ///
     /// As [`step`](Loops::step).
     #[inline]
-    unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::State>) -> Option<Op::State> {
+    unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         #[inline(never)]
         unsafe fn scan<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
             at: AtHand<'_, Op, M>,
             mut range: Range<usize>,
-            before: Option<Op::State>,
-            begin: Option<Op::State>,
-        ) -> Option<Op::State> {
+            before: Option<Op::Carry>,
+            begin: Option<Op::Carry>,
+        ) -> Option<Op::Carry> {
             let Some(first) = range.next() else { return before };
             // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
-                let next = at.read(first);
+                let next = at.input(first);
                 // The first element comes by itself, so that there is no question in the loop.
-                let mut sum = match before {
-                    Some(before) => at.op.combine(before, next),
-                    None => next,
-                };
+                let (mut carry, output) = at.advance(before, next);
                 if !EXCLUSIVE {
-                    at.write(first, sum);
+                    at.put(first, output);
                 } else if let Some(before) = before.or(begin) {
                     at.write(first, before);
                 }
                 for index in range {
-                    let next = at.read(index);
+                    let next = at.input(index);
                     if EXCLUSIVE {
-                        at.write(index, sum);
-                        sum = at.op.combine(sum, next);
+                        at.write(index, carry);
+                        carry = at.op.step(carry, next);
                     } else {
-                        sum = at.op.combine(sum, next);
-                        at.write(index, sum);
+                        let (after, output) = at.op.advance(carry, next);
+                        at.put(index, output);
+                        carry = after;
                     }
                 }
-                Some(sum)
+                Some(carry)
             }
         }
         // SAFETY: the caller vouches for the range.
         unsafe {
             match kind {
                 ScanKind::Inclusive => scan::<Op, M, false>(self.at_hand(), range, before, None),
-                ScanKind::Exclusive => scan::<Op, M, true>(self.at_hand(), range, before, self.identity),
+                ScanKind::Exclusive => scan::<Op, M, true>(self.at_hand(), range, before, self.start),
             }
         }
     }
 
-    /// Scans by blocks, each by itself and then put after what stands before it; gives the range's own sum.
+    /// Scans by blocks, each by itself and then put after what stands before it, which is a state; gives the range's own sum.
     unsafe fn scan_by_blocks<const EXCLUSIVE: bool>(
         &self,
         range: Range<usize>,
@@ -363,15 +391,15 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
                 let mut block = at.read(start);
-                at.write(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
+                at.write_state(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
                 for index in start + 1..range.end.min(start + BLOCK) {
-                    let next = at.read(index);
+                    let next = at.input(index);
                     if EXCLUSIVE {
-                        at.write(index, self.op.combine(with_before, block));
-                        block = self.op.combine(block, next);
+                        at.write_state(index, self.op.combine(with_before, block));
+                        block = self.op.append(block, next);
                     } else {
-                        block = self.op.combine(block, next);
-                        at.write(index, self.op.combine(with_before, block));
+                        block = self.op.append(block, next);
+                        at.write_state(index, self.op.combine(with_before, block));
                     }
                 }
                 with_before = self.op.combine(with_before, block);
@@ -382,20 +410,24 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     }
 
     /// The loop that one writes by hand, with the range's own sum beside it.
-    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::State) -> Option<Op::State> {
+    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
         let at = self.at_hand();
         let (mut with_before, mut alone) = (before, None);
-        for start in range.clone().step_by(BLOCK) {
-            let mut block = None;
-            for index in start..range.end.min(start + BLOCK) {
+        let block_length = if self.machine { range.len().max(1) } else { BLOCK };
+        for start in range.clone().step_by(block_length) {
+            let mut block: Option<Op::State> = None;
+            for index in start..range.end.min(start + block_length) {
                 // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is
                 // written.
                 unsafe {
-                    let next = at.read(index);
-                    let with_this = self.op.combine(with_before, next);
-                    at.write(index, if EXCLUSIVE { with_before } else { with_this });
+                    let next = at.input(index);
+                    let (with_this, output) = self.op.advance(with_before, next);
+                    at.put(index, if EXCLUSIVE { self.op.project(with_before) } else { output });
                     with_before = with_this;
-                    block = Some(self.extend(block, next));
+                    block = Some(match block {
+                        Some(block) => self.op.append(block, next),
+                        None => self.op.lift(next),
+                    });
                 }
             }
             alone = block.map(|block| self.extend(alone, block)).or(alone);
@@ -409,6 +441,28 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             Some(sum) => self.op.combine(sum, next),
             None => next,
         }
+    }
+
+    /// The carry after the first element of all, or of a segment.
+    #[inline(always)]
+    pub(super) fn begin(&self, before: Option<Op::Carry>, first: Op::Input) -> Op::Carry {
+        match before {
+            Some(before) => self.op.step(before, first),
+            None => self.op.carry_of(self.op.lift(first)),
+        }
+    }
+
+    /// The carry after a partial result.
+    #[inline(always)]
+    pub(super) fn join(&self, before: Option<Op::Carry>, sum: Op::State) -> Op::Carry {
+        match before {
+            Some(before) => self.op.apply(sum, before),
+            None => self.op.carry_of(sum),
+        }
+    }
+
+    fn state_of(&self, carry: Option<Op::Carry>) -> Option<Op::State> {
+        carry.and_then(|carry| self.op.state_of(carry))
     }
 
     /// What the loops read and write by. A copy, since the compiler must take anything behind a reference for changed by what
@@ -438,18 +492,57 @@ impl<Op: ScanOp, M: Memory<Op>> AtHand<'_, Op, M> {
     ///
     /// The index is in bounds, and no other thread writes there.
     #[inline(always)]
+    pub(super) unsafe fn input(&self, index: usize) -> Op::Input {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.memory.read(index) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`input`](AtHand::input).
+    #[inline(always)]
     pub(super) unsafe fn read(&self, index: usize) -> Op::State {
         // SAFETY: the caller vouches for the index.
-        self.op.lift(unsafe { self.memory.read(index) })
+        self.op.lift(unsafe { self.input(index) })
     }
 
     /// # Safety
     ///
     /// The index is in bounds, and no other thread touches it.
     #[inline(always)]
-    pub(super) unsafe fn write(&self, index: usize, state: Op::State) {
+    pub(super) unsafe fn put(&self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.memory.write(index, self.op.project(state)) }
+        unsafe { self.memory.write(index, output) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`put`](AtHand::put).
+    #[inline(always)]
+    pub(super) unsafe fn write(&self, index: usize, carry: Op::Carry) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.put(index, self.op.project(carry)) }
+    }
+
+    /// # Safety
+    ///
+    /// As [`put`](AtHand::put).
+    #[inline(always)]
+    unsafe fn write_state(&self, index: usize, state: Op::State) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.write(index, self.op.carry_of(state)) }
+    }
+
+    /// The carry after an element and its output, where something may stand before it.
+    #[inline(always)]
+    pub(super) fn advance(&self, before: Option<Op::Carry>, next: Op::Input) -> (Op::Carry, Op::Output) {
+        match before {
+            Some(before) => self.op.advance(before, next),
+            None => {
+                let carry = self.op.carry_of(self.op.lift(next));
+                (carry, self.op.project(carry))
+            }
+        }
     }
 }
 

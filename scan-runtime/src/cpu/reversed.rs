@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Fold, Job, memory::Memory};
+use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{GROUP, Heads},
@@ -38,17 +38,29 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
     /// The range is in bounds, and nobody writes there.
-    pub(super) unsafe fn fold_back(&self, range: Range<usize>) -> Fold<Op::State> {
+    pub(super) unsafe fn fold_back(&self, range: Range<usize>) -> Known<Op> {
         let range = in_memory(&range, self.len);
         let last_head = self.heads.and_then(|heads| heads_from_the_end(heads, range.clone(), self.len).last());
-        let (rest, before) = match last_head {
-            Some(head) => (range.start..head, self.initial_value),
-            None => (range, None),
-        };
-        let at = self.loops.at_hand();
-        // SAFETY: the caller vouches for the range.
-        let sum = rest.rev().fold(before, |sum, index| Some(self.join_states(sum, unsafe { at.read(index) })));
-        Fold { any_head: last_head.is_some(), sum }
+        let (op, at) = (self.loops.op, self.loops.at_hand());
+        // SAFETY, here and below: the caller vouches for the range.
+        let input = |index| unsafe { at.input(index) };
+        match last_head {
+            Some(head) => {
+                let step = |carry: Option<Op::Carry>, next| match carry {
+                    Some(carry) => op.step_back(carry, next),
+                    None => op.carry_of(op.lift(next)),
+                };
+                let rest = (range.start..head).rev().map(input);
+                Known::After(rest.fold(self.initial_value, |carry, next| Some(step(carry, next))))
+            }
+            None => {
+                let append = |sum: Option<Op::State>, next| match sum {
+                    Some(sum) => op.append_back(sum, next),
+                    None => op.lift(next),
+                };
+                Known::Sum(range.rev().map(input).fold(None, |sum, next| Some(append(sum, next))))
+            }
+        }
     }
 
     /// Scans a chunk and gives what stands after it.
@@ -60,8 +72,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         &self,
         kind: ScanKind,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         let alone = !self.loops.is_exact() && range.start > 0;
         let range = in_memory(&range, self.len);
         let (mut sum, mut end) = (before, range.end);
@@ -75,14 +87,14 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             }
             let part = range.start..end;
             if !alone || end < range.end || part.is_empty() {
-                return self.scan_part::<false>(kind, part, sum);
+                return self.scan_part::<false>(kind, part, sum).0;
             }
-            let own = self.scan_part::<true>(kind, part, sum)?;
-            Some(self.join_states(sum, own))
+            let own = self.scan_part::<true>(kind, part, sum).1?;
+            Some(self.join_sum(sum, own))
         }
     }
 
-    /// Scans elements of one segment. Gives what stands after them, or, if `ALONE`, their own sum.
+    /// Scans elements of one segment. Gives what stands after them, and, if `ALONE`, their own sum.
     ///
     /// # Safety
     ///
@@ -91,8 +103,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         &self,
         kind: ScanKind,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> (Option<Op::Carry>, Option<Op::State>) {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match kind {
@@ -109,34 +121,39 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     unsafe fn scan_part_as<const ALONE: bool, const EXCLUSIVE: bool>(
         &self,
         mut range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> (Option<Op::Carry>, Option<Op::State>) {
         let (op, at) = (self.loops.op, self.loops.at_hand());
-        let Some(first) = range.next_back() else { return before };
+        let Some(first) = range.next_back() else { return (before, None) };
         // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
         unsafe {
-            let next = at.read(first);
+            let next = at.input(first);
+            let mut alone = ALONE.then(|| op.lift(next));
             // The first element comes by itself, so that there is no question in the loop.
-            let mut sum = match before {
-                Some(before) => op.combine(next, before),
-                None => next,
-            };
-            let mut alone = next;
-            if !EXCLUSIVE {
-                at.write(first, sum);
-            } else if let Some(before) = before.or(self.loops.identity) {
-                at.write(first, before);
-            }
-            for index in range.rev() {
-                let next = at.read(index);
-                let with_this = op.combine(next, sum);
-                at.write(index, if EXCLUSIVE { sum } else { with_this });
-                sum = with_this;
-                if ALONE {
-                    alone = op.combine(next, alone);
+            let mut carry = match before {
+                Some(before) => {
+                    let (after, output) = op.advance_back(before, next);
+                    at.put(first, if EXCLUSIVE { op.project(before) } else { output });
+                    after
                 }
+                None => {
+                    let carry = op.carry_of(op.lift(next));
+                    if !EXCLUSIVE {
+                        at.write(first, carry);
+                    } else if let Some(start) = self.loops.start {
+                        at.write(first, start);
+                    }
+                    carry
+                }
+            };
+            for index in range.rev() {
+                let next = at.input(index);
+                let (after, output) = op.advance_back(carry, next);
+                at.put(index, if EXCLUSIVE { op.project(carry) } else { output });
+                carry = after;
+                alone = alone.map(|alone| op.append_back(alone, next));
             }
-            Some(if ALONE { alone } else { sum })
+            (Some(carry), alone)
         }
     }
 }

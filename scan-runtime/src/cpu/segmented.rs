@@ -5,7 +5,7 @@
 
 use std::{hint, ops::Range};
 
-use super::{Fold, Job, memory::Memory};
+use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{Cursor, GROUP, Heads},
@@ -48,15 +48,15 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
     /// The range is in bounds, and nobody writes there.
-    pub(super) unsafe fn fold_segments(&self, heads: &Heads<'_>, range: Range<usize>) -> Fold<Op::State> {
+    pub(super) unsafe fn fold_segments(&self, heads: &Heads<'_>, range: Range<usize>) -> Known<Op> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             let Some((head, end)) = last_head(heads, &range) else {
-                return Fold { any_head: false, sum: self.loops.fold(range) };
+                return Known::Sum(self.loops.fold(range));
             };
-            let begun = self.begin(self.loops.at_hand().read(head));
-            let sum = self.loops.fold_by_hand(head + 1..end, begun);
-            Fold { any_head: true, sum: Some(self.loops.fold_on(end..range.end, sum)) }
+            let begun = self.loops.begin(self.initial_value, self.loops.at_hand().input(head));
+            let carry = self.loops.fold_by_hand(head + 1..end, begun);
+            Known::After(Some(self.loops.fold_on(end..range.end, carry)))
         }
     }
 
@@ -70,8 +70,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         kind: ScanKind,
         heads: &Heads<'_>,
         range: Range<usize>,
-        before: Option<Op::State>,
-    ) -> Option<Op::State> {
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
         let mut heads = heads.cursor(range.start);
         // The sum since the last head, and from where on elements wait to be scanned without one.
         let (mut sum, mut waiting) = (None, range.start);
@@ -102,24 +102,18 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         }
     }
 
-    /// The sum of a segment's first element.
-    #[inline(always)]
-    fn begin(&self, first: Op::State) -> Op::State {
-        self.loops.extend(self.initial_value, first)
-    }
-
     /// Scans the first element of a segment, and gives its sum.
     ///
     /// # Safety
     ///
     /// The element is in bounds, and no other thread touches it.
-    unsafe fn scan_head(&self, kind: ScanKind, head: usize) -> Op::State {
+    unsafe fn scan_head(&self, kind: ScanKind, head: usize) -> Op::Carry {
         let at = self.loops.at_hand();
         // SAFETY: the caller vouches for the element. Where the buffers are one, it is read before it is written.
         unsafe {
-            let sum = self.begin(at.read(head));
-            match (kind, self.initial_value.or(self.loops.identity)) {
-                (ScanKind::Inclusive, _) => at.write(head, sum),
+            let (sum, output) = at.advance(self.initial_value, at.input(head));
+            match (kind, self.initial_value.or(self.loops.start)) {
+                (ScanKind::Inclusive, _) => at.put(head, output),
                 (ScanKind::Exclusive, Some(before)) => at.write(head, before),
                 (ScanKind::Exclusive, None) => {}
             }
@@ -138,8 +132,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         group: Range<usize>,
         from: usize,
         mask: u64,
-        sum: Op::State,
-    ) -> Op::State {
+        sum: Op::Carry,
+    ) -> Op::Carry {
         let mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
         let range = from..group.end;
         // SAFETY: the caller vouches for the group.
@@ -159,24 +153,26 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
     /// The range is in bounds, and no other thread touches it.
-    unsafe fn scan_where<const EXCLUSIVE: bool>(&self, range: Range<usize>, mask: u64, sum: Op::State) -> Op::State {
+    unsafe fn scan_where<const EXCLUSIVE: bool>(&self, range: Range<usize>, mask: u64, sum: Op::Carry) -> Op::Carry {
         // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
-        let before = self.initial_value.or(self.loops.identity).unwrap_or(sum);
+        let before = self.initial_value.or(self.loops.start).unwrap_or(sum);
         let op = self.loops.op;
+        let written = |carry: Op::Carry| (carry, op.project(carry));
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.initial_value {
                 // Heads come as they come: better to compute both than to guess wrong.
                 None if self.loops.is_cheap() => {
                     self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
-                        hint::select_unpredictable(begins, next, op.combine(sum, next))
+                        let [alone, with_sum] = [op.carry_of(op.lift(next)), op.step(sum, next)];
+                        written(hint::select_unpredictable(begins, alone, with_sum))
                     })
                 }
                 None => self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
-                    if begins { next } else { op.combine(sum, next) }
+                    if begins { written(op.carry_of(op.lift(next))) } else { op.advance(sum, next) }
                 }),
                 Some(value) => self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
-                    op.combine(if begins { value } else { sum }, next)
+                    op.advance(if begins { value } else { sum }, next)
                 }),
             }
         }
@@ -192,24 +188,23 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         &self,
         range: Range<usize>,
         mut mask: u64,
-        mut sum: Op::State,
-        before: Op::State,
-        extend: impl Fn(bool, Op::State, Op::State) -> Op::State,
-    ) -> Op::State {
+        mut sum: Op::Carry,
+        before: Op::Carry,
+        extend: impl Fn(bool, Op::Carry, Op::Input) -> (Op::Carry, Op::Output),
+    ) -> Op::Carry {
         let at = self.loops.at_hand();
         for index in range {
             let begins = mask & 1 != 0;
             mask >>= 1;
             // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
             unsafe {
-                let next = at.read(index);
-                let with_this = extend(begins, sum, next);
-                let covered = match (EXCLUSIVE, begins) {
-                    (false, _) => with_this,
-                    (true, false) => sum,
-                    (true, true) => before,
-                };
-                at.write(index, covered);
+                let next = at.input(index);
+                let (with_this, output) = extend(begins, sum, next);
+                match (EXCLUSIVE, begins) {
+                    (false, _) => at.put(index, output),
+                    (true, false) => at.write(index, sum),
+                    (true, true) => at.write(index, before),
+                }
                 sum = with_this;
             }
         }

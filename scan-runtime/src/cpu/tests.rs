@@ -47,10 +47,10 @@ fn bits<T: ScanElement>(values: &[T]) -> Vec<u8> {
 }
 
 /// The textbook, with a head wherever `begins` says so.
-fn by_hand<Op: ScanOp>(
+fn by_hand<S: ScanElement, Op: ScanOp<State = S, Carry = S>>(
     op: &Op,
     kind: ScanKind,
-    initial: Option<Op::State>,
+    initial: Option<S>,
     x: &[Op::Input],
     begins: &[bool],
 ) -> Vec<Op::Output> {
@@ -70,10 +70,10 @@ fn by_hand<Op: ScanOp>(
 }
 
 /// The textbook from the last element to the first: over what is read backwards, the operands the other way round.
-fn by_hand_back<Op: ScanOp>(
+fn by_hand_back<S: ScanElement, Op: ScanOp<State = S, Carry = S>>(
     op: &Op,
     kind: ScanKind,
-    initial: Option<Op::State>,
+    initial: Option<S>,
     x: &[Op::Input],
     begins: &[bool],
 ) -> Vec<Op::Output> {
@@ -92,7 +92,7 @@ fn by_hand_back<Op: ScanOp>(
 
 const KINDS: [ScanKind; 2] = [ScanKind::Inclusive, ScanKind::Exclusive];
 
-fn scan_of<Op: ScanOp>(scanner: &Scanner, op: Op, kind: ScanKind, initial: Option<Op::State>) -> Scan<Op> {
+fn scan_of<Op: ScanOp>(scanner: &Scanner, op: Op, kind: ScanKind, initial: Option<Op::Carry>) -> Scan<Op> {
     let scan = scanner.scan(op);
     let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
     if let Some(value) = initial { scan.init(value) } else { scan }
@@ -112,7 +112,10 @@ fn edges<Op: ScanOp>() -> Vec<usize> {
 }
 
 /// Compares scans, in place and not, totals, reductions, with each number of threads. Any grouping must give the same bits.
-fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: Op::State) {
+fn check<S: ScanElement, Op>(op: Op, input: impl Fn(u64) -> Op::Input, initial: S)
+where
+    Op: ScanOp<State = S, Carry = S> + Clone,
+{
     let longest = edges::<Op>().into_iter().max().unwrap();
     let x: Vec<Op::Input> = (0..longest as u64).map(input).collect();
     let no_heads = vec![false; longest];
@@ -147,7 +150,7 @@ fn check<Op: ScanOp + Clone>(op: Op, input: impl Fn(u64) -> Op::Input, initial: 
 /// As [`check`], in place, and restarting in every way that tells where.
 fn check_segments<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
 where
-    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
 {
     let chunk = chunk_length::<Op>();
     let scanner = Scanner::cpu();
@@ -391,7 +394,7 @@ fn segments_of_ready_integers() {
 fn short_segments() {
     fn check<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
     where
-        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
     {
         let scanner = Scanner::cpu();
         let lengths = (0..=70).chain([95, 96, 97, 190, 191, 192, 193]);
@@ -434,7 +437,7 @@ fn segments() {
 /// Bits of a scan, of its total and of the reduction, which must not depend on threads nor on the run.
 fn always_the_same<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
 where
-    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
 {
     let chunk = chunk_length::<Op>();
     let scanner = Scanner::cpu();

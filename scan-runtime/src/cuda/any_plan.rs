@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use scan_codegen::{KernelSource, OpSource, Plan, ReductionPlan, Schedule};
+use scan_codegen::{ColumnLayout, ColumnsPlan, KernelSource, OpSource, Plan, ReductionPlan, Schedule};
 
 use crate::{Error, generate};
 
@@ -11,6 +11,7 @@ use crate::{Error, generate};
 pub(crate) enum AnyPlan {
     Scan(Box<Plan>),
     Reduction(ReductionPlan),
+    Columns(ColumnsPlan),
 }
 
 impl AnyPlan {
@@ -18,6 +19,7 @@ impl AnyPlan {
         Ok(match self {
             AnyPlan::Scan(plan) => generate::render(operator, plan)?,
             AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
+            AnyPlan::Columns(plan) => generate::render_columns(operator, plan)?,
         })
     }
 
@@ -25,20 +27,33 @@ impl AnyPlan {
         match self {
             AnyPlan::Scan(plan) => plan.kernels(),
             AnyPlan::Reduction(plan) => plan.kernels(),
+            AnyPlan::Columns(plan) => plan.kernels(),
         }
     }
 
     pub(super) fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
         match self {
             AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
-            AnyPlan::Reduction(_) => 0,
+            AnyPlan::Reduction(_) | AnyPlan::Columns(_) => 0,
         }
     }
 
-    pub(super) fn schedule(&self, len: u64) -> Result<Schedule, Error> {
+    /// Whether it is for columns that lie like this, from these addresses on.
+    pub(super) fn suits(&self, columns: &ColumnLayout, input: u64, output: u64) -> bool {
+        match self {
+            AnyPlan::Columns(plan) => plan.suits(columns, input, output),
+            AnyPlan::Scan(_) | AnyPlan::Reduction(_) => false,
+        }
+    }
+
+    pub(super) fn schedule(&self, len: u64, columns: Option<&ColumnLayout>) -> Result<Schedule, Error> {
         Ok(match self {
             AnyPlan::Scan(plan) => plan.schedule(len)?,
             AnyPlan::Reduction(plan) => plan.schedule(len)?,
+            AnyPlan::Columns(plan) => match columns {
+                Some(columns) => plan.schedule(columns)?,
+                None => plan.schedule(&ColumnLayout::of_one_column(len))?,
+            },
         })
     }
 }
@@ -48,6 +63,7 @@ impl fmt::Display for AnyPlan {
         match self {
             AnyPlan::Scan(plan) => write!(f, "{}, {}", plan.spec, plan.strategy),
             AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
+            AnyPlan::Columns(plan) => write!(f, "{} along an axis", plan.spec),
         }
     }
 }

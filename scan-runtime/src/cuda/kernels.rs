@@ -7,7 +7,7 @@
 
 use std::{any::TypeId, sync::Arc};
 
-use scan_codegen::OpSource;
+use scan_codegen::{ColumnLayout, OpSource};
 use tracing::field::Empty;
 
 use super::{
@@ -42,6 +42,19 @@ impl CudaDevice {
     /// The kernels for a task with `op` on `len` elements, compiled and loaded if they are not there yet.
     pub(crate) fn kernels<Op: ScanOp>(&self, op: &Op, task: Task, len: u64) -> Result<Arc<Kernels>, Error> {
         self.kernels_for(KernelsKey::new(op, &task), &|| checked_source(op), &task, len)
+    }
+
+    /// The kernels for a scan with `op` along an axis, of columns that lie like this from these addresses on.
+    pub(crate) fn kernels_of_columns<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        columns: &ColumnLayout,
+        (input, output): (u64, u64),
+    ) -> Result<Arc<Kernels>, Error> {
+        self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)
+            .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_columns(columns, input, output)))
+            .map_err(named)
     }
 
     /// Not compiled anew for every operator; as what follows.

@@ -3,7 +3,7 @@
 use std::{any::type_name, ffi::c_void, ptr, sync::Arc};
 
 use cudarc::driver::{CudaStream, DriverError, result, sys};
-use scan_codegen::Argument;
+use scan_codegen::{Argument, ColumnLayout};
 
 use super::{
     driver_error,
@@ -26,14 +26,15 @@ pub(crate) struct SideBuffers {
     pub(crate) total: sys::CUdeviceptr,
 }
 
-/// What is worked on: device pointers, and how many elements the input has.
+/// What is worked on: device pointers, how many elements the input has, and where they lie if they are columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InOut {
+pub(crate) struct InOut<'a> {
     /// The arrays of the input,
     pub(crate) input: Few<sys::CUdeviceptr>,
     /// and of the output.
     pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) len: u64,
+    pub(crate) columns: Option<&'a ColumnLayout>,
 }
 
 /// The most arguments of a kernel: room for them is on the stack.
@@ -57,7 +58,7 @@ impl Constants {
     pub(crate) fn new<Op: ScanOp>(
         stream: &CudaStream,
         op: &Op,
-        initial_value: Option<&Op::State>,
+        initial_value: Option<&Op::Carry>,
     ) -> Result<Self, Error> {
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
         Constants::of(stream, type_name::<Op>(), op.parameters(), initial_value)
@@ -125,7 +126,7 @@ impl Kernels {
         stream: &Arc<CudaStream>,
         constants: &Constants,
         side: SideBuffers,
-        work: InOut,
+        work: InOut<'_>,
     ) -> Result<(), Error> {
         match self.workspaces.of(stream, self.number)? {
             // SAFETY: the caller vouches for the buffers.
@@ -144,10 +145,11 @@ impl Kernels {
     ///
     /// # Safety
     ///
-    /// `input` and `output` are device pointers in the stream's context, as many as the plan's layouts have arrays, aligned for
-    /// their items, good for reading and writing `len` items until the enqueued work is done. They may be the same pointer if
-    /// the kernels' input and output types are the same and lie in one array; otherwise no two of them overlap. `side.heads` is as long as the plan's segments require for that many
-    /// elements, and does not overlap the output. The constants are those of the operator that the kernels are made of, and of this
+    /// `input` and `output` are device pointers in the stream's context, as many as the plan's input and output have arrays,
+    /// aligned for their items, good for reading and writing `len` items until the enqueued work is done. They may be the same
+    /// pointer if the kernels' input and output types are the same and lie in one array; otherwise no two of them overlap.
+    /// `side.heads` is as long as the plan's segments require for that many elements, and does not overlap the output. Where
+    /// there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
     /// context.
     pub(super) unsafe fn launch(
         &self,
@@ -155,14 +157,15 @@ impl Kernels {
         workspace: &mut Workspace,
         constants: &Constants,
         side: SideBuffers,
-        InOut { input, output, len }: InOut,
+        InOut { input, output, len, columns }: InOut<'_>,
     ) -> Result<(), Error> {
         // The driver reads as many bytes of the operator as the kernels were compiled for.
         if constants.operator_bytes != self.operator_bytes {
             return Err(Error::SourceMismatch { operator: constants.name.to_owned(), what: "parameters" });
         }
         let telling = launching(constants.name, len);
-        let (schedule, workspace) = workspace.schedule(stream, &self.plan, len)?;
+        let (schedule, workspace) = workspace.schedule(stream, &self.plan, len, columns)?;
+        let layout = columns.map(ColumnLayout::words);
         for launch in &schedule.launches {
             let mut scalars = [0_u64; MOST_ARGUMENTS];
             let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
@@ -182,6 +185,9 @@ impl Kernels {
                     Argument::Input => input.as_ptr().cast_mut().cast(),
                     Argument::Output => output.as_ptr().cast_mut().cast(),
                     Argument::InitialValue => constants.initial_value.as_ptr().cast_mut().cast(),
+                    Argument::Layout => {
+                        layout.as_ref().map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
+                    }
                     _ => ptr::from_mut(scalar).cast(),
                 };
             }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, thread};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Tuned,
+    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Tuned,
 };
 use tracing::{Dispatch, Span, dispatcher};
 
@@ -24,6 +24,8 @@ pub(crate) enum Task {
     Scan(ScanSpec, Overrides),
     /// A reduction, with an initial value or without.
     Reduce(Reduction, bool),
+    /// A scan along an axis.
+    Columns(ScanSpec, Overrides),
 }
 
 /// The plans of a task for all lengths, in the order of these.
@@ -59,7 +61,13 @@ impl Ranges {
             }
             Task::Reduce(reduction, initial_value) => {
                 let plan = generate::plan_reduction(&operator, *initial_value, limits, *reduction)?;
-                (Range { from: 0, plan: AnyPlan::Reduction(plan), kernels: Made::default() }, Vec::new())
+                (AnyPlan::Reduction(plan).into(), Vec::new())
+            }
+            // Not for lengths: the first of them that suits an array is for it.
+            Task::Columns(spec, overrides) => {
+                let plan = generate::plan_columns(&operator, spec, limits, overrides)?;
+                let unaligned = AnyPlan::Columns(plan.unaligned());
+                (AnyPlan::Columns(plan).into(), vec![unaligned.into()])
             }
         };
         Ok(Ranges { operator, shortest, longer })
@@ -87,8 +95,19 @@ impl Ranges {
         Ok(sources)
     }
 
+    pub(super) fn for_columns(&self, columns: &ColumnLayout, input: u64, output: u64) -> &Range {
+        let suits = |range: &&Range| range.plan.suits(columns, input, output);
+        self.iter().find(suits).or(self.longer.last()).unwrap_or(&self.shortest)
+    }
+
     pub(super) fn for_len(&self, len: u64) -> &Range {
         self.longer.iter().rev().find(|range| range.from <= len).unwrap_or(&self.shortest)
+    }
+}
+
+impl From<AnyPlan> for Range {
+    fn from(plan: AnyPlan) -> Self {
+        Range { from: 0, plan, kernels: Made::default() }
     }
 }
 

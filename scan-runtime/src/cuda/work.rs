@@ -74,7 +74,7 @@ impl Work {
         for (from, end, kernels) in device.kernels_up_to(op, &task, max_len).map_err(named)? {
             kernels.load_code()?;
             let mut workspace = Workspace::default();
-            let allocated = workspace.schedule(stream, &kernels.plan, end).map(drop);
+            let allocated = workspace.schedule(stream, &kernels.plan, end, None).map(drop);
             // What has been allocated is freed with the handle, whatever happens.
             prepared.ranges.push(Range { from, kernels, workspace: Mutex::new(workspace) });
             allocated?;
@@ -88,7 +88,12 @@ impl Work {
     /// # Safety
     ///
     /// As for [`Kernels::launch`], but for the constants; and the length is one that it was made for.
-    pub(crate) unsafe fn enqueue(&self, stream: &Arc<CudaStream>, side: SideBuffers, work: InOut) -> Result<(), Error> {
+    pub(crate) unsafe fn enqueue(
+        &self,
+        stream: &Arc<CudaStream>,
+        side: SideBuffers,
+        work: InOut<'_>,
+    ) -> Result<(), Error> {
         // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
         match self {
             Work::Once { kernels, constants } => unsafe { kernels.enqueue(stream, constants, side, work) },

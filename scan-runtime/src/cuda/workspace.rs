@@ -11,7 +11,7 @@ use std::{
 };
 
 use cudarc::driver::{CudaStream, result, sys};
-use scan_codegen::{Schedule, Workspace as Needs};
+use scan_codegen::{ColumnLayout, Schedule, Workspace as Needs};
 
 use super::{any_plan::AnyPlan, driver_error, lock, memory, read, write};
 use crate::Error;
@@ -65,15 +65,17 @@ impl Area {
 pub(super) struct Workspace {
     scratch: Area,
     kept: Area,
-    /// The schedule that was asked for last, and for how many elements: most often the next one is the same.
+    /// The schedule that was asked for last, for how many elements, and for which columns: most often the next one is the
+    /// same.
     schedule: Schedule,
     len: u64,
+    columns: Option<ColumnLayout>,
 }
 
 impl Default for Workspace {
     fn default() -> Self {
         let nothing = Schedule { workspace: Needs::Scratch { bytes: 0 }, launches: Vec::new() };
-        Workspace { scratch: Area::default(), kept: Area::default(), schedule: nothing, len: 0 }
+        Workspace { scratch: Area::default(), kept: Area::default(), schedule: nothing, len: 0, columns: None }
     }
 }
 
@@ -92,10 +94,11 @@ impl Workspace {
         stream: &CudaStream,
         plan: &AnyPlan,
         len: u64,
+        columns: Option<&ColumnLayout>,
     ) -> Result<(&Schedule, Place), Error> {
-        if len != self.len {
-            self.schedule = plan.schedule(len)?;
-            self.len = len;
+        if len != self.len || columns != self.columns.as_ref() {
+            self.schedule = plan.schedule(len, columns)?;
+            (self.len, self.columns) = (len, columns.cloned());
         }
         let needs = &self.schedule.workspace;
         let (area, zeroed) = match needs {

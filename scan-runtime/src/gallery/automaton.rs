@@ -2,13 +2,13 @@
 //!
 //! A part of the text is a function from states to states, which is a table. Tables compose.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// A function from states to states.
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// The state after, by the state before.
+    /// The state after, by the state before: twice its number, which is where its rule stands in a row of [`ROWS`].
     pub next: [u8; 4],
 }
 
@@ -45,26 +45,48 @@ pub struct Lexer;
 impl ScanOp for Lexer {
     type Input = u8;
     type State = Table;
+    type Carry = u8;
     type Output = u8;
-    const IDENTITY: Table = Table { next: [CODE, STRING, ESCAPE, COMMENT] };
+    const IDENTITY: Table = Table { next: [2 * CODE, 2 * STRING, 2 * ESCAPE, 2 * COMMENT] };
+    const START: u8 = 2 * CODE;
     fn lift(byte: u8) -> Table {
-        let next = match byte {
-            b'"' => [STRING, CODE, STRING, COMMENT],
-            b'\\' => [CODE, ESCAPE, STRING, COMMENT],
-            b'#' => [COMMENT, STRING, STRING, COMMENT],
-            b'\n' => [CODE, STRING, STRING, CODE],
-            _ => [CODE, STRING, STRING, COMMENT],
-        };
-        Table { next }
+        let row = ROWS[byte as usize] as u32 * 2;
+        Table { next: [after(row, 2 * CODE), after(row, 2 * STRING), after(row, 2 * ESCAPE), after(row, 2 * COMMENT)] }
     }
     fn combine(a: Table, b: Table) -> Table {
         let mut next = a.next;
         for state in 0..4_usize {
-            next[state] = b.next[a.next[state] as usize];
+            next[state] = b.next[(a.next[state] / 2) as usize];
         }
         Table { next }
     }
-    fn project(s: Table) -> u8 {
-        s.next[CODE as usize]
+    fn append(s: Table, byte: u8) -> Table {
+        let row = ROWS[byte as usize] as u32 * 2;
+        Table { next: [after(row, s.next[0]), after(row, s.next[1]), after(row, s.next[2]), after(row, s.next[3])] }
+    }
+    fn apply(s: Table, state: u8) -> u8 {
+        s.next[(state / 2) as usize]
+    }
+    fn step(state: u8, byte: u8) -> u8 {
+        after(ROWS[byte as usize] as u32 * 2, state)
+    }
+    fn project(state: u8) -> u8 {
+        state / 2
     }
 }
+
+/// The state after a state, by twice the row of a byte; both states twice their numbers.
+#[scan_fn(crate = crate)]
+fn after(row: u32, state: u8) -> u8 {
+    (row >> state & 6) as u8
+}
+
+/// The rules, a row for each byte: two bits for the state after each state.
+pub const ROWS: [u8; 256] = {
+    let mut rows = [0b11_01_01_00; 256];
+    rows[b'"' as usize] = 0b11_01_00_01;
+    rows[b'\\' as usize] = 0b11_01_10_00;
+    rows[b'#' as usize] = 0b11_01_01_11;
+    rows[b'\n' as usize] = 0b00_01_01_00;
+    rows
+};

@@ -3,14 +3,14 @@
 //! Each way is a matrix over the field of two elements, so any sequence of clocks is one matrix. The product of
 //! matrices is associative.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// A linear map of sixteen bits.
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug)]
 pub struct BitMatrix {
-    /// The image of each bit, from the lowest on.
-    pub columns: [u16; 16],
+    /// The image of each bit, from the lowest on, two in a word.
+    pub columns: [u32; 8],
 }
 
 /// The bits into which the bit that leaves is fed back: x¹⁶ + x¹⁴ + x¹³ + x¹¹ + 1, whose period is 2¹⁶ − 1.
@@ -40,36 +40,55 @@ pub struct ShiftRegister;
 impl ScanOp for ShiftRegister {
     type Input = bool;
     type State = BitMatrix;
+    type Carry = u16;
     type Output = u16;
-    const IDENTITY: BitMatrix =
-        BitMatrix { columns: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768] };
+    const IDENTITY: BitMatrix = IDENTITY;
+    const START: u16 = SEED;
     fn lift(feedback: bool) -> BitMatrix {
-        let mut columns = [0_u16; 16];
-        for bit in 1..16_u32 {
-            columns[bit as usize] = 1_u16 << (bit - 1);
+        let mut columns = IDENTITY.columns;
+        for pair in 0..8_usize {
+            columns[pair] = clocked(columns[pair], feedback);
         }
-        columns[0] = if feedback { TAPS } else { 0x8000 };
         BitMatrix { columns }
     }
     /// The later matrix, applied to each column of the earlier one: their product.
     fn combine(a: BitMatrix, b: BitMatrix) -> BitMatrix {
-        let mut columns = [0_u16; 16];
-        for column in 0..16_usize {
-            for bit in 0..16_usize {
-                if a.columns[column] >> bit & 1 == 1 {
-                    columns[column] ^= b.columns[bit];
-                }
+        let mut columns = [0_u32; 8];
+        for bit in 0..16_usize {
+            let image = (b.columns[bit / 2] >> (16 * (bit % 2)) & 0xffff) * 0x1_0001;
+            for pair in 0..8_usize {
+                columns[pair] ^= (a.columns[pair] >> bit & 0x1_0001) * 0xffff & image;
             }
         }
         BitMatrix { columns }
     }
-    fn project(s: BitMatrix) -> u16 {
-        let mut register = 0_u16;
-        for bit in 0..16_usize {
-            if SEED >> bit & 1 == 1 {
-                register ^= s.columns[bit];
-            }
+    fn append(s: BitMatrix, feedback: bool) -> BitMatrix {
+        let mut columns = s.columns;
+        for pair in 0..8_usize {
+            columns[pair] = clocked(columns[pair], feedback);
         }
-        register
+        BitMatrix { columns }
     }
+    fn apply(s: BitMatrix, register: u16) -> u16 {
+        let mut images = 0_u32;
+        for pair in 0..8_usize {
+            let bits = (register as u32) >> (2 * pair);
+            images ^= ((bits & 1) | (bits & 2) << 15) * 0xffff & s.columns[pair];
+        }
+        (images ^ images >> 16) as u16
+    }
+    fn step(register: u16, feedback: bool) -> u16 {
+        clocked(register as u32, feedback) as u16
+    }
+}
+
+const IDENTITY: BitMatrix =
+    BitMatrix { columns: [0x2_0001, 0x8_0004, 0x20_0010, 0x80_0040, 0x200_0100, 0x800_0400, 0x2000_1000, 0x8000_4000] };
+
+/// Two registers in a word, clocked.
+#[scan_fn(crate = crate)]
+fn clocked(registers: u32, feedback: bool) -> u32 {
+    let leaving = registers & 0x1_0001;
+    let shifted = registers >> 1 & 0x7fff_7fff;
+    shifted ^ leaving.wrapping_mul(if feedback { TAPS as u32 } else { 0x8000 })
 }

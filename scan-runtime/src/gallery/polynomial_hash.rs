@@ -3,7 +3,7 @@
 //! One step of Horner's rule is not associative. The hash of a concatenation is, given the power of the base by which
 //! the right part shifts the left one.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// The hash of a part of the text.
 #[scan_element(crate = crate)]
@@ -49,17 +49,31 @@ pub struct TextHash;
 impl ScanOp for TextHash {
     type Input = u8;
     type State = Hash;
+    type Carry = u64;
     type Output = u64;
     const IDENTITY: Hash = Hash { power: 1, hash: 0 };
+    const START: u64 = 0;
     fn lift(byte: u8) -> Hash {
         Hash { power: BASE, hash: byte as u64 }
     }
     fn combine(a: Hash, b: Hash) -> Hash {
-        let power = a.power as u128 * b.power as u128 % MODULUS as u128;
-        let hash = (a.hash as u128 * b.power as u128 + b.hash as u128) % MODULUS as u128;
-        Hash { power: power as u64, hash: hash as u64 }
+        Hash { power: times_and(a.power, b.power, 0), hash: times_and(a.hash, b.power, b.hash) }
     }
-    fn project(s: Hash) -> u64 {
-        s.hash
+    fn append(s: Hash, byte: u8) -> Hash {
+        Hash { power: times_and(s.power, BASE, 0), hash: times_and(s.hash, BASE, byte as u64) }
     }
+    fn apply(s: Hash, hash: u64) -> u64 {
+        times_and(hash, s.power, s.hash)
+    }
+    fn step(hash: u64, byte: u8) -> u64 {
+        times_and(hash, BASE, byte as u64)
+    }
+}
+
+/// `(a * b + c) % MODULUS` of numbers below the modulus: as 2⁶¹ is 1 modulo 2⁶¹ − 1, the upper bits are added to the lower ones.
+#[scan_fn(crate = crate)]
+fn times_and(a: u64, b: u64, c: u64) -> u64 {
+    let full = a as u128 * b as u128 + c as u128;
+    let sum = (full as u64 & MODULUS) + (full >> 61) as u64;
+    if sum >= MODULUS { sum - MODULUS } else { sum }
 }

@@ -50,6 +50,13 @@ impl ScanOp for RunLength {
             Run { whole: false, ..b }
         }
     }
+    fn append(s: Run, value: u8) -> Run {
+        if s.len > 0 && s.value == value {
+            Run { len: s.len + 1, ..s }
+        } else {
+            Run { len: 1, value, whole: s.len == 0 }
+        }
+    }
     fn project(s: Run) -> u32 {
         s.len
     }

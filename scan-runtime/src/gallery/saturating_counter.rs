@@ -38,8 +38,10 @@ pub struct BranchPredictor;
 impl ScanOp for BranchPredictor {
     type Input = bool;
     type State = Clamped;
+    type Carry = u8;
     type Output = u8;
     const IDENTITY: Clamped = Clamped { add: 0, low: -1_000_000_000, high: 1_000_000_000 };
+    const START: u8 = 1;
     fn lift(taken: bool) -> Clamped {
         Clamped { add: if taken { 1 } else { -1 }, low: 0, high: 3 }
     }
@@ -50,7 +52,15 @@ impl ScanOp for BranchPredictor {
             high: (f.high + g.add).clamp(g.low, g.high),
         }
     }
-    fn project(f: Clamped) -> u8 {
-        (1 + f.add).clamp(f.low, f.high) as u8
+    fn append(f: Clamped, taken: bool) -> Clamped {
+        let by: i32 = if taken { 1 } else { -1 };
+        Clamped { add: f.add + by, low: (f.low + by).clamp(0, 3), high: (f.high + by).clamp(0, 3) }
+    }
+    fn apply(f: Clamped, counter: u8) -> u8 {
+        (counter as i32 + f.add).clamp(f.low, f.high) as u8
+    }
+    fn step(counter: u8, taken: bool) -> u8 {
+        let by: i32 = if taken { 1 } else { -1 };
+        (counter as i32 + by).clamp(0, 3) as u8
     }
 }

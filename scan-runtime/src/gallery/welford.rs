@@ -60,6 +60,12 @@ impl ScanOp for Moments {
             }
         }
     }
+    fn append(s: Sample, x: f32) -> Sample {
+        let count = s.count + 1.0;
+        let share = 1.0 / count;
+        let delta = x as f64 - s.mean;
+        Sample { count, mean: s.mean + delta * share, m2: s.m2 + delta * delta * (s.count * share) }
+    }
     fn project(s: Sample) -> [f64; 2] {
         [s.mean, if s.count > 1.0 { s.m2 / (s.count - 1.0) } else { 0.0 }]
     }

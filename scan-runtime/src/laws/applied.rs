@@ -95,7 +95,7 @@ impl Applied<'_> {
                 (vec![ab, bc], left, right)
             }
             Law::LeftIdentity => (Vec::new(), combine(0, 1)?, operands[1].clone()),
-            Law::RightIdentity => (Vec::new(), combine(0, 1)?, operands[0].clone()),
+            _ => (Vec::new(), combine(0, 1)?, operands[0].clone()),
         };
         Ok(Sides { operands, partials, left, right })
     }

@@ -43,6 +43,16 @@ pub enum Hint {
     EmptyPart,
     /// So small a difference that it may be rounding.
     Rounding,
+    /// `append` is not what `lift` and `combine` do.
+    OtherAppend,
+    /// `step` is not what `lift` and `apply` do.
+    OtherStep,
+    /// `apply` does not follow `combine`.
+    OtherApply,
+    /// `combine` applies its right operand first.
+    AppliedBackwards,
+    /// The identity changes a carry.
+    MovingIdentity,
 }
 
 impl fmt::Display for Hint {
@@ -101,6 +111,22 @@ impl fmt::Display for Hint {
                 "combining with the identity made a NaN: a division by the size of an empty part, perhaps, or ∞ - ∞. Return \
                  the other operand where one is empty."
             }
+            Hint::OtherAppend => {
+                "`append(s, x)` is a cheaper way to `combine(s, lift(x))`: the same value, `s` the part before `x`. Leave it out, \
+                 and that is what is computed."
+            }
+            Hint::OtherStep => {
+                "`lift(x)` stands for what `step` does with `x`, to any carry: `apply(lift(x), c)` is `step(c, x)`."
+            }
+            Hint::OtherApply => {
+                "`combine(a, b)` is what `a` and then `b` do to a carry: applying it is applying `a`, and `b` to what comes of \
+                 that."
+            }
+            Hint::AppliedBackwards => {
+                "this applies `b` before `a`. `combine(a, b)` has the earlier part on its left: exchange its operands (of \
+                 matrices that multiply a column, it is `b * a`)."
+            }
+            Hint::MovingIdentity => "the identity is what no input does: applied to a carry, it gives that carry.",
             Hint::Rounding => {
                 "the difference is small: this may be rounding. If it is, state how much of a value may be lost: \
                  `Check::tolerance`, or `laws(tolerance = …)`."
@@ -125,7 +151,7 @@ pub(super) fn find(
     let probe = Probe::new(applied, samples, sides);
     match law {
         Law::Associativity => probe.associativity(sides, difference),
-        Law::LeftIdentity | Law::RightIdentity => probe.identity(samples, sides, difference),
+        _ => probe.identity(samples, sides, difference),
     }
 }
 

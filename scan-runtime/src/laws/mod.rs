@@ -1,4 +1,5 @@
-//! Checks that an operator keeps the laws of a scan: that it is associative, and that its identity is one.
+//! Checks that an operator keeps the laws of a scan: that it is associative, that its identity is one, and that what it says twice
+//! (how an input is appended, how a carry moves on) is the same both times.
 //!
 //! A scan groups as it likes, so an operator for which the grouping matters gives results that change with the device, the
 //! length and the strategy. Neither the compiler nor a GPU can see that; this check can:
@@ -46,6 +47,7 @@
 //! floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0 equals -0.0. Cases in which finite operands
 //! make an infinity or a NaN on the way are left out, and counted.
 
+mod action;
 mod applied;
 mod hints;
 mod search;
@@ -173,6 +175,10 @@ pub struct Report {
     pub associativity: usize,
     /// Cases in which the identity changed nothing, on either side.
     pub identity: usize,
+    /// Cases in which an input was appended as `lift` and `combine` do it.
+    pub appended: usize,
+    /// Cases in which a machine's carry moved on by `apply` as by `step`, or stayed under the identity.
+    pub carried: usize,
     /// Cases left out because a float left its range.
     pub overflowed: usize,
     /// The largest difference of floats, as a part of what the tolerance allows.
@@ -185,6 +191,12 @@ impl fmt::Display for Report {
         match self.identity {
             0 => write!(f, ", no identity to test")?,
             cases => write!(f, ", its identity one in {cases}")?,
+        }
+        if self.appended > 0 {
+            write!(f, ", inputs appended in {}", self.appended)?;
+        }
+        if self.carried > 0 {
+            write!(f, ", its carry moved alike in {}", self.carried)?;
         }
         if self.rounding > 0.0 {
             write!(f, "; rounding took up to {:.2} of the tolerance", self.rounding)?;
@@ -206,6 +218,14 @@ pub enum Law {
     LeftIdentity,
     /// `x ∘ e = x`
     RightIdentity,
+    /// `append(s, x) = combine(s, lift(x))`
+    Append,
+    /// `step(c, x) = apply(lift(x), c)`
+    Step,
+    /// `apply(combine(a, b), c) = apply(b, apply(a, c))`
+    Apply,
+    /// `apply(e, c) = c`
+    IdentityApplied,
 }
 
 /// Why a check did not pass.
@@ -213,6 +233,8 @@ pub enum Law {
 pub enum Failure<Op: ScanOp> {
     /// A law does not hold.
     Violated(Box<Violation<Op>>),
+    /// What the operator says twice is not the same: how an input is appended, or how a carry moves on.
+    Disagrees(Box<Disagreement<Op>>),
     /// The operator panicked.
     Panicked {
         /// The operator.
@@ -257,6 +279,7 @@ impl<Op: ScanOp> fmt::Display for Failure<Op> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Violated(violation) => write!(f, "{violation}"),
+            Failure::Disagrees(disagreement) => write!(f, "{disagreement}"),
             Failure::Panicked { operator, on, message } => write!(
                 f,
                 "`{operator}` panicked in {on}: {message}\n\nA scan of such values panics too. Make the operator total \
@@ -347,6 +370,41 @@ impl<Op: ScanOp> fmt::Display for Violation<Op> {
     }
 }
 
+/// A counterexample to a law of [`append`](crate::ScanOp::append), [`step`](crate::ScanOp::step) or
+/// [`apply`](crate::ScanOp::apply). Its text tells all of it.
+#[non_exhaustive]
+pub struct Disagreement<Op: ScanOp> {
+    /// The operator.
+    pub operator: String,
+    /// The law that it breaks.
+    pub law: Law,
+    /// The samples of which the operands are made: those of `s`, of which `c` is reached by the ones after the first, then
+    /// `x`, or those of `a` and of `b`.
+    pub inputs: Vec<Vec<Op::Input>>,
+    /// The number that differs: `.b[1]`; empty where the result is a number.
+    pub path: String,
+    /// By how much it differs, where it is a finite float.
+    pub amount: Option<f64>,
+    /// By how much it might.
+    pub allowed: f64,
+    /// What the mistake may be.
+    pub hint: Hint,
+    text: String,
+}
+
+impl<Op: ScanOp> fmt::Display for Disagreement<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// The text of [`Display`](fmt::Display).
+impl<Op: ScanOp> fmt::Debug for Disagreement<Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
 impl Counterexample {
     /// All of it in words. `sample` tells whether a sample is lifted to become a state, and shows it.
     fn text(&self, operator: &str, shape: &Shape, sample: &dyn Fn(usize) -> (bool, String)) -> String {
@@ -354,7 +412,7 @@ impl Counterexample {
         let (broken, names, [left_name, right_name]) = match self.law {
             Law::Associativity => ("is not associative", ["a", "b", "c"].as_slice(), ["(a ∘ b) ∘ c", "a ∘ (b ∘ c)"]),
             Law::LeftIdentity => ("has no identity on the left", ["e", "x"].as_slice(), ["e ∘ x", "x"]),
-            Law::RightIdentity => ("has no identity on the right", ["x", "e"].as_slice(), ["x ∘ e", "x"]),
+            _ => ("has no identity on the right", ["x", "e"].as_slice(), ["x ∘ e", "x"]),
         };
         let mut text = format!("`{operator}` {broken}: {left_name} ≠ {right_name}, where ∘ is its `combine`\n\n");
         let mut runs = self.runs.iter();

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use scan_codegen::ElementType;
 
 use super::{
-    Check, Failure, Law, Report, Violation,
+    Check, Failure, Law, Report, Violation, action,
     applied::{Applied, Outcome, Panicked, Sides, Typed},
     hints,
     value::{Difference, Shape, Value},
@@ -61,7 +61,7 @@ pub(super) fn run<Op: ScanOp>(check: &Check, op: &Op, samples: &[Op::Input]) -> 
                 Ok(report) if report.associativity == 0 => {
                     return Err(Failure::NothingTested { operator, overflowed: report.overflowed });
                 }
-                Ok(report) => return Ok(Report { operator, ..report }),
+                Ok(report) => return action::run(check, op, samples, Report { operator, ..report }),
                 Err(stop) => stop,
             }
         }
@@ -195,7 +195,7 @@ impl<'a> Search<'a> {
                 self.report.rounding = self.report.rounding.max(rounding);
                 match law {
                     Law::Associativity => self.report.associativity += 1,
-                    Law::LeftIdentity | Law::RightIdentity => self.report.identity += 1,
+                    _ => self.report.identity += 1,
                 }
                 Ok(())
             }

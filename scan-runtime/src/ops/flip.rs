@@ -34,13 +34,19 @@ use crate::{Parameters, ScanOp};
 pub struct Flip<Op>(pub Op);
 
 /// The operator [`Flip`] of another one.
-pub fn flip<Op: ScanOp>(op: Op) -> Flip<Op> {
+pub fn flip<Op>(op: Op) -> Flip<Op>
+where
+    Op: ScanOp<Carry = <Op as ScanOp>::State>,
+{
     Flip(op)
 }
 
 // SAFETY: the types, the identity and the parameters are those of the operator, and its text is that of the operator
 // but for the order in which `combine` names its parameters, which are of one type.
-unsafe impl<Op: ScanOp> ScanOp for Flip<Op> {
+unsafe impl<Op> ScanOp for Flip<Op>
+where
+    Op: ScanOp<Carry = <Op as ScanOp>::State>,
+{
     type Input = Op::Input;
     type State = Op::State;
     type Output = Op::Output;
@@ -57,8 +63,10 @@ unsafe impl<Op: ScanOp> ScanOp for Flip<Op> {
         self.0.combine(b, a)
     }
 
+    crate::__scan_carry_is_state! {}
+
     fn project(&self, state: Op::State) -> Op::Output {
-        self.0.project(state)
+        self.0.project(self.0.carry_of(state))
     }
 
     fn source(&self) -> OpSource {

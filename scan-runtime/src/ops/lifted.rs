@@ -64,6 +64,7 @@ where
 {
     type Input = F::From;
     type State = Op::State;
+    type Carry = Op::Carry;
     type Output = Op::Output;
 
     fn identity(&self) -> Option<Op::State> {
@@ -78,8 +79,56 @@ where
         self.op.combine(a, b)
     }
 
-    fn project(&self, state: Op::State) -> Op::Output {
-        self.op.project(state)
+    fn append(&self, state: Op::State, input: F::From) -> Op::State {
+        self.op.append(state, F::map(input))
+    }
+
+    fn start(&self) -> Option<Op::Carry> {
+        self.op.start()
+    }
+
+    fn apply(&self, state: Op::State, carry: Op::Carry) -> Op::Carry {
+        self.op.apply(state, carry)
+    }
+
+    fn step(&self, carry: Op::Carry, input: F::From) -> Op::Carry {
+        self.op.step(carry, F::map(input))
+    }
+
+    fn emit(&self, carry: Op::Carry, input: F::From) -> Op::Output {
+        self.op.emit(carry, F::map(input))
+    }
+
+    fn advance(&self, carry: Op::Carry, input: F::From) -> (Op::Carry, Op::Output) {
+        self.op.advance(carry, F::map(input))
+    }
+
+    fn carry_of(&self, state: Op::State) -> Op::Carry {
+        self.op.carry_of(state)
+    }
+
+    fn state_of(&self, carry: Op::Carry) -> Option<Op::State> {
+        self.op.state_of(carry)
+    }
+
+    fn append_back(&self, state: Op::State, input: F::From) -> Op::State {
+        self.op.append_back(state, F::map(input))
+    }
+
+    fn apply_back(&self, state: Op::State, carry: Op::Carry) -> Op::Carry {
+        self.op.apply_back(state, carry)
+    }
+
+    fn advance_back(&self, carry: Op::Carry, input: F::From) -> (Op::Carry, Op::Output) {
+        self.op.advance_back(carry, F::map(input))
+    }
+
+    fn step_back(&self, carry: Op::Carry, input: F::From) -> Op::Carry {
+        self.op.step_back(carry, F::map(input))
+    }
+
+    fn project(&self, carry: Op::Carry) -> Op::Output {
+        self.op.project(carry)
     }
 
     fn source(&self) -> OpSource {

@@ -1,6 +1,6 @@
 //! Two operators at once.
 
-use scan_codegen::OpSource;
+use scan_codegen::{CarrySource, OpSource};
 
 use crate::{__private::bytes_of, Parameters, ScanElement, ScanOp, scan_element};
 
@@ -43,6 +43,7 @@ pub fn pair<A: ScanOp, B: ScanOp<Input = A::Input>>(first: A, second: B) -> Pair
 unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
     type Input = A::Input;
     type State = Both<A::State, B::State>;
+    type Carry = Both<A::Carry, B::Carry>;
     type Output = Both<A::Output, B::Output>;
 
     fn identity(&self) -> Option<Self::State> {
@@ -57,8 +58,65 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
         Both { first: self.first.combine(a.first, b.first), second: self.second.combine(a.second, b.second) }
     }
 
-    fn project(&self, state: Self::State) -> Self::Output {
-        Both { first: self.first.project(state.first), second: self.second.project(state.second) }
+    fn append(&self, state: Self::State, input: A::Input) -> Self::State {
+        Both { first: self.first.append(state.first, input), second: self.second.append(state.second, input) }
+    }
+
+    fn start(&self) -> Option<Self::Carry> {
+        Some(Both { first: self.first.start()?, second: self.second.start()? })
+    }
+
+    fn apply(&self, state: Self::State, carry: Self::Carry) -> Self::Carry {
+        Both {
+            first: self.first.apply(state.first, carry.first),
+            second: self.second.apply(state.second, carry.second),
+        }
+    }
+
+    fn step(&self, carry: Self::Carry, input: A::Input) -> Self::Carry {
+        Both { first: self.first.step(carry.first, input), second: self.second.step(carry.second, input) }
+    }
+
+    fn emit(&self, carry: Self::Carry, input: A::Input) -> Self::Output {
+        Both { first: self.first.emit(carry.first, input), second: self.second.emit(carry.second, input) }
+    }
+
+    fn project(&self, carry: Self::Carry) -> Self::Output {
+        Both { first: self.first.project(carry.first), second: self.second.project(carry.second) }
+    }
+
+    fn advance(&self, carry: Self::Carry, input: A::Input) -> (Self::Carry, Self::Output) {
+        let (first, second) = (self.first.advance(carry.first, input), self.second.advance(carry.second, input));
+        (Both { first: first.0, second: second.0 }, Both { first: first.1, second: second.1 })
+    }
+
+    fn carry_of(&self, state: Self::State) -> Self::Carry {
+        Both { first: self.first.carry_of(state.first), second: self.second.carry_of(state.second) }
+    }
+
+    fn state_of(&self, carry: Self::Carry) -> Option<Self::State> {
+        Some(Both { first: self.first.state_of(carry.first)?, second: self.second.state_of(carry.second)? })
+    }
+
+    fn append_back(&self, state: Self::State, input: A::Input) -> Self::State {
+        Both { first: self.first.append_back(state.first, input), second: self.second.append_back(state.second, input) }
+    }
+
+    fn apply_back(&self, state: Self::State, carry: Self::Carry) -> Self::Carry {
+        Both {
+            first: self.first.apply_back(state.first, carry.first),
+            second: self.second.apply_back(state.second, carry.second),
+        }
+    }
+
+    fn advance_back(&self, carry: Self::Carry, input: A::Input) -> (Self::Carry, Self::Output) {
+        let first = self.first.advance_back(carry.first, input);
+        let second = self.second.advance_back(carry.second, input);
+        (Both { first: first.0, second: second.0 }, Both { first: first.1, second: second.1 })
+    }
+
+    fn step_back(&self, carry: Self::Carry, input: A::Input) -> Self::Carry {
+        Both { first: self.first.step_back(carry.first, input), second: self.second.step_back(carry.second, input) }
     }
 
     fn source(&self) -> OpSource {
@@ -69,9 +127,12 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
             state: Self::State::layout(),
             output: Self::Output::layout(),
             identity: self.identity().as_ref().map(bytes_of),
+            carry: (first.carry.is_some() || second.carry.is_some())
+                .then(|| CarrySource { ty: Self::Carry::layout(), start: self.start().as_ref().map(bytes_of) }),
             parameters: self.parameters().layout(&name),
             functions: Vec::new(),
             helpers: Vec::new(),
+            backwards: None,
             name,
         };
         OpSource::side_by_side(pair, &first, &second)

@@ -27,7 +27,7 @@ use crate::{
     aot::{Precompile, Precompiled},
     cuda::Stores,
 };
-use scan_codegen::{DeviceLimits, ElementKind, Field, FunctionSource, Piece};
+use scan_codegen::{CarrySource, DeviceLimits, ElementKind, Field, FunctionSource, Piece};
 use std::{collections::HashMap, sync::Arc};
 
 /// The machine code of all kernels that a scan or a reduction may need on a device, come by as the device would. For the
@@ -227,20 +227,21 @@ pub fn const_name(value: impl std::fmt::Display) -> String {
 
 /// An operator's source.
 pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSource {
-    let identity = op.identity().as_ref().map(bytes_of);
-    let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout];
-    source(name, layouts, identity, op.parameters(), functions)
+    let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
+    let layouts = [Op::Input::layout, Op::State::layout, Op::Output::layout, Op::Carry::layout];
+    source(name, layouts, [identity, start], op.parameters(), functions)
 }
 
 /// As [`operator`]: what would be most of the code that is made for an operator, if it were made for each.
 fn source(
     name: &str,
-    [input, state, output]: [fn() -> ElementType; 3],
-    identity: Option<Vec<u8>>,
+    [input, state, output, carry]: [fn() -> ElementType; 4],
+    [identity, start]: [Option<Vec<u8>>; 2],
     parameters: Parameters,
     functions: &[Function],
 ) -> OpSource {
     let mut texts = Texts::default();
+    let machine = functions.iter().any(|function| function.name == "apply");
     let functions = functions.iter().map(|function| texts.function(function, function.name.to_owned())).collect();
     OpSource {
         name: name.to_owned(),
@@ -248,9 +249,11 @@ fn source(
         state: state(),
         output: output(),
         identity,
+        carry: machine.then(|| CarrySource { ty: carry(), start }),
         parameters: parameters.layout(name),
         functions,
         helpers: texts.helpers,
+        backwards: None,
     }
 }
 

@@ -141,12 +141,12 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         device: &CudaDevice,
         host: &HostPlaces,
         chunk: usize,
-        total: *mut Op::State,
+        total: *mut Op::Carry,
     ) -> Result<(), Error> {
         let heads = self.heads.heads();
         let (carries, with_total) = (heads.kind.is_none(), !total.is_null());
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
-        let states = States::new(&stream, size_of::<Op::State>())?;
+        let states = States::new(&stream, size_of::<Op::Carry>())?;
         let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
         let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
         let count = host.len.div_ceil(chunk);
@@ -174,7 +174,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                     side.initial = states.before(index);
                     launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
                 }
-                let work = InOut { input: at.input, output: at.output, len: len as u64 };
+                let work = InOut { input: at.input, output: at.output, len: len as u64, columns: None };
                 // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same. The
                 // kernels of the chunk before have written the state that it begins with, and have read that which it
                 // leaves.
@@ -191,7 +191,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         if with_total {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
             // SAFETY: the total is valid for a write of its bytes, and all chunks are done.
-            unsafe { sys::cuMemcpyDtoH_v2(total.cast(), states.before(count), size_of::<Op::State>()) }
+            unsafe { sys::cuMemcpyDtoH_v2(total.cast(), states.before(count), size_of::<Op::Carry>()) }
                 .result()
                 .map_err(driver_error("copying"))?;
         }

@@ -51,7 +51,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`run`](Scan::run).
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
-    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+    pub fn run_with_total(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         self.run_to_vector(input, true)
     }
 
@@ -84,7 +84,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         &self,
         input: &[Op::Input],
         output: &mut [Op::Output],
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         self.run_to_slice(input, output, true)
     }
 
@@ -118,7 +118,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// # Errors
     ///
     /// As [`run_in_place`](Scan::run_in_place).
-    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::State>, Error>
+    pub fn run_in_place_with_total<T>(&self, buffer: &mut [T]) -> Result<Option<Op::Carry>, Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -133,7 +133,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         input: &[Op::Input],
         output: &mut [Op::Output],
         with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         if input.len() != output.len() {
             return Err(Error::OutputLength { input: input.len(), output: output.len() });
         }
@@ -189,7 +189,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         &self,
         input: &[Op::Input],
         with_total: bool,
-    ) -> Result<(Vec<Op::Output>, Option<Op::State>), Error> {
+    ) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
         let (mut output, len) = (Vec::new(), input.len());
         let bytes = len.saturating_mul(size_of::<Op::Output>());
         output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
@@ -205,13 +205,13 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// # Safety
     ///
     /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
-    unsafe fn run_at(
+    pub(super) unsafe fn run_at(
         &self,
         input: *const Op::Input,
         output: *mut Op::Output,
         len: usize,
         with_total: bool,
-    ) -> Result<Option<Op::State>, Error> {
+    ) -> Result<Option<Op::Carry>, Error> {
         let heads = self.heads.heads();
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
@@ -230,7 +230,11 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 // SAFETY: as above.
                 unsafe { self.run_on_device(device, &HostPlaces::of(input, output, len), place)? };
                 // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.initial_value })
+                Ok(if with_total {
+                    Some(unsafe { total.assume_init() })
+                } else {
+                    cpu::begin(&self.op, self.initial_value)
+                })
             }
         }
     }
@@ -244,14 +248,14 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         &self,
         device: &CudaDevice,
         host: &HostPlaces,
-        total: *mut Op::State,
+        total: *mut Op::Carry,
     ) -> Result<(), Error> {
         if let Some(chunk) = self.chunk(device, host.element_bytes(), host.len, !total.is_null())? {
             // SAFETY: the caller vouches for the host memory.
             return unsafe { self.run_in_chunks(device, host, chunk, total) };
         }
         let heads = self.heads.heads();
-        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::State>() };
+        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::Carry>() };
         let memory = HostMemory { heads: heads.bytes, total: total.cast(), total_bytes, ..host.memory() };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
         unsafe { self.through(device, &memory, host.len, heads.head_count()) }
@@ -277,7 +281,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
             let side = SideBuffers { heads: at.heads, head_count, total: at.total, ..SideBuffers::default() };
-            let work = InOut { input: at.input, output: at.output, len: len as u64 };
+            let work = InOut { input: at.input, output: at.output, len: len as u64, columns: None };
             // SAFETY: the buffers hold as many elements and results as the caller vouches for, and are one buffer only
             // where the types are the same; the heads have been checked.
             unsafe { kernels.enqueue(stream, &constants, side, work) }

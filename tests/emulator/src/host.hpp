@@ -374,6 +374,22 @@ Value<State<Op>> apply(const Op& op, std::uint32_t line, const Value<State<Op>>&
   return result;
 }
 
+// Applies the operator to a partial result and an input: an application as well, of what the input is lifted to.
+template <class Op, class Input>
+Value<State<Op>> append(const Op& op, std::uint32_t line, const Value<State<Op>>& left, const Input& input) {
+  Origin origin, none{0, 0};
+  State<Op> right;
+  if constexpr (requires { op.lift(input); }) {
+    right = op.lift(input);
+  } else {
+    right = input;
+  }
+  host->apply(line, sizeof(State<Op>), &left.value, &right, &left.origin, &none, &origin);
+  Value<State<Op>> result(op.append(left.value, input));
+  result.origin = origin;
+  return result;
+}
+
 // A kernel's arguments as the emulator hands them over: a pointer as a buffer and an offset, all else by its bytes.
 struct Handle {
   std::uint32_t buffer;

@@ -217,28 +217,41 @@ impl Count {
 /// A kernel of look-ahead, cut down to what a thread does with one run.
 fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>> {
     let (functions, _) = text.split_once("extern \"C\" __global__").ok_or("the text has no kernel")?;
-    let OperatorText { operator, state, projects, .. } = operator;
+    let OperatorText { operator, state, carry_type: carry, projects, appends, .. } = operator;
     let result = if *projects { "op.project(before)" } else { "before" };
+    // What the run is scanned from, and how an element moves it on.
+    let (before, step) = match (carry.is_empty(), appends) {
+        (false, _) => (format!("const {carry}* carries"), CURSOR.replace("PREFIX", "carries[threadIdx.x]")),
+        (true, true) => (format!("const {state}* carries"), CURSOR.replace("PREFIX", "carries[threadIdx.x], true")),
+        (true, false) => (format!("const {state}* carries"), STATE.replace("STATE", state).replace("RESULT", result)),
+    };
+    let (from, step) = step.split_once("---").unwrap_or_default();
     Ok(format!(
-        r#"{functions}extern "C" __global__ void one_run(const {operator} op, const {state}* carries, {state}* sums) {{
+        r#"{functions}extern "C" __global__ void one_run(const {operator} op, {before}, {state}* sums) {{
   unsigned char* stage = launched_shared_memory();
   {{
     Run run = run_of(stage, threadIdx.x);
     sums[threadIdx.x] = reduce_run(op, run, RunHeads{{}}, no_prefix(), RUN);
   }}
   __syncthreads();
-  {state} before = carries[threadIdx.x];
+  {from}
   Run run = run_of(stage, threadIdx.x);
   Results results = results_of(stage, threadIdx.x);
 #pragma unroll
   for (unsigned k = 0; k < RUN; k++) {{
-    before = opaque(op.combine(before, element_of(op, run, k)));
-    put(results, k, {result});
+    {step}
   }}
 }}
 "#
     ))
 }
+
+/// A run whose inputs move a cursor on.
+const CURSOR: &str = "Cursor cursor{PREFIX};---put(results, k, advance(op, cursor, input_of(run, k)));";
+/// A run whose elements are combined.
+const STATE: &str =
+    "STATE before = carries[threadIdx.x];---before = opaque(op.combine(before, element_of(op, run, k)));
+    put(results, k, RESULT);";
 
 fn disassembled(disassembler: &Path, file: &Path) -> Result<String, Box<dyn Error>> {
     let told = Command::new(disassembler)

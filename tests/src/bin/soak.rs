@@ -271,7 +271,7 @@ const THREADS: [u32; 5] = [32, 32, 64, 128, 256];
 const RESIDENT: [usize; 6] = [1, 2, 3, 5, 12, 100];
 
 /// A strategy with its threads, a kind, and an initial value or none.
-fn choices<Op: TestOperator>(random: &mut Random) -> (Overrides, ScanKind, Option<Op::State>) {
+fn choices<Op: TestOperator>(random: &mut Random) -> (Overrides, ScanKind, Option<Op::Carry>) {
     let strategies: Vec<Strategy> = strategies::all().collect();
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategies[random.below(strategies.len())]);

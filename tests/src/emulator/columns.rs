@@ -21,7 +21,7 @@ pub struct ColumnsProgram<Op: ScanOp> {
     /// The operator.
     pub op: Op,
     /// What stands before the first element of each column.
-    pub initial_value: Option<Op::State>,
+    pub initial_value: Option<Op::Carry>,
     /// The plan.
     pub plan: ColumnsPlan,
     /// The generated text. Change it to see what the emulator makes of it.
@@ -53,7 +53,7 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     pub fn new(
         op: Op,
         spec: &ScanSpec,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         overrides: &Overrides,
         change: impl Fn(ColumnsPlan) -> ColumnsPlan,
     ) -> Result<Self, EmulatorError> {
@@ -158,7 +158,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         };
         let module = Module::new(source)?;
         let schedule = plan.schedule(&layout)?;
-        let (operator, layout) = (self.op.parameters(), layout.bytes());
+        let operator = self.op.parameters();
+        let layout: Vec<u8> = layout.words().into_iter().flat_map(u64::to_le_bytes).collect();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let memory = Memory { operator: operator.bytes(), initial_value: &initial_value, layout: &layout, ..memory };
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,7 +27,7 @@ pub struct Program<Op: ScanOp> {
     /// The operator.
     pub op: Op,
     /// What stands before the first element.
-    pub initial_value: Option<Op::State>,
+    pub initial_value: Option<Op::Carry>,
     /// Where it restarts; `None` in a scan that does not.
     pub heads: Option<Heads>,
     /// The plan.
@@ -80,7 +80,7 @@ impl<Op: ScanOp> Program<Op> {
     pub fn new(
         op: Op,
         kind: ScanKind,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
         Program::segmented(op, kind, initial_value, Segments::None, overrides)
@@ -94,7 +94,7 @@ impl<Op: ScanOp> Program<Op> {
     pub fn planned(
         op: Op,
         kind: ScanKind,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         limits: &DeviceLimits,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
@@ -109,7 +109,7 @@ impl<Op: ScanOp> Program<Op> {
     pub fn ranges(
         op: &Op,
         spec: &ScanSpec,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         limits: &DeviceLimits,
     ) -> Result<Vec<Self>, EmulatorError>
     where
@@ -128,7 +128,7 @@ impl<Op: ScanOp> Program<Op> {
     pub fn segmented(
         op: Op,
         kind: ScanKind,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         segments: Segments,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
@@ -149,7 +149,7 @@ impl<Op: ScanOp> Program<Op> {
     pub fn of(
         op: Op,
         spec: &ScanSpec,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
         Program::with_limits(op, spec, initial_value, &DeviceLimits::BASELINE, overrides)
@@ -163,7 +163,7 @@ impl<Op: ScanOp> Program<Op> {
     pub fn with_limits(
         op: Op,
         spec: &ScanSpec,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         limits: &DeviceLimits,
         overrides: &Overrides,
     ) -> Result<Self, EmulatorError> {
@@ -172,7 +172,7 @@ impl<Op: ScanOp> Program<Op> {
         Program::with_plan(op, initial_value, plan)
     }
 
-    fn with_plan(op: Op, initial_value: Option<Op::State>, plan: Plan) -> Result<Self, EmulatorError> {
+    fn with_plan(op: Op, initial_value: Option<Op::Carry>, plan: Plan) -> Result<Self, EmulatorError> {
         let source = render_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
         Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
     }
@@ -402,7 +402,7 @@ impl<Op: ScanOp> Program<Op> {
         let operator = self.op.parameters();
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
         let heads = self.heads.as_ref().map(Heads::bytes).unwrap_or_default();
-        let total_bytes = if self.total_of(input) { size_of::<Op::State>() } else { 0 };
+        let total_bytes = if self.total_of(input) { size_of::<Op::Carry>() } else { 0 };
         let memory = Memory {
             total_bytes,
             heads: &heads,
@@ -434,7 +434,7 @@ pub struct ReductionProgram<Op: ScanOp> {
     /// The operator.
     pub op: Op,
     /// What stands before the first element.
-    pub initial_value: Option<Op::State>,
+    pub initial_value: Option<Op::Carry>,
     /// The plan.
     pub plan: ReductionPlan,
     /// The generated text. Change it to see what the emulator makes of it.
@@ -451,7 +451,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
     pub fn new(
         op: Op,
         reduction: Reduction,
-        initial_value: Option<Op::State>,
+        initial_value: Option<Op::Carry>,
         limits: &DeviceLimits,
     ) -> Result<Self, EmulatorError> {
         let operator = op.source();

@@ -216,13 +216,13 @@ fn check<Op: ScanOp + Clone>(
     random: &mut Random,
     op: Op,
     input: impl Fn(&mut Random) -> Op::Input,
-    initial: Op::State,
+    initial: Op::Carry,
     in_place: Option<InPlace<Op>>,
 ) -> Result<bool, String>
 where
     Op::Input: Copy,
     Op::Output: Copy + Send,
-    Op::State: Copy + Send,
+    Op::Carry: Copy + Send,
 {
     let most = 400_000 / (size_of::<Op::Input>() + size_of::<Op::Output>()) as u64;
     let len = match random.below(4) {
@@ -249,20 +249,22 @@ where
     };
 
     // The loop that one writes by hand; nothing where it panics, or has nothing to begin with.
-    let lacks_identity = exclusive && initial.is_none() && op.identity().is_none();
+    let lacks_identity = exclusive && initial.is_none() && op.start().is_none();
     let by_hand = super::caught(|| {
         let mut output = Vec::with_capacity(len);
-        let mut sum: Option<Op::State> = initial;
+        let mut sum: Option<Op::Carry> = initial;
         for (&x, &begins) in x.iter().zip(&begins) {
             if begins {
                 sum = initial;
             }
-            let before = sum.or_else(|| op.identity());
-            let lifted = op.lift(x);
+            let before = sum.or_else(|| op.start());
             if exclusive {
                 output.push(op.project(before?));
             }
-            let with_this = sum.map_or(lifted, |sum| op.combine(sum, lifted));
+            let with_this = match sum {
+                Some(sum) => op.step(sum, x),
+                None => op.carry_of(op.lift(x)),
+            };
             if !exclusive {
                 output.push(op.project(with_this));
             }
@@ -271,7 +273,7 @@ where
         Some((output, sum))
     });
     // What is written over is the output of something else.
-    let filler = op.project(op.lift(x.first().copied().unwrap_or_else(|| input(random))));
+    let filler = op.project(op.carry_of(op.lift(x.first().copied().unwrap_or_else(|| input(random)))));
     let result = within(pool, || {
         let mut total = None;
         let output = match (way, in_place, segmented(scan(), &heads)) {

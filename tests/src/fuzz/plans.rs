@@ -445,5 +445,16 @@ fn operator(random: &mut Random) -> OpSource {
         let list = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
         ElementType::structure("Op".to_owned(), [("list".to_owned(), list)])
     });
-    OpSource { name: "Op".to_owned(), input, state, output, identity, parameters, functions, helpers: Vec::new() }
+    OpSource {
+        name: "Op".to_owned(),
+        input,
+        state,
+        output,
+        identity,
+        carry: None,
+        parameters,
+        functions,
+        helpers: Vec::new(),
+        backwards: None,
+    }
 }

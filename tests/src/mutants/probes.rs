@@ -195,7 +195,7 @@ fn reductions(probes: &mut Vec<Probe>) {
 fn reductions_of<Op: ScanOp + Clone + 'static>(
     probes: &mut Vec<Probe>,
     op: Op,
-    initial_value: Op::State,
+    initial_value: Op::Carry,
     inputs: fn(usize) -> Vec<Op::Input>,
     prepare: fn(Emulator) -> Emulator,
 ) where

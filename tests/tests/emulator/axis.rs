@@ -6,11 +6,12 @@
 use scan_codegen::{Axis, ColumnsPlan, Overrides, ScanSpec};
 use scan_runtime::{ScanKind, ops};
 use scan_tests::{
+    axes::{elements, not_contiguous, strided},
     emulator::{ColumnsProgram, Emulator, Module},
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
-    reference::{self, WAYS},
+    reference::WAYS,
 };
 
 /// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least.
@@ -47,19 +48,6 @@ fn arrays(rows: usize) -> Vec<(Vec<usize>, usize)> {
     let of_one = lengths.iter().zip(columns).map(|(&length, columns)| (vec![length, columns], 0));
     let of_many = [(vec![3, rows + 1, 5], 1), (vec![2, 3, 2 * rows, 4], 2), (vec![3, 40, 1], 1), (vec![5, 70], 1)];
     of_one.chain(of_many).collect()
-}
-
-/// The elements of an array. Those of a column follow each other. Columns are so many elements apart.
-fn elements<T: Copy>(axis: &Axis, apart: u64, element: impl Fn(u64) -> T) -> Vec<T> {
-    let mut input: Vec<T> = (0..axis.input_len() as u64).map(|gap| element(1 << 50 | 3 * gap)).collect();
-    let (strides, _) = axis.both_strides();
-    for (number, column) in reference::columns(axis).iter().enumerate() {
-        let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
-        for row in 0..axis.shape()[axis.axis()] {
-            input[first + row * strides[axis.axis()]] = element(number as u64 * apart + row as u64);
-        }
-    }
-    input
 }
 
 fn emulator(seed: u64) -> Emulator {
@@ -149,19 +137,7 @@ fn as_planned() {
 #[test]
 fn of_strided_arrays() {
     let program = program::<Interval>(SHAPES[1], (ScanKind::Inclusive, false), false);
-    let of = |shape: &[usize], axis, input: &[usize], output: &[usize]| {
-        Axis::of(shape, axis).unwrap().input_strides(input).unwrap().output_strides(output).unwrap()
-    };
-    let axes = [
-        of(&[70, 6], 0, &[8, 1], &[8, 1]),
-        of(&[70, 6], 0, &[7, 1], &[7, 1]),
-        of(&[70, 6], 0, &[13, 2], &[13, 2]),
-        of(&[70, 6], 0, &[1, 70], &[1, 70]),
-        of(&[70, 6], 0, &[1, 70], &[6, 1]),
-        of(&[70, 6], 0, &[8, 1], &[1, 70]),
-        of(&[3, 33, 4, 2], 1, &[1, 24, 6, 3], &[264, 8, 2, 1]),
-        of(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
-    ];
+    let axes = not_contiguous();
     for (seed, axis) in axes.iter().enumerate() {
         let input = elements(axis, 1 << 32, Interval::input);
         let emulator = emulator(seed as u64).check(adjacent);
@@ -171,7 +147,7 @@ fn of_strided_arrays() {
         };
         result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
     }
-    let repeated = of(&[70, 6], 0, &[1, 0], &[6, 1]);
+    let repeated = strided(&[70, 6], 0, &[1, 0], &[6, 1]);
     let input: Vec<_> = (0..70).map(Interval::input).collect();
     program.verify(&emulator(1).check(adjacent), &repeated, &input, (0, 0)).unwrap();
 }
@@ -192,22 +168,35 @@ fn planted_faults_are_found() {
         ("stride <= lane", "stride < lane"),
         ("op.combine(above, values.value[w])", "op.combine(values.value[w], above)"),
         ("shuffle_up(values.value[w], part.across)", "shuffle_up(values.value[w], 1)"),
-        ("  __syncthreads(); // the aggregates of the scan before have been read\n", ""),
+        ("  __syncthreads(); // what was exchanged before has been read\n", ""),
         ("  __syncthreads(); // the aggregates have been written\n", ""),
         ("part.y == count - 1)) {", "part.y == count)) {"),
-        ("(warp * part.across + part.x) * WIDTH + w", "(warp * part.across + part.x) * WIDTH"),
-        ("(i * part.across + part.x) * WIDTH + w", "(i * part.across + part.x) * WIDTH"),
+        ("exchange[(warp * part.across + part.x) * WIDTH + w]", "exchange[(warp * part.across + part.x) * WIDTH]"),
+        ("exchange[(i * part.across + part.x) * WIDTH + w]", "exchange[(i * part.across + part.x) * WIDTH]"),
         ("i > 0 && i == warp && has_value", "i > 0 && i == warp + 1 && has_value"),
         ("lane < part.across ? total", "lane <= part.across ? total"),
         ("op.combine(total.value[w], aggregate)", "op.combine(aggregate, total.value[w])"),
-        ("(polled * layout.columns + part.column)", "(polled * layout.columns + part.column / 2)"),
         ("((size_t)tile_row * layout.columns + part.column)", "((size_t)tile_row * part.across + part.column)"),
-        ("polled = tile_row - count + part.y", "polled = tile_row - count + 1 + part.y"),
-        ("tile_row < part.down ? in_group : in_group + 1", "in_group"),
-        ("tile_row < part.down ? in_group : in_group + 1", "tile_row"),
+        (
+            "epoch, values);\n    }\n    before",
+            "epoch, values);\n      values.value[0] = values.value[WIDTH - 1];\n    }\n    before",
+        ),
+        ("polled = tile_row - in_group + part.y", "polled = tile_row - in_group + part.y / 2"),
+        ("polled = tile_row - in_group - 1;", "polled = tile_row - in_group - 1 + in_group / 2;"),
+        ("in_group == part.down - 1;", "in_group == part.down - 2;"),
+        ("has_group = tile_row >= part.down;", "has_group = tile_row > part.down;"),
+        ("inclusive = combine_rows(op, before, aggregates);", "inclusive = before;"),
+        ("inclusive = combine_rows(op, prefix, inclusive);", "inclusive = combine_rows(op, inclusive, prefix);"),
+        ("    __syncthreads(); // the aggregates of the warps have been read\n", ""),
+        ("    __syncthreads(); // the prefix of the group before has been written\n", ""),
+        ("exchange[part.x * WIDTH + w] = prefix", "exchange[part.x * WIDTH] = prefix"),
+        (
+            "prefix.value[w] = exchange[part.x * WIDTH + w]",
+            "prefix.value[w] = exchange[part.x * WIDTH + (w + 1) % WIDTH]",
+        ),
+        ("in_group > 0 ? combine_rows(op, prefix, before) : prefix;", "prefix;"),
         ("if (!ends_group && !is_last) {", "if (!is_last) {"),
         ("part.y == 0 && part.is_within) {\n      publish", "part.y == 0 && w == 0) {\n      publish"),
-        ("op.combine(before.value[w], aggregates.value[w])", "aggregates.value[w]"),
         ("missing ^= 1u << w;", "missing = 0;"),
         ("const bool carries = tile_rows > 1;", "const bool carries = false;"),
         ("assign_tile(tickets, blockIdx.x, carries)", "assign_tile(tickets, blockIdx.x, false)"),

@@ -31,7 +31,7 @@ fn program<Op: TestOperator>(shape: Shape, (kind, with_initial_value): (ScanKind
 fn planned<Op: ScanOp>(
     op: Op,
     (threads, teams, stages, run, blocks): Shape,
-    (kind, initial_value): (ScanKind, Option<Op::State>),
+    (kind, initial_value): (ScanKind, Option<Op::Carry>),
 ) -> Program<Op> {
     Program::planned(op, kind, initial_value, &limits(), &overrides_of((threads, teams, stages, run, blocks))).unwrap()
 }

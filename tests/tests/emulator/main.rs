@@ -17,6 +17,7 @@ mod lifting;
 mod long;
 mod look_ahead;
 mod look_ahead_segmented;
+mod machines;
 mod older;
 mod reduction;
 mod reversed;

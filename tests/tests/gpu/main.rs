@@ -4,6 +4,7 @@
 //! `alone_two_devices…` want two devices. Those named `older/…` run what older devices would.
 
 mod against_cpu;
+mod axis;
 mod cases;
 mod columns;
 mod devices;
@@ -17,6 +18,7 @@ mod ladder;
 mod language;
 mod large;
 mod launches;
+mod machines;
 mod older;
 mod prepared;
 mod reduction;
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
     }
     let mut trials = Trials::default();
     visit_all(&mut trials);
+    axis::add(&mut trials);
     devices::add(&mut trials);
     errors::add(&mut trials);
     first_call::add(&mut trials);
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
     rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
+    machines::add(&mut trials);
     reversed::add(&mut trials);
     sharing::add(&mut trials);
     staging::add(&mut trials);

@@ -37,7 +37,7 @@ fn expected<Op: Example>(op: &Op, kind: ScanKind, input: &[Op::Input]) -> Vec<Op
     match kind {
         ScanKind::Inclusive => inclusive,
         ScanKind::Exclusive => {
-            let first = op.project(op.identity().unwrap());
+            let first = op.project(op.start().unwrap());
             std::iter::once(first).chain(inclusive).take(input.len()).collect()
         }
     }

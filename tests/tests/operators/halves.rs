@@ -56,7 +56,7 @@ impl ScanOp for FirstAndLast {
 fn verify<Op: ScanOp<Output: std::fmt::Debug> + Copy>(
     op: Op,
     every: usize,
-    initial_value: Op::State,
+    initial_value: Op::Carry,
     input: fn(u64) -> Op::Input,
 ) {
     let program = |(index, strategy): (usize, Strategy)| {

@@ -27,7 +27,7 @@ fn bits<T: scan_runtime::ScanElement>(values: &[T]) -> Vec<u8> {
     values.iter().flat_map(bytes_of).collect()
 }
 
-fn program<Op: ScanOp>(op: Op, strategy: Strategy, kind: ScanKind, initial_value: Option<Op::State>) -> Program<Op> {
+fn program<Op: ScanOp>(op: Op, strategy: Strategy, kind: ScanKind, initial_value: Option<Op::Carry>) -> Program<Op> {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
     overrides.threads = Some(THREADS);

@@ -504,3 +504,92 @@ fn the_text_of_a_failure_with_lift() {
     replay(&CountBytes, failure.violation().unwrap());
     insta::assert_snapshot!(failure);
 }
+
+// ---- what is said twice ------------------------------------------------------
+
+/// A machine over `c ↦ a·c + b`, one of whose functions is wrong: 0 for none of them.
+#[derive(Clone, Copy, Debug)]
+struct Machine<const WRONG: u32>;
+
+const APPEND: u32 = 1;
+const STEP: u32 = 2;
+const ORDER: u32 = 3;
+
+#[scan_op]
+impl<const WRONG: u32> ScanOp for Machine<WRONG> {
+    type Input = u32;
+    type State = [u32; 2];
+    type Carry = u32;
+    type Output = u32;
+    const IDENTITY: [u32; 2] = [1, 0];
+    const START: u32 = 7;
+    fn lift(x: u32) -> [u32; 2] {
+        [3, x]
+    }
+    fn combine(f: [u32; 2], g: [u32; 2]) -> [u32; 2] {
+        if WRONG == ORDER {
+            [f[0].wrapping_mul(g[0]), g[1].wrapping_mul(f[0]).wrapping_add(f[1])]
+        } else {
+            [f[0].wrapping_mul(g[0]), f[1].wrapping_mul(g[0]).wrapping_add(g[1])]
+        }
+    }
+    fn append(f: [u32; 2], x: u32) -> [u32; 2] {
+        if WRONG == ORDER {
+            [f[0].wrapping_mul(3), x.wrapping_mul(f[0]).wrapping_add(f[1])]
+        } else if WRONG == APPEND {
+            [f[0].wrapping_mul(3), f[1].wrapping_add(x)]
+        } else {
+            [f[0].wrapping_mul(3), f[1].wrapping_mul(3).wrapping_add(x)]
+        }
+    }
+    fn apply(f: [u32; 2], c: u32) -> u32 {
+        c.wrapping_mul(f[0]).wrapping_add(f[1])
+    }
+    fn step(c: u32, x: u32) -> u32 {
+        c.wrapping_mul(3).wrapping_add(x).wrapping_add(if WRONG == STEP { 1 } else { 0 })
+    }
+}
+
+fn disagrees<Op: ScanOp<Input = u32>>(op: &Op, law: Law, hint: Hint) -> String {
+    let failure = laws::check(op, [1, 2, 3, 5, 8]).unwrap_err();
+    let Failure::Disagrees(disagreement) = &failure else { panic!("{failure}") };
+    assert_eq!((disagreement.law, &disagreement.hint), (law, &hint), "{failure}");
+    failure.to_string()
+}
+
+#[test]
+fn what_is_said_twice_is_the_same() {
+    let report = laws::check(&Machine::<0>, [1, 2, 3, 5, 8]).unwrap();
+    assert!(report.appended >= 900 && report.carried >= 2700, "{report}");
+    let text = disagrees(&Machine::<APPEND>, Law::Append, Hint::OtherAppend);
+    assert!(text.contains("append(s, x) ≠ combine(s, lift(x))") && text.contains("x = "), "{text}");
+    let text = disagrees(&Machine::<STEP>, Law::Step, Hint::OtherStep);
+    assert!(text.contains("step(c, x) ≠ apply(lift(x), c)") && text.contains("c = 7, its start"), "{text}");
+    disagrees(&Machine::<ORDER>, Law::Apply, Hint::AppliedBackwards);
+}
+
+/// The identity of a monoid that does not act: it changes nothing in `combine`, and moves the carry.
+#[derive(Clone, Copy, Debug)]
+struct Moving;
+
+#[scan_op]
+impl ScanOp for Moving {
+    type Element = u32;
+    type Carry = u32;
+    const IDENTITY: u32 = 0;
+    const START: u32 = 0;
+    fn combine(a: u32, b: u32) -> u32 {
+        a.max(b)
+    }
+    fn apply(s: u32, c: u32) -> u32 {
+        if s == 0 { c | 1 } else { s.max(c) }
+    }
+    fn step(c: u32, x: u32) -> u32 {
+        x.max(c)
+    }
+}
+
+#[test]
+fn an_identity_leaves_the_carry() {
+    disagrees(&Moving, Law::IdentityApplied, Hint::MovingIdentity);
+}

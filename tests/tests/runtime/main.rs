@@ -1,11 +1,14 @@
-//! The runtime without a GPU: the CPU backend, reductions, errors, kernels on disk and ahead of time, a compiler that
+//! The runtime without a GPU: the CPU backend, scans along an axis, reductions, errors, kernels on disk and ahead of time, a compiler that
 //! fails, and the crates in `examples/`.
 
 mod aot;
+mod arrays;
+mod axis;
 mod columns;
 mod cpu;
 mod disk_cache;
 mod examples;
 mod faults;
+mod machines;
 mod nvrtc_fails;
 mod reduction;

@@ -113,7 +113,7 @@ pub(crate) trait Visitor {
     fn visit<T, Op>(self, op: Op) -> Self::Output
     where
         T: Sample,
-        Op: ScanOp<Input = T, State = T, Output = T> + Clone;
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone;
 }
 
 /// Hands the operator to the visitor.

@@ -62,7 +62,7 @@ fn check(scanner: &Scanner) -> Result<(), String> {
 fn same<T, Op>(scanner: &Scanner, op: Op, input: &[T]) -> Result<(), String>
 where
     T: PartialEq + Copy,
-    Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
 {
     let name = op.source().name;
     let is = |what: &str, output: Result<Vec<T>, Error>, expected: Vec<T>| {

@@ -137,7 +137,7 @@ impl Visitor for Make<'_> {
     fn visit<T, Op>(self, op: Op) -> Box<dyn AnyScan>
     where
         T: Sample,
-        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
     {
         let scan = self.shape.way.scan(self.scanner, op, self.shape.strategy);
         // Plans and sources depend on the kind of the heads, not on the heads.

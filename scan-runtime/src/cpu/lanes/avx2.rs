@@ -247,7 +247,7 @@ chosen! {
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn scan<Op, T, V, const EXCLUSIVE: bool>(op: &Op, places: Places<Op>, before: &Sums<T>) -> Sums<T>
 where
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
     T: Lane,
     V: Apply,
 {
@@ -312,7 +312,7 @@ unsafe fn scan_block<T: Lane, V: Apply, const EXCLUSIVE: bool>(
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn fold<Op, T, V>(op: &Op, places: Places<Op>, before: &Sums<T>) -> T
 where
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
     T: Lane,
     V: Apply,
 {
@@ -363,7 +363,7 @@ pub(super) unsafe fn restart<Op, T, V, const EXCLUSIVE: bool>(
     restarts: &Restarts<T>,
 ) -> T
 where
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
     T: Lane,
     V: Apply,
 {

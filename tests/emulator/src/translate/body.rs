@@ -124,7 +124,7 @@ impl Translator<'_> {
             "threadIdx" | "blockIdx" | "blockDim" | "gridDim" => return self.rewrite_index(position),
             "__builtin_memcpy" | "memcpy" => self.replace(position, "::emulator::copy_bytes"),
             "identity" | "lift" if matches!(self.before(position), ".") => self.rewrite_made(position)?,
-            "combine" if matches!(self.before(position), "." | "->") => self.rewrite_combine(position)?,
+            "combine" | "append" if matches!(self.before(position), "." | "->") => self.rewrite_applied(position)?,
             "*" => self.rewrite_dereference(position)?,
             "->" => self.rewrite_member(position)?,
             "sizeof" => return self.rewrite_size(position),
@@ -193,17 +193,18 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `op.combine(a, b)`
-    fn rewrite_combine(&mut self, position: usize) -> Result<(), Unsupported> {
+    /// `op.combine(a, b)` and `op.append(a, x)`
+    fn rewrite_applied(&mut self, position: usize) -> Result<(), Unsupported> {
         let operator = position.wrapping_sub(2);
         let plain = self.is_word(operator)
             && self.before(position) == "."
             && !matches!(self.before(operator), "." | "->" | "::")
             && self.text(position + 1) == "(";
         if !plain {
-            return Err(self.unsupported(position, "expected `operator.combine(left, right)`"));
+            return Err(self.unsupported(position, "expected `operator.combine(left, right)`, or `append` of an input"));
         }
-        let call = format!("::emulator::apply({}, {}, ", self.current(operator), self.line(position));
+        let applied = if self.text(position) == "append" { "append" } else { "apply" };
+        let call = format!("::emulator::{applied}({}, {}, ", self.current(operator), self.line(position));
         self.replace(operator, call);
         self.remove(position - 1);
         self.remove(position);

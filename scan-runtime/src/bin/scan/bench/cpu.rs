@@ -22,7 +22,7 @@ impl<'a, T: Sample, Op: ScanOp> Buffers<'a, T, Op> {
 impl<T, Op> Race for Buffers<'_, T, Op>
 where
     T: Sample,
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
 {
     fn scan(&mut self, calls: u32) -> Outcome<Duration> {
         timed(calls, || Ok(self.scan.run_into(black_box(&self.input), black_box(&mut self.output))?))

@@ -20,7 +20,7 @@ pub(super) struct Buffers<T, Op: ScanOp> {
 impl<T, Op> Buffers<T, Op>
 where
     T: Sample,
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
 {
     pub(super) fn new(context: &Arc<CudaContext>, scan: &Scan<Op>, input: &[T]) -> Outcome<Self> {
         let stream = context.default_stream();
@@ -41,7 +41,7 @@ where
 impl<T, Op> Race for Buffers<T, Op>
 where
     T: Sample,
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
 {
     fn scan(&mut self, calls: u32) -> Outcome<Duration> {
         self.timed(calls, |buffers| Ok(buffers.scan.run_into(&buffers.input, &mut buffers.output)?))

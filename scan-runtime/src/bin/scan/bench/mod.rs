@@ -82,7 +82,7 @@ impl Visitor for Measure {
     fn visit<T, Op>(self, op: Op) -> Self::Output
     where
         T: Sample,
-        Op: ScanOp<Input = T, State = T, Output = T> + Clone,
+        Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
     {
         let Measure { scanner, arguments: Arguments { way, strategy, len, turns, .. } } = self;
         let scan: Scan<Op> = way.scan(&scanner, op, strategy);
@@ -98,7 +98,7 @@ impl Visitor for Measure {
 fn measure<T, Op>(scanner: &Scanner, scan: &Scan<Op>, len: usize, turns: usize) -> Outcome<[Duration; 2]>
 where
     T: Sample,
-    Op: ScanOp<Input = T, State = T, Output = T>,
+    Op: ScanOp<Input = T, State = T, Carry = T, Output = T>,
 {
     let input: Vec<T> = (0..len).map(T::sample).collect();
     match scanner.context() {

@@ -1,0 +1,80 @@
+//! What makes an operator a machine: a carry, where it starts, and how inputs and partial results move it on.
+
+use crate::errors::Errors;
+use crate::operator::{Function, Machine, of_trait};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::{Expr, Ident, Type};
+
+/// What an impl block says of a machine.
+pub(crate) struct Written<'a> {
+    pub(crate) carry: Option<(Ident, Type)>,
+    pub(crate) start: Option<(Ident, Type, Expr)>,
+    pub(crate) functions: &'a [Function],
+}
+
+impl Written<'_> {
+    /// The machine, if the operator is to be one. What it lacks is told where the first part of it stands.
+    pub(crate) fn machine(
+        self,
+        operator: &str,
+        has_identity: bool,
+        state: &Type,
+        errors: &mut Errors,
+    ) -> Option<Machine> {
+        let function = |name: &str| self.functions.iter().find(|function| function.signature.ident == name);
+        let of_machine = ["step", "apply", "emit"].into_iter().find_map(function);
+        let first: TokenStream = match (&self.carry, &self.start, of_machine) {
+            (_, _, Some(function)) => function.signature.ident.to_token_stream(),
+            (Some((name, _)), _, _) | (_, Some((name, _, _)), _) => name.to_token_stream(),
+            (None, None, None) => return None,
+        };
+        if function("combine").is_none() {
+            errors.at(
+                first,
+                format!(
+                    "`{operator}` tells how an input moves the carry on, and not what a part of the input does to any carry: \
+                     that is what parts are scanned by at the same time. Add it as a monoid: `type State`, `IDENTITY`, \
+                     `lift`, `combine`, and `{}`. Where no small `State` tells it (FNV-1a has none), it is no scan",
+                    written("apply")
+                ),
+            );
+            return None;
+        }
+        let mut missing: Vec<String> = Vec::new();
+        let mut needs = |is_there: bool, what: String| {
+            if !is_there {
+                missing.push(format!("`{what}`"));
+            }
+        };
+        needs(self.carry.is_some(), "type Carry = …;".to_owned());
+        needs(self.start.is_some(), "const START: Carry = …;".to_owned());
+        needs(has_identity, "const IDENTITY: State = …;".to_owned());
+        for name in ["apply", "step"] {
+            needs(function(name).is_some(), written(name));
+        }
+        if !missing.is_empty() {
+            errors.at(
+                first,
+                format!("a machine moves a carry on, input by input; `{operator}` lacks {}", list(&missing)),
+            );
+        }
+        // Any type will do from here on.
+        let carry = self.carry.map_or_else(|| state.clone(), |(_, carry)| carry);
+        let start = self.start.map(|(_, ty, value)| (ty, value))?;
+        Some(Machine { carry, start })
+    }
+}
+
+fn written(name: &str) -> String {
+    of_trait(name).map(|function| function.written.to_owned()).unwrap_or_default()
+}
+
+/// `a`, `b` and `c`.
+fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}

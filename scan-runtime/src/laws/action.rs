@@ -1,0 +1,358 @@
+//! What an operator says twice: how an input is appended, and how a machine's carry moves on. Both ways must agree.
+
+use super::{
+    Check, Disagreement, Failure, Law, Report,
+    applied::Panicked,
+    hints::Hint,
+    mixed,
+    value::{Difference, Shape, Value},
+};
+use crate::{ScanElement, ScanOp, caught::quietly};
+
+/// How often each float is nudged to see what rounding may do.
+const TRIALS: u64 = 4;
+
+/// A run of samples, by their indices.
+type Run = Vec<usize>;
+
+/// What a law is tried on: what precedes, and one part or two that follow.
+#[derive(Clone)]
+struct Case {
+    before: Run,
+    parts: Vec<Run>,
+}
+
+/// Both ways, by their bytes, and the operands as they are shown.
+struct Ways {
+    left: Value,
+    right: Value,
+    operands: Vec<(&'static str, String)>,
+}
+
+/// Passes a value of a shape through what is done to each operand.
+type Change<'c> = &'c dyn Fn(&Shape, &Value) -> Value;
+
+/// Checks what the operator declares of these laws, on samples of which it keeps the others.
+pub(super) fn run<Op: ScanOp>(
+    check: &Check,
+    op: &Op,
+    samples: &[Op::Input],
+    report: Report,
+) -> Result<Report, Failure<Op>> {
+    let source = op.source();
+    let mut laws = Vec::new();
+    if source.functions.iter().any(|function| function.name == "append") {
+        laws.push(Law::Append);
+    }
+    if source.carry.is_some() {
+        laws.extend([Law::Step, Law::Apply, Law::IdentityApplied]);
+    }
+    let mut search = Search { check, op, samples, shapes: Shapes::of::<Op>(), report };
+    for law in laws {
+        search.law(law)?;
+    }
+    Ok(search.report)
+}
+
+struct Shapes {
+    input: Shape,
+    state: Shape,
+    carry: Shape,
+}
+
+impl Shapes {
+    fn of<Op: ScanOp>() -> Self {
+        let [input, state, carry] = [Op::Input::layout(), Op::State::layout(), Op::Carry::layout()].map(Shape::of);
+        Shapes { input, state, carry }
+    }
+}
+
+struct Search<'a, Op: ScanOp> {
+    check: &'a Check,
+    op: &'a Op,
+    samples: &'a [Op::Input],
+    shapes: Shapes,
+    report: Report,
+}
+
+impl<Op: ScanOp> Search<'_, Op> {
+    fn law(&mut self, law: Law) -> Result<(), Failure<Op>> {
+        for number in 0..self.check.cases {
+            let Some(case) = self.case(law, number) else { continue };
+            match self.outcome(law, &case).map_err(|panicked| self.panicked(panicked))? {
+                None => match law {
+                    Law::Append => self.report.appended += 1,
+                    _ => self.report.carried += 1,
+                },
+                Some(_) => return Err(self.told(law, case)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The case of this number, the shortest first: neighbours among the samples, and, unless their order matters, any.
+    fn case(&self, law: Law, number: usize) -> Option<Case> {
+        let parts = match law {
+            Law::Apply => 2,
+            Law::IdentityApplied => 0,
+            _ => 1,
+        };
+        let mut state = self.check.seed ^ (number as u64) << 20;
+        let mut below = |limit: usize| {
+            state = state.wrapping_add(1);
+            ((u128::from(mixed(state)) * limit as u128) >> 64) as usize
+        };
+        let longest = if number < self.samples.len() { 1 } else { self.check.longest_run.max(1) };
+        // One input is appended, and one is stepped past.
+        let lengths: Vec<usize> =
+            (0..=parts).map(|part| if part == 0 || law == Law::Apply { 1 + below(longest) } else { 1 }).collect();
+        let total: usize = lengths.iter().sum();
+        let mut runs: Vec<Run> = if self.check.in_order || number % 2 == 0 {
+            let room = self.samples.len().checked_sub(total)?;
+            let mut next = below(room + 1);
+            let neighbours = |&length: &usize| {
+                next += length;
+                (next - length..next).collect()
+            };
+            lengths.iter().map(neighbours).collect()
+        } else {
+            lengths.iter().map(|&length| (0..length).map(|_| below(self.samples.len())).collect()).collect()
+        };
+        let parts = runs.split_off(1);
+        Some(Case { before: runs.pop()?, parts })
+    }
+
+    /// The difference, where the two ways differ by more than rounding explains.
+    fn outcome(&self, law: Law, case: &Case) -> Result<Option<Difference>, Panicked> {
+        let shape = if law == Law::Append { &self.shapes.state } else { &self.shapes.carry };
+        let Ways { left, right, .. } = self.ways(law, case, &|_, value| value.clone())?;
+        if !shape.is_finite(&left) || !shape.is_finite(&right) {
+            // Where floats leave their range nothing can be said.
+            return Ok(None);
+        }
+        let floats = |value: &Value| -> Vec<f64> {
+            shape.scalars(value).into_iter().map(|scalar| scalar.float().unwrap_or(0.0)).collect()
+        };
+        let still = [floats(&left), floats(&right)];
+        let mut spread = vec![0.0_f64; shape.primitives().count()];
+        for trial in 0..TRIALS {
+            let nudge = |shape: &Shape, value: &Value| shape.nudged(value, self.check.tolerance, trial);
+            let nudged = self.ways(law, case, &nudge)?;
+            for (moved, still) in [floats(&nudged.left), floats(&nudged.right)].iter().zip(&still) {
+                let moves = moved.iter().zip(still).map(|(moved, still)| (moved - still).abs());
+                spread.iter_mut().zip(moves).for_each(|(spread, by)| *spread = spread.max(by));
+            }
+        }
+        let largest = still.iter().flatten().fold(0.0_f64, |largest, float| largest.max(float.abs()));
+        let allowed = shape.primitives().zip(still[0].iter().zip(&still[1]).zip(&spread)).map(
+            |(primitive, ((left, right), spread))| {
+                let tolerance = shape.tolerance(self.check.tolerance, primitive);
+                tolerance * left.abs().max(right.abs()) + spread.min(tolerance.sqrt() * largest)
+            },
+        );
+        Ok(shape.difference(&left, &right, &allowed.collect::<Vec<_>>()))
+    }
+
+    /// Both ways of a law, each operand passed through `change`.
+    fn ways(&self, law: Law, case: &Case, change: Change<'_>) -> Result<Ways, Panicked> {
+        let op = self.op;
+        let Shapes { input, state, carry } = &self.shapes;
+        let shown = |value: &Value, shape: &Shape| shape.show(value);
+        // SAFETY, of each `element`: the value has the shape of the type, made by it or by nudging floats of one that was.
+        let as_state = |value: &Value| unsafe { value.element::<Op::State>() };
+        // SAFETY: as above.
+        let as_carry = |value: &Value| unsafe { value.element::<Op::Carry>() };
+        let next = || {
+            let index = case.parts.first().and_then(|run| run.first()).copied().unwrap_or_default();
+            change(input, &Value::of(&self.samples[index]))
+        };
+        // SAFETY: as above.
+        let as_input = |value: &Value| unsafe { value.element::<Op::Input>() };
+        let call = |name: &str, shown: Vec<String>, call: &dyn Fn() -> Value| {
+            quietly(call).map_err(|panic| Panicked::new(format!("{name}({})", shown.join(", ")), panic))
+        };
+        Ok(match law {
+            Law::Append => {
+                let s = change(state, &self.fold(&case.before)?);
+                let x = next();
+                let both = || vec![shown(&s, state), shown(&x, input)];
+                let left = call("append", both(), &|| Value::of(&op.append(as_state(&s), as_input(&x))))?;
+                let right = call("combine", both(), &|| Value::of(&op.combine(as_state(&s), op.lift(as_input(&x)))))?;
+                let operands = vec![("s", shown(&s, state)), ("x", shown(&x, input))];
+                Ways { left, right, operands }
+            }
+            Law::Step => {
+                let c = change(carry, &self.carry_after(&case.before)?);
+                let x = next();
+                let both = || vec![shown(&c, carry), shown(&x, input)];
+                let left = call("step", both(), &|| Value::of(&op.step(as_carry(&c), as_input(&x))))?;
+                let right = call("apply", both(), &|| Value::of(&op.apply(op.lift(as_input(&x)), as_carry(&c))))?;
+                let operands = vec![("c", shown(&c, carry)), ("x", shown(&x, input))];
+                Ways { left, right, operands }
+            }
+            Law::Apply => {
+                let c = change(carry, &self.carry_after(&case.before)?);
+                let a = change(state, &self.fold(&case.parts[0])?);
+                let b = change(state, &self.fold(&case.parts[1])?);
+                let operands = vec![("a", shown(&a, state)), ("b", shown(&b, state)), ("c", shown(&c, carry))];
+                let all = || operands.iter().map(|(_, shown)| shown.clone()).collect();
+                let left = call("apply", all(), &|| {
+                    Value::of(&op.apply(op.combine(as_state(&a), as_state(&b)), as_carry(&c)))
+                })?;
+                let right =
+                    call("apply", all(), &|| Value::of(&op.apply(as_state(&b), op.apply(as_state(&a), as_carry(&c)))))?;
+                Ways { left, right, operands }
+            }
+            _ => {
+                let c = change(carry, &self.carry_after(&case.before)?);
+                let operands = vec![("c", shown(&c, carry))];
+                let identity = op.identity();
+                let left = match &identity {
+                    Some(identity) => call("apply", vec!["IDENTITY".to_owned(), shown(&c, carry)], &|| {
+                        Value::of(&op.apply(*identity, as_carry(&c)))
+                    })?,
+                    None => c.clone(),
+                };
+                Ways { left, right: c, operands }
+            }
+        })
+    }
+
+    /// The fold of a run, by `lift` and `combine`.
+    fn fold(&self, run: &Run) -> Result<Value, Panicked> {
+        let op = self.op;
+        let fold = || {
+            let states = run.iter().map(|&index| op.lift(self.samples[index]));
+            states.reduce(|a, b| op.combine(a, b)).as_ref().map(Value::of)
+        };
+        let folded = quietly(fold).map_err(|panic| Panicked::new("combine of samples".to_owned(), panic))?;
+        Ok(folded.unwrap_or_else(|| Value::of(&op.lift(self.samples[0]))))
+    }
+
+    /// The carry from the start past all but the first of a run, by `step`. Runs have one at least, so the start comes, too.
+    fn carry_after(&self, run: &Run) -> Result<Value, Panicked> {
+        let op = self.op;
+        let first = op.start().unwrap_or_else(|| op.carry_of(op.lift(self.samples[run[0]])));
+        let steps = || Value::of(&run[1..].iter().fold(first, |carry, &index| op.step(carry, self.samples[index])));
+        quietly(steps).map_err(|panic| Panicked::new("step past samples".to_owned(), panic))
+    }
+
+    fn panicked(&self, Panicked { on, message }: Panicked) -> Failure<Op> {
+        Failure::Panicked { operator: self.report.operator.clone(), on, message }
+    }
+
+    /// Whether a case breaks the law.
+    fn breaks(&self, law: Law, case: &Case) -> bool {
+        matches!(self.outcome(law, case), Ok(Some(_)))
+    }
+
+    /// The case with as few samples as show it, in words.
+    fn told(&self, law: Law, mut case: Case) -> Failure<Op> {
+        let shorter = |case: &Case| {
+            let parts = (0..=case.parts.len()).flat_map(|part| {
+                let run = if part == 0 { &case.before } else { &case.parts[part - 1] };
+                let lengths = if run.len() > 1 { 0..run.len() } else { 0..0 };
+                lengths.map(move |left_out| (part, left_out))
+            });
+            let without = |(part, left_out): (usize, usize)| {
+                let mut case = case.clone();
+                let run = if part == 0 { &mut case.before } else { &mut case.parts[part - 1] };
+                run.remove(left_out);
+                case
+            };
+            parts.map(without).find(|case| self.breaks(law, case))
+        };
+        // Neighbours must stay neighbours.
+        while let Some(smaller) = if self.check.in_order { None } else { shorter(&case) } {
+            case = smaller;
+        }
+        let (ways, difference) = match (self.ways(law, &case, &|_, value| value.clone()), self.outcome(law, &case)) {
+            (Ok(ways), Ok(Some(difference))) => (ways, difference),
+            (Err(panicked), _) | (_, Err(panicked)) => return self.panicked(panicked),
+            (Ok(_), Ok(None)) => {
+                return Failure::NothingTested { operator: self.report.operator.clone(), overflowed: 0 };
+            }
+        };
+        let hint = self.hint(law, &case);
+        let inputs: Vec<Vec<Op::Input>> = std::iter::once(&case.before)
+            .chain(&case.parts)
+            .map(|run| run.iter().map(|&index| self.samples[index]).collect())
+            .collect();
+        let text = self.text(law, &case, &ways, &difference, &hint);
+        let Difference { path, amount, allowed, .. } = difference;
+        let operator = self.report.operator.clone();
+        Failure::Disagrees(Box::new(Disagreement { operator, law, inputs, path, amount, allowed, hint, text }))
+    }
+
+    /// What the mistake may be.
+    fn hint(&self, law: Law, case: &Case) -> Hint {
+        match law {
+            Law::Append => Hint::OtherAppend,
+            Law::Step => Hint::OtherStep,
+            Law::IdentityApplied => Hint::MovingIdentity,
+            _ => {
+                // The later part first?
+                let swapped = Case { before: case.before.clone(), parts: case.parts.iter().rev().cloned().collect() };
+                let same = |case: &Case, other: &Case| -> Option<bool> {
+                    let left = self.ways(law, case, &|_, value| value.clone()).ok()?.left;
+                    let right = self.ways(law, other, &|_, value| value.clone()).ok()?.right;
+                    let nothing = vec![0.0; self.shapes.carry.primitives().count()];
+                    Some(self.shapes.carry.difference(&left, &right, &nothing).is_none())
+                };
+                match same(case, &swapped) {
+                    Some(true) => Hint::AppliedBackwards,
+                    _ => Hint::OtherApply,
+                }
+            }
+        }
+    }
+
+    fn text(&self, law: Law, case: &Case, ways: &Ways, difference: &Difference, hint: &Hint) -> String {
+        let shape = if law == Law::Append { &self.shapes.state } else { &self.shapes.carry };
+        let operator = &self.report.operator;
+        let (what, [left, right]) = match law {
+            Law::Append => ("appends an input as no `lift` and `combine` do", ["append(s, x)", "combine(s, lift(x))"]),
+            Law::Step => ("steps past an input to another carry", ["step(c, x)", "apply(lift(x), c)"]),
+            Law::Apply => (
+                "applies two parts to another carry than both at once",
+                ["apply(combine(a, b), c)", "apply(b, apply(a, c))"],
+            ),
+            _ => ("has an identity that moves a carry", ["apply(IDENTITY, c)", "c"]),
+        };
+        let mut text = format!("`{operator}` {what}: {left} ≠ {right}\n\n");
+        let show = |run: &[usize]| {
+            let samples: Vec<_> =
+                run.iter().map(|&index| self.shapes.input.show(&Value::of(&self.samples[index]))).collect();
+            samples.join(", ")
+        };
+        for (name, operand) in &ways.operands {
+            text += &format!("    {name} = {operand}");
+            let run = match *name {
+                "s" => Some(&case.before),
+                "a" => case.parts.first(),
+                "b" => case.parts.get(1),
+                _ => None,
+            };
+            match (run.map(Vec::as_slice), *name) {
+                (Some(&[one]), _) => text += &format!(", lifted from {}", show(&[one])),
+                (Some(several), _) => text += &format!(", the fold of {}", show(several)),
+                (None, "c") if case.before.len() > 1 => text += &format!(", after {}", show(&case.before[1..])),
+                (None, "c") => text += ", its start",
+                _ => {}
+            }
+            text.push('\n');
+        }
+        text += &format!("\n    {left} = {}\n", shape.show(&ways.left));
+        if law != Law::IdentityApplied {
+            text += &format!("    {right} = {}\n", shape.show(&ways.right));
+        }
+        let place = if difference.path.is_empty() { String::new() } else { format!("`{}`: ", difference.path) };
+        text += &match difference.amount {
+            Some(amount) => {
+                format!("\n    {place}a difference of {amount:e}, where rounding may make {:.1e}", difference.allowed)
+            }
+            None => format!("\n    {place}not equal"),
+        };
+        text + &format!("\n\nhint: {hint}")
+    }
+}

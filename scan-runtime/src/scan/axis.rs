@@ -1,0 +1,460 @@
+//! Scans along an axis of an array, of host and of device memory.
+
+use std::{fmt, ptr, sync::Arc};
+
+use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
+use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, Plans, ScanSpec};
+
+use super::{HostPlaces, Scan};
+use crate::{
+    DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
+    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
+    few::Few,
+    generate,
+    scanner::Engine,
+    telemetry::{computing, tells_of_calls},
+};
+
+/// A scan along an axis of an array, made by [`Scan::axis`]: each column, which is what lies along the axis, is scanned as if
+/// it were all of the input. An initial value stands before the first element of each column; a
+/// [reversed](Scan::reverse) scan goes from the last element of each.
+///
+/// Outer axes have a kernel of their own, whose neighbouring threads scan neighbouring columns. It is at its best where the
+/// last dimension is contiguous; any other strides are scanned as well, slower. An axis whose columns are contiguous, one
+/// behind the other, is scanned as [rows](Scan::rows). Floats come out the same in every run.
+///
+/// ```
+/// use scan_runtime::{Axis, Scanner, ops};
+///
+/// let scanner = Scanner::new()?;
+/// let matrix = [
+///     1, 2, 3, //
+///     4, 5, 6,
+/// ];
+/// let down = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 0)?);
+/// assert_eq!(down.run(&matrix)?, [1, 2, 3, 5, 7, 9]);
+/// let along = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 1)?);
+/// assert_eq!(along.run(&matrix)?, [1, 3, 6, 4, 9, 15]);
+/// // Every second column, in place.
+/// let every_second = Axis::of(&[2, 2], 0)?.strides(&[3, 2])?;
+/// let mut buffer = matrix;
+/// scanner.scan(ops::sum()).axis(every_second).run_in_place(&mut buffer)?;
+/// assert_eq!(buffer, [1, 2, 3, 5, 5, 9]);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+#[must_use = "a scan does nothing until it is run"]
+pub struct AxisScan<Op: ScanOp> {
+    /// The scan of the columns if they are contiguous, one behind the other.
+    scan: Scan<Op, Heads<'static>>,
+    axis: Axis,
+    layout: ColumnLayout,
+}
+
+impl<Op: ScanOp> Scan<Op> {
+    /// Scans an array along an axis.
+    ///
+    /// A recurrence `h = a·h + b` over the tokens of many sequences:
+    ///
+    /// ```
+    /// use scan_runtime::{Axis, Scanner, scan_element, scan_op};
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Affine {
+    ///     a: f32,
+    ///     b: f32,
+    /// }
+    ///
+    /// #[scan_op(identity = Affine { a: 1.0, b: 0.0 })]
+    /// fn compose(f: Affine, g: Affine) -> Affine {
+    ///     Affine { a: f.a * g.a, b: g.a * f.b + g.b }
+    /// }
+    ///
+    /// let (sequences, tokens, channels) = (2, 3, 4);
+    /// let steps = vec![Affine { a: 0.5, b: 1.0 }; sequences * tokens * channels];
+    /// let along_tokens = Axis::of(&[sequences, tokens, channels], 1)?;
+    /// let states = Scanner::new()?.scan(compose).axis(along_tokens).run(&steps)?;
+    /// assert_eq!(states[(1 * tokens + 2) * channels].b, 1.75);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn axis(self, axis: Axis) -> AxisScan<Op> {
+        let layout = axis.layout();
+        let heads = match layout.is_rows() && layout.columns() > 1 && !layout.is_empty() {
+            true => Heads::rows(layout.length() as usize),
+            false => Heads::NONE,
+        };
+        AxisScan { scan: self.with_heads(heads), axis, layout }
+    }
+}
+
+/// What would run along an axis on a GPU.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum AxisPlan {
+    /// Columns that are contiguous, one behind the other, as rows.
+    Rows(Plans),
+    /// Any others.
+    Columns(ColumnsPlan),
+}
+
+impl fmt::Display for AxisPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AxisPlan::Rows(plans) => plans.fmt(f),
+            AxisPlan::Columns(plan) => plan.fmt(f),
+        }
+    }
+}
+
+/// Whether memory of so many elements holds the array.
+fn check_length(axis: &Axis, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+    let holds = if expected == axis.len() { found == expected } else { found >= expected };
+    if holds { Ok(()) } else { Err(Error::AxisLength { what, found, expected, shape: axis.shape().to_vec() }) }
+}
+
+impl<Op: ScanOp> AxisScan<Op> {
+    /// What would run on the GPU, as [`Scan::plan`] has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`] where no kernel can do it.
+    pub fn plan(&self) -> Result<AxisPlan, Error> {
+        if self.layout.is_rows() {
+            return Ok(AxisPlan::Rows(self.scan.plan()?));
+        }
+        Ok(AxisPlan::Columns(self.columns_plan()?))
+    }
+
+    /// The CUDA source that would run on the GPU, as [`Scan::cuda_source`] has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](AxisScan::plan).
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        if self.layout.is_rows() {
+            return self.scan.cuda_source();
+        }
+        Ok(generate::show_columns(&self.scan.op.source(), &self.columns_plan()?)?)
+    }
+
+    /// Scans an array. The results are contiguous, unless the axis was given strides of theirs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AxisLength`] if the array has other elements than its shape tells, [`Error::AxisGaps`] if results of these
+    /// strides leave gaps, and those of [`Scan::run`].
+    pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
+        let len = self.axis.output_len();
+        if len != self.axis.len() {
+            return Err(Error::AxisGaps { shape: self.axis.shape().to_vec() });
+        }
+        check_length(&self.axis, "input", input.len(), self.axis.input_len())?;
+        let mut output = Vec::new();
+        let bytes = len.saturating_mul(size_of::<Op::Output>());
+        output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        // SAFETY: the input holds the array, the vector has room for the results, and nothing else points there.
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr())? };
+        // SAFETY: every element is a result, and has been written.
+        unsafe { output.set_len(len) };
+        Ok(output)
+    }
+
+    /// Scans an array into memory. What lies between the results is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](AxisScan::run); gaps are no error. After an error the results are unspecified.
+    pub fn run_into(&self, input: &[Op::Input], output: &mut [Op::Output]) -> Result<(), Error> {
+        check_length(&self.axis, "input", input.len(), self.axis.input_len())?;
+        check_length(&self.axis, "output", output.len(), self.axis.output_len())?;
+        // SAFETY: the input holds the array, and the output, which is exclusively borrowed, the results.
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr()) }
+    }
+
+    /// Scans an array in place. What lies between its elements is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](AxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that differ from
+    /// those of the elements.
+    pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        if !self.axis.lies_the_same() {
+            return Err(Error::AxisInPlace);
+        }
+        check_length(&self.axis, "buffer", buffer.len(), self.axis.input_len())?;
+        let to = buffer.as_mut_ptr();
+        // SAFETY: the buffer, which is exclusively borrowed, holds the array, and each result takes the place of its element.
+        unsafe { self.run_at(to.cast_const(), to) }
+    }
+
+    /// The same for device memory, on a stream of yours, as [`Scan::on`] is for a scan.
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisScan<'a, Op> {
+        DeviceAxisScan { scan: self, stream, initial: None }
+    }
+
+    fn columns_plan(&self) -> Result<ColumnsPlan, Error> {
+        let (operator, limits) = (self.scan.op.source(), self.scan.scanner.limits());
+        Ok(generate::plan_columns(&operator, &self.scan.spec(), &limits, &self.scan.shape())?)
+    }
+
+    /// # Safety
+    ///
+    /// `input` is valid for reads of the axis's `input_len` elements, `output` for writes of its `output_len` results. They are
+    /// one, and each result in the place of its element, or they do not overlap.
+    unsafe fn run_at(&self, input: *const Op::Input, output: *mut Op::Output) -> Result<(), Error> {
+        if self.layout.is_rows() && !self.layout.is_empty() {
+            // SAFETY: the caller vouches for the memory: rows are contiguous.
+            return unsafe { self.scan.run_at(input, output, self.axis.len(), false) }.map(drop);
+        }
+        match self.scan.scanner.engine() {
+            Engine::Cpu { .. } => {
+                self.scan.check_planned()?;
+                if self.scan.overrides.is_some() {
+                    self.columns_plan()?;
+                }
+                let _telling = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
+                let Scan { op, kind, order, initial_value, .. } = &self.scan;
+                let places = cpu::Places { input, output, len: self.axis.len() };
+                // SAFETY: the caller vouches for the memory.
+                unsafe { cpu::scan_columns(op, *kind, *order, *initial_value, &self.layout, places) }
+            }
+            Engine::Cuda(device) => {
+                let in_place = ptr::addr_eq(input, output);
+                if self.layout.is_empty() {
+                    return self.columns_plan().map(drop);
+                }
+                if self.axis.output_len() == self.axis.len() || in_place {
+                    // SAFETY: as above.
+                    return unsafe { self.scan.run_columns(device, &self.axis, &self.layout, input, output) };
+                }
+                // SAFETY: as above.
+                unsafe { self.run_beside_gaps(device, input, output) }
+            }
+        }
+    }
+
+    /// Scans where results leave gaps: they come back without, and each is put in its place.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_at`](AxisScan::run_at).
+    unsafe fn run_beside_gaps(
+        &self,
+        device: &CudaDevice,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Error> {
+        let (shape, (input_strides, output_strides)) = (self.axis.shape(), self.axis.both_strides());
+        let dense = Axis::of(shape, self.axis.axis())?.input_strides(input_strides)?;
+        let len = dense.len();
+        let mut results: Vec<Op::Output> = Vec::new();
+        let bytes = len.saturating_mul(size_of::<Op::Output>());
+        results.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        let layout = dense.layout();
+        let to = results.as_mut_ptr();
+        // SAFETY: the caller vouches for the input; the vector has room for the results.
+        unsafe { self.scan.run_columns(device, &dense, &layout, input, to)? };
+        let mut index = vec![0; shape.len()];
+        for result in 0..len {
+            let place: usize = index.iter().zip(output_strides).map(|(index, stride)| index * stride).sum();
+            // SAFETY: the kernel has written the results; the caller vouches for the output.
+            unsafe { *output.add(place) = *to.add(result) };
+            for k in (0..shape.len()).rev() {
+                index[k] += 1;
+                if index[k] < shape[k] {
+                    break;
+                }
+                index[k] = 0;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<Op: ScanOp> Scan<Op, Heads<'static>> {
+    /// Copies columns to the device, scans them there, copies the results back, and waits for it.
+    ///
+    /// # Safety
+    ///
+    /// As for [`AxisScan::run_at`]; and every element of the output is a result, or the output is the input.
+    unsafe fn run_columns(
+        &self,
+        device: &CudaDevice,
+        axis: &Axis,
+        layout: &ColumnLayout,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+    ) -> Result<(), Error> {
+        let places = HostPlaces::of(input, output, axis.len());
+        let memory = HostMemory {
+            input_len: axis.input_len(),
+            output_len: axis.output_len(),
+            in_place: places.in_place && axis.lies_the_same(),
+            ..places.memory()
+        };
+        let enqueue = |stream: &Arc<CudaStream>, at: Places| {
+            let buffers = InOut { input: at.input, output: at.output, len: axis.len() as u64, columns: Some(layout) };
+            // SAFETY: the buffers hold the array and the results.
+            unsafe { self.enqueue_columns(device, stream, self.spec(), buffers, SideBuffers::default()) }
+        };
+        // SAFETY: the caller vouches for the host memory; the kernel writes every result.
+        unsafe { device.through(&memory, &enqueue) }
+    }
+
+    /// Enqueues a scan: of columns where these are told, or of rows.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue), but for the constants.
+    unsafe fn enqueue_columns(
+        &self,
+        device: &CudaDevice,
+        stream: &Arc<CudaStream>,
+        spec: ScanSpec,
+        buffers: InOut<'_>,
+        side: SideBuffers,
+    ) -> Result<(), Error> {
+        let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+        let kernels = match buffers.columns {
+            Some(columns) => {
+                let (task, addresses) = (Task::Columns(spec, self.shape()), (buffers.input.first(), buffers.output.first()));
+                device.kernels_of_columns(&self.op, &task, columns, addresses)?
+            }
+            None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
+        };
+        // SAFETY: the caller vouches for the buffers; the constants are those of the operator.
+        unsafe { kernels.enqueue(stream, &constants, side, buffers) }
+    }
+}
+
+/// A scan along an axis of device memory on a stream, made by [`AxisScan::on`].
+///
+/// Every method enqueues its work on the stream and returns, as those of a [`DeviceScan`](crate::DeviceScan) do.
+///
+/// ```no_run
+/// use scan_runtime::{Axis, Scanner, ops};
+///
+/// let scanner = Scanner::cuda(0)?;
+/// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+/// let matrix = stream.clone_htod(&[1, 2, 3, 4, 5, 6])?;
+/// let down = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 0)?);
+/// let sums = down.on(&stream).run(&matrix)?;
+/// assert_eq!(stream.clone_dtoh(&sums)?, [1, 2, 3, 5, 7, 9]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a scan does nothing until it is run"]
+pub struct DeviceAxisScan<'a, Op: ScanOp> {
+    scan: &'a AxisScan<Op>,
+    stream: &'a Arc<CudaStream>,
+    /// The initial value, if it is in device memory.
+    initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+}
+
+impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
+    /// Puts a value before the first element of each column that is in device memory when the scan runs, as
+    /// [`DeviceScan::init_from`](crate::DeviceScan::init_from) does.
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+        DeviceAxisScan { initial: Some(value), ..self }
+    }
+
+    /// Scans an array into a new slice. The results are contiguous, unless the axis was given strides of theirs.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AxisScan::run`] and of [`DeviceScan::run`](crate::DeviceScan::run).
+    pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        let axis = &self.scan.axis;
+        if axis.output_len() != axis.len() {
+            return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
+        }
+        let device = self.scan.scan.scanner.device_of(self.stream)?;
+        check_length(axis, "input", input.len(), axis.input_len())?;
+        // SAFETY: every element is a result, and the scan writes it.
+        let mut output = unsafe { device.slice::<Op::Output>(self.stream, axis.len())? };
+        self.run_into(input, &mut output)?;
+        Ok(output)
+    }
+
+    /// Scans an array into memory. What lies between the results is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceAxisScan::run); gaps are no error.
+    pub fn run_into(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+    ) -> Result<(), Error> {
+        let device = self.scan.scan.scanner.device_of(self.stream)?;
+        device.check_context("input", input.stream())?;
+        device.check_context("output", output.stream())?;
+        let axis = &self.scan.axis;
+        check_length(axis, "input", input.len(), axis.input_len())?;
+        check_length(axis, "output", output.len(), axis.output_len())?;
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (input, _reading) = input.device_ptr(self.stream);
+        let (output, _writing) = output.device_ptr_mut(self.stream);
+        // SAFETY: the buffers are borrowed from live slices, which hold the array and, exclusively, the results.
+        unsafe { self.enqueue(device, input, output) }
+    }
+
+    /// Scans an array in place. What lies between its elements is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceAxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that differ from
+    /// those of the elements.
+    pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        let axis = &self.scan.axis;
+        if !axis.lies_the_same() {
+            return Err(Error::AxisInPlace);
+        }
+        let device = self.scan.scan.scanner.device_of(self.stream)?;
+        device.check_context("buffer", buffer.stream())?;
+        check_length(axis, "buffer", buffer.len(), axis.input_len())?;
+        let (buffer, _writing) = buffer.device_ptr_mut(self.stream);
+        // SAFETY: the buffer is exclusively borrowed from a live slice, which holds the array; each result takes the place of
+        // its element.
+        unsafe { self.enqueue(device, buffer, buffer) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the array and the results.
+    unsafe fn enqueue(&self, device: &CudaDevice, input: CUdeviceptr, output: CUdeviceptr) -> Result<(), Error> {
+        let AxisScan { scan, axis, layout } = self.scan;
+        let initial = self.initial;
+        if let Some(value) = initial {
+            device.check_context("initial value", value.stream())?;
+            if value.len() != 1 {
+                return Err(Error::InitialLength { len: value.len() });
+            }
+        }
+        let initial = initial.map(|value| value.device_ptr(self.stream));
+        let spec = if initial.is_some() { scan.spec().with_initial_value_on_device() } else { scan.spec() };
+        let side = SideBuffers {
+            head_count: scan.heads.head_count(),
+            initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
+            ..SideBuffers::default()
+        };
+        let columns = if layout.is_rows() { None } else { Some(layout) };
+        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: axis.len() as u64, columns };
+        let enqueue = || {
+            bind(self.stream)?;
+            if layout.is_empty() {
+                return self.scan.plan().map(drop);
+            }
+            // SAFETY: the caller vouches for the buffers.
+            unsafe { scan.enqueue_columns(device, self.stream, spec, buffers, side) }
+        };
+        enqueue().map_err(named)
+    }
+}

@@ -1,0 +1,237 @@
+//! Scans along an axis: shapes of the kernel over shapes of arrays, as ratios to a copy of the same bytes.
+//!
+//! `engine -- axis` measures the planner's shape, `engine -- axis shapes` others, `axis-f32` and its like choose operators.
+//! The results of some columns are compared with those of a plain loop before anything is timed.
+
+use std::{ffi::c_void, ptr, sync::Arc};
+
+use rayon::prelude::*;
+use scan_codegen::{Argument, Axis, ColumnsPlan, Overrides, ScanSpec, plan_columns, render_columns};
+use scan_runtime::{
+    Scanner,
+    cudarc::{
+        driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result},
+        nvrtc::Ptx,
+    },
+    half::f16,
+    nvrtc, ops,
+};
+use scan_tests::operators::{TestOperator, compose, inputs};
+
+use super::{Outcome, SAMPLES, filled, median, sample};
+
+/// Shapes of arrays, and the axis.
+const ARRAYS: [(&[usize], usize); 9] = [
+    (&[4096, 65536], 0),
+    (&[65536, 4096], 0),
+    (&[1 << 22, 64], 0),
+    (&[8, 65536, 512], 1),
+    (&[8, 8192, 4096], 1),
+    (&[8, 65536, 1536], 1),
+    (&[64, 1 << 22], 0),
+    (&[4, 1 << 26], 0),
+    (&[1 << 24, 16], 0),
+];
+
+/// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row, blocks of a
+/// multiprocessor.
+type Shape = (u32, u32, u32, u32, u32);
+
+const SHAPES: [Shape; 18] = [
+    (256, 128, 8, 32, 3),
+    (256, 128, 8, 64, 3),
+    (256, 128, 8, 128, 3),
+    (256, 128, 8, 256, 3),
+    (256, 64, 8, 32, 4),
+    (256, 64, 8, 64, 4),
+    (256, 64, 8, 128, 4),
+    (256, 96, 8, 64, 4),
+    (128, 128, 8, 64, 6),
+    (128, 128, 8, 32, 6),
+    (128, 64, 8, 64, 8),
+    (512, 128, 8, 64, 1),
+    (512, 64, 8, 64, 2),
+    (512, 64, 8, 128, 2),
+    (256, 64, 4, 64, 4),
+    (256, 128, 16, 64, 3),
+    (256, 128, 16, 128, 2),
+    (512, 128, 16, 128, 1),
+];
+
+/// The most elements that arrays are cut down to: all of them fit beside their results.
+const LONGEST_BYTES: usize = 4 << 30;
+
+/// The longest period of inputs: no power of two, so that no column repeats it.
+const BLOCK: usize = 1_999_993;
+
+struct Entrant {
+    name: String,
+    plan: ColumnsPlan,
+    function: CudaFunction,
+}
+
+fn entrant<Op: TestOperator>(scanner: &Scanner, name: String, plan: ColumnsPlan) -> Outcome<Entrant> {
+    let source = render_columns(&Op::new().source(), &plan)?;
+    let compiled = nvrtc::compile(&source, &name, scanner.limits().architecture)?;
+    let context = scanner.context().ok_or("no CUDA context")?;
+    context.bind_to_thread()?;
+    let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
+    let function = module.load_function(&source.kernel_name(plan.kernels()[0]))?;
+    Ok(Entrant { name, plan, function })
+}
+
+fn entrants<Op: TestOperator>(scanner: &Scanner, shapes: bool) -> Vec<Entrant> {
+    let size = size_of::<Op::Item>() as u32;
+    let plan = |overrides: Overrides| {
+        plan_columns(&Op::new().source(), &ScanSpec::inclusive(), &scanner.limits(), &overrides).ok()
+    };
+    let mut plans = vec![("planned".to_owned(), plan(Overrides::default()))];
+    for (threads, run, row, tile, resident) in SHAPES.into_iter().filter(|_| shapes) {
+        let width = (row / size).max(1);
+        let run = (run / (width * size)).max(1);
+        let plan = plan(Overrides::default().threads(threads).run(run)).map(|plan| {
+            let mut plan = plan.shaped(width, (tile / (width * size)).max(1));
+            plan.resident = resident;
+            plan
+        });
+        plans.push((format!("{threads} threads, {run} × {width}, {tile} bytes, {resident}"), plan));
+    }
+    let plans: Vec<_> = plans.into_iter().filter_map(|(name, plan)| Some((name, plan?))).collect();
+    plans.into_par_iter().filter_map(|(name, plan)| entrant::<Op>(scanner, name, plan).ok()).collect()
+}
+
+/// Launches the kernel over an array.
+fn launch<T>(
+    stream: &Arc<CudaStream>,
+    entrant: &Entrant,
+    axis: &Axis,
+    input: &CudaSlice<T>,
+    output: &mut CudaSlice<T>,
+    workspace: &mut CudaSlice<u8>,
+) -> Outcome {
+    let layout = axis.layout();
+    let schedule = entrant.plan.schedule(&layout)?;
+    let words = layout.words();
+    let room = schedule.workspace.status_room(workspace.len() as u64);
+    let ((input, _reading), (output, _writing)) = (input.device_ptr(stream), output.device_ptr_mut(stream));
+    let (workspace, _keeping) = workspace.device_ptr_mut(stream);
+    for launch in &schedule.launches {
+        let mut scalars: Vec<u64> = launch
+            .arguments
+            .iter()
+            .map(|argument| match *argument {
+                Argument::Input => input,
+                Argument::Output => output,
+                Argument::Workspace(place) => workspace + place,
+                Argument::StatusRoom => room,
+                Argument::Length(number) => number,
+                _ => 0,
+            })
+            .collect();
+        let mut pointers: Vec<*mut c_void> = launch
+            .arguments
+            .iter()
+            .zip(&mut scalars)
+            .map(|(argument, scalar)| match argument {
+                Argument::Layout => words.as_ptr().cast_mut().cast(),
+                _ => ptr::from_mut(scalar).cast(),
+            })
+            .collect();
+        let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
+        let function = entrant.function.cu_function();
+        // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
+        unsafe { result::launch_kernel(function, grid, block, 0, stream.cu_stream(), &mut pointers)? };
+    }
+    Ok(())
+}
+
+/// Compares some columns with those of a plain loop.
+fn compare<Op: TestOperator>(axis: &Axis, block: &[Op::Item], output: &[Op::Item]) -> Outcome {
+    let (strides, shape) = (axis.both_strides().0, axis.shape());
+    let (step, length) = (strides[axis.axis()], shape[axis.axis()]);
+    let outer = if axis.axis() == 0 { 1 } else { shape[0] };
+    let op = Op::new();
+    let bytes = |item: &Op::Item| scan_runtime::__private::bytes_of(item);
+    for sampled in 0..64 {
+        let first = sampled % outer * strides[0] + sampled * 7919 % step;
+        let mut prefix = None;
+        for row in 0..length {
+            let place = first + row * step;
+            let element = op.lift(block[place % block.len()]);
+            let next = prefix.map_or(element, |prefix| op.combine(prefix, element));
+            if bytes(&next) != bytes(&output[place]) {
+                return Err(format!("row {row} of column {first}: {:?}, not {next:?}", output[place]).into());
+            }
+            prefix = Some(next);
+        }
+    }
+    Ok(())
+}
+
+fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, shapes: bool) -> Outcome {
+    let context = scanner.context().ok_or("no CUDA context")?;
+    let stream = context.new_stream()?;
+    let size = size_of::<Op::Item>();
+    let block = inputs::<Op>(BLOCK);
+    let longest = LONGEST_BYTES / size;
+    let input = filled(&stream, &block, longest)?;
+    let mut output = filled(&stream, &block, longest)?;
+    let entrants = entrants::<Op>(scanner, shapes);
+    for (shape, along) in ARRAYS {
+        let mut shape = shape.to_vec();
+        while shape.iter().product::<usize>() > longest {
+            shape[0] /= 2;
+        }
+        let axis = Axis::of(&shape, along)?;
+        let len = axis.len();
+        let copy = |output: &mut CudaSlice<Op::Item>| -> Outcome<f64> {
+            let from = input.slice(..len);
+            sample(&stream, || Ok(stream.memcpy_dtod(&from, &mut output.slice_mut(..len))?))
+        };
+        copy(&mut output)?;
+        let mut first: Option<Vec<u8>> = None;
+        for entrant in &entrants {
+            let bytes = entrant.plan.schedule(&axis.layout())?.workspace.bytes() as usize;
+            let mut workspace = stream.alloc_zeros::<u8>(bytes)?;
+            copy(&mut output)?; // no result of the kernel before is left
+            launch(&stream, entrant, &axis, &input, &mut output, &mut workspace)?;
+            stream.synchronize()?;
+            let end = scan_tests::operators::bits(&stream.clone_dtoh(&output.slice(len - (1 << 18)..len))?);
+            let verdict = match &first {
+                None => {
+                    first = Some(end);
+                    compare::<Op>(&axis, &block, &stream.clone_dtoh(&output.slice(..len))?)
+                }
+                Some(first) if *first == end => Ok(()),
+                Some(_) => Err("the last results differ".into()),
+            };
+            if let Err(error) = verdict {
+                println!("| {name} | {shape:?}, {along} | {} | WRONG: {error} |", entrant.name);
+                continue;
+            }
+            let (mut copies, mut scans) = (Vec::new(), Vec::new());
+            for _ in 0..SAMPLES {
+                copies.push(copy(&mut output)?);
+                scans.push(sample(&stream, || launch(&stream, entrant, &axis, &input, &mut output, &mut workspace))?);
+            }
+            let (copy, scan) = (median(copies), median(scans));
+            println!("| {name} | {shape:?}, {along} | {} | {copy:.1} | {scan:.1} | {:.3} |", entrant.name, copy / scan);
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn sweep_all(scanner: &Scanner, shapes: bool, wanted: impl Fn(&str) -> bool) -> Outcome {
+    println!("| operator | array, axis | shape | copy, µs | scan, µs | ratio to copy |");
+    println!("|---|---|---|---:|---:|---:|");
+    if wanted("axis-f32") {
+        sweep::<ops::Sum<f32>>("f32", scanner, shapes)?;
+    }
+    if wanted("axis-f16") {
+        sweep::<ops::Sum<f16>>("f16", scanner, shapes)?;
+    }
+    if wanted("axis-affine") {
+        sweep::<compose>("affine", scanner, shapes)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Arrays that are scanned along an axis: their elements, and scans of host memory beside a plain loop.
+
+use scan_codegen::{Axis, ScanKind, ScanSpec};
+use scan_runtime::{Error, Scan, Scanner};
+
+use crate::{
+    configure,
+    operators::{TestOperator, first_difference},
+    reference,
+};
+
+/// The elements of an array. Those of a column follow each other. Columns are so many elements apart.
+pub fn elements<T: Copy>(axis: &Axis, apart: u64, element: impl Fn(u64) -> T) -> Vec<T> {
+    let mut input: Vec<T> = (0..axis.input_len() as u64).map(|gap| element(1 << 50 | 3 * gap)).collect();
+    let (strides, _) = axis.both_strides();
+    for (number, column) in reference::columns(axis).iter().enumerate() {
+        let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+        for row in 0..axis.shape()[axis.axis()] {
+            input[first + row * strides[axis.axis()]] = element(number as u64 * apart + row as u64);
+        }
+    }
+    input
+}
+
+/// A scan with an operator, its array and the results of a plain loop.
+pub struct Case<Op: TestOperator> {
+    /// The scan.
+    pub scan: Scan<Op>,
+    /// The axis.
+    pub axis: Axis,
+    /// The elements.
+    pub input: Vec<Op::Item>,
+    /// The results; elements between them.
+    pub expected: Vec<Op::Item>,
+}
+
+impl<Op: TestOperator> Case<Op> {
+    /// A scan in one of the ways of [`WAYS`](reference::WAYS), from the first row or from the last.
+    pub fn new(scanner: &Scanner, axis: Axis, (kind, with_initial_value): (ScanKind, bool), reversed: bool) -> Self {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let scan = configure::<Op>(scanner, (kind, with_initial_value));
+        let (scan, spec) = if reversed { (scan.reverse(), spec.reverse()) } else { (scan, spec) };
+        let input = elements(&axis, 1 << 20, Op::input);
+        let mut expected = between::<Op>(&axis);
+        let initial_value = with_initial_value.then(Op::initial_value);
+        reference::scan_axis(&Op::new(), &spec, initial_value, &axis, &input, &mut expected);
+        Case { scan, axis, input, expected }
+    }
+
+    /// The memory of the results before there are any.
+    pub fn between(&self) -> Vec<Op::Item> {
+        between::<Op>(&self.axis)
+    }
+
+    /// What is wrong with results.
+    pub fn fault(&self, found: &[Op::Item]) -> Option<String> {
+        let wrong = first_difference(found, &self.expected)?;
+        Some(format!("{:?}: wrong from {wrong} on", self.axis))
+    }
+
+    /// What is wrong with the results of host memory: new, in memory that is there, and in place.
+    ///
+    /// # Errors
+    ///
+    /// Those of the scans.
+    pub fn fault_on_host(&self) -> Result<Option<String>, Error> {
+        let scan = self.scan.clone().axis(self.axis.clone());
+        let mut faults = Vec::new();
+        if self.axis.output_len() == self.axis.len() {
+            faults.push(self.fault(&scan.run(&self.input)?));
+        }
+        let mut output = self.between();
+        scan.run_into(&self.input, &mut output)?;
+        faults.push(self.fault(&output));
+        if self.axis.lies_the_same() && self.axis.output_len() == self.axis.len() {
+            let mut buffer = self.input.clone();
+            scan.run_in_place(&mut buffer)?;
+            faults.push(self.fault(&buffer));
+        }
+        Ok(faults.into_iter().flatten().next())
+    }
+}
+
+fn between<Op: TestOperator>(axis: &Axis) -> Vec<Op::Item> {
+    (0..axis.output_len() as u64).map(|gap| Op::input(7 * gap)).collect()
+}
+
+/// A shape, an axis, and the strides of input and output.
+///
+/// # Panics
+///
+/// If there is no such array.
+pub fn strided(shape: &[usize], axis: usize, input: &[usize], output: &[usize]) -> Axis {
+    let axis = Axis::of(shape, axis).and_then(|axis| axis.input_strides(input)?.output_strides(output));
+    axis.expect("an array")
+}
+
+/// Arrays that are not contiguous: padded rows, transposed, every second column, of many dimensions.
+pub fn not_contiguous() -> Vec<Axis> {
+    vec![
+        strided(&[70, 6], 0, &[8, 1], &[8, 1]),
+        strided(&[70, 6], 0, &[7, 1], &[7, 1]),
+        strided(&[70, 6], 0, &[13, 2], &[13, 2]),
+        strided(&[70, 6], 0, &[1, 70], &[1, 70]),
+        strided(&[70, 6], 0, &[1, 70], &[6, 1]),
+        strided(&[70, 6], 0, &[8, 1], &[1, 70]),
+        strided(&[3, 33, 4, 2], 1, &[1, 24, 6, 3], &[264, 8, 2, 1]),
+        strided(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
+    ]
+}

@@ -1,0 +1,231 @@
+//! Operators that append inputs, and machines, for every kernel that folds and scans input by input.
+
+use std::error::Error;
+
+use scan_codegen::ScanSpec;
+use scan_runtime::{__private::bytes_of, ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
+
+use crate::{
+    lifting::{INITIAL_VALUE, Lifting, Mapping, Narrow, Wide, inputs},
+    operators::mixed,
+    reference::{self, WAYS},
+};
+
+/// Composes affine mappings like [`Lifting`](crate::lifting::Lifting), and tells how an input is appended.
+#[derive(Clone, Copy, Debug)]
+pub struct Appending;
+
+#[scan_op]
+impl ScanOp for Appending {
+    type Input = Narrow;
+    type State = Mapping;
+    type Output = Wide;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    fn lift(x: Narrow) -> Mapping {
+        Mapping { a: x.a as u32 | 1, b: x.b as u32 + 7 }
+    }
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn append(f: Mapping, x: Narrow) -> Mapping {
+        let factor = x.a as u32 | 1;
+        Mapping { a: f.a.wrapping_mul(factor), b: f.b.wrapping_mul(factor).wrapping_add(x.b as u32).wrapping_add(7) }
+    }
+    fn project(f: Mapping) -> Wide {
+        Wide { a: (f.b as u64) << 32 | f.a as u64, b: f.b as u64 + 1 }
+    }
+}
+
+/// A register that each input maps, and an output of the register before an input and of the input. The four types are of
+/// four sizes.
+#[derive(Clone, Copy, Debug)]
+pub struct Coder;
+
+#[scan_op]
+impl ScanOp for Coder {
+    type Input = Narrow;
+    type State = Mapping;
+    type Carry = u32;
+    type Output = Wide;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    const START: u32 = 0x1234_5678;
+    fn lift(x: Narrow) -> Mapping {
+        Mapping { a: x.a as u32 | 1, b: x.b as u32 + 7 }
+    }
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn append(f: Mapping, x: Narrow) -> Mapping {
+        let factor = x.a as u32 | 1;
+        Mapping { a: f.a.wrapping_mul(factor), b: f.b.wrapping_mul(factor).wrapping_add(x.b as u32).wrapping_add(7) }
+    }
+    fn apply(f: Mapping, register: u32) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+    fn step(register: u32, x: Narrow) -> u32 {
+        (x.a as u32 | 1).wrapping_mul(register).wrapping_add(x.b as u32).wrapping_add(7)
+    }
+    fn emit(register: u32, x: Narrow) -> Wide {
+        Wide { a: register as u64, b: x.b as u64 }
+    }
+    fn project(register: u32) -> Wide {
+        Wide { a: register as u64, b: 1 << 40 }
+    }
+}
+
+/// The numbers that have been read, one after the other: from `first` to before `end`.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stretch {
+    /// The first of them; nothing has been read where it is the end.
+    pub first: u32,
+    /// The one that comes next.
+    pub end: u32,
+    /// Whether one was left out, or read twice.
+    pub broken: u32,
+}
+
+/// What a [`Reader`] has read since it began.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Page {
+    /// As of a [`Stretch`].
+    pub first: u32,
+    /// As of a [`Stretch`].
+    pub end: u32,
+}
+
+/// In place of what is no page.
+pub const TORN: Page = Page { first: u32::MAX, end: 0 };
+
+/// Reads numbers that follow each other. Its outputs tell all that has been read, so that what is read at a wrong place, or from
+/// a wrong begin, shows. An input is appended as what it is lifted to.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader;
+
+#[scan_op]
+impl ScanOp for Reader {
+    type Input = u16;
+    type State = Stretch;
+    type Carry = Page;
+    type Output = Page;
+    const IDENTITY: Stretch = Stretch { first: 0, end: 0, broken: 0 };
+    const START: Page = Page { first: 0, end: 0 };
+    fn lift(x: u16) -> Stretch {
+        Stretch { first: x as u32, end: x as u32 + 1, broken: 0 }
+    }
+    fn combine(a: Stretch, b: Stretch) -> Stretch {
+        if a.broken + b.broken > 0 {
+            Stretch { first: 0, end: 0, broken: 1 }
+        } else if a.first == a.end {
+            b
+        } else if b.first == b.end {
+            a
+        } else if a.end == b.first {
+            Stretch { first: a.first, end: b.end, broken: 0 }
+        } else {
+            Stretch { first: 0, end: 0, broken: 1 }
+        }
+    }
+    fn apply(s: Stretch, page: Page) -> Page {
+        let nothing = page.first == page.end;
+        if s.broken > 0 || page.first > page.end {
+            TORN
+        } else if s.first == s.end {
+            page
+        } else if nothing || page.end == s.first {
+            Page { first: if nothing { s.first } else { page.first }, end: s.end }
+        } else {
+            TORN
+        }
+    }
+    fn step(page: Page, x: u16) -> Page {
+        let nothing = page.first == page.end;
+        if page.first <= page.end && (nothing || page.end == x as u32) {
+            Page { first: if nothing { x as u32 } else { page.first }, end: x as u32 + 1 }
+        } else {
+            TORN
+        }
+    }
+}
+
+/// Whether two partial results of a [`Reader`] are neighbours in this order, or one of them is the identity.
+pub fn adjacent(a: &Stretch, b: &Stretch) -> bool {
+    a.broken + b.broken == 0 && (a.first == a.end || b.first == b.end || a.end == b.first)
+}
+
+/// Scans with machines, and with an operator that appends, on host memory: in every way, forwards and reversed, restarting or
+/// not, with totals and as a reduction, compared with the plain loop.
+///
+/// # Errors
+///
+/// The first result that is not the loop's.
+pub fn compare_with_the_loop(scanner: &Scanner, lengths: &[usize]) -> Result<(), Box<dyn Error>> {
+    for &len in lengths {
+        compare(scanner, Coder, 99, &inputs(len))?;
+        compare(scanner, Appending, INITIAL_VALUE, &inputs(len))?;
+        let numbers: Vec<u16> = (0..len).map(|i| i as u16 + 1).collect();
+        compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers)?;
+        // A machine beside an operator that is none.
+        let mixed = ops::pair(Coder, Lifting);
+        compare(scanner, mixed, ops::Both { first: 99, second: INITIAL_VALUE }, &inputs(len))?;
+    }
+    Ok(())
+}
+
+fn compare<Op: ScanOp + Copy>(
+    scanner: &Scanner,
+    op: Op,
+    initial_value: Op::Carry,
+    input: &[Op::Input],
+) -> Result<(), Box<dyn Error>> {
+    let begins: Vec<bool> = (0..input.len() as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
+    for (index, (kind, with_initial_value)) in WAYS.into_iter().enumerate() {
+        for reversed in [false, true] {
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = if reversed { spec.reverse() } else { spec };
+            let scan = scanner.scan(op);
+            let scan = if kind == ScanKind::Inclusive { scan.inclusive() } else { scan.exclusive() };
+            let scan = if reversed { scan.reverse() } else { scan };
+            let scan = if with_initial_value { scan.init(initial_value) } else { scan };
+            let initial_value = with_initial_value.then_some(initial_value);
+            let (output, total) = scan.run_with_total(input)?;
+            same(&output, &reference::scan_as(&op, &spec, initial_value, input, None), "scan", &spec)?;
+            let expected = if reversed { reference::total_back } else { reference::total };
+            let bytes = |total: Option<Op::Carry>| total.as_ref().map(bytes_of);
+            if bytes(total) != bytes(expected(&op, initial_value, input)) {
+                return Err(format!("another total, {spec}, {} elements", input.len()).into());
+            }
+            let expected = reference::scan_as(&op, &spec, initial_value, input, Some(&begins));
+            let output = match index % 2 {
+                0 => scan.by_flags(&begins).run(input)?,
+                _ => scan.by_keys(&keys(&begins)).run(input)?,
+            };
+            same(&output, &expected, "segments", &spec)?;
+        }
+        let reduce = scanner.reduce(op);
+        let (reduce, initial_value) =
+            if with_initial_value { (reduce.init(initial_value), Some(initial_value)) } else { (reduce, None) };
+        if let Some(total) = reference::total(&op, initial_value, input) {
+            same(&[reduce.run(input)?], &[op.project(total)], "reduction", &ScanSpec::inclusive())?;
+        }
+    }
+    Ok(())
+}
+
+/// A key for each element: another one with each segment.
+fn keys(begins: &[bool]) -> Vec<u32> {
+    let segment = |number: &mut u32, begins: &bool| {
+        *number += u32::from(*begins);
+        Some(*number)
+    };
+    begins.iter().scan(0, segment).collect()
+}
+
+fn same<T: ScanElement>(found: &[T], expected: &[T], what: &str, spec: &ScanSpec) -> Result<(), Box<dyn Error>> {
+    let differ = |(found, expected): (&T, &T)| bytes_of(found) != bytes_of(expected);
+    match found.iter().zip(expected).position(differ) {
+        None if found.len() == expected.len() => Ok(()),
+        wrong => Err(format!("{what}, {spec}, {} elements: wrong from {wrong:?} on", expected.len()).into()),
+    }
+}

@@ -1,0 +1,78 @@
+//! Scans along an axis on the CPU, against a plain loop, and what is refused.
+
+use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, Scanner, ops};
+use scan_tests::{
+    axes::{Case, not_contiguous, strided},
+    operators::{Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator},
+    reference::WAYS,
+};
+
+/// Every way to scan, from the first row and from the last, of arrays of these shapes and of some that are not contiguous.
+fn of<Op: TestOperator>() {
+    let scanner = Scanner::cpu();
+    let shapes: [(&[usize], usize); 12] = [
+        (&[1, 7], 0),
+        (&[9, 1], 0),
+        (&[33, 100], 0),
+        (&[5, 4000], 0),
+        (&[600, 33], 0),
+        (&[3, 40, 17], 1),
+        (&[2, 3, 64, 4], 2),
+        (&[6, 50], 1),
+        (&[4, 5, 6, 7], 0),
+        (&[77], 0),
+        (&[0, 5], 0),
+        (&[5, 0], 0),
+    ];
+    let contiguous = shapes.into_iter().map(|(shape, axis)| Axis::of(shape, axis).unwrap());
+    for (index, axis) in contiguous.chain(not_contiguous()).enumerate() {
+        for way in 0..2 {
+            let reversed = (index + way) % 2 == 1;
+            let case = Case::<Op>::new(&scanner, axis.clone(), WAYS[(index / 2 + way) % 4], reversed);
+            assert_eq!(case.fault_on_host().unwrap(), None, "{way}, {reversed}");
+        }
+    }
+}
+
+#[test]
+fn equals_a_plain_loop() {
+    of::<Interval>();
+    of::<TakeLeft>();
+    of::<Bytes3Sum>();
+    of::<ops::Sum<u8>>();
+    of::<MatrixProduct<3>>();
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let scanner = Scanner::cpu();
+    let sums = || scanner.scan(ops::sum::<i32>());
+    let down = sums().axis(Axis::of(&[2, 3], 0).unwrap());
+    for len in [5, 7] {
+        let found = down.run(&vec![1; len]);
+        assert!(matches!(found, Err(Error::AxisLength { what: "input", expected: 6, .. })), "{found:?}");
+    }
+    let found = down.run_into(&[1; 6], &mut [0; 5]).unwrap_err();
+    assert_eq!(found.to_string(), "the output has 5 elements, and an array of shape [2, 3] with these strides takes 6");
+    let padded = sums().axis(Axis::of(&[2, 3], 0).unwrap().strides(&[4, 1]).unwrap());
+    assert!(matches!(padded.run(&[1; 7]), Err(Error::AxisGaps { .. })));
+    assert!(matches!(padded.run_in_place(&mut [1; 6]), Err(Error::AxisLength { what: "buffer", .. })));
+    let mut longer = [1; 9];
+    padded.run_in_place(&mut longer).unwrap();
+    assert_eq!(longer, [1, 1, 1, 1, 2, 2, 2, 1, 1]);
+    let transposed = sums().axis(strided(&[2, 3], 0, &[1, 2], &[3, 1]));
+    assert!(matches!(transposed.run_in_place(&mut [1; 6]), Err(Error::AxisInPlace)));
+    let shaped = sums().overrides(Overrides::default().teams(2)).axis(Axis::of(&[2, 3], 0).unwrap());
+    assert!(matches!(shaped.run(&[1; 6]), Err(Error::Plan(PlanError::Columns { .. }))));
+    let stream = Scanner::cpu().scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 2).unwrap_or_else(|error| {
+        assert_eq!(error.to_string(), "axis 2 of an array of 2 dimensions: the first axis is 0, the last one is 1");
+        Axis::of(&[2, 3], 1).unwrap()
+    }));
+    assert!(matches!(stream.plan().unwrap(), AxisPlan::Rows(_)));
+}
+
+#[test]
+fn repeated_input() {
+    let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
+    assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
+}
