@@ -4,7 +4,11 @@
 use scan_codegen::{Arrays, ElementKind};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
 
-use crate::operators::{AffineU32, MapU32, mixed};
+use crate::{
+    lifting::{self, Mapping, Narrow},
+    machines::{Appending, Coder},
+    operators::{AffineU32, MapU32, mixed},
+};
 
 /// Three fields of three sizes, with padding between them.
 #[scan_element]
@@ -111,8 +115,8 @@ pub trait ColumnsOperator: ScanOp + Clone + Send + Sync {
     fn new() -> Self;
     /// An input of so many elements. Its values follow from `seed`.
     fn inputs(len: usize, seed: u64) -> Vec<Self::Input>;
-    /// A map that is not the identity.
-    fn initial_value() -> Self::State;
+    /// A carry that is not the one it begins with.
+    fn initial_value() -> Self::Carry;
 }
 
 macro_rules! columns_operators {
@@ -136,6 +140,30 @@ columns_operators! {
     Widen, |bits| reading(bits);
     Recurrence, |bits| Step { gate: bits as u32 | 1, token: (bits >> 32) as u32 };
     AffineU32, |bits| MapU32 { a: bits as u32 | 1, b: (bits >> 32) as u32 };
+}
+
+impl ColumnsOperator for Appending {
+    fn new() -> Self {
+        Appending
+    }
+    fn inputs(len: usize, _: u64) -> Vec<Narrow> {
+        lifting::inputs(len)
+    }
+    fn initial_value() -> Mapping {
+        lifting::INITIAL_VALUE
+    }
+}
+
+impl ColumnsOperator for Coder {
+    fn new() -> Self {
+        Coder
+    }
+    fn inputs(len: usize, _: u64) -> Vec<Narrow> {
+        lifting::inputs(len)
+    }
+    fn initial_value() -> u32 {
+        77
+    }
 }
 
 fn reading(bits: u64) -> Reading {

@@ -166,7 +166,9 @@ impl Plan {
             tile,
             shared_bytes,
             // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
-            partials_in_output: operator.state == operator.output && !emits && !spec.output.is_by_field(&operator.output),
+            partials_in_output: operator.state == operator.output
+                && !emits
+                && !spec.output.is_by_field(&operator.output),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),

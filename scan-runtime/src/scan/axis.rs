@@ -321,7 +321,8 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
         let kernels = match buffers.columns {
             Some(columns) => {
-                let (task, addresses) = (Task::Columns(spec, self.shape()), (buffers.input.first(), buffers.output.first()));
+                let (task, addresses) =
+                    (Task::Columns(spec, self.shape()), (buffers.input.first(), buffers.output.first()));
                 device.kernels_of_columns(&self.op, &task, columns, addresses)?
             }
             None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,

@@ -5,6 +5,7 @@ use scan_codegen::{Arrays, DeviceLimits, KernelSource, Overrides, ScanSpec, plan
 use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
     columns::{Recurrence, Summarize, Widen},
+    machines::Coder,
     strategies,
 };
 
@@ -24,7 +25,8 @@ fn source<Op: ScanOp>(op: Op, index: usize, limits: &DeviceLimits, overrides: &O
 #[test]
 fn recurrence() {
     let operator = Recurrence.source();
-    let plans = plan(&operator, &spec(0), &DeviceLimits::H200, &Overrides::default()).unwrap();
+    let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
+    let plans = plan(&operator, &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
     let text = render(&operator, plans.longest()).unwrap().without_lines().text;
     insta::assert_snapshot!(format!("{}\n\n{text}", plans.longest()));
 }
@@ -39,7 +41,8 @@ fn every_strategy_compiles_without_a_word() {
         let (major, minor) = ARCHITECTURES[if newer { 4 + index % 3 } else { index % 7 }];
         let overrides = Overrides::default().strategy(strategy);
         let limits = &DeviceLimits::BASELINE;
-        let source = match index % 3 {
+        let source = match index % 4 {
+            3 => source(Coder, index, limits, &overrides),
             0 => source(Summarize, index, limits, &overrides),
             1 => source(Widen, index, limits, &overrides),
             _ => source(Recurrence, index, limits, &overrides),
