@@ -59,8 +59,8 @@ pub(crate) struct Zipped {
 }
 
 impl Zipped {
-    /// `None` where input and output are one array each. `unit` gives the bytes in which a thread moves a run of items of
-    /// so many bytes.
+    /// `None` where input and output are one array each. `unit` gives the bytes in which a thread moves a run of items
+    /// of so many bytes.
     pub(crate) fn of(operator: &OpSource, spec: &ScanSpec, unit: impl Fn(u32) -> u32) -> Option<Self> {
         if !spec.input.is_by_field(&operator.input) && !spec.output.is_by_field(&operator.output) {
             return None;

@@ -64,7 +64,7 @@ use crate::{
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`] or a [`Reduce`].
+/// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`].
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;

@@ -13,11 +13,11 @@ pub use device::DeviceColumnScan;
 pub use host::ColumnScan;
 
 /// An element whose fields can lie in arrays of their own (a struct of arrays), for
-/// [`Scan::run_columns`](crate::Scan::run_columns) and what goes with it.
+/// [`Scan::columns`](crate::Scan::columns) and [`DeviceScan::columns`](crate::DeviceScan::columns).
 ///
-/// `#[scan_element]` implements it for structs of up to 16 fields: [`Slices`] then is a tuple of slices, one for each field
-/// in the order of declaration. Of a struct with other visibility than its fields, these must be primitives or arrays of
-/// primitives. Every other element lies in one array, and its [`Slices`] is one slice, not a tuple.
+/// `#[scan_element]` implements it for structs of up to 16 fields: [`Slices`] is then a tuple of slices, one for each
+/// field in the order of declaration. Of a struct with other visibility than its fields, these must be primitives or
+/// arrays of primitives. Every other element lies in one array, and its [`Slices`] is one slice, not a tuple.
 ///
 /// # Safety
 ///
@@ -38,7 +38,8 @@ pub unsafe trait Columns: Sized {
     fn into_fields(self) -> Self::Fields;
 }
 
-/// The arrays in which elements of type `T` lie: `(&[f32], &[u8])` of a struct with fields of these types, `&[f32]` of `f32`.
+/// The arrays in which elements of type `T` lie: `(&[f32], &[u8])` of a struct with fields of these types, `&[f32]` of
+/// `f32`.
 pub type Slices<'a, T> = <<T as Columns>::Fields as Fields>::Slices<'a>;
 
 /// The same for arrays that are written: `(&mut [f32], &mut [u8])`.

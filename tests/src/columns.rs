@@ -1,5 +1,5 @@
-//! What scans over several arrays are tested with: operators whose inputs and outputs have fields of several sizes, and the
-//! arrays of their fields.
+//! What scans over several arrays are tested with: operators whose inputs and outputs have fields of several sizes, and
+//! the arrays of their fields.
 
 use scan_codegen::{Arrays, ElementKind};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};

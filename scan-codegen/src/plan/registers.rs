@@ -174,7 +174,8 @@ fn scans_whole_runs(request: Request<'_>, facts: &CarryFacts, shape: RegisterSha
     spec.segments.is_none() && !spec.total && operator.takes_zeros() && as_fast
 }
 
-/// The items of each array of the input and of the output, the bytes of a state, whether there are heads besides, and the blocks of a cluster, where there is one.
+/// The items of each array of the input and of the output, the bytes of a state, whether there are heads besides, and
+/// the blocks of a cluster, where there is one.
 #[derive(Clone, Copy)]
 struct Sizes<'a> {
     input: &'a [&'a ElementType],

@@ -40,7 +40,8 @@ impl ItemBytes {
     }
 }
 
-/// Bytes of an element in all arrays of the input, of the state and of an element in all arrays of the output; and what tells where segments begin.
+/// Bytes of an element in all arrays of the input, of a state, and of an element in all arrays of the output; and what
+/// tells where segments begin.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes<'a> {
     pub(super) input: u32,

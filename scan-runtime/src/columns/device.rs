@@ -17,8 +17,8 @@ pub struct DeviceColumnScan<'a, Op: ScanOp> {
 }
 
 impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceScan<'a, Op> {
-    /// The same scan of inputs and outputs that have an array for each field of an element, as [`Scan::columns`](crate::Scan::columns)
-    /// has it.
+    /// The same scan of inputs and outputs that have an array for each field of an element, as
+    /// [`Scan::columns`](crate::Scan::columns) has it.
     ///
     /// ```no_run
     /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -78,8 +78,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceScan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not of
-    /// one length.
+    /// As [`DeviceScan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are
+    /// not of one length.
     pub fn run_into(
         &self,
         input: DeviceSlices<'_, Op::Input>,
@@ -146,8 +146,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
                 *place = Some(guard);
             }
         });
-        // SAFETY: the buffers are borrowed from live slices of `len` items, those of the output exclusively, so that no two of
-        // them overlap. They are the arrays of the layouts.
+        // SAFETY: the buffers are borrowed from live slices of `len` items, those of the output exclusively, so that no
+        // two of them overlap. They are the arrays of the layouts.
         unsafe { scan.enqueue_at(buffers, total) }
     }
 }

@@ -5,6 +5,7 @@ use std::{mem::MaybeUninit, ptr};
 use super::{Columns, Slices, SlicesMut, arrays, layouts, read_at, write_at};
 use crate::{
     Error, HostHeads, KernelSource, NoHeads, Plans, Scan, ScanOp,
+    aot::{Precompile, Wanted},
     cpu::{self, InColumns},
     scan::HostPlaces,
     scanner::Engine,
@@ -13,13 +14,14 @@ use crate::{
 
 /// A scan whose input and output have an array for each field of an element, made by [`Scan::columns`].
 ///
-/// Fields that lie in arrays of their own are neither interleaved before the scan nor taken apart after it, on no device, and
-/// the padding between them is not moved. The arrays of the output are other ones than those of the input. Everything else is
-/// as of the [`Scan`].
+/// Fields that lie in arrays of their own are neither interleaved before the scan nor taken apart after it, on no
+/// device, and the padding between them is not moved. The arrays of the output are other ones than those of the input.
+/// Everything else is as of the [`Scan`].
 ///
-/// On a GPU it is as fast as a scan of one array of as many bytes where the arrays are aligned alike: where in each of them
-/// the same number of items lies between the first one and an address that is a multiple of 16 bytes. That is so of whole
-/// allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is slower.
+/// On a GPU it is as fast as a scan of one array of as many bytes where the arrays are aligned alike: where in each of
+/// them the same number of items lies between the first one and an address that is a multiple of 16 bytes. That is so
+/// of whole allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is
+/// slower.
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct ColumnScan<Op: ScanOp, H = NoHeads> {
@@ -27,8 +29,8 @@ pub struct ColumnScan<Op: ScanOp, H = NoHeads> {
 }
 
 impl<Op: ScanOp<Input: Columns, Output: Columns>, H> Scan<Op, H> {
-    /// The same scan of inputs and outputs that have an array for each field of an element (a struct of arrays). Inputs and
-    /// outputs that have no fields lie in one array.
+    /// The same scan of inputs and outputs that have an array for each field of an element (a struct of arrays). Inputs
+    /// and outputs that have no fields lie in one array.
     ///
     /// ```
     /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -74,13 +76,19 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H> Scan<Op, H> {
     }
 }
 
+impl<Op: ScanOp, H: HostHeads> Precompile for ColumnScan<Op, H> {
+    fn wanted(&self) -> Wanted {
+        self.scan.wanted()
+    }
+}
+
 impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H> {
     /// Scans arrays into others of the same length.
     ///
     /// # Errors
     ///
-    /// As [`Scan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not of one
-    /// length.
+    /// As [`Scan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not
+    /// of one length.
     pub fn run_into(&self, input: Slices<'_, Op::Input>, output: SlicesMut<'_, Op::Output>) -> Result<(), Error> {
         self.run(input, output, false).map(drop)
     }
@@ -155,8 +163,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
                 let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
                 // SAFETY: as above.
                 unsafe { scan.run_on_device(device, &places, place)? };
-                // SAFETY: the kernels have written the total if that was asked of them.
                 Ok(if with_total {
+                    // SAFETY: the kernels have written the total that was asked of them.
                     Some(unsafe { total.assume_init() })
                 } else {
                     cpu::begin(&scan.op, scan.initial_value)

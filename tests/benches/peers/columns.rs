@@ -1,5 +1,5 @@
-//! The recurrence `h = gate * h + token` over two arrays to one, beside a copy of as many bytes, the same over one array of
-//! pairs, and a plain sum.
+//! The recurrence `h = gate * h + token` over two arrays to one, beside a copy of as many bytes, the same over one
+//! array of pairs, and a plain sum.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -51,7 +51,7 @@ struct Arrays {
 
 /// Gates are signs and tokens small integers, so that every grouping gives the same.
 fn step(index: usize) -> Step {
-    Step { gate: if index % 3 == 0 { -1.0 } else { 1.0 }, token: (index % 7) as f32 - 3.0 }
+    Step { gate: if index.is_multiple_of(3) { -1.0 } else { 1.0 }, token: (index % 7) as f32 - 3.0 }
 }
 
 /// `len` values that repeat, made on the host in parts.

@@ -1,5 +1,5 @@
-//! Scans whose input and output have an array for each field, in the emulator: over every rung of the ladder and by look-ahead,
-//! from either end, restarting or not, with each array at a place of its own.
+//! Scans whose input and output have an array for each field, in the emulator: over every rung of the ladder and by
+//! look-ahead, from either end, restarting or not, with each array at a place of its own.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -25,8 +25,8 @@ type Case<Op> = (Option<usize>, Program<Op>);
 
 const BY_FIELD: (Arrays, Arrays) = (Arrays::PerField, Arrays::PerField);
 
-/// Offsets of the arrays, in items: all aligned; misaligned alike, so that one head padding aligns all; each by its own; an array
-/// of the output, or of the input, beside the others.
+/// Offsets of the arrays, in items: all aligned; misaligned alike, so that one head padding aligns all; each by its
+/// own; an array of the output, or of the input, beside the others.
 const OFFSETS: [[usize; 5]; 7] =
     [[0; 5], [3; 5], [1, 2, 3, 4, 5], [0, 0, 0, 1, 0], [0, 0, 1, 0, 0], [3, 3, 2, 3, 3], [16, 4, 8, 0, 3]];
 
@@ -38,10 +38,10 @@ fn case<Op: ColumnsOperator>(
 ) -> Case<Op> {
     let (kind, with_initial_value) = WAYS[index % WAYS.len()];
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
-    let spec = if index / 4 % 2 == 0 { spec } else { spec.reverse() };
+    let spec = if (index / 4).is_multiple_of(2) { spec } else { spec.reverse() };
     let spec = match telling {
         Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
-        None if index % 3 == 0 => spec.with_total(),
+        None if index.is_multiple_of(3) => spec.with_total(),
         None => spec,
     };
     let spec = spec.with_arrays(input, output);
@@ -110,8 +110,8 @@ fn every_strategy() {
     climb(&cases, 3);
 }
 
-/// Those that the planner chooses, in all shapes: results that take the place of elements, and results that do not; one array
-/// on either side.
+/// Those that the planner chooses, in all shapes: results that take the place of elements, and results that do not; one
+/// array on either side.
 #[test]
 fn runs_in_registers_and_in_stages() {
     fn of<Op: ColumnsOperator<Output: Debug>>(layouts: (Arrays, Arrays)) {

@@ -1,5 +1,5 @@
-//! Scans whose input and output have an array for each field: in host and device memory, from either end, restarting or not,
-//! each array at a place of its own.
+//! Scans whose input and output have an array for each field: in host and device memory, from either end, restarting or
+//! not, each array at a place of its own.
 
 use scan_codegen::ScanSpec;
 use scan_runtime::{Error, ScanKind, Staging};

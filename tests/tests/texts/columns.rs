@@ -12,7 +12,7 @@ use scan_tests::{
 fn spec(index: usize) -> ScanSpec {
     let spec = [ScanSpec::inclusive(), ScanSpec::exclusive()][index % 2].clone();
     let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField);
-    if index / 2 % 2 == 0 { spec } else { spec.reverse() }
+    if (index / 2).is_multiple_of(2) { spec } else { spec.reverse() }
 }
 
 fn source<Op: ScanOp>(op: Op, index: usize, limits: &DeviceLimits, overrides: &Overrides) -> KernelSource {
