@@ -22,6 +22,9 @@ use crate::{
 /// them the same number of items lies between the first one and an address that is a multiple of 16 bytes. That is so
 /// of whole allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is
 /// slower.
+///
+/// Reductions, scans along an axis, the tuner and handles for host memory take one array of elements. The total alone is
+/// that of [`run_into_with_total`](ColumnScan::run_into_with_total).
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct ColumnScan<Op: ScanOp, H = NoHeads> {
