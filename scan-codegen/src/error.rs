@@ -42,7 +42,7 @@ pub enum PlanError {
     },
     /// A reduction of nothing needs something to give.
     #[error(
-        "operator `{operator}` has no identity, so the sum of no elements needs an initial value: add `.init(value)`"
+        "operator `{operator}` has no identity, so the total of no elements needs an initial value: add `.init(value)`"
     )]
     NoElements {
         /// The operator.
@@ -62,9 +62,6 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
-    /// A scan that restarts has no one total.
-    #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
-    TotalOfSegments,
     /// A scan along an axis cannot do this.
     #[error("a scan along an axis cannot do this: {why}")]
     Columns {

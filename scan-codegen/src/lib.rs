@@ -16,6 +16,7 @@ mod constants;
 mod cost;
 mod element;
 mod error;
+mod last_results;
 mod limits;
 mod literal;
 mod names;
@@ -44,6 +45,9 @@ pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::{PlanError, RenderError};
+#[doc(hidden)]
+pub use last_results::render_last_results_from;
+pub use last_results::{LastResultsPlan, plan_last_results, render_last_results};
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
 pub use operator::{CarrySource, FunctionSource, OpSource, Piece, source_path};
 #[doc(hidden)]

@@ -36,7 +36,8 @@ pub struct ScanSpec {
     pub input: Arrays,
     /// and the output.
     pub output: Arrays,
-    /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
+    /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment with
+    /// which the scan ends, where it restarts.
     pub total: bool,
 }
 
@@ -61,7 +62,7 @@ impl ScanSpec {
         ScanSpec { initial_value: true, initial_on_device: true, ..self }
     }
 
-    /// The same scan, with the sum of all elements as well.
+    /// The same scan, with the total as well.
     pub fn with_total(self) -> Self {
         ScanSpec { total: true, ..self }
     }

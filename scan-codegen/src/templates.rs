@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 102] = [
+const PARTS: [(&str, &str); 103] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
@@ -122,6 +122,7 @@ const PARTS: [(&str, &str); 102] = [
     ("reduce_contiguous", include_str!("../templates/reduce/contiguous.cu.tera")),
     ("reduce_coarsened", include_str!("../templates/reduce/coarsened.cu.tera")),
     ("reduce_kernels", include_str!("../templates/reduce/kernels.cu.tera")),
+    ("last_results", include_str!("../templates/reduce/last_results.cu.tera")),
 ];
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));

@@ -59,12 +59,12 @@ use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DiskCache, Error, HostHeads, Reduce, Scan, ScanOp,
+    DiskCache, Error, Goal, HostHeads, Scan, ScanOp,
     cuda::{self, Stores, Task},
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`].
+/// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`](crate::Reduce).
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;
@@ -75,34 +75,33 @@ pub trait Precompile {
 #[derive(Clone, Debug)]
 pub struct Wanted {
     operator: OpSource,
-    task: Task,
+    tasks: Vec<Task>,
 }
 
 impl Wanted {
-    pub(crate) fn new(operator: &impl ScanOp, task: Task) -> Self {
-        Wanted { operator: operator.source(), task }
+    pub(crate) fn new(operator: &impl ScanOp, tasks: Vec<Task>) -> Self {
+        Wanted { operator: operator.source(), tasks }
     }
 
     /// The machine code of all kernels that it may need on a device, come by as the device would.
     pub(crate) fn machine_code(&self, limits: &DeviceLimits, stores: &Stores) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-        cuda::machine_code(&self.operator, &self.task, limits, stores)
+        let of_task = |task| cuda::machine_code(&self.operator, task, limits, stores);
+        Ok(self.tasks.iter().map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     /// The sources of all kernels that it may need on a device, with the words for them.
     fn sources(&self, limits: &DeviceLimits) -> Result<Vec<(String, KernelSource)>, Error> {
-        cuda::sources(&self.operator, &self.task, limits)
+        let of_task = |task| cuda::sources(&self.operator, task, limits);
+        Ok(self.tasks.iter().map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
     }
 }
 
-impl<Op: ScanOp, H: HostHeads> Precompile for Scan<Op, H> {
+impl<Op: ScanOp, H: HostHeads, G: Goal> Precompile for Scan<Op, H, G> {
     fn wanted(&self) -> Wanted {
-        Wanted::new(&self.op, self.task(false))
-    }
-}
-
-impl<Op: ScanOp> Precompile for Reduce<Op> {
-    fn wanted(&self) -> Wanted {
-        Wanted::new(&self.op, self.task(false))
+        let (scan, heads) = (self.task(false), self.heads.heads().kind);
+        // Of device memory the last result of each segment is taken by kernels, too.
+        let last_results = (G::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
+        Wanted::new(&self.op, [scan].into_iter().chain(last_results).collect())
     }
 }
 
@@ -153,7 +152,7 @@ impl Bundle {
     /// Adds the kernels by which [`Scan::run_with_total`] gives the total as well. They are others than those of
     /// [`run`](Scan::run).
     pub fn with_total<Op: ScanOp, H: HostHeads>(mut self, scan: &Scan<Op, H>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, scan.task(true)));
+        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(true)]));
         self
     }
 

@@ -152,6 +152,14 @@ pub enum Error {
         /// What tells where segments begin.
         heads: &'static str,
     },
+    /// A number of segments was asked for that the host knows.
+    #[error(
+        "there are {segments} segments, as the host knows: reduce with `run_into`, into a slice of as many elements"
+    )]
+    KnownSegments {
+        /// How many there are.
+        segments: usize,
+    },
     /// A run brought something else than its handle was prepared for.
     #[error("the handle was prepared for runs with {prepared}, and this one has {found}: prepare one for it")]
     OtherRun {
@@ -241,7 +249,7 @@ pub enum Error {
     /// A stream or a buffer belongs to another device, or another context, than the scanner.
     #[error("the {what} belongs to another CUDA context than the scanner's; make both with `scanner.context()`")]
     ForeignContext {
-        /// `stream`, `buffer`, `input`, `output` or `heads`.
+        /// `stream`, `buffer`, `input`, `output`, `heads`, `total`, `count` or `initial value`.
         what: &'static str,
     },
     /// A prepared scan was given more elements than it was prepared for.

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use scan_codegen::{
-    ColumnsPlan, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
-    RenderError, ScanSpec, Tuned,
+    ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OpSource, Overrides, Plan, PlanError, Plans, Reduction,
+    ReductionPlan, RenderError, ScanSpec, Segments, Tuned,
 };
 use tracing::field::Empty;
 
@@ -48,6 +48,15 @@ pub(crate) fn plan_columns(
     planning(operator, &format_args!("{spec} along an axis"), limits, plan)
 }
 
+pub(crate) fn plan_last_results(
+    operator: &OpSource,
+    segments: &Segments,
+    limits: &DeviceLimits,
+) -> Result<LastResultsPlan, PlanError> {
+    let plan = || scan_codegen::plan_last_results(segments, limits);
+    planning(operator, &"last result of each segment", limits, plan)
+}
+
 fn planning<T>(
     operator: &OpSource,
     task: &dyn fmt::Display,
@@ -88,6 +97,10 @@ pub(crate) fn show_columns(operator: &OpSource, plan: &ColumnsPlan) -> Result<Ke
 
 pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
     rendering(operator, &plan.reduction, || scan_codegen::render_reduction(operator, plan))
+}
+
+pub(crate) fn render_last_results(operator: &OpSource, plan: &LastResultsPlan) -> Result<KernelSource, RenderError> {
+    rendering(operator, &"last result of each segment", || scan_codegen::render_last_results(operator, plan))
 }
 
 fn rendering(

@@ -51,6 +51,7 @@ pub mod columns;
 mod cpu;
 mod cuda;
 mod device_scan;
+mod device_work;
 mod disk_cache;
 mod element;
 mod error;

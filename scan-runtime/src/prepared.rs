@@ -9,8 +9,8 @@ use crate::{
     ScanOp, Scanner, Totals,
     columns::Layouts,
     cpu,
-    cuda::{Constants, Kernels, Runs, Work},
-    device_scan::task,
+    cuda::{Kernels, Runs},
+    device_work::DeviceWork,
     heads::HeadKind,
     scanner::Engine,
 };
@@ -209,7 +209,7 @@ impl fmt::Display for Brings {
 pub struct DevicePrepared<Op: ScanOp, G = Prefixes> {
     pub(crate) scanner: Scanner,
     pub(crate) stream: Arc<CudaStream>,
-    pub(crate) work: Work,
+    pub(crate) work: DeviceWork,
     pub(crate) operator: String,
     /// Whether there is an initial value that was known when it was prepared.
     pub(crate) has_initial: bool,
@@ -249,8 +249,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     ) -> Result<Self, Error> {
         let device = scan.scanner.device_of(stream)?;
         device.check_preparing(stream)?;
-        let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
-        let work = Work::new(device, stream, &scan.op, constants, task(scan, brings), Runs::Often(max_len))?;
+        let work = DeviceWork::new(scan, device, stream, brings, Runs::Often(max_len))?;
         let of_nothing = scan.initial_value.or_else(|| scan.op.start()).map(|total| {
             let result = G::FOLDS.then(|| cpu::project(&scan.op, total)).transpose()?;
             Ok::<_, Error>(Box::new(OfNothing { total, result }))

@@ -328,6 +328,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             Task::Reduce(reduction, initial_value) => {
                 generate::plan_reduction(&operator, *initial_value, &self.scanner.limits(), *reduction).map(drop)?;
             }
+            Task::LastResults(segments) => {
+                generate::plan_last_results(&operator, segments, &self.scanner.limits()).map(drop)?;
+            }
         }
         Ok(())
     }

@@ -30,11 +30,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
     items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
-    check_identity(operator, spec, strategy)?;
-    if spec.total && !spec.segments.is_none() {
-        return Err(PlanError::TotalOfSegments);
-    }
-    Ok(())
+    check_identity(operator, spec, strategy)
 }
 
 /// Refuses a machine of which nobody tells which carry it begins with.

@@ -146,8 +146,9 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
                 *place = Some(guard);
             }
         });
+        let total = total.map(|total| total.device_ptr_mut(stream));
         // SAFETY: the buffers are borrowed from live slices of `len` items, those of the output exclusively, so that no
         // two of them overlap. They are the arrays of the layouts.
-        unsafe { scan.enqueue_at(buffers, total) }
+        unsafe { scan.enqueue_at(buffers, len as u64, total.as_ref().map_or(0, |(pointer, _writing)| *pointer)) }
     }
 }

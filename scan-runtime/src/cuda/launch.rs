@@ -11,7 +11,9 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, ScanOp, element::bytes_of, few::Few, parameters::TableAt, telemetry::launching};
+use crate::{
+    Error, Parameters, ScanElement, ScanOp, element::bytes_of, few::Few, parameters::TableAt, telemetry::launching,
+};
 
 /// What a scan needs in device memory beside its input and output; null where it does not.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +24,7 @@ pub(crate) struct SideBuffers {
     pub(crate) head_count: u64,
     /// Where the initial value is, if it is in device memory.
     pub(crate) initial: sys::CUdeviceptr,
-    /// Where the sum of all elements goes.
+    /// Where the total goes, or the number of segments.
     pub(crate) total: sys::CUdeviceptr,
 }
 
@@ -58,7 +60,7 @@ impl Constants {
     pub(crate) fn new<Op: ScanOp>(
         stream: &CudaStream,
         op: &Op,
-        initial_value: Option<&Op::Carry>,
+        initial_value: Option<&impl ScanElement>,
     ) -> Result<Self, Error> {
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
         Constants::of(stream, type_name::<Op>(), op.parameters(), initial_value)

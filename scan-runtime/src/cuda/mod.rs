@@ -62,6 +62,9 @@ pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error 
     }
 }
 
+/// `CUDA_ERROR_CONTAINED` and `CUDA_ERROR_TENSOR_MEMORY_LEAK`, which older bindings have no names for.
+const IS_LOST_TOO: [u32; 2] = [226, 721];
+
 /// Whether a context with this error gives nothing but errors from now on.
 fn is_lost(error: CUresult) -> bool {
     use CUresult::*;
@@ -79,8 +82,18 @@ fn is_lost(error: CUresult) -> bool {
             | CUDA_ERROR_LAUNCH_FAILED
             | CUDA_ERROR_ECC_UNCORRECTABLE
             | CUDA_ERROR_NVLINK_UNCORRECTABLE
-            | CUDA_ERROR_CONTAINED
             | CUDA_ERROR_EXTERNAL_DEVICE
-            | CUDA_ERROR_TENSOR_MEMORY_LEAK
-    )
+    ) || IS_LOST_TOO.contains(&(error as u32))
+}
+
+#[cfg(all(test, feature = "cuda-13000"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_older_bindings_have_no_names_for() {
+        use CUresult::*;
+        assert_eq!(IS_LOST_TOO, [CUDA_ERROR_CONTAINED as u32, CUDA_ERROR_TENSOR_MEMORY_LEAK as u32]);
+        assert!(is_lost(CUDA_ERROR_CONTAINED) && !is_lost(CUDA_ERROR_INVALID_VALUE));
+    }
 }

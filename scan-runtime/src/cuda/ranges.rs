@@ -3,7 +3,8 @@
 use std::{sync::Arc, thread};
 
 use scan_codegen::{
-    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Tuned,
+    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec,
+    Segments, Tuned,
 };
 use tracing::{Dispatch, Span, dispatcher};
 
@@ -26,6 +27,8 @@ pub(crate) enum Task {
     Reduce(Reduction, bool),
     /// A scan along an axis.
     Columns(ScanSpec, Overrides),
+    /// The last result of each segment, out of the results of a scan.
+    LastResults(Segments),
 }
 
 /// The plans of a task for all lengths, in the order of these.
@@ -61,13 +64,17 @@ impl Ranges {
             }
             Task::Reduce(reduction, initial_value) => {
                 let plan = generate::plan_reduction(&operator, *initial_value, limits, *reduction)?;
-                (AnyPlan::Reduction(plan).into(), Vec::new())
+                (Range::for_all(AnyPlan::Reduction(plan)), Vec::new())
             }
             // Not for lengths: the first of them that suits an array is for it.
             Task::Columns(spec, overrides) => {
                 let plan = generate::plan_columns(&operator, spec, limits, overrides)?;
                 let unaligned = AnyPlan::Columns(plan.unaligned());
-                (AnyPlan::Columns(plan).into(), vec![unaligned.into()])
+                (Range::for_all(AnyPlan::Columns(plan)), vec![Range::for_all(unaligned)])
+            }
+            Task::LastResults(segments) => {
+                let plan = generate::plan_last_results(&operator, segments, limits)?;
+                (Range::for_all(AnyPlan::LastResults(plan)), Vec::new())
             }
         };
         Ok(Ranges { operator, shortest, longer })
@@ -105,8 +112,9 @@ impl Ranges {
     }
 }
 
-impl From<AnyPlan> for Range {
-    fn from(plan: AnyPlan) -> Self {
+impl Range {
+    /// For all lengths.
+    fn for_all(plan: AnyPlan) -> Self {
         Range { from: 0, plan, kernels: Made::default() }
     }
 }

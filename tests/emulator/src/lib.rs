@@ -190,7 +190,7 @@ pub struct Memory<'a> {
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.
     pub output_element: usize,
-    /// Bytes of the sum of all elements, where it is wanted.
+    /// Bytes of the total, or of the number of segments, where it is wanted.
     pub total_bytes: usize,
     /// How many bytes beyond an aligned address the input begins, and
     pub input_offset: usize,
@@ -225,7 +225,7 @@ pub struct Arrays<'a> {
 pub struct Run {
     /// The output; of several arrays, one after the other.
     pub output: Vec<u8>,
-    /// The sum of all elements, where it was wanted.
+    /// The total, or the number of segments, where it was wanted.
     pub total: Vec<u8>,
     /// What it took.
     pub counters: Counters,

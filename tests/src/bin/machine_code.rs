@@ -123,9 +123,7 @@ impl Visitor for Kernels {
         for ((way, spec), (heads, segments)) in
             specs().into_iter().flat_map(|way| segments().map(|heads| (way.clone(), heads)))
         {
-            if spec.total && !segments.is_none()
-                || spec.kind == scan_codegen::ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none()
-            {
+            if spec.kind == scan_codegen::ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none() {
                 continue;
             }
             let spec = spec.with_segments(segments);

@@ -376,14 +376,14 @@ impl<Op: ScanOp> Program<Op> {
             }
         }
         // What the total of nothing is, is no question for the kernels.
-        let total = if spec.reversed { reference::total_back } else { reference::total };
-        if let Some(expected) = total(&self.op, initial_value, input).filter(|_| self.total_of(input)) {
+        let total = reference::total_as(&self.op, spec, initial_value, input, begins);
+        if let Some(expected) = total.filter(|_| self.total_of(input)) {
             compare_total(&expected, &emulated.total, &self.source, |total| self.op.project(total))?;
         }
         Ok(emulated)
     }
 
-    /// Whether the kernels write the sum of this input.
+    /// Whether the kernels write the total of this input.
     fn total_of(&self, input: &[Op::Input]) -> bool {
         self.plan.spec.total && !input.is_empty()
     }

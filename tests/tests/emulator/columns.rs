@@ -41,9 +41,9 @@ fn case<Op: ColumnsOperator>(
     let spec = if (index / 4).is_multiple_of(2) { spec } else { spec.reverse() };
     let spec = match telling {
         Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
-        None if index.is_multiple_of(3) => spec.with_total(),
         None => spec,
     };
+    let spec = if index.is_multiple_of(3) { spec.with_total() } else { spec };
     let spec = spec.with_arrays(input, output);
     let initial_value = with_initial_value.then(Op::initial_value);
     (telling, Program::with_limits(Op::new(), &spec, initial_value, &limits(), overrides).unwrap())

@@ -28,6 +28,7 @@ mod segmented;
 mod sharing;
 mod staging;
 mod stress;
+mod totals;
 mod tuner;
 mod warm;
 
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
     sharing::add(&mut trials);
     staging::add(&mut trials);
     stress::add(&mut trials);
+    totals::add(&mut trials);
     tuner::add(&mut trials);
     warm::add(&mut trials);
     older::add(&mut trials);
