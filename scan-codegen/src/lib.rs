@@ -35,6 +35,7 @@ mod templates;
 mod tuning;
 mod used;
 mod weight;
+mod zipped;
 
 pub use carry::{Carry, TileNumbers};
 #[doc(hidden)]
@@ -66,3 +67,4 @@ pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};
+pub use zipped::Arrays;

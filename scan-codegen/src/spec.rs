@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::segments::Segments;
+use crate::{segments::Segments, zipped::Arrays};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,6 +32,10 @@ pub struct ScanSpec {
     /// this order. The left element in memory is the left operand, and an initial value comes after the last element
     /// (of each segment).
     pub reversed: bool,
+    /// In how many arrays the input lies,
+    pub input: Arrays,
+    /// and the output.
+    pub output: Arrays,
     /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment with
     /// which the scan ends, where it restarts.
     pub total: bool,
@@ -68,6 +72,12 @@ impl ScanSpec {
         ScanSpec { reversed: true, ..self }
     }
 
+    /// The same scan of an input, and into an output, that have an array for each field of an element where these say
+    /// so.
+    pub fn with_arrays(self, input: Arrays, output: Arrays) -> Self {
+        ScanSpec { input, output, ..self }
+    }
+
     /// The same scan, restarting at the heads that `segments` gives.
     pub fn with_segments(self, segments: Segments) -> Self {
         ScanSpec { segments, ..self }
@@ -79,6 +89,12 @@ impl fmt::Display for ScanSpec {
         f.write_str(match self.kind {
             ScanKind::Inclusive => "inclusive scan",
             ScanKind::Exclusive => "exclusive scan",
+        })?;
+        f.write_str(match (self.input, self.output) {
+            (Arrays::One, Arrays::One) => "",
+            (Arrays::PerField, Arrays::One) => " over an array per field",
+            (Arrays::One, Arrays::PerField) => " into an array per field",
+            (Arrays::PerField, Arrays::PerField) => " over and into an array per field",
         })?;
         if self.reversed {
             f.write_str(" from the last element to the first")?;

@@ -65,7 +65,7 @@ use crate::{
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`] or a [`Reduce`](crate::Reduce).
+/// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`](crate::Reduce).
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;

@@ -6,9 +6,12 @@ use cudarc::driver::{CudaSlice, CudaStream, result, sys};
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
-    Scanner, Totals, cpu,
+    Scanner, Totals,
+    columns::Layouts,
+    cpu,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{DeviceWork, task},
+    few::Few,
     heads::{DeviceHeads, NoHeads},
     prepared::Brings,
 };
@@ -25,6 +28,8 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     /// The initial value, if it is in device memory.
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     heads: DeviceHeads<'a>,
+    /// In how many arrays input and output lie.
+    layouts: Layouts,
 }
 
 /// When kernels and constants are made.
@@ -36,20 +41,34 @@ enum Way<'a, Op: ScanOp, G> {
 }
 
 /// What a run writes besides its output.
-type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
+pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
 
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceScan { way: Way::Call(scan, stream), initial: None, heads: DeviceHeads::NONE }
+        DeviceScan {
+            way: Way::Call(scan, stream),
+            initial: None,
+            heads: DeviceHeads::NONE,
+            layouts: Layouts::default(),
+        }
     }
 
     /// A run of a handle.
     pub(crate) fn of_prepared(prepared: &'a DevicePrepared<Op, G>) -> Self {
-        DeviceScan { way: Way::Prepared(prepared), initial: None, heads: DeviceHeads::NONE }
+        DeviceScan {
+            way: Way::Prepared(prepared),
+            initial: None,
+            heads: DeviceHeads::NONE,
+            layouts: Layouts::default(),
+        }
     }
 
     pub(crate) fn with_heads(self, heads: DeviceHeads<'a>) -> Self {
         DeviceScan { heads, ..self }
+    }
+
+    pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
+        DeviceScan { layouts, ..self }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -59,19 +78,19 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         }
     }
 
-    fn stream(&self) -> &'a Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &'a Arc<CudaStream> {
         match self.way {
             Way::Call(_, stream) => stream,
             Way::Prepared(prepared) => &prepared.stream,
         }
     }
 
-    fn device(&self) -> Result<&CudaDevice, Error> {
+    pub(crate) fn device(&self) -> Result<&CudaDevice, Error> {
         self.scanner().device_of(self.stream())
     }
 
     fn brings(&self, total: bool) -> Brings {
-        Brings { heads: self.heads.kind, total, initial: self.initial.is_some() }
+        Brings { heads: self.heads.kind, total, initial: self.initial.is_some(), layouts: self.layouts }
     }
 }
 
@@ -128,13 +147,21 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         &self,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &dyn DeviceBufferMut<Op::Output>,
-        total: Option<(&'static str, usize, &CudaStream)>,
+        total: Told<'_>,
     ) -> Result<usize, Error> {
         let device = self.device()?;
         if let Some(input) = input {
             device.check_context("input", input.stream())?;
         }
         device.check_context(if input.is_some() { "output" } else { "buffer" }, output.stream())?;
+        let len = input.map_or(output.len(), |input| input.len());
+        self.check_run(len, output.len(), total)?;
+        Ok(len)
+    }
+
+    /// The same but for the arrays' contexts, and their lengths, which are these.
+    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Told<'_>) -> Result<(), Error> {
+        let device = self.device()?;
         if let Some(stream) = self.heads.stream() {
             device.check_context("heads", stream)?;
         }
@@ -148,15 +175,14 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                 return Err(Error::InitialLength { len: value.len() });
             }
         }
-        let len = input.map_or(output.len(), |input| input.len());
         self.heads.check(len)?;
-        if !G::FOLDS && len != output.len() {
-            return Err(Error::OutputLength { input: len, output: output.len() });
+        if !G::FOLDS && len != output_len {
+            return Err(Error::OutputLength { input: len, output: output_len });
         }
-        if let Way::Prepared(prepared) = self.way {
-            prepared.check(self.brings(!G::FOLDS && total.is_some()), len)?;
+        match self.way {
+            Way::Prepared(prepared) => prepared.check(self.brings(!G::FOLDS && total.is_some()), len),
+            Way::Call(..) => Ok(()),
         }
-        Ok(len)
     }
 
     /// Enqueues a run on buffers that have been checked. `total` is where a total or the number of segments goes, or 0.
@@ -169,18 +195,36 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     ) -> Result<(), Error> {
         let (stream, results) = (self.stream(), output.len() as u64);
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (heads, _reading_heads) = self.heads.pointer(stream);
-        let initial = self.initial.map(|value| value.device_ptr(stream));
         let input = input.map(|input| input.device_ptr(stream));
         let (output, _writing) = output.device_ptr_mut(stream);
+        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
+        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64, columns: None };
+        // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the total
+        // exclusively. Input and output are one buffer only where the caller gave one, of one type.
+        unsafe { self.enqueue_at(buffers, results, total) }
+    }
+
+    /// Enqueues a run on buffers. `results` is how many the output has room for, `total` where a total or the number of segments
+    /// goes, or 0.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DeviceWork::enqueue`], but for the heads; and `total` is valid for a write.
+    pub(crate) unsafe fn enqueue_at(
+        &self,
+        buffers: InOut<'_>,
+        results: u64,
+        total: sys::CUdeviceptr,
+    ) -> Result<(), Error> {
+        let (stream, len) = (self.stream(), buffers.len as usize);
+        let (heads, _reading_heads) = self.heads.pointer(stream);
+        let initial = self.initial.map(|value| value.device_ptr(stream));
         let side = SideBuffers {
             heads,
             head_count: self.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             total,
         };
-        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input, output, len: len as u64, columns: None };
         let enqueue = || {
             bind(stream)?;
             let made;
@@ -192,8 +236,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                     &made
                 }
             };
-            // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the
-            // total exclusively. Input and output are one buffer only where the caller gave one, of one type.
+            // SAFETY: the caller vouches for the buffers; the heads are borrowed from a live slice, whose length has been checked.
             unsafe { work.enqueue(stream, side, buffers, results) }
         };
         enqueue().map_err(named)
@@ -233,6 +276,13 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             Way::Prepared(_) => Ok(()),
         }
     }
+}
+
+/// What is known of a total before a run: what it is called, how long it is, and its stream.
+pub(crate) type Told<'t> = Option<(&'static str, usize, &'t CudaStream)>;
+
+pub(crate) fn told<'t, T: ScanElement>(total: &'t Option<&mut dyn DeviceBufferMut<T>>) -> Told<'t> {
+    total.as_deref().map(|total| ("total", total.len(), &**total.stream()))
 }
 
 fn check_one(len: usize) -> Result<(), Error> {
@@ -396,12 +446,16 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         output: &mut dyn DeviceBufferMut<Op::Output>,
         total: Total<'_, Op>,
     ) -> Result<(), Error> {
-        let told = total.as_deref().map(|total| ("total", total.len(), &**total.stream()));
-        let len = self.check(input, output, told)?;
+        let len = self.check(input, output, told(&total))?;
         if len > 0 {
             let total = total.map(|total| total.device_ptr_mut(self.stream()));
             return self.enqueue(len, input, output, total.as_ref().map_or(0, |(pointer, _writing)| *pointer));
         }
+        self.write_total_of_nothing(total)
+    }
+
+    /// What a run of no elements writes.
+    pub(crate) fn write_total_of_nothing(&self, total: Total<'_, Op>) -> Result<(), Error> {
         self.check_plan(total.is_some())?;
         match (total, self.initial) {
             (None, _) => Ok(()),

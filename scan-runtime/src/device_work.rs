@@ -7,6 +7,7 @@ use cudarc::driver::CudaStream;
 use crate::{
     Error, Goal, NoHeads, Scan, ScanOp,
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
+    few::Few,
     heads::HeadKind,
     prepared::Brings,
 };
@@ -33,6 +34,7 @@ pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Bri
         return scan.task(false);
     }
     let spec = scan.spec().with_segments(brings.heads.segments());
+    let spec = spec.with_arrays(brings.layouts.0, brings.layouts.1);
     let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
     Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
 }
@@ -84,7 +86,7 @@ impl DeviceWork {
         if len > 0 {
             let side = SideBuffers { total: 0, ..side };
             // SAFETY: as above, for the input; the results of the scan are as many as its elements.
-            unsafe { self.work.enqueue(stream, side, InOut { output: scanned, ..buffers })? };
+            unsafe { self.work.enqueue(stream, side, InOut { output: Few::one(scanned), ..buffers })? };
         }
         // As the plan's schedule wants it.
         let (len, head_count) = match heads {
@@ -97,7 +99,7 @@ impl DeviceWork {
             work.enqueue(
                 stream,
                 SideBuffers { head_count, ..side },
-                InOut { input: scanned, output, len, columns: None },
+                InOut { input: Few::one(scanned), output, len, columns: None },
             )
         }
     }

@@ -122,6 +122,20 @@ pub enum Error {
         /// Elements of the output.
         output: usize,
     },
+    /// The arrays in which the fields of an input, or of an output, lie are not of one length.
+    #[error(
+        "array {column} of the {what} has {len} items and array 0 has {first}: each element has one in every array"
+    )]
+    ColumnLength {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Which array: that of the field of this number.
+        column: usize,
+        /// Items of it.
+        len: usize,
+        /// Items of the first array.
+        first: usize,
+    },
     /// The slice that the caller brought for totals has another length than there are of them: one, or one for each segment.
     #[error("the slice for the results has {output} elements, and there are {expected} results")]
     ResultLength {

@@ -48,6 +48,7 @@ pub mod aot;
 mod buffers;
 mod by;
 mod caught;
+pub mod columns;
 mod cpu;
 mod cuda;
 mod device_scan;
@@ -55,6 +56,7 @@ mod device_work;
 mod disk_cache;
 mod element;
 mod error;
+mod few;
 #[cfg(feature = "gallery")]
 pub mod gallery;
 mod generate;
@@ -75,6 +77,7 @@ mod time_limit;
 mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
+pub use columns::{ColumnScan, Columns, DeviceColumnScan};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};

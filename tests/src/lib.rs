@@ -251,6 +251,7 @@
 
 pub mod axes;
 pub mod climb;
+pub mod columns;
 pub mod composed;
 pub mod emulator;
 pub mod explain;

@@ -37,6 +37,9 @@ pub struct OperatorText {
     pub state: String,
     /// The C++ name of the output type.
     pub output: String,
+    /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
+    pub input_fields: Vec<(String, String)>,
+    pub output_fields: Vec<(String, String)>,
     /// What each input moves on, where the operator is a machine.
     pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
@@ -186,6 +189,8 @@ pub(crate) fn operator_text_at(
     context.insert("operator", &operator);
     let operator_text = tera.render("operator", &context)?;
 
+    let [input_fields, output_fields] = [&op.input, &op.output]
+        .map(|ty| writer.fields(ty).into_iter().map(|field| (field.name, field.ty)).collect::<Vec<_>>());
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
     let prelude = prelude(needs, target)?;
@@ -205,6 +210,8 @@ pub(crate) fn operator_text_at(
         input,
         state,
         output,
+        input_fields,
+        output_fields,
         carry_type: carry,
         start,
         lifts: op.has("lift"),

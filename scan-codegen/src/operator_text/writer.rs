@@ -33,8 +33,8 @@ pub(super) struct TableText {
 
 #[derive(Serialize)]
 pub(super) struct FieldText {
-    name: String,
-    ty: String,
+    pub(super) name: String,
+    pub(super) ty: String,
 }
 
 #[derive(Default)]

@@ -27,6 +27,8 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
     }
+    let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
+    items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
     check_identity(operator, spec, strategy)
 }

@@ -12,9 +12,11 @@ use super::{
 use crate::{
     carry::{Blocks, Carry, CarryFacts, TileIn},
     constants::{BANKS, COPY_ALIGNMENT, MOST_THREADS, WARP, WORD},
+    element::ElementType,
     error::PlanError,
     strategy::{BlockScan, Strategy},
     weight::Weights,
+    zipped::Zipped,
 };
 
 /// The maximum cluster size that every device with clusters supports.
@@ -64,7 +66,7 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
         let most = u64::from(plan.tile) * u64::from(plan.cluster);
         add(plan, most);
     }
-    let element = operator.input.size.max(operator.output.size);
+    let element = spec.input.bytes(&operator.input).max(spec.output.bytes(&operator.output));
     for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
         let plan = plan(shape, carry)?;
         let multiprocessors = limits.multiprocessors.max(FEWEST_MULTIPROCESSORS);
@@ -86,9 +88,9 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     check_strategy(request, strategy, &facts)?;
     let cluster = cluster_blocks(request, strategy, &facts)?;
     let sizes = Sizes {
-        input: operator.input.size as u32,
+        input: &spec.input.items(&operator.input),
         state: operator.state.size as u32,
-        output: operator.output.size as u32,
+        output: &spec.output.items(&operator.output),
         segmented: !spec.segments.is_none(),
         cluster,
     };
@@ -101,7 +103,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     // Shorter runs only if shared memory is too small for a warp of them, and the caller does not choose the run.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let Some(run) = std::iter::successors(Some(run), shorter).find(|&run| fits(run, WARP)) else {
-        let largest = sizes.input.max(sizes.output);
+        let largest = sizes.element();
         let why = format!("{WARP} threads' runs of {largest} bytes an element outgrow {room} bytes of shared memory");
         return Err(PlanError::Run { run, why });
     };
@@ -114,14 +116,17 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let (fewest, largest) = shape.block_sizes;
     let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
     let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
+    let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {
         whole_runs: scans_whole_runs(request, &facts, shape),
         statuses_per_lane: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
         cluster: cluster.unwrap_or(1),
         block_sizes,
-        input_unit: unit(sizes.input * run),
-        output_unit: unit(sizes.output * run),
+        input_unit: unit_of_one(sizes.input),
+        output_unit: unit_of_one(sizes.output),
+        zipped,
         ..Plan::new(request, strategy, block)
     })
 }
@@ -169,25 +174,31 @@ fn scans_whole_runs(request: Request<'_>, facts: &CarryFacts, shape: RegisterSha
     spec.segments.is_none() && !spec.total && operator.takes_zeros() && as_fast
 }
 
-/// The sizes of the three element types, whether there are heads, and the blocks of a cluster, if there is one.
+/// The items of each array of the input and of the output, the bytes of a state, whether there are heads besides, and
+/// the blocks of a cluster, where there is one.
 #[derive(Clone, Copy)]
-struct Sizes {
-    input: u32,
+struct Sizes<'a> {
+    input: &'a [&'a ElementType],
     state: u32,
-    output: u32,
+    output: &'a [&'a ElementType],
     segmented: bool,
     cluster: Option<u32>,
 }
 
-impl Sizes {
-    /// The elements of a run. Candidates are runs of `bytes / 2` to `bytes` bytes, at most `longest` elements. The run
-    /// is the one that is read and written with the fewest bank conflicts, in the widest units; among equals the
-    /// longest.
+impl Sizes<'_> {
+    /// Bytes of an element, or of a result where those are larger.
+    fn element(self) -> u32 {
+        total(self.input).max(total(self.output))
+    }
+
+    /// Elements that a thread scans on its own: of runs of half of so many bytes up to all of them the one that is read
+    /// and written with the fewest conflicts of memory banks, in the widest units; of those the longest. No more than
+    /// `longest`.
     fn run(self, bytes: u32, longest: u32) -> u32 {
-        let most = (bytes / self.input.max(self.output)).min(longest).max(1);
+        let most = (bytes / self.element()).min(longest).max(1);
         let costs = |run: u32| {
-            let [input, output] = [self.input, self.output].map(|size| cycles(size * run));
-            (input.max(output), most - run)
+            let items = self.input.iter().chain(self.output);
+            (items.map(|item| cycles(item.size as u32 * run)).max(), most - run)
         };
         (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
     }
@@ -197,15 +208,20 @@ impl Sizes {
     /// twice the aggregates of its tiles, each with whether the tile has a head, and a barrier.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
         let elements = threads.saturating_mul(run);
-        let tile = elements.saturating_mul(self.input.max(self.output));
+        let tile = elements.saturating_mul(self.element());
         let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
         let published = self.cluster.map_or(0, |blocks| 2 * blocks * (self.state.next_multiple_of(WORD) + WORD) + 24);
         tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + published)
     }
 }
 
-/// The bytes per access to a run of `bytes` bytes: those of the widest words that divide it; 0 if even four-byte words
-/// do not.
+/// Bytes of these items together.
+fn total(items: &[&ElementType]) -> u32 {
+    items.iter().map(|item| item.size as u32).sum()
+}
+
+/// Bytes in which a run of so many bytes is read or written: the widest words that divide it; 0 where none of four
+/// bytes do.
 fn unit(bytes: u32) -> u32 {
     [COPY_ALIGNMENT, 2 * WORD, WORD].into_iter().find(|unit| bytes.is_multiple_of(*unit)).unwrap_or(0)
 }

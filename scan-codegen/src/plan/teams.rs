@@ -8,8 +8,10 @@ use super::{
 };
 use crate::{
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
+    element::ElementType,
     operator::OpSource,
     segments::Segments,
+    spec::ScanSpec,
 };
 
 /// The registers of a multiprocessor, and the maximum per thread.
@@ -22,22 +24,40 @@ const OTHER_REGISTERS: u32 = 32;
 /// The maximum number of statuses that a lane of the look-ahead warp loads at once.
 pub(super) const MOST_STATUSES_OF_A_LANE: u32 = 8;
 
-/// The sizes of the three element types, and the source of segment heads.
+/// Bytes of an item of each array of the input, and of the output.
+pub(super) struct ItemBytes {
+    input: Vec<u32>,
+    output: Vec<u32>,
+}
+
+impl ItemBytes {
+    pub(super) fn of(operator: &OpSource, spec: &ScanSpec) -> Self {
+        let bytes = |items: Vec<&ElementType>| items.into_iter().map(|item| item.size as u32).collect();
+        ItemBytes {
+            input: bytes(spec.input.items(&operator.input)),
+            output: bytes(spec.output.items(&operator.output)),
+        }
+    }
+}
+
+/// Bytes of an element in all arrays of the input, of a state, and of an element in all arrays of the output; and what
+/// tells where segments begin.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes<'a> {
     pub(super) input: u32,
     pub(super) state: u32,
     pub(super) output: u32,
+    pub(super) items: &'a ItemBytes,
     /// Of an initial value.
     pub(super) initial: u32,
     pub(super) segments: &'a Segments,
 }
 
 impl<'a> Sizes<'a> {
-    pub(super) fn of(operator: &OpSource, segments: &'a Segments) -> Self {
-        let [input, state, output, initial] =
-            [&operator.input, &operator.state, &operator.output, operator.initial()].map(|element| element.size as u32);
-        Sizes { input, state, output, initial, segments }
+    pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
+        let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
+        let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
+        Sizes { input, state, output, items, initial, segments: &spec.segments }
     }
 
     /// The size of an element, or of a result if that is larger.
@@ -60,12 +80,14 @@ impl<'a> Sizes<'a> {
         let most = (WORD * words / (self.element() + self.head_bytes())).min(longest).max(1);
         // Narrow elements share words.
         let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
-        let step = step(self.input).max(step(self.output));
+        let items = || self.items.input.iter().chain(&self.items.output);
+        let step = items().map(|&size| step(size)).max().unwrap_or(1);
         let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
-        let factor_of_two = |run: &u32| match unit(self.input, *run) {
+        let factor_of_two_of = |size: u32, run: u32| match unit(size, run) {
             0 => u32::MAX,
-            unit => (run * self.input / unit).trailing_zeros(),
+            unit => (run * size / unit).trailing_zeros(),
         };
+        let factor_of_two = |run: &u32| self.items.input.iter().map(|&size| factor_of_two_of(size, *run)).max();
         candidates().min_by_key(factor_of_two).unwrap_or(most)
     }
 

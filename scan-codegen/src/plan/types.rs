@@ -14,6 +14,7 @@ use crate::{
     spec::{ScanKind, ScanSpec},
     strategy::Strategy,
     weight::WRITTEN_OUT,
+    zipped::Zipped,
 };
 
 /// The plans for one scan, each for a range of lengths. Only the kernels that a call needs are compiled. Plans that
@@ -128,7 +129,11 @@ pub struct Plan {
     /// Whether an output is made of the carry before an element, and of the element.
     pub(crate) emits: bool,
     pub(crate) state_bytes: u64,
+    /// The arrays, where there is one for each field of an element; `None` where input and output are one array each.
+    pub(crate) zipped: Option<Zipped>,
+    /// Bytes that are read for an element,
     pub(crate) input_bytes: u64,
+    /// and that are written.
     pub(crate) output_bytes: u64,
 }
 
@@ -161,7 +166,9 @@ impl Plan {
             tile,
             shared_bytes,
             // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
-            partials_in_output: operator.state == operator.output && !emits,
+            partials_in_output: operator.state == operator.output
+                && !emits
+                && !spec.output.is_by_field(&operator.output),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -177,8 +184,9 @@ impl Plan {
             machine: operator.carry.is_some(),
             emits,
             state_bytes: operator.state.size as u64,
-            input_bytes: operator.input.size as u64,
-            output_bytes: operator.output.size as u64,
+            zipped: Zipped::of(operator, spec, |_| 0),
+            input_bytes: spec.input.bytes(&operator.input) as u64,
+            output_bytes: spec.output.bytes(&operator.output) as u64,
         }
     }
 
@@ -240,6 +248,7 @@ impl Plan {
         let (bytes, run) = (u64::from(COPY_ALIGNMENT), u64::from(self.run));
         self.strategy.block.in_registers
             && self.spec.segments.is_none()
+            && self.zipped.is_none()
             && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
     }
 }

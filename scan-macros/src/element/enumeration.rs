@@ -76,6 +76,19 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
+        // SAFETY: it has no fields.
+        #[automatically_derived]
+        unsafe impl #private::Columns for #ident {
+            type Fields = #private::Whole<Self>;
+            #[inline(always)]
+            fn from_fields(whole: #private::Whole<Self>) -> Self {
+                whole.0
+            }
+            #[inline(always)]
+            fn into_fields(self) -> #private::Whole<Self> {
+                #private::Whole(self)
+            }
+        }
     }
 }
 

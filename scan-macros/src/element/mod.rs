@@ -1,6 +1,7 @@
 //! `#[scan_element]`: the layout of a struct, field by field, or of an enum, by its discriminants.
 
 mod attributes;
+mod columns;
 mod enumeration;
 mod structure;
 

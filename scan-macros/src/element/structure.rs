@@ -1,6 +1,7 @@
 //! Structs.
 
 use super::attributes::{derives, pass_arguments};
+use super::columns::columns;
 use crate::errors::Errors;
 use crate::language;
 use crate::text::not_empty;
@@ -122,6 +123,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     let checks: TokenStream = fields.iter().map(|(_, ty)| not_empty(krate, &quote!(#ty))).collect();
     let size = sound.then(|| size_check(&private, item, &checks));
     let exact = exact_fields(fields);
+    let columns = sound.then(|| columns(&private, item, &generics, fields));
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
         let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
         quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message); #checks };)
@@ -142,6 +144,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+        #columns
         #comparisons
     }
 }

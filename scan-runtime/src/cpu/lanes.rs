@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
+use std::ops::Range;
+
 use crate::{ScanKind, ScanOp};
 
 #[cfg(target_arch = "x86_64")]
@@ -50,15 +52,31 @@ instructions! {
     ExclusiveOr;
 }
 
-/// A range of elements: its input, its output, its length.
-#[derive(Clone, Copy)]
+/// A range of elements: where it is read, where it is written, how long it is.
 pub(crate) struct Places<Op: ScanOp> {
     pub(crate) input: *const Op::Input,
     pub(crate) output: *mut Op::Output,
     pub(crate) len: usize,
 }
 
-/// Two folds up to some element: with the exclusive prefix of the range, and of the range alone.
+impl<Op: ScanOp> Clone for Places<Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp> Copy for Places<Op> {}
+
+impl<Op: ScanOp> Places<Op> {
+    /// Those of a range, which is in bounds.
+    #[inline(always)]
+    pub(super) fn part(&self, range: &Range<usize>) -> Self {
+        let (input, output) = (self.input.wrapping_add(range.start), self.output.wrapping_add(range.start));
+        Places { input, output, len: range.len() }
+    }
+}
+
+/// Two sums up to some element: with what stands before the range, and of the range alone.
 #[derive(Clone, Copy)]
 pub(super) struct Sums<S> {
     pub(super) with_before: S,

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Job, Known};
+use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{GROUP, Heads},
@@ -34,8 +34,8 @@ fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize)
     })
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
-    /// The aggregate of a chunk.
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
+    /// What a chunk adds.
     ///
     /// # Safety
     ///

@@ -6,7 +6,7 @@
 
 use std::{hint, ops::Range};
 
-use super::{Job, Known};
+use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{Cursor, GROUP, Heads},
@@ -43,8 +43,8 @@ fn mask(heads: &mut Cursor<'_>, group: &Range<usize>) -> u64 {
     if group.start == 0 { mask & !1 } else { mask }
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
-    /// Folds a chunk. The exclusive prefix of the very first chunk is the initial value.
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
+    /// Folds a chunk. What stands before the first chunk of all is the initial value.
     ///
     /// # Safety
     ///

@@ -11,7 +11,9 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, ScanElement, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
+use crate::{
+    Error, Parameters, ScanElement, ScanOp, element::bytes_of, few::Few, parameters::TableAt, telemetry::launching,
+};
 
 /// The device memory of a scan in addition to its input and output; null if not needed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,8 +31,10 @@ pub(crate) struct SideBuffers {
 /// What is worked on: device pointers, how many elements the input has, and where they lie if they are columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOut<'a> {
-    pub(crate) input: sys::CUdeviceptr,
-    pub(crate) output: sys::CUdeviceptr,
+    /// The arrays of the input,
+    pub(crate) input: Few<sys::CUdeviceptr>,
+    /// and of the output.
+    pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) len: u64,
     pub(crate) columns: Option<&'a ColumnLayout>,
 }
@@ -144,10 +148,11 @@ impl Kernels {
     ///
     /// # Safety
     ///
-    /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
-    /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
-    /// elements, and does not overlap the output. Where there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
+    /// `input` and `output` are device pointers in the stream's context, as many as the plan's input and output have arrays,
+    /// aligned for their items, good for reading and writing `len` items until the enqueued work is done. They may be the same
+    /// pointer if the kernels' input and output types are the same and lie in one array; otherwise no two of them overlap.
+    /// `side.heads` is as long as the plan's segments require for that many elements, and does not overlap the output. Where
+    /// there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
     /// context.
     pub(super) unsafe fn launch(
         &self,
@@ -169,8 +174,6 @@ impl Kernels {
             let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
             for ((argument, scalar), pointer) in launch.arguments.iter().zip(&mut scalars).zip(&mut pointers) {
                 *scalar = match *argument {
-                    Argument::Input => input,
-                    Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer + offset,
                     Argument::StatusRoom => workspace.status_room,
                     Argument::Length(len) => len,
@@ -182,6 +185,8 @@ impl Kernels {
                 };
                 *pointer = match argument {
                     Argument::Operator => constants.operator.as_ptr().cast_mut().cast(),
+                    Argument::Input => input.as_ptr().cast_mut().cast(),
+                    Argument::Output => output.as_ptr().cast_mut().cast(),
                     Argument::InitialValue => constants.initial_value.as_ptr().cast_mut().cast(),
                     Argument::Layout => {
                         layout.as_ref().map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
@@ -194,7 +199,7 @@ impl Kernels {
                 let source = DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
                 return Err(Error::Driver { call: "finding a kernel that the plan launches", source });
             };
-            let launch_kernel = if launch.cooperative.applies(input == output) {
+            let launch_kernel = if launch.cooperative.applies(*input == *output) {
                 result::launch_cooperative_kernel
             } else if launch.programmatic && self.launches_programmatically {
                 launch_programmatic_kernel

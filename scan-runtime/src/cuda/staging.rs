@@ -20,7 +20,7 @@ use std::{
 use cudarc::driver::{CudaStream, sys};
 
 use super::{CudaDevice, lock, named};
-use crate::{Error, primitives, telemetry::transferring};
+use crate::{Error, columns::HostArray, few::Few, primitives, telemetry::transferring};
 use lane::Lane;
 
 /// How host slices are copied to a CUDA device and back, for
@@ -111,22 +111,34 @@ const CHUNK_GRAIN: usize = 1 << 10;
 /// Host memory that a call reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostMemory<'h> {
-    pub(crate) input: *const u8,
-    pub(crate) input_bytes: usize,
-    pub(crate) output: *mut u8,
-    pub(crate) output_bytes: usize,
-    /// Whether the device may write the output over the input.
+    /// The arrays of the input, of `input_len` items each,
+    pub(crate) input: &'h [HostArray],
+    pub(crate) input_len: usize,
+    /// and of the output.
+    pub(crate) output: &'h [HostArray],
+    pub(crate) output_len: usize,
+    /// Whether the device may write the output, which is one array, over the input, which is one too.
     pub(crate) in_place: bool,
     pub(crate) heads: &'h [u8],
     pub(crate) total: *mut u8,
     pub(crate) total_bytes: usize,
 }
 
-/// Their device pointers. A buffer without bytes is null.
+impl HostMemory<'_> {
+    fn input_bytes(&self) -> usize {
+        self.input.iter().map(|array| array.item * self.input_len).sum()
+    }
+
+    fn output_bytes(&self) -> usize {
+        self.output.iter().map(|array| array.item * self.output_len).sum()
+    }
+}
+
+/// Where the device finds them. What has no bytes is null.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    pub(crate) input: sys::CUdeviceptr,
-    pub(crate) output: sys::CUdeviceptr,
+    pub(crate) input: Few<sys::CUdeviceptr>,
+    pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) heads: sys::CUdeviceptr,
     pub(crate) total: sys::CUdeviceptr,
 }
@@ -264,7 +276,7 @@ impl CudaDevice {
             }
             made => made?,
         };
-        let span = transferring("device", host.input_bytes + host.heads.len());
+        let span = transferring("device", host.input_bytes() + host.heads.len());
         // SAFETY: the caller guarantees the host memory.
         unsafe { lane.send(host, &self.staging)? };
         drop(span);
@@ -276,7 +288,7 @@ impl CudaDevice {
             }
             enqueued => enqueued?,
         }
-        let _span = transferring("host", host.output_bytes + host.total_bytes);
+        let _span = transferring("host", host.output_bytes() + host.total_bytes);
         // SAFETY: as above.
         unsafe { lane.receive(host, &self.staging)? };
         taken.finished = true;

@@ -177,7 +177,10 @@ pub struct Memory<'a> {
     pub initial_value: &'a [u8],
     /// The input.
     pub input: &'a [u8],
-    /// The source of segment heads; empty for a scan without segments.
+    /// The arrays of the input and of the output, where kernels take several of them. `input` and what is said of the
+    /// output then count for nothing.
+    pub arrays: Option<Arrays<'a>>,
+    /// What tells where segments begin; nothing where the scan restarts nowhere.
     pub heads: &'a [u8],
     /// The number of offsets, for segments by offsets; the number of elements of a row, for rows.
     pub head_count: u64,
@@ -197,10 +200,30 @@ pub struct Memory<'a> {
     pub heads_offset: usize,
 }
 
-/// The results of a run.
+/// An array of the input or of the output.
+#[derive(Clone, Debug, Default)]
+pub struct Array {
+    /// What it holds; of the output, as many bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes of an item.
+    pub item: usize,
+    /// How many bytes beyond an aligned address it begins.
+    pub offset: usize,
+}
+
+/// The arrays of a scan that has several.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrays<'a> {
+    /// Those of the input.
+    pub inputs: &'a [Array],
+    /// Those of the output.
+    pub outputs: &'a [Array],
+}
+
+/// What a run has brought.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The output.
+    /// The output; of several arrays, one after the other.
     pub output: Vec<u8>,
     /// The total, or the number of segments, where it was wanted.
     pub total: Vec<u8>,
@@ -329,17 +352,26 @@ impl Emulator {
         let workspace = kept.take(&schedule.workspace);
         let buffers = Buffers::new(&mut machine, schedule, memory, &workspace);
         let counters = self.launch_all(&mut machine, module, &kernel_name, &schedule.launches, &buffers, memory)?;
-        let buffer = |argument| buffers.of(&argument).map_or(0, |number| number as usize - 1);
-        let (total, output) = (buffer(Argument::Total), buffer(Argument::Output));
+        let total = buffers.of(&Argument::Total).map_or(0, |number| number as usize - 1);
         let total = &mut machine.memory[total];
         let unwritten_total = total.first_unwritten(memory.total_bytes.max(1));
         let total = std::mem::take(&mut total.bytes);
-        let output = &mut machine.memory[output];
-        if let Some(index) = output.first_unwritten(memory.output_element).or(unwritten_total) {
+        let items = match memory.arrays {
+            Some(arrays) => arrays.outputs.iter().map(|array| array.item).collect(),
+            None => vec![memory.output_element],
+        };
+        let outputs = buffers.all_of(&Argument::Output).into_iter().map(|number| number as usize - 1);
+        let mut unwritten = unwritten_total;
+        let mut output = Vec::new();
+        for (index, item) in outputs.zip(items) {
+            let array = &mut machine.memory[index];
+            unwritten = array.first_unwritten(item).or(unwritten);
+            output.append(&mut array.bytes);
+        }
+        if let Some(index) = unwritten {
             let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
             return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
-        let output = std::mem::take(&mut output.bytes);
         if matches!(schedule.workspace, Workspace::Kept { .. }) {
             let parts =
                 buffers.workspace().map(|(offset, buffer)| (offset, &*machine.memory[buffer as usize - 1].bytes));

@@ -2,6 +2,7 @@
 
 mod axis;
 mod cluster;
+mod columns;
 mod composed;
 mod counts;
 mod distant;

@@ -6,6 +6,7 @@
 mod against_cpu;
 mod axis;
 mod cases;
+mod columns;
 mod devices;
 mod errors;
 mod faults;
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
     large::add(&mut trials);
     launches::add(&mut trials);
     prepared::add(&mut trials);
+    columns::add(&mut trials);
     rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);

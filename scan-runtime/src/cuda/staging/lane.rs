@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     Error,
+    columns::HostArray,
     cuda::{DeviceMemory, driver_error},
+    few::Few,
 };
 
 /// Parts of one allocation begin at multiples of this, like separate allocations.
@@ -32,8 +34,8 @@ pub(super) struct Lane {
 /// The place of a part of a call.
 #[derive(Clone, Copy, Default)]
 struct Layout {
-    input: Part,
-    output: Part,
+    input: Few<Part>,
+    output: Few<Part>,
     heads: Part,
     total: Part,
 }
@@ -96,8 +98,11 @@ impl Lane {
             *end = part.offset.saturating_add(bytes).next_multiple_of(ALIGNMENT);
             part
         };
-        let input = place(host.input_bytes.max(if host.in_place { host.output_bytes } else { 0 }));
-        let output = if host.in_place { input } else { place(host.output_bytes) };
+        let mut arrays = |arrays: &[HostArray], len: usize| -> Few<Part> {
+            arrays.iter().map(|array| place(array.item.saturating_mul(len))).collect()
+        };
+        let input = arrays(host.input, host.input_len.max(if host.in_place { host.output_len } else { 0 }));
+        let output = if host.in_place { input } else { arrays(host.output, host.output_len) };
         self.layout = Layout { input, output, heads: place(host.heads.len()), total: place(host.total_bytes) };
 
         self.stream().context().bind_to_thread().map_err(driver_error("binding the context"))?;
@@ -113,8 +118,8 @@ impl Lane {
         }
         let pointer = |part: Part, bytes: usize| if bytes == 0 { 0 } else { self.pointer(part) };
         Ok(Places {
-            input: pointer(input, host.input_bytes),
-            output: pointer(output, host.output_bytes),
+            input: input.iter().map(|part| pointer(*part, host.input_len)).collect(),
+            output: output.iter().map(|part| pointer(*part, host.output_len)).collect(),
             heads: pointer(self.layout.heads, host.heads.len()),
             total: pointer(self.layout.total, host.total_bytes),
         })
@@ -136,11 +141,11 @@ impl Lane {
     /// There is room for this call, and its host memory is valid.
     pub(super) unsafe fn send(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
         let Layout { input, heads, .. } = self.layout;
-        for (part, from, bytes) in
-            [(heads, host.heads.as_ptr(), host.heads.len()), (input, host.input, host.input_bytes)]
-        {
-            // SAFETY: the caller guarantees it.
-            unsafe { self.bring(part, Way::ToDevice(from), bytes, staging)? };
+        // SAFETY: the caller vouches for it.
+        unsafe { self.bring(heads, Way::ToDevice(host.heads.as_ptr()), host.heads.len(), staging)? };
+        for (part, array) in input.iter().zip(host.input) {
+            // SAFETY: as above.
+            unsafe { self.bring(*part, Way::ToDevice(array.at), array.item * host.input_len, staging)? };
         }
         Ok(())
     }
@@ -152,10 +157,12 @@ impl Lane {
     /// As for [`send`](Lane::send).
     pub(super) unsafe fn receive(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
         let Layout { output, total, .. } = self.layout;
-        let outputs = [(output, host.output, host.output_bytes), (total, host.total, host.total_bytes)];
+        let arrays =
+            output.iter().zip(host.output).map(|(part, array)| (*part, array.at, array.item * host.output_len));
+        let outputs = || arrays.clone().chain([(total, host.total, host.total_bytes)]);
         let mut copied = false;
-        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| !part.mapped) {
-            // SAFETY: the caller guarantees it.
+        for (part, to, bytes) in outputs().filter(|(part, ..)| !part.mapped) {
+            // SAFETY: the caller vouches for it.
             unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
             copied |= bytes > 0;
         }
@@ -163,7 +170,7 @@ impl Lane {
         if !copied {
             self.finish()?;
         }
-        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| part.mapped) {
+        for (part, to, bytes) in outputs().filter(|(part, ..)| part.mapped) {
             // SAFETY: as above.
             unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
         }
