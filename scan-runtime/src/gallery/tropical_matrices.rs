@@ -7,7 +7,7 @@ use crate::{ScanOp, scan_op};
 /// The best score of a path from each state (rows) to each state (columns).
 pub type Scores = [[f32; 3]; 3];
 
-/// What a change of the state costs.
+/// The cost of a change of the state.
 pub const CHANGE: f32 = 3.0;
 
 /// The score of the best path so far that begins in state 0.
