@@ -121,6 +121,8 @@ struct Words {
     operator: String,
     prefix: String,
     input: String,
+    /// The type by which a source has its elements.
+    inputs: &'static str,
     state: String,
     output: String,
     threads: u32,
@@ -152,6 +154,7 @@ pub fn render_last_results_from(
         operator: words.operator,
         prefix: words.prefix.clone(),
         input: words.input,
+        inputs: "const Input*",
         state: words.state,
         output: words.output,
         threads: plan.threads,

@@ -73,6 +73,33 @@ impl ScanOp for Coder {
     }
 }
 
+/// A register that mappings are applied to: neither lifted nor appended, and the output is the register.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapped;
+
+#[scan_op]
+impl ScanOp for Mapped {
+    type Element = Mapping;
+    type Carry = u32;
+    type Output = u32;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    const START: u32 = 5;
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn apply(f: Mapping, register: u32) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+    fn step(register: u32, f: Mapping) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+}
+
+/// So many of its inputs.
+pub fn mappings(len: usize) -> Vec<Mapping> {
+    (0..len as u64).map(|i| Mapping { a: mixed(i) as u32 | 1, b: (mixed(i) >> 32) as u32 }).collect()
+}
+
 /// The numbers that have been read, one after the other: from `first` to before `end`.
 #[scan_element]
 #[derive(Clone, Copy, Debug, PartialEq)]

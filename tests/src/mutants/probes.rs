@@ -14,6 +14,7 @@ use crate::{
     climb::{self, climb},
     emulator::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
+    machines::{Appending, Coder, Mapped, mappings},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, RestartBack, TELLINGS, begins, fit, fit_back, places, places_back},
@@ -632,8 +633,25 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
     }));
 }
 
-/// An operator that lifts and projects.
+/// An operator that lifts and projects, one that appends, and machines.
 fn lifts(probes: &mut Vec<Probe>) {
+    lifts_as(probes, "lifting", Lifting, lifting::INITIAL_VALUE, lifting::inputs);
+    lifts_as(probes, "appending", Appending, lifting::INITIAL_VALUE, lifting::inputs);
+    lifts_as(probes, "machine", Coder, 99, lifting::inputs);
+    lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
+    lifts_by_other_threads(probes);
+}
+
+fn lifts_as<Op>(
+    probes: &mut Vec<Probe>,
+    name: &'static str,
+    op: Op,
+    initial: Op::Carry,
+    inputs: fn(usize) -> Vec<Op::Input>,
+) where
+    Op: ScanOp + Copy + 'static,
+    Op::Output: Debug,
+{
     for (index, strategy) in ladder_strategies().enumerate() {
         for telling in [None, Some(index % TELLINGS)] {
             let (kind, with_initial_value) = WAYS[(index + telling.unwrap_or(1)) % 4];
@@ -645,12 +663,12 @@ fn lifts(probes: &mut Vec<Probe>) {
                 Some(telling) => spec.with_total().with_segments(Heads::new(telling, &[]).segments()),
                 None => spec.with_total(),
             };
-            let initial_value = with_initial_value.then_some(lifting::INITIAL_VALUE);
-            let program = planned(Program::of(Lifting, &spec, initial_value, &overrides));
-            let run = move |program: &Program<Lifting>| {
+            let initial_value = with_initial_value.then_some(initial);
+            let program = planned(Program::of(op, &spec, initial_value, &overrides));
+            let run = move |program: &Program<Op>| {
                 let tile = program.plan.tile as usize;
                 for length in [3 * tile - 2, 1, tile + 1, 9 * tile] {
-                    let input = lifting::inputs(length);
+                    let input = inputs(length);
                     let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
                     let program = match telling {
                         Some(telling) => program.with_heads(Heads::new(telling, &begins)),
@@ -664,10 +682,13 @@ fn lifts(probes: &mut Vec<Probe>) {
                 }
                 Ok(())
             };
-            probes.push(scan("lifting", program, run));
+            probes.push(scan(name, program, run));
         }
     }
-    // Results that take the place of other threads' elements, of several warps.
+}
+
+/// Results that take the place of other threads' elements, of several warps.
+fn lifts_by_other_threads(probes: &mut Vec<Probe>) {
     let (limits, overrides) = look_ahead_of((64, 2, 6, 4, 4, None));
     let program = planned(Program::planned(Lifting, ScanKind::Exclusive, None, &limits, &overrides));
     let run = move |program: &Program<Lifting>| {

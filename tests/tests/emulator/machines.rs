@@ -7,7 +7,7 @@ use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
     emulator::{ColumnsProgram, Emulator, Module, Program, ReductionProgram},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{Appending, Coder, Page, Reader, adjacent},
+    machines::{Appending, Coder, Mapped, Page, Reader, adjacent, mappings},
     operators::mixed,
     reference::WAYS,
     segments::{Heads, TELLINGS},
@@ -98,6 +98,12 @@ fn inputs_are_appended() {
 fn machines_that_emit() {
     let ways = [plain(0), segmented(0)].concat();
     climb(Coder, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
+}
+
+#[test]
+fn machines_over_what_they_combine() {
+    let ways = [plain(3), segmented(2)].concat();
+    climb(Mapped, 99, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
 }
 
 /// The numbers begin at 1 with each segment, or go on to the first element: an initial value has read the one before.
