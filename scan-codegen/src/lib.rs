@@ -1,13 +1,13 @@
 //! Plans and CUDA sources for scans with a user's operator.
 //!
 //! Two pure functions: [`plan`] chooses the shape of the kernels for an operator, a [`ScanSpec`] and a device's
-//! [`DeviceLimits`]; [`render`] writes them as one CUDA source. [`Plan::schedule`] then tells which kernel runs when,
-//! on what. There is no GPU in here, no file, no thread and no clock: the same arguments give the same bytes on every
-//! machine.
+//! [`DeviceLimits`]; [`render`] writes them as one CUDA source. [`Plan::schedule`] then gives the order of the kernel
+//! launches and their arguments. The crate uses no GPU, file, thread or clock: the same arguments give the same bytes
+//! on every machine.
 //!
-//! Operators arrive as an [`OpSource`], which the attribute `#[scan_op]` of `scan-runtime` makes. The kernels are Tera
-//! templates in the folder `templates`, a file for each algorithm: a [`Network`] that scans a block's tile, and a
-//! [`Carry`] between tiles.
+//! An operator is an [`OpSource`], which the attribute `#[scan_op]` of `scan-runtime` makes. The kernels are Tera
+//! templates in the folder `templates`, one file per algorithm: a [`Network`] that scans a block's tile, and a
+//! [`Carry`] that carries prefixes between tiles.
 
 mod carry;
 mod columns;

@@ -1,4 +1,4 @@
-//! Planning and rendering, [told of](crate::telemetry).
+//! Planning and rendering, with their [tracing spans](crate::telemetry).
 
 use std::fmt;
 
@@ -64,7 +64,7 @@ fn planning<T>(
     plan: impl FnOnce() -> Result<T, PlanError>,
 ) -> Result<T, PlanError> {
     let (operator, architecture) = (&operator.name, limits.architecture);
-    let _telling = timed(tracing::debug_span!("plan", operator, %task, %architecture, microseconds = Empty));
+    let _span = timed(tracing::debug_span!("plan", operator, %task, %architecture, microseconds = Empty));
     plan()
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, R
     rendering(operator, &plan.strategy, || scan_codegen::render(operator, plan))
 }
 
-/// What a user sees of a scan's kernels: the text that [`render`] gives, with words about what it is for.
+/// The source of a scan's kernels as shown to a user: the text from [`render`], with a description of its scope.
 pub(crate) fn show(operator: &OpSource, plans: &Plans, plan: &Plan) -> Result<KernelSource, RenderError> {
     Ok(render(operator, plan)?.with_scope(scope(&plans.lengths(plan), plans.device())))
 }
 
-/// The same of a reduction's.
+/// The same for a reduction.
 pub(crate) fn show_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
     Ok(render_reduction(operator, plan)?.with_scope(scope("any number of elements", &plan.device)))
 }
@@ -109,8 +109,8 @@ fn rendering(
     render: impl FnOnce() -> Result<KernelSource, RenderError>,
 ) -> Result<KernelSource, RenderError> {
     let operator = &operator.name;
-    let telling = timed(tracing::debug_span!("render", operator, %strategy, bytes = Empty, microseconds = Empty));
+    let span = timed(tracing::debug_span!("render", operator, %strategy, bytes = Empty, microseconds = Empty));
     let source = render()?;
-    telling.record("bytes", source.text.len());
+    span.record("bytes", source.text.len());
     Ok(source)
 }

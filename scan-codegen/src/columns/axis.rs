@@ -272,7 +272,7 @@ impl ColumnLayout {
     pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
 
     /// Words of the kernels' `Layout`.
-    const WORDS: usize = 6 + 3 * Self::DIMENSIONS;
+    const WORDS: usize = 5 + 3 * Self::DIMENSIONS;
 
     /// One column of contiguous elements.
     pub fn of_one_column(length: u64) -> Self {
@@ -322,13 +322,12 @@ impl ColumnLayout {
     /// What the kernels' `Layout` holds.
     pub fn words(&self) -> [u64; Self::WORDS] {
         let mut words = [0; Self::WORDS];
-        let numbers = [self.length, self.columns, self.input_step, self.output_step, self.grain()];
+        let numbers = [self.length, self.columns, self.input_step, self.output_step, self.dimensions.len() as u64];
         words[..5].copy_from_slice(&numbers);
-        words[5] = self.dimensions.len() as u64;
         for (k, dimension) in self.dimensions.iter().enumerate() {
             let parts = [dimension.extent, dimension.input_stride, dimension.output_stride];
             for (array, part) in parts.into_iter().enumerate() {
-                words[6 + array * Self::DIMENSIONS + k] = part;
+                words[5 + array * Self::DIMENSIONS + k] = part;
             }
         }
         words
@@ -427,6 +426,6 @@ mod tests {
         assert_eq!([axis.len(), axis.input_len(), axis.output_len()], [12, 27, 27]);
         assert_eq!(Axis::of(&[3, 0], 0).unwrap().input_len(), 0);
         let words = axis.layout().words();
-        assert_eq!((&words[..6], words[6], words[13], words[20]), (&[3, 4, 10, 10, 1, 1][..], 4, 2, 2));
+        assert_eq!((&words[..5], words[5], words[12], words[19]), (&[3, 4, 10, 10, 1][..], 4, 2, 2));
     }
 }

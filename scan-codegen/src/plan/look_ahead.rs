@@ -22,7 +22,7 @@ use crate::{
     zipped::Zipped,
 };
 
-/// The most blocks of a group, and the most groups: a warp loads their statuses, a lane each.
+/// The maximum number of blocks per group, and of groups: a warp loads their statuses, one per lane.
 const MOST_GROUP: u32 = WARP;
 
 /// Look-ahead for long inputs, where it is available.
@@ -86,7 +86,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     })
 }
 
-/// The first shape, in the order of preference, for which a block has room, and its stages.
+/// The first shape, in order of preference, that fits a block's shared memory, and its stages.
 fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u32), PlanError> {
     let Request { operator, spec, limits, overrides } = request;
     let run = overrides.run.unwrap_or_else(|| sizes.run(Weights::longest_run(operator)));
@@ -94,7 +94,8 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
     // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for
     // more statuses than there are loads the last one again.
     let most_blocks = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
-    // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
+    // Shorter runs only if shared memory is too small for any teams with long ones, and the caller does not choose the
+    // run.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
     let blocks = overrides.blocks.map_or(most_blocks, |blocks| blocks.clamp(1, most_blocks));

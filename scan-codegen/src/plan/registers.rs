@@ -19,20 +19,20 @@ use crate::{
     zipped::Zipped,
 };
 
-/// Blocks of a cluster, as many as every device that has clusters grants.
+/// The maximum cluster size that every device with clusters supports.
 const MOST_OF_CLUSTER: u32 = 8;
 
-/// Statuses that a lane loads at once when a block looks back, unless the caller asks for more.
+/// Statuses that a lane loads at once in look-back, by default.
 const STATUSES_OF_A_LANE: u32 = 1;
 
 /// Words of the statuses that a lane holds at once: more would spill registers.
 const STATUS_WORDS: u32 = 24;
 
-/// The fewest multiprocessors that ranges are planned for. With fewer, plans of long runs would begin within their
-/// first tile, and need a text that no larger device needs.
+/// The minimum number of multiprocessors that ranges are planned for. With fewer, plans of long runs would begin within
+/// their first tile, and need a text that no larger device needs.
 const FEWEST_MULTIPROCESSORS: u32 = 8;
 
-/// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
+/// The plans without overrides: for inputs of one block, and for longer ones.
 pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     let Request { operator, spec, limits, .. } = request;
     let open = Overrides::default();
@@ -48,7 +48,7 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
         if most <= end {
             return;
         }
-        // Large elements come to the same run for several numbers of bytes.
+        // Large elements have the same run for several numbers of bytes.
         if longer.last().is_none_or(|last| (Plan { from: last.from, ..plan.clone() }) != *last) {
             longer.push(Plan { from: end + 1, ..plan });
         }
@@ -100,7 +100,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     };
     let room = limits.shared_bytes_per_block;
     let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
-    // Shorter runs only where shared memory is too short for a warp of them, and the caller leaves it open.
+    // Shorter runs only if shared memory is too small for a warp of them, and the caller does not choose the run.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let Some(run) = std::iter::successors(Some(run), shorter).find(|&run| fits(run, WARP)) else {
         let largest = sizes.element();
@@ -131,7 +131,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     })
 }
 
-/// Refuses what does not go with runs in registers.
+/// Refuses strategies that do not support runs in registers.
 fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) -> Result<(), PlanError> {
     if strategy.block != BlockScan::in_registers() {
         return Err(refused(strategy, "runs in registers go over warp shuffles: choose `BlockScan::in_registers()`"));
@@ -166,8 +166,8 @@ fn cluster_blocks(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
     }
 }
 
-/// Whether runs of which a tile has a part only are scanned whole, zeros and all: there is one text for both then,
-/// which compiles faster, and less to do for one block. Of several blocks, a whole run has to be as fast.
+/// Whether partial runs are scanned as whole ones, including zeros. Then there is one text for both, which compiles
+/// faster, and less work for one block. With several blocks, scanning the whole run has to be as fast.
 fn scans_whole_runs(request: Request<'_>, facts: &CarryFacts, shape: RegisterShape) -> bool {
     let Request { operator, spec, .. } = request;
     let as_fast = facts.blocks == Blocks::One || whole_runs_are_as_fast(operator.largest_element(), shape);
@@ -203,10 +203,9 @@ impl Sizes<'_> {
         (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
     }
 
-    /// A tile, or its results after that; the aggregates of its warps, its exclusive prefix, and its index, which
-    /// alignment may push apart. A bit for each element that tells whether it is a head, one for each thread, and which
-    /// offsets lie in the tile. In a cluster, twice the aggregates of its tiles, with whether a segment begins in each,
-    /// and a barrier.
+    /// A tile, or later its results; the aggregates of its warps, its exclusive prefix, and its index, with room for
+    /// alignment. A head bit for each element, one for each thread, and the range of the tile's offsets. In a cluster,
+    /// twice the aggregates of its tiles, each with whether the tile has a head, and a barrier.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
         let elements = threads.saturating_mul(run);
         let tile = elements.saturating_mul(self.element());
@@ -227,8 +226,7 @@ fn unit(bytes: u32) -> u32 {
     [COPY_ALIGNMENT, 2 * WORD, WORD].into_iter().find(|unit| bytes.is_multiple_of(*unit)).unwrap_or(0)
 }
 
-/// What it takes to read sixteen bytes of each of a row of runs of so many bytes: accesses, and the threads that meet
-/// in a bank.
+/// The cost of reading sixteen bytes of each of a row of runs of `bytes` bytes: accesses, and threads per bank.
 fn cycles(bytes: u32) -> (u32, u32) {
     let unit = unit(bytes);
     match unit {

@@ -1,14 +1,14 @@
 //! Scans along an axis of an array, on the CPU: row by row, as the elements lie in memory, so many neighbouring columns at a
-//! time that their partial results stay in the cache. Each column is combined from its first element to its last.
+//! time that their carries stay in the cache. Each column is combined from its first element to its last.
 
 use rayon::prelude::*;
 use scan_codegen::ColumnLayout;
 
-use super::{Order, Places, Stop, caught, stopped};
+use super::{Order, Places, Stop, begin, caught, stopped};
 use crate::{Error, ScanKind, ScanOp};
 
-/// Bytes of partial results of the columns that are scanned at a time.
-const STATE_BYTES: usize = 1 << 13;
+/// Bytes of the carries of the columns that are scanned at a time.
+const CARRY_BYTES: usize = 1 << 13;
 
 /// The same where neighbouring columns do not lie side by side, and each brings a line of its own into the cache.
 const APART_BYTES: usize = 1 << 9;
@@ -60,14 +60,13 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp>(
     layout: &ColumnLayout,
     Places { input, output, len }: Places<Op>,
 ) -> Result<(), Error> {
-    // A machine begins with its start; other inclusive scans begin with their first element.
-    let begins = |start: &Op::Carry| kind == ScanKind::Exclusive || op.state_of(*start).is_none();
-    let begin = initial_value.or_else(|| op.start().filter(begins));
-    if kind == ScanKind::Exclusive && begin.is_none() {
+    let initial_value =
+        begin(op, initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
+    if kind == ScanKind::Exclusive && initial_value.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
     let (length, steps) = (layout.length() as usize, layout.steps());
-    let job = Job { op, kind, order, initial_value: begin, input, output, length, steps };
+    let job = Job { op, kind, order, initial_value, input, output, length, steps };
     let strips = strips::<Op>(layout);
     // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
@@ -78,7 +77,7 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp>(
 fn strips<Op: ScanOp>(layout: &ColumnLayout) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
     let [inner, input_stride, output_stride] = dimensions.next().unwrap_or([1, 1, 1]);
-    let bytes = if [input_stride, output_stride] == [1, 1] { STATE_BYTES } else { APART_BYTES };
+    let bytes = if [input_stride, output_stride] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
     let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * rayon::current_num_threads());
@@ -122,18 +121,18 @@ impl<Op: ScanOp> Job<'_, Op> {
     ///
     /// As for [`scan`](Job::scan).
     unsafe fn scan_as<const EXCLUSIVE: bool, const REVERSED: bool>(&self, strip: &Strip) {
-        let mut prefixes: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
+        let mut carries: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
         match self.initial_value {
-            Some(value) => prefixes.resize(strip.columns, value),
+            Some(value) => carries.resize(strip.columns, value),
             None => {
                 let Some(first) = rows.next() else { return };
                 let (input, output) = self.row::<REVERSED>(strip, first);
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
-                    let element = self.op.lift(unsafe { *input.add(column * strip.strides[0]) });
-                    let carry = self.op.carry_of(element);
-                    prefixes.push(carry);
+                    let element = unsafe { *input.add(column * strip.strides[0]) };
+                    let carry = self.op.carry_of(self.op.lift(element));
+                    carries.push(carry);
                     // SAFETY: as above.
                     unsafe { *output.add(column * strip.strides[1]) = self.op.project(carry) };
                 }
@@ -141,7 +140,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
         for row in rows {
             let (mut input, mut output) = self.row::<REVERSED>(strip, row);
-            let (blocks, rest) = prefixes.as_chunks_mut::<BLOCK>();
+            let (blocks, rest) = carries.as_chunks_mut::<BLOCK>();
             // SAFETY: as above; the pointers go from column to column of the strip, and at most beyond the last one.
             unsafe {
                 for block in blocks {
@@ -149,9 +148,9 @@ impl<Op: ScanOp> Job<'_, Op> {
                     (input, output) =
                         (input.wrapping_add(BLOCK * strip.strides[0]), output.wrapping_add(BLOCK * strip.strides[1]));
                 }
-                for prefix in rest {
-                    let prefix = std::array::from_mut(prefix);
-                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strip.strides, prefix);
+                for carry in rest {
+                    let carry = std::array::from_mut(carry);
+                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strip.strides, carry);
                     (input, output) = (input.wrapping_add(strip.strides[0]), output.wrapping_add(strip.strides[1]));
                 }
             }
@@ -176,7 +175,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         input: *const Op::Input,
         output: *mut Op::Output,
         strides: [usize; 2],
-        prefixes: &mut [Op::Carry; N],
+        carries: &mut [Op::Carry; N],
     ) {
         let elements: [Op::Input; N] = match strides[0] {
             // SAFETY: the caller vouches for the strip.
@@ -185,10 +184,11 @@ impl<Op: ScanOp> Job<'_, Op> {
             stride => std::array::from_fn(|k| unsafe { *input.add(k * stride) }),
         };
         let results: [Op::Output; N] = std::array::from_fn(|k| {
-            let (op, before, next) = (self.op, prefixes[k], elements[k]);
-            let (after, output) = if REVERSED { op.advance_back(before, next) } else { op.advance(before, next) };
-            prefixes[k] = after;
-            if EXCLUSIVE { op.project(before) } else { output }
+            let before = carries[k];
+            let advance = if REVERSED { Op::advance_back } else { Op::advance };
+            let (after, output) = advance(self.op, before, elements[k]);
+            carries[k] = after;
+            if EXCLUSIVE { self.op.project(before) } else { output }
         });
         match strides[1] {
             // SAFETY: as above.

@@ -1,7 +1,8 @@
-//! Scans from the last element to the first, on the CPU: the loop that one writes by hand, over chunks counted from the end.
+//! Scans from the last element to the first, on the CPU: a plain loop over chunks that are counted from the end.
 //!
-//! What stands before an element in the scan lies behind it in memory, and is combined on its right. Where states have floats, a
-//! chunk's own sum is made beside its results, so that what stands after it does not depend on the way it was done.
+//! The exclusive prefix of an element folds the elements after it in memory, and is the right operand. If states have
+//! floats, a chunk's own aggregate is computed in addition to its results, so that the prefix after it does not depend
+//! on whether the chunk was folded first.
 
 use std::ops::Range;
 
@@ -43,7 +44,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         let range = in_memory(&range, self.len);
         let last_head = self.heads.and_then(|heads| heads_from_the_end(heads, range.clone(), self.len).last());
         let (op, at) = (self.loops.op, self.loops.at_hand());
-        // SAFETY, here and below: the caller vouches for the range.
+        // SAFETY: the caller vouches for the range.
         let input = |index| unsafe { at.input(index) };
         match last_head {
             Some(head) => {
@@ -64,7 +65,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         }
     }
 
-    /// Scans a chunk and gives what stands after it.
+    /// Scans a chunk and gives the prefix after it.
     ///
     /// # Safety
     ///
@@ -78,7 +79,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         let alone = !self.loops.is_exact() && range.start > 0;
         let range = in_memory(&range, self.len);
         let (mut sum, mut end) = (before, range.end);
-        // SAFETY: the caller vouches for the range, in which the parts are, one after the other.
+        // SAFETY: the caller guarantees the range, in which the parts are, one after the other.
         unsafe {
             if let Some(heads) = self.heads {
                 for head in heads_from_the_end(heads, range.clone(), self.len) {

@@ -1,4 +1,5 @@
-//! The CUDA backend: a device, its modules, and launches. It knows of kernels only what their [`Plan`](crate::Plan) says.
+//! The CUDA backend: a device, its modules, and launches. It knows about kernels only what their [`Plan`](crate::Plan)
+//! says.
 
 mod any_plan;
 mod chunks;
@@ -39,22 +40,23 @@ use cudarc::driver::{result::DriverError, sys::CUresult};
 
 use crate::Error;
 
-/// A panic while a lock was held leaves each of the values here whole: they change by single insertions.
+/// Ignores poisoning: a panic while a lock is held leaves each of the values here valid, because they change by single
+/// insertions.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`lock`], for a look that others may take at the same time.
+/// As [`lock`], for shared read access.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`lock`], for a change.
+/// As [`lock`], for exclusive write access.
 fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells what failed and what the driver says about it.
+/// The error of a failed call, with the driver's error as its source.
 pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error {
     move |source| match is_lost(source.0) {
         true => Error::ContextLost { call, source },

@@ -216,7 +216,7 @@ impl<Op: ScanOp> AxisScan<Op> {
                 if self.scan.overrides.is_some() {
                     self.columns_plan()?;
                 }
-                let _telling = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
                 let Scan { op, kind, order, initial_value, .. } = &self.scan;
                 let places = cpu::Places { input, output, len: self.axis.len() };
                 // SAFETY: the caller vouches for the memory.
@@ -352,13 +352,13 @@ pub struct DeviceAxisScan<'a, Op: ScanOp> {
     scan: &'a AxisScan<Op>,
     stream: &'a Arc<CudaStream>,
     /// The initial value, if it is in device memory.
-    initial: Option<&'a dyn DeviceBuffer<Op::State>>,
+    initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
 }
 
 impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     /// Puts a value before the first element of each column that is in device memory when the scan runs, as
     /// [`DeviceScan::init_from`](crate::DeviceScan::init_from) does.
-    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::State>) -> Self {
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
         DeviceAxisScan { initial: Some(value), ..self }
     }
 

@@ -155,7 +155,7 @@ impl<Op: ScanOp> Reduce<Op> {
         match self.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
             _ => {
-                let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
                 match cpu::reduce(&self.op, self.initial_value, input)? {
                     Some(total) => cpu::project(&self.op, total),
                     None => self.result_of_nothing(),
@@ -216,7 +216,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
                 self.check_planned()?;
-                let _telling = tells_of_calls().then(|| computing::<Op>(len));
+                let _span = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let places = cpu::Places { input, output, len };
                 // SAFETY: the caller vouches for the elements.
@@ -229,12 +229,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
                 // SAFETY: as above.
                 unsafe { self.run_on_device(device, &HostPlaces::of(input, output, len), place)? };
+                let of_nothing = || cpu::begin(&self.op, self.initial_value);
                 // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total {
-                    Some(unsafe { total.assume_init() })
-                } else {
-                    cpu::begin(&self.op, self.initial_value)
-                })
+                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
             }
         }
     }

@@ -4,14 +4,15 @@
 use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
-    DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target, Templates,
-    render_from, render_last_results_from, render_reduction_from,
+    Axis, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target,
+    Templates, render_columns_from, render_from, render_last_results_from, render_reduction_from,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 
 use crate::{
+    axes::elements,
     climb::{self, climb},
-    emulator::{Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
+    emulator::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
@@ -111,6 +112,7 @@ pub fn all() -> Vec<Probe> {
     segmented_look_ahead(&mut probes);
     reversed(&mut probes);
     rows(&mut probes);
+    along_an_axis(&mut probes);
     lifts(&mut probes);
     statuses(&mut probes);
     epochs(&mut probes);
@@ -186,6 +188,49 @@ fn of_longer_inputs(probes: &mut Vec<Probe>) {
             probes.push(scan("a plan for longer inputs", program, run));
         }
     }
+}
+
+/// Shapes of arrays of several groups of tiles, of several dimensions and of less than a tile.
+fn along_an_axis(probes: &mut Vec<Probe>) {
+    fn of<Op: TestOperator + 'static>(
+        probes: &mut Vec<Probe>,
+        spec: &ScanSpec,
+        initial_value: Option<Op::Carry>,
+        prepare: fn(Emulator) -> Emulator,
+    ) {
+        for (threads, run, width, across) in [(64, 2, 2, 16), (32, 3, 1, 4), (64, 1, 1, 64)] {
+            let overrides = Overrides::default().threads(threads).run(run);
+            let program =
+                ColumnsProgram::new(Op::new(), spec, initial_value, &overrides, |plan| plan.shaped(width, across));
+            let program = planned(program);
+            let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+            let name = format!("along an axis, {spec}, {threads} threads, {across} side by side");
+            let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
+            let run = move |source: &KernelSource| {
+                let mut program = program.clone();
+                program.source = source.clone();
+                let shapes: [(&[usize], usize); 5] =
+                    [(&[147, 38], 0), (&[3, 49, 32], 1), (&[2, 2, 35, 34], 2), (&[1, 70], 0), (&[40, 2], 0)];
+                for seed in 0..10 {
+                    let (shape, axis) = shapes[seed as usize % 5];
+                    let Ok(axis) = Axis::of(shape, axis) else { continue };
+                    let apart = if program.initial_value.is_some() { 0 } else { 1 << 32 };
+                    let input = elements(&axis, apart, Op::input);
+                    let emulator =
+                        Emulator::new(mixed(seed)).resident_blocks([1, 3, 7][seed as usize % 3]).limit(LIMIT);
+                    let emulator = prepare(if seed % 2 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+                    program.verify(&emulator, &axis, &input, (0, 0))?;
+                }
+                Ok(())
+            };
+            probes.push(Probe::new(name, render, run, source));
+        }
+    }
+    of::<Interval>(probes, &ScanSpec::inclusive(), None, |emulator| emulator.check(adjacent));
+    of::<Interval>(probes, &ScanSpec::exclusive(), Some(Interval::initial_value()), |emulator| {
+        emulator.check(adjacent)
+    });
+    of::<MatrixProduct<2>>(probes, &ScanSpec::exclusive().reverse(), None, |emulator| emulator);
 }
 
 fn reductions(probes: &mut Vec<Probe>) {

@@ -3,6 +3,8 @@
 use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, Scanner, ops};
 use scan_tests::{
     axes::{Case, not_contiguous, strided},
+    lifting::inputs,
+    machines::Coder,
     operators::{Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator},
     reference::WAYS,
 };
@@ -75,4 +77,28 @@ fn what_does_not_fit_is_refused() {
 fn repeated_input() {
     let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
     assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
+}
+
+/// A machine, whose carry is no state, beside a scan of each column.
+#[test]
+fn machines() {
+    let scanner = Scanner::cpu();
+    let (rows, columns) = (40, 33);
+    let input = inputs(rows * columns);
+    for (exclusive, reversed, initial) in [(false, false, None), (true, false, None), (false, true, Some(9))] {
+        let scan = || {
+            let scan = scanner.scan(Coder);
+            let scan = if exclusive { scan.exclusive() } else { scan };
+            let scan = if reversed { scan.reverse() } else { scan };
+            if let Some(value) = initial { scan.init(value) } else { scan }
+        };
+        let found = scan().axis(Axis::of(&[rows, columns], 0).unwrap()).run(&input).unwrap();
+        for column in 0..columns {
+            let of = |row: usize| row * columns + column;
+            let elements: Vec<_> = (0..rows).map(|row| input[of(row)]).collect();
+            let expected = scan().run(&elements).unwrap();
+            let found: Vec<_> = (0..rows).map(|row| found[of(row)]).collect();
+            assert_eq!(found, expected, "column {column}, {exclusive}, {reversed}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! The generated CUDA, reviewed like source.
 
-use scan_runtime::{BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, ops};
+use scan_runtime::{Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, ops};
 use scan_tests::{
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
     strategies::{CARRIES, LOOK_AHEAD, NETWORKS},
@@ -135,6 +135,23 @@ fn one_cluster() {
     let scanner = scanner();
     let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::Cluster };
     insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits(&[])));
+}
+
+/// The kernel whose neighbouring threads scan neighbouring columns: one column a thread, and several.
+#[test]
+fn along_an_axis() {
+    let scanner = scanner();
+    let axis = || Axis::of(&[8, 65_536, 1_536], 1).unwrap();
+    let affine = scanner.scan(compose).exclusive().init(Affine { a: 2.0, b: 1.0 }).axis(axis());
+    let halves = scanner.scan(ops::sum::<scan_runtime::half::f16>()).reverse().axis(axis());
+    let texts = [
+        ("affine", affine.plan().unwrap(), affine.cuda_source().unwrap().text),
+        ("halves", halves.plan().unwrap(), halves.cuda_source().unwrap().text),
+    ];
+    for (name, plan, source) in texts {
+        let from = source.find("// ---- Prefixes").unwrap();
+        insta::assert_snapshot!(format!("along_an_axis_{name}"), format!("{plan}\n\n{}", &source[from..]));
+    }
 }
 
 #[test]
