@@ -66,8 +66,9 @@ impl Ranges {
             // Not for lengths: the first of them that suits an array is for it.
             Task::Columns(spec, overrides) => {
                 let plan = generate::plan_columns(&operator, spec, limits, overrides)?;
-                let unaligned = AnyPlan::Columns(plan.unaligned());
-                (AnyPlan::Columns(plan).into(), vec![unaligned.into()])
+                let mut ranges = plan.all().into_iter().map(|plan| AnyPlan::Columns(plan).into());
+                let first = ranges.next().unwrap_or_else(|| AnyPlan::Columns(plan.clone()).into());
+                (first, ranges.collect())
             }
         };
         Ok(Ranges { operator, shortest, longer })
