@@ -23,6 +23,9 @@ const THREADS: u32 = 256;
 /// Bytes of a row that a thread has side by side, where elements are smaller.
 const ROW_BYTES: u32 = 8;
 
+/// Columns that a thread has side by side, at the most, where elements are smaller still.
+const MOST_ALIGNED_WIDTH: u32 = 4;
+
 /// Bytes of the partial results that a thread has side by side, where it has several.
 const ROW_STATE_BYTES: u32 = 32;
 
@@ -45,7 +48,7 @@ const RUN_BYTES: u32 = 128;
 const TILE_ROW_BYTES: u32 = 64;
 
 /// Registers of a thread for all but elements and partial results.
-const OTHER_REGISTERS: u32 = 40;
+const OTHER_REGISTERS: u32 = 64;
 
 /// The most tiles: the kernel counts them in 32 bits.
 const MOST_TILES: u64 = (1 << 31) - 1;
@@ -63,7 +66,7 @@ const REGISTERS: u32 = 1 << 16;
 const MOST_RESIDENT_THREADS: u32 = 1024;
 
 /// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` tells it in words. Blocks
-/// of the same threads cover tiles of different widths, by the array: [`across`](ColumnsPlan::across).
+/// of the same threads cover tiles of different widths, by the array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ColumnsPlan {
@@ -101,6 +104,15 @@ pub struct ColumnsPlan {
     pub(super) input_bytes: u32,
     pub(super) output_bytes: u32,
     state_bytes: u32,
+}
+
+/// How threads and tiles are placed on an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Placement {
+    /// Threads of a block that are side by side: a power of two.
+    across: u32,
+    /// Whether a block takes all tiles of its columns, one below the other.
+    strips: bool,
 }
 
 /// Chooses the shape of the kernel that scans along an axis. A pure function, like [`plan`](crate::plan()). Of the
@@ -199,7 +211,7 @@ fn width(input: u32, output: u32) -> u32 {
         return 1;
     }
     let widest = (2 * ROW_BYTES / larger).max(1); // the widest access has 16 bytes
-    (ROW_BYTES / larger).max(WORD / smaller).clamp(1, widest)
+    (ROW_BYTES / larger).min(MOST_ALIGNED_WIDTH).max(WORD / smaller).clamp(1, widest)
 }
 
 /// The largest power of two up to the widest access that divides so many bytes.
@@ -267,32 +279,36 @@ impl ColumnsPlan {
         &[KERNEL]
     }
 
-    /// Threads of a block that are side by side: as many as it takes to cover the columns, as few as it takes to cover
-    /// the rows, within the block.
-    pub fn across(&self, layout: &ColumnLayout) -> u32 {
+    /// How the threads of a block are placed for an array, and whether each block takes whole strips of tiles.
+    fn placement(&self, layout: &ColumnLayout) -> Placement {
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
         let rows = power(layout.length().div_ceil(self.run.into()));
-        let whole = u64::from(self.threads).div_ceil(rows); // that leaves no thread without rows
-        let wide = self.wide_across(layout);
-        let across = whole.max(wide).min(columns).min(self.threads.into());
-        across as u32
-    }
-
-    /// Threads side by side for which rows of a tile are read fastest, as far as groups of tiles do not become so short that
-    /// tiles wait for what they pass on.
-    fn wide_across(&self, layout: &ColumnLayout) -> u64 {
+        let threads = u64::from(self.threads);
+        let whole = threads.div_ceil(rows); // that leaves no thread without rows
+        let fitting = |across: u64| whole.max(across).min(columns).min(threads);
+        let least = u64::from(self.least_across);
         let row_bytes = u64::from(self.aligned_width * self.input_bytes.max(self.output_bytes));
-        let row = layout.columns().saturating_mul((row_bytes / u64::from(self.aligned_width)).max(1));
-        let (mut across, threads) = (u64::from(self.least_across), u64::from(self.threads));
-        while 2 * across * row_bytes <= WIDE_ROW_BYTES && 2 * across <= threads {
-            let down = threads / (2 * across);
-            if row.saturating_mul(down * down * u64::from(self.run)) < GROUP_BYTES {
-                break;
-            }
-            across *= 2;
+        let wider = || std::iter::successors(Some(least), |across| Some(2 * across));
+        let widths: Vec<u64> =
+            wider().take_while(|across| *across == least || across * row_bytes <= WIDE_ROW_BYTES).collect();
+        // The widest for which strips keep nearly all blocks busy to the end.
+        let keep_busy = |across: &u64| {
+            let strips = layout.columns().div_ceil(fitting(*across) * u64::from(self.aligned_width));
+            let blocks = u64::from(self.blocks);
+            10 * strips >= 9 * strips.div_ceil(blocks) * blocks
+        };
+        if let Some(across) = widths.iter().rev().copied().find(|across| keep_busy(across)) {
+            return Placement { across: fitting(across) as u32, strips: true };
         }
-        across
+        // Else the widest for which groups of tiles are not so short that tiles wait for what groups pass on.
+        let column_bytes = layout.columns().saturating_mul(row_bytes / u64::from(self.aligned_width));
+        let is_long = |across: &u64| {
+            let down = (threads / across).max(1);
+            column_bytes.saturating_mul(down * down * u64::from(self.run)) >= GROUP_BYTES
+        };
+        let across = widths.iter().rev().copied().find(|across| is_long(across)).unwrap_or(least);
+        Placement { across: fitting(across) as u32, strips: false }
     }
 
     /// Words of a state for which a packet of a status has room, beside its tag.
@@ -312,10 +328,11 @@ impl ColumnsPlan {
     ///
     /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
     pub fn schedule(&self, layout: &ColumnLayout) -> Result<Schedule, PlanError> {
-        let across = self.across(layout);
+        let Placement { across, strips } = self.placement(layout);
         let tile_columns = layout.columns().div_ceil(u64::from(across * self.width));
         let tile_rows = layout.length().div_ceil(u64::from(self.threads / across * self.run));
-        let statuses = if tile_rows > 1 { tile_rows.saturating_mul(layout.columns()) } else { 0 };
+        let carries = tile_rows > 1 && !strips;
+        let statuses = if carries { tile_rows.saturating_mul(layout.columns()) } else { 0 };
         let workspace = Workspace::Kept { statuses, status_bytes: self.status_bytes() };
         if layout.is_empty() {
             return Ok(Schedule { workspace, launches: Vec::new() });
@@ -326,14 +343,15 @@ impl ColumnsPlan {
             let len = layout.columns().saturating_mul(layout.length());
             return Err(PlanError::TooLong { len, max_len: MOST_TILES.saturating_mul(tile) });
         }
-        let blocks = u64::from(self.blocks).min(tiles).min(self.device.usable()?.blocks_per_grid);
+        let chunks = if strips { tile_columns } else { tiles };
+        let blocks = u64::from(self.blocks).min(chunks).min(self.device.usable()?.blocks_per_grid);
         let mut arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
         arguments.extend(STATUSES);
-        arguments.extend([Argument::Layout, Argument::Length(across.into())]);
+        arguments.extend([Argument::Layout, Argument::Length(across.into()), Argument::Length(strips.into())]);
         arguments.extend(initial_value(&self.spec));
         let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
-        // A tile waits for others only where tiles carry.
-        let cooperative = if tile_rows > 1 { Cooperative::Always } else { Cooperative::Never };
+        // Only then does a tile wait for others.
+        let cooperative = if carries { Cooperative::Always } else { Cooperative::Never };
         let launch = Launch { programmatic: self.programmatic, cooperative, ..launch };
         Ok(Schedule { workspace, launches: vec![launch] })
     }
@@ -366,7 +384,7 @@ mod tests {
             let plan = plan_of(bytes);
             (plan.threads, plan.run, plan.width, plan.least_across)
         };
-        assert_eq!(shape(1), (256, 16, 8, 8));
+        assert_eq!(shape(1), (256, 32, 4, 16));
         assert_eq!(shape(2), (256, 16, 4, 8));
         assert_eq!(shape(4), (256, 16, 2, 8));
         assert_eq!(shape(8), (256, 16, 1, 8));
@@ -383,19 +401,24 @@ mod tests {
             let layout = Axis::of(shape, axis).unwrap().layout();
             let schedule = plan.schedule(&layout).unwrap();
             let statuses = (schedule.workspace.bytes() - 256) / 8;
-            (plan.across(&layout), schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
+            let Placement { across, strips } = plan.placement(&layout);
+            (across, strips, schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
         };
-        // Many columns: tiles of 64 columns and 128 rows. Long ones: of 16 columns and 512 rows.
-        assert_eq!(of(&[4096, 65536], 0), (32, 396, 32 * 65536));
-        assert_eq!(of(&[1 << 22, 64], 0), (8, 396, 8192 * 64));
+        // Many columns: strips as wide as they keep all blocks busy.
+        assert_eq!(of(&[4096, 65536], 0), (32, true, 264, 0));
+        assert_eq!(of(&[8, 65536, 1536], 1), (8, true, 264, 0));
+        assert_eq!(of(&[65536, 4096], 0), (8, true, 256, 0));
+        // Long ones: tiles of 16 columns and 512 rows.
+        assert_eq!(of(&[1 << 22, 64], 0), (8, false, 264, 8192 * 64));
+        assert_eq!(of(&[1 << 20, 1024], 0), (32, false, 264, 8192 * 1024));
         // Short ones: no tile has fewer rows than a run.
-        assert_eq!(of(&[4, 1 << 20], 0), (256, 396, 0));
-        assert_eq!(of(&[100, 1 << 20], 0), (32, 396, 0));
+        assert_eq!(of(&[4, 1 << 20], 0), (256, true, 264, 0));
+        assert_eq!(of(&[100, 1 << 20], 0), (32, true, 264, 0));
         // Few columns.
-        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256));
-        assert_eq!(of(&[1 << 20, 5], 0), (4, 396, 1024 * 5));
-        assert_eq!(of(&[3, 1], 0), (1, 1, 0));
-        assert_eq!(of(&[0, 9], 0).1, 0);
+        assert_eq!(of(&[1 << 20, 1], 0), (1, false, 256, 256));
+        assert_eq!(of(&[1 << 20, 5], 0), (4, false, 264, 1024 * 5));
+        assert_eq!(of(&[3, 1], 0), (1, false, 1, 0));
+        assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
     #[test]
