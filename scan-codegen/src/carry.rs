@@ -1,14 +1,14 @@
-//! How tiles carry, and the table of what the other modules must know of each way.
+//! The ways to carry prefixes between tiles, and a table of the properties of each.
 
 use std::fmt;
 
 use crate::constants::ONE_BLOCK;
 
-/// How a tile gets its exclusive prefix.
+/// How a tile obtains its exclusive prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Carry {
-    /// One block goes through all tiles and carries in a register.
+    /// One block goes through all tiles and carries the prefix in a register.
     OneBlock,
     /// Three kernels: scan every section, scan the section totals (recursively, once they outgrow a block), combine
     /// each total into the section after it.
@@ -19,59 +19,57 @@ pub enum Carry {
     /// from run to run in their last bits, because the grouping depends on which statuses a block finds published
     /// ([`Strategy::is_deterministic`](crate::Strategy::is_deterministic)).
     LookBack,
-    /// One kernel, each block folds the aggregates of all tiles before its own: for some thousands of tiles, because
-    /// all blocks together load half as many statuses as the square of their number. Where results do not take the
-    /// place of elements, the tile index is the block's, and a block that has waited for long stands in for one that
-    /// has not started. Floats come out the same in every run. It goes with runs in registers.
+    /// One kernel, each block folds the aggregates of all tiles before its own: for up to some thousands of tiles,
+    /// because the number of status loads is half the square of the number of tiles. Unless results overwrite elements,
+    /// the tile index is the block index, and a block that has waited for long recomputes the aggregate of one that has
+    /// not started. Floats are the same in every run. It requires runs in registers.
     LookAtAll,
-    /// One cluster of up to eight blocks, which run at once and reach each other's shared memory: each scans a tile and
-    /// publishes its aggregate there, without a status in global memory. It goes through longer inputs as one block
-    /// does. Floats come out the same in every run. It needs `sm_90`, and goes with runs in registers.
+    /// One cluster of up to eight blocks, which are resident together and access each other's shared memory: each scans
+    /// a tile and publishes its aggregate there, without a status in global memory. It goes through longer inputs like
+    /// one block. Floats are the same in every run. It needs `sm_90`, and requires runs in registers.
     Cluster,
-    /// Maleki, Yang and Burtscher 2016: one kernel of persistent blocks, as many as the device has room for at once,
-    /// which take the tiles in turn. Tiles are copied in and out in bulk while others are scanned, and every block
-    /// folds the aggregates of all tiles in their order. Floats come out the same in every run. It needs `sm_90`, and
-    /// goes with runs over warp shuffles.
+    /// Maleki, Yang and Burtscher 2016: one kernel of persistent blocks, as many as can be resident at once, each of
+    /// which takes every n-th tile. Tiles are copied in and out in bulk while others are scanned, and every block folds
+    /// the aggregates of all tiles in order. Floats are the same in every run. It needs `sm_90`, and requires runs over
+    /// warp shuffles.
     LookAhead,
 }
 
-/// How blocks that wait for each other share out the tiles.
+/// How blocks that wait for each other obtain their tile index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TileNumbers {
-    /// From a counter, in the order in which blocks begin: a block waits only for blocks that have begun.
+    /// A ticket from a counter, in the order in which blocks start: a block waits only for blocks that have started.
     Counter,
-    /// The block's own index, as the texts introduce it. It needs all blocks on the device at once, which bounds the
-    /// length.
+    /// The block index, as textbooks introduce it. It needs all blocks to be resident at once, which bounds the length.
     BlockIndex,
 }
 
-/// What the planner, the schedule, the cost model and the renderer must know of a way to carry. They ask for facts, not
-/// for names, so that a new carry is one more row of [`Carry::describe`].
+/// The properties of a way to carry that the planner, the schedule, the cost model and the renderer use. They use
+/// facts, not names, so that a new carry is one more row of [`Carry::describe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CarryFacts {
     /// The name of its template.
     pub(crate) name: &'static str,
-    /// The algorithm in words.
+    /// The name of the algorithm in texts for users.
     pub(crate) words: &'static str,
-    /// The roles of its kernels. Where the first is [`ONE_BLOCK`], that one scans inputs of one tile.
+    /// The roles of its kernels. If the first is [`ONE_BLOCK`], that one scans inputs of one tile.
     pub(crate) kernels: &'static [&'static str],
-    /// Which blocks the tiles are for.
+    /// How blocks are assigned to tiles.
     pub(crate) blocks: Blocks,
     /// Where a block keeps its tile.
     pub(crate) tile_in: TileIn,
-    /// What passes through global memory from tile to tile.
+    /// The data that tiles exchange through global memory.
     pub(crate) exchange: Exchange,
-    /// Where a block has its tile index from.
+    /// The source of a block's tile index.
     pub(crate) tile_numbers: TileNumbers,
     /// Whether the status of a state of one word is a packet of 8 bytes, not of 16.
     pub(crate) short_packets: bool,
-    /// What it has `sm_90` for, and what to choose where there is none; `None` where it needs no more than any device
-    /// has.
+    /// Why it needs `sm_90`, and what to choose otherwise; `None` if it runs on any device.
     pub(crate) needs_sm_90: Option<&'static str>,
 }
 
-/// Which blocks the tiles are for.
+/// How blocks are assigned to tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blocks {
     /// One block, which goes through all tiles.
@@ -89,7 +87,7 @@ pub(crate) enum Blocks {
 /// Where a block keeps its tile while it scans it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TileIn {
-    /// In shared memory, or its runs in registers: the block scan decides.
+    /// In shared memory or with its runs in registers, depending on the block scan.
     Either,
     /// In shared memory only.
     SharedMemory,
@@ -99,7 +97,7 @@ pub(crate) enum TileIn {
     Stage,
 }
 
-/// What passes through global memory from tile to tile.
+/// The data that tiles exchange through global memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exchange {
     /// Nothing.
@@ -115,7 +113,7 @@ pub(crate) enum Exchange {
 pub(crate) enum Polled {
     /// That of the tile before its own.
     Last,
-    /// Windows of statuses, backwards until one is a prefix. Which one depends on timing.
+    /// Windows of statuses, backwards until one is a prefix. Which one that is depends on timing.
     UntilPrefix,
     /// Those of all tiles before its own.
     All,
@@ -212,13 +210,13 @@ impl Carry {
 }
 
 impl CarryFacts {
-    /// Whether results are the same from run to run. They are not where the grouping depends on which statuses are
+    /// Whether results are the same from run to run. They are not if the grouping depends on which statuses are
     /// published.
     pub(crate) const fn is_deterministic(&self) -> bool {
         !matches!(self.exchange, Exchange::Statuses(Polled::UntilPrefix))
     }
 
-    /// Which statuses a block polls, where tiles have some.
+    /// Which statuses a block polls, if tiles have statuses.
     pub(crate) const fn polled(&self) -> Option<Polled> {
         match self.exchange {
             Exchange::Statuses(polled) => Some(polled),
@@ -234,7 +232,7 @@ impl CarryFacts {
         }
     }
 
-    /// Whether an input of one tile may be left to the kernel of one block.
+    /// Whether inputs of one tile may have a kernel of their own, that of one block.
     pub(crate) fn has_kernel_of_one_block(&self) -> bool {
         self.kernels.first() == Some(&ONE_BLOCK)
     }

@@ -1,4 +1,4 @@
-//! Operators made of other operators.
+//! Operators made from other operators.
 
 use crate::{
     element::ElementType,
@@ -153,7 +153,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Puts its helpers and its functions behind the helpers that are there.
+    /// Appends its helpers and its functions to the helpers.
     fn new(field: &'static str, source: &'a OpSource, helpers: &mut Vec<FunctionSource>) -> Self {
         let before = helpers.len();
         helpers.extend(source.helpers.iter().map(|helper| moved(helper, before)));
@@ -161,7 +161,7 @@ impl<'a> Part<'a> {
         helpers.extend(source.functions.iter().map(|function| {
             let mut helper = moved(function, before);
             helper.name = format!("{}_{}", snake_case(&source.name), function.name);
-            // What the operator's own function reads of the operator, the helper is given.
+            // The helper gets the operator's fields as a parameter, because the function reads them.
             helper.parameters.splice(0..0, source.parameters.iter().map(|ty| ("self".to_owned(), ty.clone())));
             each_piece(&mut helper.body, &mut |piece| {
                 if let Piece::Text(text) = piece {

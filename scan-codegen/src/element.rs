@@ -1,4 +1,4 @@
-//! What an element is made of: the layout Rust gave it, and how a value of it is written in CUDA.
+//! The layouts of elements, as Rust chose them.
 
 use serde::Serialize;
 
@@ -83,9 +83,9 @@ impl Primitive {
     }
 }
 
-/// The layout of a type that a scan can read, combine or write, as Rust laid it out in memory.
+/// The layout in memory of a type that a scan can read, combine or write, as Rust chose it.
 ///
-/// Two types with the same name and the same layout are the same type to the generated CUDA.
+/// Two types with the same name and the same layout are the same type in the generated CUDA.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ElementType {
     /// The user's own name for it (`Affine`), generic arguments joined by `_` (`Pair_f32`).
@@ -94,13 +94,13 @@ pub struct ElementType {
     pub size: usize,
     /// Alignment in bytes.
     pub align: usize,
-    /// What it consists of.
+    /// Its structure.
     pub kind: ElementKind,
-    /// Whether `==` compares two of them part by part, as `#[derive(PartialEq)]` has it.
+    /// Whether `==` compares two of them part by part, as with `#[derive(PartialEq)]`.
     pub compares: bool,
 }
 
-/// What an [`ElementType`] consists of.
+/// The structure of an [`ElementType`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ElementKind {
     /// A number or a truth value.
@@ -111,7 +111,7 @@ pub enum ElementKind {
     Array {
         /// The type of each item.
         item: Box<ElementType>,
-        /// How many there are.
+        /// The number of items.
         len: usize,
     },
     /// One of several named values, stored as a number.
@@ -121,7 +121,7 @@ pub enum ElementKind {
         /// The names, each with its number.
         variants: Vec<(String, i128)>,
     },
-    /// Items in device memory: a pointer to them, and how many there are. Only a parameter can be one.
+    /// Items in device memory: a pointer to them, and their number. Only a parameter can be one.
     Table {
         /// The type of each item.
         item: Box<ElementType>,
@@ -140,7 +140,7 @@ pub struct Field {
 }
 
 impl ElementType {
-    /// Whether bytes that are all zero are a value of this type.
+    /// Whether all-zero bytes are a value of this type.
     pub(crate) fn has_zero(&self) -> bool {
         match &self.kind {
             ElementKind::Primitive(_) => true,
@@ -179,7 +179,7 @@ impl ElementType {
         ElementType { name, size, align, kind: ElementKind::Enum { repr, variants }, compares: true }
     }
 
-    /// The layout of a table of items in device memory, as it is handed to kernels.
+    /// The layout of a table of items in device memory, as a kernel argument.
     pub fn table(item: ElementType) -> Self {
         let name = format!("Table_{}", item.name);
         ElementType { name, size: 16, align: 8, kind: ElementKind::Table { item: Box::new(item) }, compares: false }
@@ -207,7 +207,7 @@ impl ElementType {
         }
     }
 
-    /// How many bytes carry no value. They can hold anything.
+    /// The number of padding bytes. Their contents are undefined.
     pub fn padding(&self) -> usize {
         match &self.kind {
             ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => 0,
@@ -220,8 +220,8 @@ impl ElementType {
     }
 }
 
-/// The least multiple that is no less than a number; the largest number where there is none. A layout made by hand may have any
-/// numbers.
+/// The least multiple that is no less than a number; the largest number if there is none. A layout made by hand may
+/// have any numbers.
 fn next_multiple(number: usize, of: usize) -> usize {
     number.checked_next_multiple_of(of.max(1)).unwrap_or(usize::MAX)
 }

@@ -1,8 +1,8 @@
-//! Why there is no plan, and why there is no text.
+//! The errors of planning and rendering.
 
 use crate::constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 
-/// Why there is no plan.
+/// The errors of planning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -23,9 +23,9 @@ pub enum PlanError {
         /// Its size in bytes.
         size: usize,
     },
-    /// An operator reads more of its own fields than a launch can hand over.
+    /// An operator reads more bytes of its own fields than a launch can pass as arguments.
     #[error(
-        "operator `{operator}` reads {size} bytes of its own fields, and a launch can hand over {MAX_PARAMETER_BYTES}: \
+        "operator `{operator}` reads {size} bytes of its own fields, but a launch can pass {MAX_PARAMETER_BYTES}: \
          put long fields into a `Table`"
     )]
     ParametersTooLarge {
@@ -34,15 +34,15 @@ pub enum PlanError {
         /// Bytes of its fields.
         size: usize,
     },
-    /// An exclusive scan needs something to put first.
+    /// An exclusive scan needs a first output: an identity or an initial value.
     #[error("operator `{operator}` has no identity, so an exclusive scan needs an initial value: add `.init(value)`")]
     NoIdentity {
         /// The operator.
         operator: String,
     },
-    /// A reduction of nothing needs something to give.
+    /// A reduction of an empty input needs an identity or an initial value.
     #[error(
-        "operator `{operator}` has no identity, so the sum of no elements needs an initial value: add `.init(value)`"
+        "operator `{operator}` has no identity, so the total of no elements needs an initial value: add `.init(value)`"
     )]
     NoElements {
         /// The operator.
@@ -62,9 +62,6 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
-    /// A scan that restarts has no one total.
-    #[error("a segmented scan has a sum for each segment and no one total: reduce the input instead")]
-    TotalOfSegments,
     /// A scan along an axis cannot do this.
     #[error("a scan along an axis cannot do this: {why}")]
     Columns {
@@ -76,50 +73,50 @@ pub enum PlanError {
     Strategy {
         /// The algorithm.
         strategy: String,
-        /// What stands against it, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
-    /// A device cannot have such a limit.
-    #[error("a device with {value} {limit} runs no kernel: set `DeviceLimits::{limit}` to {least} at the least")]
+    /// A device limit is too small for any kernel.
+    #[error("a device with {value} {limit} runs no kernel: set `DeviceLimits::{limit}` to at least {least}")]
     Limits {
         /// The field of [`DeviceLimits`](crate::DeviceLimits).
         limit: &'static str,
-        /// What it is.
+        /// Its value.
         value: u64,
-        /// What it is at the least.
+        /// The minimum.
         least: u64,
     },
-    /// There is no kernel with such a shape, on any device.
+    /// The requested shape is not supported on any device.
     #[error("{value} {name} are not supported: ask for {least} to {most}")]
     Override {
         /// The field of [`Overrides`](crate::Overrides).
         name: &'static str,
-        /// What was asked for.
+        /// The requested value.
         value: u32,
-        /// The least that can be asked for.
+        /// The minimum.
         least: u32,
-        /// The most.
+        /// The maximum.
         most: u32,
     },
     /// The requested number of threads is not supported.
     #[error("a block cannot have {threads} threads here: ask for a power of two from {least} to {most}")]
     Threads {
-        /// What was asked for.
+        /// The requested number.
         threads: u32,
-        /// The fewest threads of a block.
+        /// The minimum number of threads per block.
         least: u32,
-        /// The most threads of a block, for this element on this device.
+        /// The maximum number of threads per block, for this element on this device.
         most: u32,
     },
-    /// The requested number of elements a thread is not supported.
+    /// The requested number of elements per thread is not supported.
     #[error("a thread cannot scan {run} elements on its own here: {why}")]
     Run {
-        /// What was asked for.
+        /// The requested number.
         run: u32,
-        /// What stands against it.
+        /// The reason.
         why: String,
     },
-    /// Keys are compared by their bytes, and padding bytes hold anything.
+    /// The key type has padding. Keys are compared by their bytes, and padding bytes are undefined.
     #[error("key type `{name}` has {padding} bytes of padding: give it fields that fill it, or use head flags")]
     KeyPadding {
         /// The key type.
@@ -127,9 +124,9 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
-    /// The cost model knows no data.
+    /// The cost model does not depend on the data, but the cost of a segmented scan does.
     #[error(
-        "what a segmented scan takes depends on where its segments begin: ask for the cost of the same \
+        "the cost of a segmented scan depends on where its segments begin: ask for the cost of the same \
          scan without segments"
     )]
     CostOfSegments,
@@ -139,14 +136,14 @@ pub enum PlanError {
          last result as initial value"
     )]
     TooLong {
-        /// The length asked for.
+        /// The requested length.
         len: u64,
-        /// The most elements.
+        /// The maximum length.
         max_len: u64,
     },
 }
 
-/// Why an operator could not be written as CUDA.
+/// The errors of rendering an operator's kernels as CUDA.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
@@ -159,14 +156,14 @@ pub enum RenderError {
         /// The operator's name.
         operator: String,
     },
-    /// The bytes of a constant are not as many as its type has.
+    /// A constant does not have as many bytes as its type.
     #[error("a constant of type `{ty}` has {found} bytes, not {expected}")]
     ConstantSize {
         /// The type's name.
         ty: String,
-        /// How many bytes there are.
+        /// The number of bytes found.
         found: usize,
-        /// How many there must be.
+        /// The number of bytes of the type.
         expected: usize,
     },
 }

@@ -1,13 +1,13 @@
 //! Plans and CUDA sources for scans with a user's operator.
 //!
 //! Two pure functions: [`plan`] chooses the shape of the kernels for an operator, a [`ScanSpec`] and a device's
-//! [`DeviceLimits`]; [`render`] writes them as one CUDA source. [`Plan::schedule`] then tells which kernel runs when,
-//! on what. There is no GPU in here, no file, no thread and no clock: the same arguments give the same bytes on every
-//! machine.
+//! [`DeviceLimits`]; [`render`] writes them as one CUDA source. [`Plan::schedule`] then gives the order of the kernel
+//! launches and their arguments. The crate uses no GPU, file, thread or clock: the same arguments give the same bytes
+//! on every machine.
 //!
-//! Operators arrive as an [`OpSource`], which the attribute `#[scan_op]` of `scan-runtime` makes. The kernels are Tera
-//! templates in the folder `templates`, a file for each algorithm: a [`Network`] that scans a block's tile, and a
-//! [`Carry`] between tiles.
+//! An operator is an [`OpSource`], which the attribute `#[scan_op]` of `scan-runtime` makes. The kernels are Tera
+//! templates in the folder `templates`, one file per algorithm: a [`Network`] that scans a block's tile, and a
+//! [`Carry`] that carries prefixes between tiles.
 
 mod carry;
 mod columns;
@@ -16,6 +16,7 @@ mod constants;
 mod cost;
 mod element;
 mod error;
+mod last_results;
 mod limits;
 mod literal;
 mod names;
@@ -34,6 +35,7 @@ mod templates;
 mod tuning;
 mod used;
 mod weight;
+mod zipped;
 
 pub use carry::{Carry, TileNumbers};
 #[doc(hidden)]
@@ -43,6 +45,9 @@ pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
 pub use element::{ElementKind, ElementType, Field, Primitive};
 pub use error::{PlanError, RenderError};
+#[doc(hidden)]
+pub use last_results::render_last_results_from;
+pub use last_results::{LastResultsPlan, plan_last_results, render_last_results};
 pub use limits::{Architecture, ArchitectureError, DeviceLimits};
 pub use operator::{CarrySource, FunctionSource, OpSource, Piece, source_path};
 #[doc(hidden)]
@@ -62,3 +67,4 @@ pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};
+pub use zipped::Arrays;

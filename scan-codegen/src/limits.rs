@@ -1,4 +1,4 @@
-//! What the planner must know of a device.
+//! The properties of a device that the planner needs.
 
 use std::{fmt, str::FromStr};
 
@@ -22,9 +22,9 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// Why a text names no architecture.
+/// The text does not name an architecture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no architecture: write compute capability 9.0 as `sm_90`")]
+#[error("`{text}` is not an architecture: write compute capability 9.0 as `sm_90`")]
 pub struct ArchitectureError {
     text: String,
 }
@@ -41,22 +41,22 @@ impl FromStr for Architecture {
     }
 }
 
-/// What the planner must know of a device. Plans make use of no more than 16,384 multiprocessors, 1,024 threads of a
-/// block, 16 MiB of its shared memory and 2³¹ − 1 blocks of a grid; a device may grant more.
+/// The properties of a device that the planner needs. Plans use at most 16,384 multiprocessors, 1,024 threads per
+/// block, 16 MiB of shared memory per block and 2³¹ − 1 blocks per grid, even if a device has more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DeviceLimits {
-    /// What kernels are compiled for.
+    /// The architecture that kernels are compiled for.
     pub architecture: Architecture,
-    /// How many multiprocessors there are.
+    /// The number of multiprocessors.
     pub multiprocessors: u32,
-    /// The most threads a block can have.
+    /// The maximum number of threads per block.
     pub threads_per_block: u32,
-    /// The most shared memory a block can declare, in bytes.
+    /// The maximum shared memory per block that a kernel can declare, in bytes.
     pub shared_bytes_per_block: u32,
-    /// The most shared memory a block can have where its launch asks for it, in bytes.
+    /// The maximum shared memory per block that a launch can opt in to, in bytes.
     pub shared_bytes_per_block_optin: u32,
-    /// The most blocks a grid can have.
+    /// The maximum number of blocks per grid.
     pub blocks_per_grid: u64,
 }
 
@@ -70,11 +70,11 @@ impl fmt::Display for DeviceLimits {
 }
 
 impl DeviceLimits {
-    /// The limits of an H200 (`sm_90`, 132 multiprocessors): what plans are made for where there is no device.
+    /// The limits of an H200 (`sm_90`, 132 multiprocessors): the default of plans on a machine without a device.
     pub const H200: DeviceLimits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
 
-    /// What every architecture from `sm_75` on grants, under the name of `sm_90` and with the multiprocessors of an H200.
-    /// There is no such device: it is what [`new`](DeviceLimits::new) starts from.
+    /// The limits that every architecture from `sm_75` on supports, with the name `sm_90` and the multiprocessors of an
+    /// H200. There is no such device: it is the base of [`new`](DeviceLimits::new).
     pub const BASELINE: DeviceLimits = DeviceLimits {
         architecture: Architecture { major: 9, minor: 0 },
         multiprocessors: 132,
@@ -89,7 +89,7 @@ impl DeviceLimits {
         DeviceLimits { architecture, multiprocessors, ..DeviceLimits::BASELINE }
     }
 
-    /// As much of them as plans make use of.
+    /// The limits, bounded by what plans use.
     pub(crate) fn usable(&self) -> Result<DeviceLimits, PlanError> {
         let least = [
             ("multiprocessors", u64::from(self.multiprocessors), 1),
@@ -112,8 +112,8 @@ impl DeviceLimits {
         })
     }
 
-    /// The limits of the largest device of an architecture, for plans where that device is not at hand. Of an
-    /// architecture that is not known here, what all of them grant.
+    /// The limits of the largest device of an architecture, for plans on machines without that device. For an
+    /// architecture that this crate does not know, the [baseline](DeviceLimits::BASELINE).
     pub const fn of(architecture: Architecture) -> Self {
         // From the CUDA programming guide's table of compute capabilities, and the devices' data sheets.
         let (multiprocessors, shared_kibibytes) = match (architecture.major, architecture.minor) {
@@ -136,7 +136,7 @@ impl DeviceLimits {
         }
     }
 
-    /// How many blocks of one grid run at the same time, at the least: a multiprocessor has room for one.
+    /// A lower bound for the number of resident blocks of a grid: a multiprocessor has room for at least one.
     pub(crate) fn blocks_at_once(&self) -> u64 {
         u64::from(self.multiprocessors).min(self.blocks_per_grid)
     }
@@ -156,7 +156,7 @@ mod tests {
             let error = text.parse::<Architecture>().unwrap_err();
             assert_eq!(
                 error.to_string(),
-                format!("`{text}` is no architecture: write compute capability 9.0 as `sm_90`")
+                format!("`{text}` is not an architecture: write compute capability 9.0 as `sm_90`")
             );
         }
     }

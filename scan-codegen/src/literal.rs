@@ -14,7 +14,7 @@ pub(crate) fn constant(ty: &ElementType, bytes: &[u8], names: &mut TypeNames) ->
     })
 }
 
-/// A constant where its place tells its type.
+/// A constant in a place that determines its type.
 fn bare(ty: &ElementType, bytes: &[u8], names: &mut TypeNames) -> Result<String, RenderError> {
     if bytes.len() != ty.size {
         return Err(RenderError::ConstantSize { ty: ty.name.clone(), found: bytes.len(), expected: ty.size });
@@ -77,7 +77,7 @@ fn number(primitive: Primitive, bytes: &[u8]) -> String {
         Primitive::I64 | Primitive::Isize => format!("{signed}ll"),
         Primitive::I128 => wide_number("__int128", bits),
         Primitive::U128 => wide_number("unsigned __int128", bits),
-        // No literal of C++ is a half. The value beside the bits is for the reader.
+        // C++ has no literals of halves. The comment with the value is for the reader.
         Primitive::F16 => format!("f16::from_bits({bits:#06x} /* {:?} */)", f16_value(bits as u16)),
         Primitive::Bf16 => format!("bf16::from_bits({bits:#06x} /* {:?} */)", f32::from_bits((bits as u32) << 16)),
         Primitive::F32 => {

@@ -1,4 +1,4 @@
-//! An operator as the macro hands it over: CUDA text in pieces, and what only rustc knew, filled in.
+//! An operator as the macro provides it: CUDA text in pieces, with the values that only rustc knows filled in.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub struct OpSource {
     pub state: ElementType,
     /// Element type that the scan writes; the same as the carry's, or `state`, unless the operator has a `project`.
     pub output: ElementType,
-    /// The bytes of the identity, evaluated by Rust; `None` where the operator has none in its type.
+    /// The bytes of the identity, evaluated by Rust; `None` if the operator has none.
     pub identity: Option<Vec<u8>>,
     /// The carry that each input moves on, where the operator is a machine: then it has `apply` and `step`.
     pub carry: Option<CarrySource>,
@@ -23,7 +23,7 @@ pub struct OpSource {
     pub parameters: Option<ElementType>,
     /// `combine`, and `lift`, `append`, `apply`, `step`, `emit` and `project` where the operator declares them.
     pub functions: Vec<FunctionSource>,
-    /// The functions that these call, each after those that it calls itself.
+    /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,
     /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a machine.
     pub backwards: Option<Box<OpSource>>,
@@ -64,8 +64,8 @@ impl OpSource {
         self.carry.as_ref().map_or(&self.state, |carry| &carry.ty)
     }
 
-    /// Whether it may be applied to elements of zeros that nobody has given, where nobody looks at the results: zeros are an element,
-    /// and its functions come to an end, do not panic, and read nothing but what they are given.
+    /// Whether it may be applied to zeros in place of elements, if the results are not used: zeros are an element, and
+    /// its functions terminate, do not panic, and read only their arguments.
     pub(crate) fn takes_zeros(&self) -> bool {
         let functions = || self.functions.iter().chain(&self.helpers);
         let loops =
@@ -90,18 +90,18 @@ pub struct FunctionSource {
     /// The user's file, as a path that is the same on every machine (see [`source_path`]).
     pub file: String,
     /// Parts of the Rust-semantics prelude that the body needs: the names of the numeric methods it calls
-    /// (`max`, `sqrt`) and of the operators it applies (`add`, `shl`, `lt`, `cast`, `index`). With each, how often a call uses
-    /// it: what stands in a loop counts for each round, as far as these can be told, and every branch counts. A division by a
-    /// constant counts as `by_constant`, an index that only the data tells as `anywhere`.
+    /// (`max`, `sqrt`) and of the operators it applies (`add`, `shl`, `lt`, `cast`, `index`). Each has the number of
+    /// uses per call: a use in a loop counts for each iteration, as far as their number is known, and every branch
+    /// counts. A division by a constant counts as `by_constant`, an index that depends on the data as `anywhere`.
     pub uses: Vec<(&'static str, u64)>,
-    /// The helpers that the body calls, by index, and how often a call does so.
+    /// The helpers that the body calls, by index, and the number of calls.
     pub calls: Vec<(usize, u64)>,
 }
 
 /// A piece of a function's body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece {
-    /// CUDA text as it stands.
+    /// Literal CUDA text.
     Text(Cow<'static, str>),
     /// A local or a field. It keeps its name in CUDA unless C++ needs the word itself (`int`, `register`).
     Name(&'static str),
@@ -113,26 +113,27 @@ pub enum Piece {
         ty: ElementType,
         /// Its bytes, in the host's (little-endian) order.
         bytes: Vec<u8>,
-        /// The name of the constant. A named one that holds an array is written once and indexed where it stands.
+        /// The name of the constant. A named array is written once in the text and indexed in memory.
         name: Option<&'static str>,
     },
     /// The name of the helper with this index.
     Helper(usize),
     /// A struct expression. Its fields are written in the order of declaration, which the macro cannot see.
     Struct {
-        /// The struct; `None` for that of the field in which it stands.
+        /// The struct; `None` for the type of the field that it initializes.
         ty: Option<ElementType>,
         /// Rust field name and value, in the order in which the user wrote them.
         fields: Vec<(&'static str, Vec<Piece>)>,
-        /// Whence the other fields come (`..base`).
+        /// The struct that the other fields are copied from (`..base`).
         base: Option<Vec<Piece>>,
     },
-    /// What follows stands on this line of the user's file. Comes only between statements, at the start of a line.
+    /// The text that follows is from this line of the user's file. Occurs only between statements, at the start of a
+    /// line.
     Line(u32),
 }
 
-/// Names the user's source file so that the name is the same on every machine: a path relative to the workspace
-/// as it is, an absolute one cut down to the crate it belongs to.
+/// A name of the user's source file that is the same on every machine: a path relative to the workspace is unchanged,
+/// an absolute one is shortened to begin with the folder of its crate.
 ///
 /// ```
 /// use scan_codegen::source_path;
@@ -152,7 +153,7 @@ pub fn source_path(file: &str, manifest_dir: Option<&str>) -> String {
     }
 }
 
-/// An operator without text or identity, on elements of so many bytes: all that a planner looks at.
+/// An operator without text or identity, on elements of these sizes, which are all that a planner uses.
 #[cfg(test)]
 pub(crate) fn operator_of(bytes: usize) -> OpSource {
     let element = ElementType::array(ElementType::primitive(crate::Primitive::U8), bytes);

@@ -1,4 +1,4 @@
-//! Reduction: one result for the whole input, by the trees that the texts teach before they come to scans.
+//! Reduction: one result for the whole input, by the textbooks' trees.
 
 use std::fmt;
 
@@ -23,15 +23,15 @@ use crate::{
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
 const PLACES: Places = Places::all(16);
 
-/// How a block reduces its tile. All of them combine neighbours only, the earlier one on the left.
+/// How a block reduces its tile. All of them combine neighbours only, the left one as left operand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reduction {
-    /// A tree in which every thread keeps its place; those that work are spread over all warps.
+    /// A tree in which every thread keeps its place; the active threads are spread over all warps.
     Divergent,
-    /// A tree in which the first threads of the block work: whole warps, or none.
+    /// A tree in which the first threads of the block are active: warps are entirely active or inactive.
     Contiguous,
-    /// Each thread folds a run of its own first; the contiguous tree then reduces the runs' sums.
+    /// Each thread folds a run of its own first; the contiguous tree then reduces the runs' aggregates.
     #[default]
     Coarsened,
 }
@@ -53,7 +53,7 @@ impl fmt::Display for Reduction {
     }
 }
 
-/// The shape of the kernels of a reduction. [`plan_reduction`] makes one; its `Display` tells it in words.
+/// The shape of the kernels of a reduction. [`plan_reduction`] makes one; its `Display` describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ReductionPlan {
@@ -61,15 +61,15 @@ pub struct ReductionPlan {
     pub device: DeviceLimits,
     /// The algorithm.
     pub reduction: Reduction,
-    /// Whether an initial value stands before the first element.
+    /// Whether there is an initial value, combined before the first element.
     pub initial_value: bool,
-    /// Threads of a block.
+    /// The threads per block.
     pub threads: u32,
-    /// Elements that a thread folds on its own; 1 where the tree is not coarsened.
+    /// The run: the number of elements that a thread folds on its own; 1 if the tree is not coarsened.
     pub run: u32,
-    /// Elements that a block reduces.
+    /// The tile: the number of elements that a block reduces.
     pub tile: u32,
-    /// The most elements that can be reduced under this plan.
+    /// The maximum number of elements of a reduction under this plan.
     pub max_len: u64,
     state_bytes: u64,
 }
@@ -88,7 +88,7 @@ pub fn plan_reduction(
     let state_bytes = operator.state.size as u32;
     let coarsened = reduction == Reduction::Coarsened;
     let run = if coarsened { coarsened_run(state_bytes) } else { 1 };
-    // Trees take two elements a thread; a coarsened one a run, and a slot for its sum.
+    // Trees take two elements per thread; a coarsened one a run, and a slot for its aggregate.
     let (tile_slots, sum_slots) = if coarsened { (run, 1) } else { (2, 0) };
     let room = limits.shared_bytes_per_block / ((tile_slots + sum_slots) * state_bytes);
     let most = room.min(limits.threads_per_block).min(if coarsened { MOST_COARSENED_THREADS } else { MOST_THREADS });
@@ -126,7 +126,7 @@ impl ReductionPlan {
         &["reduce_tiles", "reduce_sums", "reduce_end"]
     }
 
-    /// The launches that reduce `len` elements to the one element of the output; none where `len` is zero.
+    /// The launches that reduce `len` elements to the one element of the output; none if `len` is zero.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ struct Words<'a> {
     strategy: String,
 }
 
-/// Writes the kernels of a reduction. A pure function, like [`render`](crate::render()).
+/// Renders the kernels of a reduction. A pure function, like [`render`](crate::render()).
 pub fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
     render_reduction_for(operator, plan, Target::Cuda)
 }

@@ -8,6 +8,7 @@ use tera::Context;
 use crate::{
     carry::{Blocks, Polled, TileNumbers},
     constants,
+    element::ElementType,
     error::RenderError,
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
@@ -18,6 +19,7 @@ use crate::{
     templates::Templates,
     used::used,
     weight::{Places, calls_combine},
+    zipped::{Arrays, ZippedArray},
 };
 
 /// A CUDA source, ready for the compiler. `Display` writes the text, whose first line then also says what it is for.
@@ -144,6 +146,9 @@ fn parts(plan: &Plan) -> Vec<&'static str> {
     let BlockScan { network, coarsened, in_registers } = plan.strategy.block;
     let facts = plan.strategy.carry.describe();
     let mut parts = vec![if plan.spec.reversed { "order/reversed" } else { "order/forward" }];
+    if plan.zipped.is_some() {
+        parts.push("zipped/arrays");
+    }
     if plan.programmatic {
         parts.push("launches");
     }
@@ -179,6 +184,18 @@ struct Words<'a> {
     operator: &'a OperatorText,
     /// Whether the output comes of the carry before an element, and of the element.
     emits: bool,
+    /// Where the input and the output lie: their types, and where they are several arrays, those, and which of the
+    /// input's is the hardest to align.
+    inputs: &'static str,
+    outputs: &'static str,
+    zipped: bool,
+    input_by_field: bool,
+    output_by_field: bool,
+    input_arrays: Vec<ArrayWords<'a>>,
+    output_arrays: Vec<ArrayWords<'a>>,
+    padded_array: &'a str,
+    input_bytes: u64,
+    output_bytes: u64,
     /// What is scanned.
     exclusive: bool,
     initial_value: bool,
@@ -274,8 +291,40 @@ struct Words<'a> {
     strategy: String,
 }
 
+/// An array of the input or of the output.
+#[derive(Serialize)]
+struct ArrayWords<'a> {
+    name: &'a str,
+    ty: &'a str,
+    /// How its item is named within an element: `.field`, or nothing where the item is the element.
+    field: String,
+    bytes: u64,
+    before: u32,
+    /// Bytes of a unit of a thread's run, 0 where that is an item; how many units a run has; and the bytes of one.
+    unit: u32,
+    units: u64,
+    unit_bytes: u64,
+}
+
+impl<'a> ArrayWords<'a> {
+    fn new((name, ty): (&'a str, &'a str), array: ZippedArray, by_field: bool, run: u32) -> Self {
+        let ZippedArray { bytes, before, unit } = array;
+        let unit_bytes = if unit > 0 { unit } else { bytes };
+        ArrayWords {
+            name,
+            ty,
+            field: if by_field { format!(".{name}") } else { String::new() },
+            bytes: bytes.into(),
+            before,
+            unit,
+            units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
+            unit_bytes: unit_bytes.into(),
+        }
+    }
+}
+
 impl<'a> Words<'a> {
-    fn new(operator: &OpSource, text: &'a OperatorText, plan: &Plan) -> Self {
+    fn new(operator: &OpSource, text: &'a OperatorText, plan: &'a Plan) -> Self {
         let Strategy { block: BlockScan { network, coarsened, in_registers }, carry } = plan.strategy;
         let facts = carry.describe();
         // A machine that emits goes by the carry before each element, too.
@@ -289,9 +338,33 @@ impl<'a> Words<'a> {
         let segmented = !plan.spec.segments.is_none();
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
+        let zipped = plan.zipped.as_ref();
+        let [input_by_field, output_by_field] =
+            [(plan.spec.input, &operator.input), (plan.spec.output, &operator.output)]
+                .map(|(layout, element)| layout.is_by_field(element));
+        let arrays =
+            |zipped: &'a [ZippedArray], fields: &'a [(String, String)], by_field: bool, one: (&'a str, &'a str)| {
+                let fields = fields.iter().map(|(name, ty)| (&name[..], &ty[..])).filter(|_| by_field);
+                let arrays = fields.chain((!by_field).then_some(one)).zip(zipped);
+                arrays.map(|(named, array)| ArrayWords::new(named, *array, by_field, plan.run)).collect::<Vec<_>>()
+            };
+        let [inputs, outputs] = zipped.map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
+        let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
+        let output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
+        // Of the array whose items lie at aligned addresses the most rarely, all others follow.
+        let hardest = input_arrays.iter().min_by_key(|array| copy_grain(array.bytes));
+        let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
         Words {
             operator: text,
             emits: plan.emits,
+            inputs: if zipped.is_some() { "Inputs" } else { "const Input*" },
+            outputs: if zipped.is_some() { "Outputs" } else { "Output*" },
+            zipped: zipped.is_some(),
+            input_by_field,
+            output_by_field,
+            padded_array: hardest.map_or("", |array| array.name),
+            input_bytes: plan.input_bytes,
+            output_bytes: plan.output_bytes,
             exclusive,
             initial_value: plan.spec.initial_value,
             seeds: plan.seeds(),
@@ -352,11 +425,13 @@ impl<'a> Words<'a> {
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            in_place: plan.input_bytes == plan.output_bytes,
-            input_in_words: operator.input.align.is_multiple_of(4),
-            output_in_words: operator.output.align.is_multiple_of(4),
-            copy_grain: copy_grain(plan.input_bytes),
-            copy_inverse: copy_inverse(plan.input_bytes),
+            in_place: zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place),
+            input_in_words: in_words(plan.spec.input, &operator.input),
+            output_in_words: in_words(plan.spec.output, &operator.output),
+            copy_grain: copy_grain(aligned_bytes),
+            copy_inverse: copy_inverse(aligned_bytes),
+            input_arrays,
+            output_arrays,
             network_exclusive,
             tile_exclusive,
             threads: plan.block_sizes.1,
@@ -367,6 +442,11 @@ impl<'a> Words<'a> {
             strategy: plan.strategy.to_string(),
         }
     }
+}
+
+/// Whether the items of each array of elements of this type can only begin at words.
+fn in_words(arrays: Arrays, element: &ElementType) -> bool {
+    arrays.items(element).iter().all(|item| item.align.is_multiple_of(constants::WORD as usize))
 }
 
 /// Ends each stretch of the user's lines: from the line after a `#line here` on, messages count the lines of this text.

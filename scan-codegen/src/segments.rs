@@ -1,28 +1,28 @@
-//! Where a segmented scan restarts: what tells that, and how it reaches the kernels.
+//! The source of segment heads, where a segmented scan restarts, and how the kernels read it.
 
 use std::fmt;
 
 use crate::{element::ElementType, error::PlanError};
 
-/// What tells where a scan restarts. The first element always begins a segment, whatever it tells.
+/// The source of segment heads, where a scan restarts. The first element is always a head.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Segments {
-    /// Nothing: the scan restarts nowhere.
+    /// None: the scan is not segmented.
     #[default]
     None,
-    /// A byte for each element: another than 0 where a segment begins.
+    /// A byte for each element, nonzero at a head.
     HeadFlags,
-    /// A bit for each element, set where a segment begins: bit `i % 32` of 32-bit word `i / 32`.
+    /// A bit for each element, set at a head: bit `i % 32` of 32-bit word `i / 32`.
     HeadBits,
-    /// A key for each element: a segment begins where the key is another than that of the element before. Keys are
-    /// equal where all their bytes are, so a key type must have no padding, a NaN equals a NaN of the same bits, and
-    /// `-0.0` does not equal `0.0`.
+    /// A key for each element: an element is a head if its key differs from that of the element before. Keys are
+    /// compared by their bytes, so a key type must have no padding, a NaN equals a NaN of the same bits, and `-0.0`
+    /// does not equal `0.0`.
     Keys(ElementType),
-    /// The positions at which segments begin, ascending. One that stands there twice begins an empty segment. Positions
-    /// from the length of the input on begin nothing, so a last one that is the length may be there or not.
+    /// The positions of the heads, ascending. A repeated position begins an empty segment. Positions that are not below
+    /// the length of the input begin no segment, so a last one equal to the length is optional.
     Offsets(OffsetWidth),
-    /// Nothing in memory: rows of one length, which is an argument, lie one behind the other, and each is a segment.
+    /// No memory: each row is a segment. All rows have one length, which is an argument, and are contiguous.
     Rows,
 }
 
@@ -36,20 +36,20 @@ pub enum OffsetWidth {
     U64,
 }
 
-/// The words of the kernel templates that speak of segments.
+/// The variables of the kernel templates for segments.
 pub(crate) struct SegmentWords {
-    /// `flags`, `bits`, `keys`, `offsets` or `rows`; empty where the scan restarts nowhere.
+    /// `flags`, `bits`, `keys`, `offsets` or `rows`; empty for a scan without segments.
     pub(crate) heads_by: &'static str,
     /// The type of an offset.
     pub(crate) offset: &'static str,
-    /// What keys are read in.
+    /// The type of the words in which keys are read.
     pub(crate) key_word: &'static str,
-    /// Words of a key.
+    /// The number of words of a key.
     pub(crate) key_words: usize,
 }
 
 impl Segments {
-    /// Whether the scan restarts nowhere.
+    /// Whether the scan is not segmented.
     pub fn is_none(&self) -> bool {
         *self == Segments::None
     }

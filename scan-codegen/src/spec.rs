@@ -1,8 +1,8 @@
-//! What to scan: the choices of the caller that decide which kernels are needed.
+//! The specification of a scan: the caller's choices that determine the kernels.
 
 use std::fmt;
 
-use crate::segments::Segments;
+use crate::{segments::Segments, zipped::Arrays};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,25 +14,30 @@ pub enum ScanKind {
     Exclusive,
 }
 
-/// What to scan, and how the output is to look. Values (the initial one, the length) are no part of it: they reach the
-/// kernels as arguments.
+/// The specification of a scan. Values (the initial value, the length) are not part of it: they are kernel arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ScanSpec {
     /// Inclusive or exclusive.
     pub kind: ScanKind,
-    /// Whether an initial value stands before the first element.
+    /// Whether there is an initial value, combined before the first element.
     pub initial_value: bool,
-    /// Whether the initial value is in device memory when the kernels run, where an earlier kernel may have put it.
-    /// Else it is an argument of theirs.
+    /// Whether the kernels read the initial value from device memory, where an earlier kernel may have written it.
+    /// Otherwise it is a kernel argument.
     pub initial_on_device: bool,
-    /// Where the scan restarts. An initial value then stands before the first element of each segment.
+    /// The source of segment heads, where the scan restarts. An initial value then comes before the first element of
+    /// each segment.
     pub segments: Segments,
-    /// Whether it goes from the last element to the first: output `i` then combines elements `i`, `i + 1`, … in this
-    /// order, the left one in memory on the left, and an initial value stands behind the last element (of each
-    /// segment).
+    /// Whether the scan goes from the last element to the first: output `i` then combines elements `i`, `i + 1`, … in
+    /// this order. The left element in memory is the left operand, and an initial value comes after the last element
+    /// (of each segment).
     pub reversed: bool,
-    /// Whether the sum of all elements, the initial value included, is wanted as well, from the same launches.
+    /// In how many arrays the input lies,
+    pub input: Arrays,
+    /// and the output.
+    pub output: Arrays,
+    /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment with
+    /// which the scan ends, where it restarts.
     pub total: bool,
 }
 
@@ -52,12 +57,12 @@ impl ScanSpec {
         ScanSpec { initial_value: true, ..self }
     }
 
-    /// The same scan with an initial value that the kernels read in device memory.
+    /// The same scan with an initial value that the kernels read from device memory.
     pub fn with_initial_value_on_device(self) -> Self {
         ScanSpec { initial_value: true, initial_on_device: true, ..self }
     }
 
-    /// The same scan, with the sum of all elements as well.
+    /// The same scan, with the total as well.
     pub fn with_total(self) -> Self {
         ScanSpec { total: true, ..self }
     }
@@ -67,7 +72,13 @@ impl ScanSpec {
         ScanSpec { reversed: true, ..self }
     }
 
-    /// The same scan, restarting where `segments` tells.
+    /// The same scan of an input, and into an output, that have an array for each field of an element where these say
+    /// so.
+    pub fn with_arrays(self, input: Arrays, output: Arrays) -> Self {
+        ScanSpec { input, output, ..self }
+    }
+
+    /// The same scan, restarting at the heads that `segments` gives.
     pub fn with_segments(self, segments: Segments) -> Self {
         ScanSpec { segments, ..self }
     }
@@ -78,6 +89,12 @@ impl fmt::Display for ScanSpec {
         f.write_str(match self.kind {
             ScanKind::Inclusive => "inclusive scan",
             ScanKind::Exclusive => "exclusive scan",
+        })?;
+        f.write_str(match (self.input, self.output) {
+            (Arrays::One, Arrays::One) => "",
+            (Arrays::PerField, Arrays::One) => " over an array per field",
+            (Arrays::One, Arrays::PerField) => " into an array per field",
+            (Arrays::PerField, Arrays::PerField) => " over and into an array per field",
         })?;
         if self.reversed {
             f.write_str(" from the last element to the first")?;

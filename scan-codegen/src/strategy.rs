@@ -1,10 +1,10 @@
-//! The algorithms, on the two axes that make a strategy: how a block scans its tile, and how tiles carry.
+//! The algorithms. A strategy has two axes: how a block scans its tile, and how prefixes are carried between tiles.
 
 use std::fmt;
 
 use crate::carry::Carry;
 
-/// A whole algorithm: how a block scans its tile, and how the tiles' aggregates reach the tiles after them.
+/// A complete algorithm: how a block scans its tile, and how each tile obtains its exclusive prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Strategy {
     /// How a block scans its tile.
@@ -14,9 +14,9 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// Whether results are the same from run to run, even those of operators that are associative up to rounding only,
-    /// such as sums of floats: whether elements are grouped by their number alone. Only look-back groups by what a
-    /// block finds published.
+    /// Whether results are the same from run to run, even for operators that are associative only up to rounding, such
+    /// as float addition. They are if the grouping depends on the number of elements alone. Only with look-back it also
+    /// depends on which statuses a block finds published.
     ///
     /// ```
     /// use scan_codegen::{BlockScan, Carry, Strategy};
@@ -30,17 +30,17 @@ impl Strategy {
     }
 }
 
-/// How a block scans its tile: by a network, over single elements or over runs of them.
+/// How a block scans its tile: with a network, over single elements or over runs of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BlockScan {
-    /// How the threads of a block scan as many values as there are threads (trees: twice as many).
+    /// The network, by which the threads of a block scan one value per thread (trees: two).
     pub network: Network,
-    /// Whether each thread first scans a run of several elements on its own, so that the network has only the runs'
-    /// aggregates to scan; then each thread adds the exclusive prefix of its run (Hwu, Kirk and El Hajj 2022, section
-    /// 11.5).
+    /// Whether each thread first scans a run of several elements on its own, so that the network scans only the runs'
+    /// aggregates; then each thread combines the exclusive prefix of its run with its elements (Hwu, Kirk and El Hajj
+    /// 2022, section 11.5).
     pub coarsened: bool,
-    /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, whatever an
-    /// element is. It goes with warp shuffles, one block, one cluster, chained, look-back and look-at-all.
+    /// Whether runs stay in registers, and tiles are moved through shared memory sixteen bytes at a time, for elements
+    /// of any type. It is available with warp shuffles, one block, one cluster, chained, look-back and look-at-all.
     pub in_registers: bool,
 }
 
@@ -68,22 +68,22 @@ impl BlockScan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Network {
-    /// One thread scans alone: the reference that the texts start from.
+    /// One thread scans alone: the reference of the textbooks.
     Sequential,
     /// Each thread folds all values up to its own: n² / 2 applications.
     Naive,
-    /// Kogge and Stone 1973, in one buffer: ⌈log₂ n⌉ steps, two barriers a step.
+    /// Kogge and Stone 1973, in one buffer: ⌈log₂ n⌉ steps, two barriers per step.
     KoggeStone,
-    /// Hillis and Steele 1986: the same network in two buffers, one barrier a step.
+    /// Hillis and Steele 1986: the same network in two buffers, one barrier per step.
     HillisSteele,
-    /// Brent and Kung 1982: a tree up and a tree down, 2 log₂ n − 1 steps, two values a thread.
+    /// Brent and Kung 1982: an up-sweep and a down-sweep, 2 log₂ n − 1 steps, two values per thread.
     BrentKung {
         /// Which threads work in a step.
         workers: Workers,
-        /// Whether an unused slot after every 32 values keeps the tree's strides off the same memory bank.
+        /// Whether an unused slot after every 32 values avoids the bank conflicts of the tree's strides.
         padded: bool,
     },
-    /// Blelloch 1990: exclusive, by a sweep up, the identity at the root, and a sweep down. It needs an identity.
+    /// Blelloch 1990: exclusive, with an up-sweep, the identity at the root, and a down-sweep. It needs an identity.
     Blelloch {
         /// As for [`Network::BrentKung`].
         padded: bool,
@@ -96,9 +96,10 @@ pub enum Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Workers {
-    /// Each thread at its own place in the tree, as first taught: those that work are spread over all warps.
+    /// Each thread at its own place in the tree, as textbooks introduce it: the active threads are spread over all
+    /// warps.
     Scattered,
-    /// The first threads of the block: whole warps work, or none.
+    /// The first threads of the block: warps are entirely active or inactive.
     Contiguous,
 }
 
@@ -116,7 +117,7 @@ impl Network {
         }
     }
 
-    /// How many values each thread brings into the network.
+    /// The number of values per thread in the network.
     pub const fn values_per_thread(self) -> u32 {
         match self {
             Network::BrentKung { .. } | Network::Blelloch { .. } => 2,
@@ -124,7 +125,7 @@ impl Network {
         }
     }
 
-    /// Whether unused slots keep its strides off the same memory bank.
+    /// Whether unused slots avoid the bank conflicts of its strides.
     pub const fn is_padded(self) -> bool {
         matches!(self, Network::BrentKung { padded: true, .. } | Network::Blelloch { padded: true })
     }

@@ -1,10 +1,10 @@
-//! For which compiler a text is written.
+//! The compiler that a text is rendered for.
 
-/// Which compiler reads the text.
+/// The compiler of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// NVRTC.
     Cuda,
-    /// A C++20 compiler of the host: the machine's own words are replaced, and `panic` is left to whoever runs it.
+    /// A C++20 compiler of the host: machine functions are replaced, and the caller supplies `panic`.
     Host,
 }

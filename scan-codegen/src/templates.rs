@@ -7,9 +7,12 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 98] = [
+const PARTS: [(&str, &str); 103] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
+    ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),
+    ("zipped/run", include_str!("../templates/zipped/run.cu.tera").trim_ascii_end()),
+    ("zipped/transfer", include_str!("../templates/zipped/transfer.cu.tera").trim_ascii_end()),
     ("order/forward", include_str!("../templates/order/forward.cu.tera")),
     ("order/reversed", include_str!("../templates/order/reversed.cu.tera")),
     ("launches", include_str!("../templates/launches.cu.tera")),
@@ -20,6 +23,7 @@ const PARTS: [(&str, &str); 98] = [
     ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),
     ("extent", include_str!("../templates/extent.cu.tera").trim_ascii_end()),
+    ("tile_bytes", include_str!("../templates/tile_bytes.cu.tera").trim_ascii_end()),
     ("run_tile", include_str!("../templates/run_tile.cu.tera")),
     ("run_transfer", include_str!("../templates/run_transfer.cu.tera").trim_ascii_end()),
     ("run_scan", include_str!("../templates/run_scan.cu.tera").trim_ascii_end()),
@@ -118,6 +122,7 @@ const PARTS: [(&str, &str); 98] = [
     ("reduce_contiguous", include_str!("../templates/reduce/contiguous.cu.tera")),
     ("reduce_coarsened", include_str!("../templates/reduce/coarsened.cu.tera")),
     ("reduce_kernels", include_str!("../templates/reduce/kernels.cu.tera")),
+    ("last_results", include_str!("../templates/reduce/last_results.cu.tera")),
 ];
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(&PARTS));

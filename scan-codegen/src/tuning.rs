@@ -1,4 +1,4 @@
-//! Shapes that are worth a measurement, and plans with those that a measurement chose.
+//! Candidate shapes for a search, and plans with the shapes that a search chose.
 
 use crate::{
     carry::{Carry, TileIn},
@@ -10,33 +10,33 @@ use crate::{
     strategy::{BlockScan, Strategy},
 };
 
-/// What a measurement chose for a range of lengths.
+/// The shape that a search chose for a range of lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuned {
-    /// The fewest elements that it is for.
+    /// The first length that it is for.
     pub from: u64,
-    /// The fewest elements that it is no longer for.
+    /// The end of the range: the first length that it is not for.
     pub to: u64,
     /// The shape.
     pub overrides: Overrides,
 }
 
-/// 32-bit words of elements that a thread scans on its own, among which to search.
+/// The candidate runs, in 32-bit words of elements.
 const WORDS: [u32; 6] = [7, 15, 23, 31, 47, 63];
 
-/// More of them, where elements are large, or states larger than elements.
+/// Additional ones, for large elements, or states larger than elements.
 const LONG_WORDS: [u32; 5] = [79, 111, 151, 199, 327];
 
-/// Bytes of a state up to which groups of blocks are not worth a try: there is little to load.
+/// States up to this many bytes are not tried with groups of blocks, because there is little to load.
 const SMALL_STATE: usize = 16;
 
-/// The longest input over which one block alone is worth a try.
+/// The longest input for which one block alone is tried.
 const ONE_BLOCK_BYTES: u64 = 128 << 10;
 
-/// The shortest input over which persistent blocks are worth a try.
+/// The shortest input for which persistent blocks are tried.
 const PIPELINE_BYTES: u64 = 8 << 20;
 
-/// The shapes in which a scan of `len` elements might be fastest on a device, no two of them the same.
+/// The candidate shapes for a scan of `len` elements on a device, without duplicates.
 pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: u64) -> Vec<Overrides> {
     let widest = operator.largest_element().max(1) as u64;
     let bytes = len.saturating_mul(widest);
@@ -56,7 +56,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     };
     let mut shapes = Vec::new();
     if bytes <= ONE_BLOCK_BYTES {
-        // One cluster is not for every device; where it is not, there is no such plan.
+        // Not every device supports clusters; there the plan is refused.
         let carries = [Carry::OneBlock, Carry::Cluster].into_iter();
         let shape =
             |carry| [256, 512, 1024].iter().flat_map(move |&threads| runs().map(move |run| with(carry, threads, run)));
@@ -69,7 +69,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
         shapes.extend(threads.iter().flat_map(|&threads| runs().map(move |run| with(carry, threads, run))));
     }
     if bytes >= PIPELINE_BYTES {
-        // Teams for what fills the registers of a thread, and for what does not.
+        // Teams for states that fill the registers of a thread, and for smaller ones.
         let large = [(32, 2), (32, 3), (32, 4), (64, 2), (64, 3), (64, 4), (96, 2), (128, 2)];
         let small = [
             (64, 6),
@@ -85,7 +85,7 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
             (512, 1),
         ];
         let teams = if widest > LARGE.into() { &large[..] } else { &small };
-        // Runs of narrow elements fill words together. Stages hold elements, not states.
+        // Narrow elements share words. Stages hold elements, not states.
         let element = operator.input.size.max(operator.output.size).max(1) as u64;
         let narrow = if element < 4 { 4 / element } else { 1 };
         let words = WORDS.iter().chain(if element > LARGE.into() || widest > element { &LONG_WORDS[..] } else { &[] });
@@ -109,8 +109,8 @@ pub fn shapes(operator: &OpSource, spec: &ScanSpec, limits: &DeviceLimits, len: 
     shapes
 }
 
-/// The plans that [`plan`] would make where the caller wants nothing in particular, with these in place of some. What
-/// cannot be planned (any more) is left out.
+/// The plans that [`plan`] makes without overrides, with the tuned shapes in place of some. A shape that cannot be
+/// planned (any more) is left out.
 ///
 /// # Errors
 ///
@@ -135,7 +135,7 @@ pub fn plan_tuned(
 
 impl Tuned {
     /// One line, which [`parse`](Tuned::parse) reads: `from 512 to 2048: registers one_block threads 256 run 9 teams -
-    /// stages - blocks - statuses - group - written -`. `None` where the algorithm is none that a search tries.
+    /// stages - blocks - statuses - group - written -`. `None` for an algorithm that a search does not try.
     pub fn to_line(&self) -> Option<String> {
         let Overrides {
             strategy,
@@ -163,7 +163,7 @@ impl Tuned {
         ))
     }
 
-    /// Reads what [`to_line`](Tuned::to_line) writes; `None` for anything else.
+    /// Parses a line of [`to_line`](Tuned::to_line); `None` for anything else.
     pub fn parse(line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();
         let mut after = |name: &str| (words.next()? == name).then(|| words.next()).flatten();
@@ -197,10 +197,10 @@ impl Tuned {
     }
 }
 
-/// The ways to carry among which a search chooses.
+/// The ways to carry that a search tries.
 const CARRIES: [Carry; 5] = [Carry::OneBlock, Carry::Cluster, Carry::LookAtAll, Carry::LookBack, Carry::LookAhead];
 
-/// The ways to scan a tile among which a search chooses, and their names in a line.
+/// The ways to scan a tile that a search tries, and their names in a line.
 const BLOCKS: [(&str, BlockScan); 2] = [("registers", BlockScan::in_registers()), ("shared", BlockScan::SHARED_RUNS)];
 
 #[cfg(test)]

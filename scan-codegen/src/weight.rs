@@ -1,30 +1,31 @@
-//! How much work an operator's functions are, as far as their text tells: about as many instructions as the GPU executes for
-//! a call. Planning and rendering go by it: what is heavy is called and not written out at every place, and has shorter runs.
+//! The weight of an operator's functions, estimated from their text: about the number of instructions that the GPU
+//! executes for a call. Planning and rendering use it: heavy functions are called, not inlined, and have shorter runs.
 
 use crate::{
     element::{ElementKind, ElementType, Primitive},
     operator::{FunctionSource, OpSource, Piece},
 };
 
-/// What a call of a function takes beyond the function itself.
+/// The cost of a call, in addition to the function itself.
 const CALL: u64 = 24;
 
-/// The most instructions that a function is to have at all its places together in a kernel; beyond it, it is called.
+/// The maximum number of instructions of a function at all its inlined places in a kernel together; above it, it is
+/// called.
 ///
-/// A heavy operator takes NVRTC long where it is inlined everywhere; a light one is slower where it is called.
+/// A heavy operator that is inlined everywhere makes NVRTC slow; a light one that is called makes the kernel slow.
 /// Measured: `docs/tuning.md#called-or-inlined`.
 pub(crate) const WRITTEN_OUT: u32 = 8192;
 
-/// The most instructions that the unrolled loops over a run are to have.
+/// The maximum number of instructions of the unrolled loops over a run.
 ///
 /// Longer ones take NVRTC longer and are no faster. Measured: `docs/tuning.md#unrolled-runs`.
 const UNROLLED: u64 = 4096;
 
-/// What each function of an operator weighs, and whether it is called or written out.
+/// The weight of each function of an operator, and whether it is called or inlined.
 pub(crate) struct Weights {
-    /// Of `functions`, in order.
+    /// Those of `functions`, in order.
     pub(crate) functions: Vec<Weight>,
-    /// Of `helpers`, in order.
+    /// Those of `helpers`, in order.
     pub(crate) helpers: Vec<Weight>,
 }
 
@@ -72,7 +73,7 @@ fn calls_an_element(op: &OpSource, function: &str) -> u64 {
 pub(crate) struct Weight {
     /// Instructions of a call.
     pub(crate) instructions: u64,
-    /// Whether it stands once and is called.
+    /// Whether it is called, not inlined.
     pub(crate) called: bool,
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn calls_combine(op: &OpSource, places: Places, written_out: u32) -> 
 }
 
 impl Weight {
-    /// Of a function whose callees have been weighed, and which is called where it has more instructions than `most`.
+    /// The weight of a function whose callees have weights. It is called if it has more instructions than `most`.
     fn of(function: &FunctionSource, helpers: &[Weight], most: u64) -> Self {
         let widest = widest(function);
         let words = function.returns.size.div_ceil(4).max(1) as u64;
@@ -154,7 +155,7 @@ impl Width {
             ElementKind::Primitive(Primitive::F16 | Primitive::Bf16 | Primitive::F32 | Primitive::F64) => {
                 self.float = self.float.max(ty.size);
             }
-            // Places in an array are `usize`, and rarely divided by.
+            // Indices of arrays are `usize`, and rarely divisors.
             ElementKind::Primitive(Primitive::Usize | Primitive::Isize) => self.integer = self.integer.max(4),
             ElementKind::Primitive(_) | ElementKind::Enum { .. } => self.integer = self.integer.max(ty.size),
             ElementKind::Struct(fields) => fields.iter().for_each(|field| self.widen(&field.ty)),
@@ -177,7 +178,8 @@ impl Width {
     }
 }
 
-/// What a part of the prelude takes with numbers of such widths: rough figures, from the machine code of sm_90.
+/// The instructions of a part of the prelude for numbers of these widths: rough figures, from the machine code of
+/// sm_90.
 fn instructions(part: &str, width: Width) -> u64 {
     let words = width.integer.div_ceil(4).max(1) as u64;
     match part {
@@ -195,10 +197,10 @@ fn instructions(part: &str, width: Width) -> u64 {
         },
         "by_constant" if words > 2 => 500,
         "by_constant" => 5 * words * words,
-        // What is compared chooses between values.
+        // A comparison usually selects between values.
         "eq" | "lt" | "le" | "gt" | "ge" => 2 * words,
         "clamp" => 4 * words,
-        // The array goes to memory, or one of its items is chosen by comparing.
+        // The array goes to memory, or one of its items is selected by comparisons.
         "anywhere" => 8,
         "mul" if width.float == 0 => words * words,
         "pow" | "powi" => 40 * words,
@@ -219,7 +221,7 @@ fn instructions(part: &str, width: Width) -> u64 {
                 120
             }
         }
-        // They come with the operation itself, or are none.
+        // They are part of the operation itself, or take no instruction.
         part if part.ends_with("_assign") || part.starts_with("literal") => 0,
         "float_literal" | "value_of" | "index" | "repeat" | "len" | "range" | "range_inclusive" | "rev" | "panic"
         | "from_bits" | "to_bits" => 0,

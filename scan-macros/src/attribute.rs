@@ -14,7 +14,7 @@ pub(crate) struct Options {
     pub(crate) identity: Option<(Ident, Expr)>,
     /// `laws`, in one of its forms.
     pub(crate) laws: Option<Laws>,
-    /// `vectorized = …`: how the CPU goes about several values at once. For the ready operators only.
+    /// `vectorized = …`: how the CPU applies the operator to several values at once. For the built-in operators only.
     pub(crate) vectorized: Option<Expr>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Options {
 pub(crate) struct Laws {
     /// The word itself.
     pub(crate) name: Ident,
-    /// `samples = …`; without them the runtime makes some up.
+    /// `samples = …`; without them the runtime generates some.
     pub(crate) samples: Option<Expr>,
     /// `operator = …`: the value that is checked, where the type alone is none.
     pub(crate) operator: Option<Expr>,
@@ -30,12 +30,12 @@ pub(crate) struct Laws {
     pub(crate) tolerance: Option<Expr>,
     /// `in_order`
     pub(crate) in_order: bool,
-    /// What is wrong with the options in the parentheses; the attribute's others are read all the same.
+    /// The error in the options in the parentheses; the other options of the attribute are read anyway.
     errors: Vec<syn::Error>,
 }
 
 impl Laws {
-    /// What stands after the word.
+    /// The part after the word.
     fn parse(name: Ident, input: ParseStream) -> syn::Result<Self> {
         let mut laws =
             Laws { name, samples: None, operator: None, tolerance: None, in_order: false, errors: Vec::new() };
@@ -140,7 +140,7 @@ pub(crate) fn options(tokens: TokenStream, known: &[&str], errors: &mut Errors) 
                 laws.errors.drain(..).for_each(|error| errors.push(error));
                 options.laws = Some(*laws);
             }
-            // Not told of, since only this project's operators can use it.
+            // Undocumented, since only this project's operators can use it.
             Value::Vectorized(expr) if known.contains(&"laws") => options.vectorized = Some(expr),
             _ => errors.at(&name, format!("unknown option `{name}`: there is {}", list(known))),
         }

@@ -1,4 +1,4 @@
-//! How deep code nests: the stack that the passes need for it, and how much of it the GPU's compiler takes.
+//! The nesting depth of code: the stack that the passes need for it, and the depth that the GPU's compiler accepts.
 
 use crate::errors::Errors;
 use crate::syntax::asserted;
@@ -7,18 +7,18 @@ use quote::quote_spanned;
 use syn::visit::{self, Visit};
 use syn::{Block, Expr, ExprBinary, ExprMethodCall};
 
-/// The most brackets inside one another that are read.
+/// The maximum nesting depth of brackets.
 const BRACKETS: usize = 4000;
 
-/// Bytes of stack for each bracket inside another, for each token (a sign before a sign is read by a call of its own), and for all
-/// else; and the most in all. Only what is used of it takes memory.
+/// Bytes of stack for each nested bracket, for each token (a unary operator before another is parsed by a call of its
+/// own), and for everything else; and the maximum. Only the used part takes memory.
 const OF_A_BRACKET: usize = 96 << 10;
 const OF_A_TOKEN: usize = 8 << 10;
 const OF_ALL: usize = 2 << 20;
 const MOST: usize = 1 << 30;
 
-/// Runs a macro on a stack that is large enough for its input. A plain function of the same depth compiles, because rustc grows
-/// its stack, too.
+/// Runs a macro on a stack that is large enough for its input. A plain function of the same depth compiles, because
+/// rustc also grows its stack.
 pub(crate) fn with_stack(
     options: proc_macro::TokenStream,
     item: proc_macro::TokenStream,
@@ -28,7 +28,7 @@ pub(crate) fn with_stack(
     let [of_options, of_item] = [&options, &item].map(measure);
     if let Some(token) = of_options.too_deep.or(of_item.too_deep) {
         let message =
-            format!("brackets stand here inside more than {BRACKETS} others: give parts of this names by `let`");
+            format!("these brackets are nested in more than {BRACKETS} others: bind parts to names with `let`");
         return quote_spanned!(token.span()=> ::core::compile_error!(#message);).into();
     }
     let brackets = of_options.brackets.max(of_item.brackets) * OF_A_BRACKET;
@@ -37,12 +37,12 @@ pub(crate) fn with_stack(
     stacker::maybe_grow(needed, needed, || expand(options, item).into())
 }
 
-/// What is known of tokens without parsing them.
+/// Properties of tokens that are known without parsing them.
 struct Measure {
     tokens: usize,
-    /// How many brackets stand inside one another at the most.
+    /// The maximum nesting depth of brackets.
     brackets: usize,
-    /// The first token that stands inside too many.
+    /// The first token that is nested too deep.
     too_deep: Option<TokenTree>,
 }
 
@@ -67,8 +67,8 @@ fn measure(tokens: &TokenStream) -> Measure {
     measure
 }
 
-/// The most expressions inside one another, each counted twice unless it is the left end of a chain (`a + b + c`), and the most
-/// statements. NVRTC needs less than 2 MiB of stack for so many, which is what a thread of Rust's has.
+/// The maximum nesting depth of expressions, each counted twice unless it is the left end of a chain (`a + b + c`), and
+/// that of statements. For these NVRTC needs less than 2 MiB of stack, the default of a Rust thread.
 const EXPRESSIONS: usize = 512;
 const STATEMENTS: usize = 1000;
 
@@ -85,7 +85,7 @@ struct Depth<'a> {
 }
 
 impl Depth<'_> {
-    /// The left end of a chain, which is as deep as the chain itself but for one.
+    /// The left end of a chain, which is one less deep than the chain itself.
     fn chained(&mut self, left: &Expr) {
         self.expressions -= 1;
         self.visit_expr(left);
@@ -100,7 +100,7 @@ impl<'ast> Visit<'ast> for Depth<'_> {
         }
         let (expressions, statements) = match expr {
             Expr::Paren(_) | Expr::Block(_) => (0, 0),
-            // They begin anew: as statements, or as an expression of few.
+            // They start again from zero: as statements, or as a shallow expression.
             Expr::If(_) | Expr::Match(_) | Expr::While(_) | Expr::Loop(_) | Expr::ForLoop(_) => (0, 1),
             _ => (2, 0),
         };
@@ -109,7 +109,7 @@ impl<'ast> Visit<'ast> for Depth<'_> {
         if self.expressions > EXPRESSIONS || self.statements > STATEMENTS {
             self.told = true;
             let message = match statements {
-                0 => "the expression nests too deep for the GPU's compiler: give parts of it names by `let`",
+                0 => "the expression nests too deep for the GPU's compiler: bind parts of it to names with `let`",
                 _ => {
                     "the statements nest too deep for the GPU's compiler: make functions of parts, marked `#[scan_fn]`"
                 }

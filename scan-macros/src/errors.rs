@@ -25,7 +25,7 @@ impl Errors {
         self.found.len()
     }
 
-    /// Forgets all errors but the first so many.
+    /// Keeps only the first `count` errors.
     pub(crate) fn truncate(&mut self, count: usize) {
         self.found.truncate(count);
     }

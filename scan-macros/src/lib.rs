@@ -1,11 +1,11 @@
 //! `#[scan_op]`, `#[scan_fn]` and `#[scan_element]`: a Rust operator as CUDA text.
 //!
-//! Use these through the crate `scan-runtime`, which re-exports them beside the traits that they implement.
+//! Use these through the crate `scan-runtime`, which re-exports them with the traits that they implement.
 //!
-//! An operator passes through five steps, a module each: `parse` (the item), `check` (what the operator language
-//! has), `lower` (Rust to the expressions and statements of `ir`), `print` (these to CUDA text in pieces) and `emit`
-//! (the Rust item, with the text beside it). What only rustc knows, sizes, aliases, constants and generic parameters,
-//! stays a Rust expression in the pieces and is filled in when the program runs.
+//! An operator passes through five steps, a module each: `parse` (the item), `check` (the rules of the operator
+//! language), `lower` (Rust to the expressions and statements of `ir`), `print` (these to CUDA text in pieces) and
+//! `emit` (the Rust item, with the text added). Sizes, aliases, constants and generic parameters, which only rustc
+//! knows, stay Rust expressions in the pieces and are filled in when the program runs.
 
 mod attribute;
 mod check;
@@ -47,13 +47,13 @@ use proc_macro::TokenStream;
 ///
 /// # The impl form
 ///
-/// - `type Element = T;` for what is read, combined and written; or `type Input`, `type State` and `type Output` with
-///   `fn lift(x: Input) -> State` and `fn project(s: State) -> Output` where they differ.
-/// - `const IDENTITY: T = …;`, the value that changes nothing when it is combined with another. Rust evaluates it. Leave it
-///   out where there is none.
-/// - `fn combine(a: T, b: T) -> T`. The functions may take `&self`; fields that one reads, as `self.field`, are handed to the
-///   kernels at every launch. Such a field is an element, or a `Table` of many items in device memory. Other values in it
-///   compile nothing.
+/// - `type Element = T;` if input, state and output have one type; or `type Input`, `type State` and `type Output` with
+///   `fn lift(x: Input) -> State` and `fn project(s: State) -> Output` if they differ.
+/// - `const IDENTITY: T = …;`, the value that changes nothing when it is combined with another. Rust evaluates it.
+///   Leave it out if there is none.
+/// - `fn combine(a: T, b: T) -> T`. The functions may take `&self`. Fields that they read, as `self.field`, are kernel
+///   arguments, passed at every launch. Such a field is an element, or a `Table`, an array of items in device memory.
+///   Another value of it needs no compilation.
 ///
 /// - `fn append(s: State, x: Input) -> State`, the same as `combine(s, lift(x))`, where it is cheaper to do both at once.
 /// - A machine: `type Carry`, `const START: Carry`, `fn apply(s: State, c: Carry) -> Carry` and `fn step(c: Carry, x: Input) ->
@@ -62,49 +62,50 @@ use proc_macro::TokenStream;
 ///
 /// # The function form
 ///
-/// `#[scan_op(identity = …)]`, or `#[scan_op]` where there is none, on `fn name(a: T, b: T) -> T` leaves a unit struct of that name behind, which is the operator.
+/// `#[scan_op(identity = …)]` on `fn name(a: T, b: T) -> T`, or `#[scan_op]` if there is no identity, replaces the
+/// function by a unit struct of that name, which is the operator.
 ///
 /// # Options
 ///
-/// `crate = path` where `scan_runtime` goes by another name.
+/// `crate = path` if `scan_runtime` has another name.
 ///
-/// `laws` writes a test, `laws_of_…`, that checks the operator's laws (`scan_runtime::laws`): on samples made of its input's
-/// layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …, tolerance = …, in_order)`
-/// has all options: `operator` is the value to check, needed where it is generic or has fields; the others are those of
-/// `scan_runtime::laws::Check`.
+/// `laws` writes a test, `laws_of_…`, that checks the operator's laws (`scan_runtime::laws`): on samples generated from
+/// its input's layout, or on those of `laws = [1.0, -2.5]` (any `AsRef<[Input]>`). `laws(samples = …, operator = …,
+/// tolerance = …, in_order)` has all options: `operator` is the value to check, needed if it is generic or has fields;
+/// the others are those of `scan_runtime::laws::Check`.
 ///
 /// # The language
 ///
 /// Numbers, `bool`, arrays, `#[scan_element]` structs and enums; `let`, assignment, `if`, `match`, `while`, `loop`, `for` over
-/// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. It means on the GPU what it means in Rust: integers wrap, shift counts
-/// are masked, `as` saturates, floats are not contracted. What is outside the language is an error at the expression.
-/// `docs/operator-language.md` in the project's repository lists every type, statement and method, where a literal needs a suffix,
-/// and what stays out and why.
+/// ranges, early `return`; the numeric methods; constants, and functions marked `#[scan_fn]`. They mean the same on the
+/// GPU as in Rust: integers wrap, shift counts are masked, `as` saturates, floats are not contracted. A construct
+/// outside the language is an error at the expression. `docs/operator-language.md` in the project's repository lists
+/// every type, statement and method, where a literal needs a suffix, and what is left out and why.
 ///
-/// The function form leaves a unit struct behind, which Rust takes for a pattern: `let total = scanner.scan(total)` is an error
-/// for an operator `total`. Give the variable another name.
+/// The function form makes a unit struct, whose name Rust treats as a pattern: `let total = scanner.scan(total)` is an
+/// error for an operator `total`. Give the variable another name.
 ///
-/// Code that is written by hand behind an operator or a method is outside: `a * b` with an `impl Mul`, `a.max(b)` of anything but
-/// numbers, `==` with an `impl PartialEq`. In a generic operator, or a generic `#[scan_fn]`, such types are found where it is
-/// used: `cargo build` reports them at the expression, `cargo check` does not. There a value that is computed with must have a
-/// type that is known to be a `ScanElement`.
+/// Operators and methods that are implemented by hand are outside the language: `a * b` with an `impl Mul`, `a.max(b)`
+/// of other types than numbers, `==` with an `impl PartialEq`. In a generic operator, or a generic `#[scan_fn]`, such
+/// types are found where it is used: `cargo build` reports them at the expression, `cargo check` does not. There a
+/// value that is computed with must have a type that is known to be a `ScanElement`.
 ///
 /// # Numbers
 ///
-/// The CPU and the GPU give the same bits for integers, for `bool`, and for whatever IEEE 754 fixes of floats: `+ - * / %`,
-/// `sqrt`, `mul_add`, roundings, comparisons, conversions, subnormal numbers included. What that leaves:
+/// The CPU and the GPU give the same bits for integers, for `bool`, and for float operations that IEEE 754 defines: `+
+/// - * / %`, `sqrt`, `mul_add`, roundings, comparisons, conversions, subnormal numbers included. For the rest:
 ///
-/// - Integers wrap at their ends on the GPU. On the CPU `a + b` does so in release builds and panics in debug builds;
-///   `a.wrapping_add(b)` says that wrapping is meant.
-/// - What panics in Rust in every build (a division by zero, `MIN / -1`, an index past the end, a failed `assert!`) stops the
-///   kernel on the GPU, and the launch reports an error.
-/// - A NaN that an operation makes can be any NaN. One that is only moved keeps its bits.
-/// - `min` and `max` of floats pass a NaN over; of `0.0` and `-0.0` they give either.
-/// - `f16` and `bf16` of the crate `half` are computed as the crate does it: each operation in `f32`, rounded once. `min`,
+/// - Integers wrap around on overflow on the GPU. On the CPU `a + b` does so in release builds and panics in debug
+///   builds; `a.wrapping_add(b)` wraps in both.
+/// - An operation that panics in Rust in every build (a division by zero, `MIN / -1`, an index past the end, a failed
+///   `assert!`) stops the kernel on the GPU, and the launch reports an error.
+/// - A NaN that an operation gives can be any NaN. One that is only moved keeps its bits.
+/// - `min` and `max` of floats ignore a NaN; of `0.0` and `-0.0` they give either.
+/// - `f16` and `bf16` of the crate `half` are computed as in the crate: each operation in `f32`, rounded once. `min`,
 ///   `max`, `abs`, `copysign` and `signum` are exact to the sign of zero. The crate's `from_f64` is left out, because its last bit
 ///   depends on the CPU: write `f16::from_f32(x as f32)`.
-/// - The functions below are off the exact result by some units in the last place. On the GPU by at most those that NVIDIA
-///   gives in the CUDA programming guide, for `f32` and `f64`:
+/// - The functions below differ from the exact result by some units in the last place. On the GPU the maximum error is
+///   that of the CUDA programming guide, for `f32` and `f64`:
 ///
 ///   | | f32 | f64 | | f32 | f64 | | f32 | f64 | | f32 | f64 |
 ///   |---|--:|--:|---|--:|--:|---|--:|--:|---|--:|--:|
@@ -114,10 +115,10 @@ use proc_macro::TokenStream;
 ///   | `ln` | 1 | 1 | `cos` | 2 | 2 | `atan2` | 3 | 2 | `hypot` | 3 | 2 |
 ///   | `ln_1p` | 1 | 1 | `tan` | 4 | 2 | `sinh` | 3 | 2 | `powf` | 4 | 2 |
 ///
-///   On the CPU they are those of the system's C library; with GNU's they are off by at most 2, `cbrt` of `f64` by 4. `powi`
-///   multiplies in the order in which LLVM's library does.
+///   On the CPU they are those of the system's C library; with GNU's the error is at most 2, of `cbrt` for `f64` 4.
+///   `powi` multiplies in the same order as LLVM's library.
 ///
-/// The tests hold the GPU to this, on edge values and random ones of every type.
+/// The tests check this on a GPU, on edge values and random ones of every type.
 ///
 /// A trait method that is called on a generic parameter must mean what the primitive's own method of that name means.
 #[proc_macro_attribute]
@@ -125,7 +126,7 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
     depth::with_stack(options, item, passes::scan_op)
 }
 
-/// Makes a function one that operators can call, and other such functions.
+/// Makes a function callable from operators and from other such functions.
 ///
 /// ```ignore
 /// #[scan_fn]
@@ -143,10 +144,11 @@ pub fn scan_op(options: TokenStream, item: TokenStream) -> TokenStream {
 /// fn common_divisor(a: u64, b: u64) -> u64 { gcd(a, b) }
 /// ```
 ///
-/// The function itself stays as it is. It takes and returns elements by value, and its body is of the same language as that
-/// of an [operator](macro@scan_op). It is found by its path, `helpers::gcd(a, b)`, also in other crates; a type or module of the
-/// same name cannot stand beside it. A generic function is called with its generic arguments: `first::<f32, 4>(x)`. A function
-/// cannot call itself, not through others either. `crate = path` is an option, as for `#[scan_op]`.
+/// The function itself stays unchanged. It takes and returns elements by value, and its body is in the same language as
+/// that of an [operator](macro@scan_op). It is called by its path, `helpers::gcd(a, b)`, also from other crates; its
+/// module cannot have a type or module of the same name. A generic function is called with its generic arguments:
+/// `first::<f32, 4>(x)`. A function cannot call itself, directly or through others. `crate = path` is an option, as for
+/// `#[scan_op]`.
 #[proc_macro_attribute]
 pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
     depth::with_stack(options, item, helper::scan_fn)
@@ -161,14 +163,15 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// The struct gets `#[repr(C)]` unless it has a `repr`, and `ScanElement` and cudarc's `DeviceRepr` are implemented for it.
-/// Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. It must
-/// be `Copy` and at most 256 bytes long. `crate = path` is an option, as for `#[scan_op]`.
+/// Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. The
+/// struct must be `Copy` and at most 256 bytes long. `crate = path` is an option, as for `#[scan_op]`.
 ///
-/// `==` compares two of them in an operator where the attribute sees `#[derive(PartialEq)]`, which stands below it then, and the
-/// types of the fields have it too. `<` compares two enums where it sees `#[derive(PartialOrd)]`: by their numbers, as in Rust.
+/// An operator can compare two of them with `==` if the attribute sees `#[derive(PartialEq)]`, which must be below it,
+/// and the types of the fields have it too. It can compare two enums with `<` if it sees `#[derive(PartialOrd)]`: by
+/// their discriminants, as in Rust.
 ///
-/// An enum is stored as its number. It gets `#[repr(u8)]` (`u16` if it has more variants than that has values) unless it has a
-/// `repr` of its own, which it needs where it says its numbers.
+/// An enum is stored as its discriminant. It gets `#[repr(u8)]` (`u16` if it has more variants than `u8` has values)
+/// unless it has a `repr` of its own, which is required if it has explicit discriminants.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     depth::with_stack(options, item, element::scan_element)

@@ -33,7 +33,7 @@ pub(crate) struct Operator {
     pub(crate) names_start: bool,
     /// The test of its laws, where one is wanted.
     pub(crate) laws: Option<Laws>,
-    /// How the CPU applies it to several values at once, where the ready operators tell.
+    /// How the CPU applies it to several values at once, for the built-in operators.
     pub(crate) vectorized: Option<Expr>,
 }
 

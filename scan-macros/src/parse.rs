@@ -133,6 +133,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
     let has = |name: &str| functions.iter().any(|function| function.signature.ident == name);
     let [input, output] =
         [input, output].map(|ty| ty.or_else(|| element.clone()).filter(|_| typed).unwrap_or_else(|| state.clone()));
+    let carry_at = carry_name.clone();
     let written = machine::Written { carry: carry_name.zip(carry), start, functions: &functions };
     let machine = if typed { written.machine(&name, identity.is_some(), &state, errors) } else { None };
     let same = |a: &Type, b: &Type| a.to_token_stream().to_string() == b.to_token_stream().to_string();
@@ -144,7 +145,10 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
         None => ("State", &state),
     };
     if !same(&output, written) && !has("project") {
-        errors.at(output_name.to_token_stream(), missing(written_name, "Output", "project", written, &output));
+        errors.at(
+            output_name.or(carry_at).to_token_stream(),
+            missing(written_name, "Output", "project", written, &output),
+        );
     }
     if !has("combine") && typed && !has("step") {
         errors.at(&self_ty, format!("`{name}` has no `fn combine(a: {0}, b: {0}) -> {0}`", quote!(#state)));

@@ -1,4 +1,4 @@
-//! What several passes read of Rust's syntax, so that they read it in the same way.
+//! Helpers for Rust's syntax that several passes share.
 
 use crate::language::{self, Method, Operator, PRIMITIVES};
 use proc_macro2::TokenStream;
@@ -85,7 +85,7 @@ pub(crate) fn is_own_capital(path: &ExprPath) -> bool {
         && !segments.first().is_some_and(|first| is_primitive(&first.ident))
 }
 
-/// The name without the mark of a raw identifier, which makes no difference to Rust.
+/// The name without the prefix of a raw identifier, which makes no difference to Rust.
 pub(crate) fn letters(ident: &Ident) -> String {
     let name = ident.to_string();
     name.strip_prefix("r#").map(str::to_owned).unwrap_or(name)

@@ -8,19 +8,19 @@ use syn::Path;
 /// A piece of CUDA text.
 #[derive(Clone, Debug)]
 pub(crate) enum Piece {
-    /// Text as it stands.
+    /// Literal text.
     Text(String),
-    /// A local or a field, which may have to dodge a word of C++.
+    /// A local or a field, which is renamed if it is a word of C++.
     Name(String),
     /// A Rust type.
     Type(TokenStream),
     /// A Rust expression, evaluated by Rust, and its name if it is a constant that has one.
     Constant { value: TokenStream, name: Option<String> },
-    /// A struct expression; without a type, that of the field in which it stands.
+    /// A struct expression; without a type, it has that of the field that it initializes.
     Struct { ty: Option<TokenStream>, fields: Vec<(String, Text)>, base: Option<Text> },
     /// A function that is called, by the type that carries its text.
     Call(TokenStream),
-    /// The user's line of what follows.
+    /// The line in the user's file of the text that follows.
     Line(usize),
 }
 

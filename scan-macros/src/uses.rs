@@ -1,5 +1,5 @@
-//! What a body needs of the prelude and which functions it calls, and how often a call of it does each of these
-//! things: what says how long the GPU's compiler and the GPU will have with it.
+//! The parts of the prelude that a body uses and the functions that it calls, each with its count per call of the body.
+//! From these the cost for the GPU's compiler and for the GPU is estimated.
 
 use crate::ir::{Access, Call, Callee, Exit, Expression, For, Integer, Statement, Width};
 use crate::language::Operator;
@@ -8,10 +8,10 @@ use quote::quote;
 use std::collections::BTreeMap;
 use syn::Path;
 
-/// The loops around a place, as often as each goes round: constant expressions.
+/// The iteration counts of the loops around a place: constant expressions.
 type Nest = Vec<TokenStream>;
 
-/// Things that are done, and how often in each nest of loops.
+/// Uses, with their counts in each nest of loops.
 #[derive(Debug)]
 struct Counts<K>(BTreeMap<K, BTreeMap<String, (Nest, u64)>>);
 
@@ -69,7 +69,7 @@ impl<'b> Uses<'b> {
             Some(quote!((<#callee as #krate::__private::ScanFn>::callee, #sum)))
         });
         let counted = |values: Vec<TokenStream>| match values.iter().any(|value| !value.is_empty()) {
-            // Under names that stand in the way of none of the user's constants.
+            // With names that cannot collide with the user's constants.
             true => quote!({
                 use #krate::__private::{
                     SOME_ROUNDS as __SCAN_SOME_ROUNDS, rounds as __scan_rounds, sum_of_products as __scan_sum_of_products,
@@ -129,7 +129,7 @@ impl<'b> Uses<'b> {
         }
     }
 
-    /// What is done in a loop that goes round so often.
+    /// The uses inside a loop with this many iterations.
     fn repeatedly(&mut self, rounds: TokenStream, inside: impl FnOnce(&mut Self)) {
         self.nest.push(rounds);
         inside(self);

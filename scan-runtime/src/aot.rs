@@ -1,11 +1,12 @@
-//! Kernels compiled ahead of time, for machines that have NVIDIA's driver and no NVRTC.
+//! Kernels compiled ahead of time, for machines that have NVIDIA's driver but no NVRTC.
 //!
-//! Where the program is built, a [`Bundle`] compiles the kernels that scans need, for the architectures that you name, into one
-//! file. The program embeds the file and hands it to its scanner. Building needs NVRTC, and no GPU; running needs a GPU's
-//! driver, and no NVRTC. What the file lacks is compiled by NVRTC where there is one, as always.
+//! When the program is built, a [`Bundle`] compiles the kernels that its scans need, for the architectures that you
+//! name, into one file. The program embeds the file and passes it to its scanner. Building needs NVRTC but no GPU.
+//! Running needs the GPU driver but no NVRTC. Kernels that are not in the file are compiled by NVRTC as usual, if it is
+//! available.
 //!
-//! A build script can do it. It cannot see the crate it builds, so the operators stand in a module that both include (or in a
-//! crate that both depend on):
+//! A build script can do it. It cannot use the crate that it builds, so the operators are in a module that both include
+//! (or in a crate that both depend on):
 //!
 //! ```ignore
 //! // build.rs, with scan-runtime among the `[build-dependencies]`
@@ -34,16 +35,16 @@
 //! let scanner = Scanner::builder().precompiled(KERNELS).build()?;
 //! ```
 //!
-//! The folder `examples/ahead_of_time` of the project is such a crate. A small program of your own can write the file as well,
-//! to be shipped beside the program and read when it starts.
+//! The folder `examples/ahead_of_time` of the project is such a crate. A small program of your own can also write the
+//! file, which you then ship with the program and read when it starts.
 //!
-//! A kernel is found by its whole text and its architecture. So the scans that are [added](Bundle::with) are written as those
-//! that are run: the operator, `exclusive`, whether there is an initial value (not which), what tells where it restarts,
-//! `strategy` and other overrides. Lengths, parameters and data make no difference: all kernels of a scan are there, whatever
-//! the length. A test of yours can make sure of it on any machine: [`Precompiled::missing`].
+//! A kernel is found by its whole text and its architecture. So the scans that are [added](Bundle::with) must match
+//! those that are run: in the operator, `exclusive`, whether there is an initial value (not its value), the source of
+//! segment heads, `strategy` and other overrides. Lengths, parameters and data make no difference: the bundle has the
+//! kernels for every length. Your tests can check that on any machine with [`Precompiled::missing`].
 //!
-//! A cubin runs on devices of its own compute capability and of later ones with the same major number: `sm_80` serves `sm_86`
-//! and `sm_89` too, but not `sm_90`.
+//! A cubin runs on devices of its own compute capability and of later ones with the same major number: `sm_80` serves
+//! `sm_86` and `sm_89` too, but not `sm_90`.
 
 use std::{
     borrow::Cow,
@@ -59,50 +60,49 @@ use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DiskCache, Error, HostHeads, Reduce, Scan, ScanOp,
+    DiskCache, Error, Goal, HostHeads, Scan, ScanOp,
     cuda::{self, Stores, Task},
     nvrtc,
 };
 
-/// What can be compiled ahead of time: a [`Scan`] or a [`Reduce`].
+/// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`](crate::Reduce).
 pub trait Precompile {
     #[doc(hidden)]
     fn wanted(&self) -> Wanted;
 }
 
-/// What is wanted of an operator.
+/// An operator, and the scan or reduction to compile for it.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Wanted {
     operator: OpSource,
-    task: Task,
+    tasks: Vec<Task>,
 }
 
 impl Wanted {
-    pub(crate) fn new(operator: &impl ScanOp, task: Task) -> Self {
-        Wanted { operator: operator.source(), task }
+    pub(crate) fn new(operator: &impl ScanOp, tasks: Vec<Task>) -> Self {
+        Wanted { operator: operator.source(), tasks }
     }
 
-    /// The machine code of all kernels that it may need on a device, come by as the device would.
+    /// The machine code of all kernels that it may need on a device, obtained as the device obtains it.
     pub(crate) fn machine_code(&self, limits: &DeviceLimits, stores: &Stores) -> Result<Vec<Arc<Vec<u8>>>, Error> {
-        cuda::machine_code(&self.operator, &self.task, limits, stores)
+        let of_task = |task| cuda::machine_code(&self.operator, task, limits, stores);
+        Ok(self.tasks.iter().map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The sources of all kernels that it may need on a device, with the words for them.
+    /// The sources of all kernels that it may need on a device, with their descriptions.
     fn sources(&self, limits: &DeviceLimits) -> Result<Vec<(String, KernelSource)>, Error> {
-        cuda::sources(&self.operator, &self.task, limits)
+        let of_task = |task| cuda::sources(&self.operator, task, limits);
+        Ok(self.tasks.iter().map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
     }
 }
 
-impl<Op: ScanOp, H: HostHeads> Precompile for Scan<Op, H> {
+impl<Op: ScanOp, H: HostHeads, G: Goal> Precompile for Scan<Op, H, G> {
     fn wanted(&self) -> Wanted {
-        Wanted::new(&self.op, self.task(false))
-    }
-}
-
-impl<Op: ScanOp> Precompile for Reduce<Op> {
-    fn wanted(&self) -> Wanted {
-        Wanted::new(&self.op, self.task(false))
+        let (scan, heads) = (self.task(false), self.heads.heads().kind);
+        // Of device memory the last result of each segment is taken by kernels, too.
+        let last_results = (G::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
+        Wanted::new(&self.op, [scan].into_iter().chain(last_results).collect())
     }
 }
 
@@ -125,7 +125,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// A bundle of nothing, for no architecture.
+    /// An empty bundle, without an architecture.
     pub fn new() -> Self {
         Bundle::default()
     }
@@ -137,8 +137,9 @@ impl Bundle {
         self
     }
 
-    /// Compiles for devices with these limits. They are needed only for a device that differs from those that are known of its
-    /// [architecture](Bundle::architecture): the program `scan` shows them, and [`devices`](crate::devices) tells them.
+    /// Compiles for devices with these limits. That is needed only for a device that differs from the known ones of its
+    /// [architecture](Bundle::architecture). The program `scan` shows the limits, and [`devices`](crate::devices)
+    /// returns them.
     pub fn device(mut self, limits: DeviceLimits) -> Self {
         self.targets.push(Ok(limits));
         self
@@ -150,14 +151,15 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels by which [`Scan::run_with_total`] gives the total as well. They are others than those of
+    /// Adds the kernels of [`Scan::run_with_total`], which also give the total. They differ from the kernels of
     /// [`run`](Scan::run).
     pub fn with_total<Op: ScanOp, H: HostHeads>(mut self, scan: &Scan<Op, H>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, scan.task(true)));
+        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(true)]));
         self
     }
 
-    /// Takes what is in this cache from there, and stores there what is compiled. A build script keeps one in its `OUT_DIR`.
+    /// Uses this cache: kernels in it are not compiled again, and compiled ones are stored in it. A build script keeps
+    /// one in its `OUT_DIR`.
     pub fn cache(mut self, cache: DiskCache) -> Self {
         self.cache = Some(cache);
         self
@@ -168,7 +170,7 @@ impl Bundle {
     /// # Errors
     ///
     /// [`Error::NoNvrtc`], [`Error::Compile`], [`Error::Plan`] for a scan that one of the architectures does not support, and
-    /// [`Error::Bundle`] if no architecture is named, or something that is none.
+    /// [`Error::Bundle`] if no architecture is named, or an invalid one.
     pub fn compile(&self) -> Result<Vec<u8>, Error> {
         if self.targets.is_empty() {
             return Err(cannot("no architecture is named: add `.architecture(\"sm_90\")`".to_owned()));
@@ -224,13 +226,13 @@ struct Job<'a> {
     architecture: Architecture,
 }
 
-/// How a file begins; another format has another number.
+/// The first bytes of a file; another format has another number.
 const MAGIC: [u8; 8] = *b"SCANAOT1";
 const KEY: usize = blake3::OUT_LEN;
-/// What stands before the contents: the magic, their length, their checksum.
+/// The length of the header before the contents: the magic, their length, their checksum.
 const HEAD: usize = MAGIC.len() + 8 + blake3::OUT_LEN;
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Serialize, Deserialize)]
 struct Contents<'a> {
     /// The version of this crate.
@@ -261,7 +263,7 @@ fn seal(contents: &Contents<'_>) -> Result<Vec<u8>, Error> {
     Ok(file)
 }
 
-/// The contents of a file that is whole.
+/// The contents of a file, if it is complete.
 fn unseal(file: &[u8]) -> Result<Contents<'_>, String> {
     let (magic, rest) = file.split_first_chunk::<{ MAGIC.len() }>().ok_or("they are cut short")?;
     if *magic != MAGIC {
@@ -285,9 +287,10 @@ fn unseal(file: &[u8]) -> Result<Contents<'_>, String> {
     postcard::from_bytes(payload).map_err(|error| error.to_string())
 }
 
-/// Kernels that a [`Bundle`] has compiled, opened.
+/// An opened file of kernels that a [`Bundle`] has compiled.
 ///
-/// [`ScannerBuilder::precompiled`](crate::ScannerBuilder::precompiled) takes the bytes themselves; open them to look into them.
+/// [`ScannerBuilder::precompiled`](crate::ScannerBuilder::precompiled) takes the bytes themselves; open them to inspect
+/// them.
 ///
 /// ```no_run
 /// use scan_runtime::{DeviceLimits, Scanner, aot::Precompiled, ops};
@@ -308,9 +311,9 @@ pub struct Precompiled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kernel {
-    /// The operator, and what is scanned in which way.
+    /// The operator and the kind of scan.
     pub name: String,
-    /// What it was compiled for.
+    /// The target architecture.
     pub architecture: Architecture,
     /// Bytes of machine code.
     pub bytes: usize,
@@ -318,17 +321,17 @@ pub struct Kernel {
 
 impl fmt::Debug for Precompiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Nobody wants to read machine code.
+        // Machine code is left out.
         f.debug_struct("Precompiled").field("kernels", &self.kernels).finish_non_exhaustive()
     }
 }
 
 impl Precompiled {
-    /// Opens the bytes of a file, which are checked as a whole. Embedded ones are not copied.
+    /// Opens the bytes of a file and checks all of them. Embedded bytes are not copied.
     ///
     /// # Errors
     ///
-    /// [`Error::Precompiled`] if they are not such a file, or not all of it, or damaged, or of another version.
+    /// [`Error::Precompiled`] if they are not such a file, incomplete, damaged, or of another version.
     pub fn open(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self, Error> {
         let bytes = bytes.into();
         let contents = unseal(&bytes).map_err(|reason| Error::Precompiled { reason })?;
@@ -346,12 +349,12 @@ impl Precompiled {
         Ok(Precompiled { bytes, kernels, places })
     }
 
-    /// What is there, by architecture and name.
+    /// The kernel modules, by architecture and name.
     pub fn kernels(&self) -> &[Kernel] {
         &self.kernels
     }
 
-    /// Names what a scan or a reduction needs on a device and is not there.
+    /// The names of the kernel modules that a scan or a reduction needs on a device and that are missing here.
     ///
     /// # Errors
     ///

@@ -6,14 +6,14 @@ use cudarc::driver::{
 
 /// Device memory that a scan can read: `cudarc`'s slices and views.
 ///
-/// `cudarc`'s [`DevicePtr`] can be implemented without `unsafe`, with any address and any length. Kernels trust both, so scans
-/// want somebody to vouch for them.
+/// `cudarc`'s [`DevicePtr`] can be implemented without `unsafe`, with any address and any length. Kernels rely on both,
+/// so scans require this `unsafe` trait.
 ///
 /// # Safety
 ///
-/// What [`DevicePtr`] and its supertrait tell is always the same and true: there are `len` values of type `T` at the address, of
-/// the context of `stream`. They are valid values, they stay there until the work is done that is enqueued on the stream given to
-/// `device_ptr` before its guard is dropped, and nobody writes them in the meantime.
+/// The results of [`DevicePtr`] and its supertrait never change and are true: there are `len` values of type `T` at the
+/// address, in the context of `stream`. They are valid values. They stay there until the work is done that is enqueued
+/// on the stream given to `device_ptr` before its guard is dropped, and nothing else writes them in the meantime.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no device memory with elements of type `{T}` that a scan can read",
     label = "not a slice or view of such elements",
@@ -25,7 +25,7 @@ pub unsafe trait DeviceBuffer<T>: DevicePtr<T> {}
 ///
 /// # Safety
 ///
-/// As for [`DeviceBuffer`], of [`DevicePtrMut`]; and nobody else reads or writes the memory in the meantime.
+/// As for [`DeviceBuffer`], with [`DevicePtrMut`]; and nothing else reads or writes the memory in the meantime.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no device memory with elements of type `{T}` that a scan can write",
     label = "not a slice or mutable view of such elements",
@@ -45,5 +45,5 @@ buffers!(DeviceBuffer: CudaSlice<T>, CudaView<'_, T>, CudaViewMut<'_, T>);
 buffers!(DeviceBuffer: UnifiedSlice<T>, UnifiedView<'_, T>, UnifiedViewMut<'_, T>);
 buffers!(DeviceBufferMut: CudaSlice<T>, CudaViewMut<'_, T>, UnifiedSlice<T>, UnifiedViewMut<'_, T>);
 
-// SAFETY: as above; whoever imported the memory has vouched for it.
+// SAFETY: as above; the caller of the `unsafe` import guarantees it.
 unsafe impl DeviceBuffer<u8> for MappedBuffer {}

@@ -1,4 +1,5 @@
-//! Panics of operators. An operator is the caller's code: its panics are errors, and nothing of them may get out in another way.
+//! Panics of operators. An operator is the caller's code: its panics are returned as errors, and never unwind into the
+//! caller.
 
 use std::{
     any::Any,
@@ -9,10 +10,10 @@ use std::{
     thread,
 };
 
-/// What an operator panicked with.
+/// The payload of an operator's panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-/// What a panic says.
+/// The message of a panic.
 pub(crate) fn message(panic: Panic) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -20,8 +21,8 @@ pub(crate) fn message(panic: Panic) -> String {
     text.unwrap_or_else(|| "no message".to_owned())
 }
 
-/// Drops what a panic carried. Dropping may panic in turn; what that second panic carries is leaked, as dropping it may panic
-/// again.
+/// Drops the payload of a panic. Dropping may panic in turn. The payload of that second panic is leaked, because
+/// dropping it may panic again.
 pub(crate) fn discard(panic: Panic) {
     mem::forget(catch_unwind(AssertUnwindSafe(|| drop(panic))));
 }
@@ -30,23 +31,24 @@ thread_local! {
     static PROBE: Cell<Probe> = const { Cell::new(Probe::None) };
 }
 
-/// What this thread tries out.
+/// Whether this thread tries a function whose panics are silent.
 #[derive(Clone, Copy, PartialEq)]
 enum Probe {
-    /// Nothing: panics are told as ever.
+    /// It does not: panics are printed as usual.
     None,
-    /// A function that has not panicked yet.
+    /// It does, and the function has not panicked yet.
     Quiet,
-    /// One that has. Another panic before the first is caught ends the process, which must not go untold.
+    /// It does, and the function has panicked. Another panic before the first is caught ends the process, so it is
+    /// printed.
     Panicked,
 }
 
-/// Calls a function that may panic, without a word of the panic. Other threads' panics are told as ever.
+/// Calls a function that may panic, without printing the panic. Other threads' panics are printed as usual.
 ///
-/// The first call puts a panic hook in front of the one that is set. It passes every panic on but those of a thread that is in
-/// here. A hook that the program sets later takes its place and hears of all panics, these too.
+/// The first call installs a panic hook that forwards to the previous one, except for panics of a thread that is in
+/// this function. A hook that the program sets later replaces it and is called for all panics, these included.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
-    /// Ends the probe however the function ends.
+    /// Ends the probe, whether the function returns or panics.
     struct Restore(Probe);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -62,7 +64,7 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
 /// Puts the hook in place, once.
 fn install() {
     static INSTALLED: Mutex<bool> = Mutex::new(false);
-    // A thread that unwinds can set no hook. Where a panic aborts, it must be told.
+    // A thread that unwinds cannot set a hook. Where panics abort, they must be printed.
     if thread::panicking() || cfg!(not(panic = "unwind")) {
         return;
     }

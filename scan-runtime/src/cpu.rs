@@ -13,6 +13,7 @@ mod columns;
 mod hostile;
 mod lanes;
 mod loops;
+mod memory;
 mod pipeline;
 mod reversed;
 mod segmented;
@@ -38,6 +39,8 @@ pub(crate) use columns::scan_columns;
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
+pub(crate) use memory::InColumns;
+use memory::{Elements, Memory};
 use pipeline::Chunks;
 
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
@@ -86,7 +89,25 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
     heads: &Heads<'_>,
     Places { input, output, len }: Places<Op>,
 ) -> Result<Option<Op::Carry>, Error> {
-    let loops = Loops::new(op, input, output, len);
+    // SAFETY: the caller vouches for the elements.
+    unsafe { scan_in(op, kind, order, initial_value, heads, Elements { input, output }, len) }
+}
+
+/// The same of `len` elements, wherever they lie.
+///
+/// # Safety
+///
+/// The memory is valid for reads of `len` inputs and for writes of as many outputs.
+pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
+    op: &Op,
+    kind: ScanKind,
+    order: Order,
+    initial_value: Option<Op::Carry>,
+    heads: &Heads<'_>,
+    memory: M,
+    len: usize,
+) -> Result<Option<Op::Carry>, Error> {
+    let loops = Loops::new(op, memory, len);
     let initial_value = begin(op, initial_value);
     if !loops.can_begin(kind, initial_value) {
         return Err(stopped(op, Stop::NoIdentity));
@@ -106,7 +127,8 @@ pub(crate) fn reduce<Op: ScanOp>(
     before: Option<Op::Carry>,
     input: &[Op::Input],
 ) -> Result<Option<Op::Carry>, Error> {
-    let loops = Loops::new(op, input.as_ptr(), std::ptr::dangling_mut(), input.len());
+    let memory = Elements { input: input.as_ptr(), output: std::ptr::dangling_mut() };
+    let loops = Loops::new(op, memory, input.len());
     let before = begin(op, before);
     Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
 }
@@ -151,8 +173,8 @@ enum Goal {
 }
 
 /// A scan or a reduction under way.
-struct Job<'a, Op: ScanOp> {
-    loops: Loops<'a, Op>,
+struct Job<'a, Op: ScanOp, M> {
+    loops: Loops<'a, Op, M>,
     /// Of all elements. Ranges of them are counted in the order of the scan.
     len: usize,
     goal: Goal,
@@ -176,11 +198,11 @@ enum Known<Op: ScanOp> {
 
 // SAFETY: a cell, and a range of the elements, is one thread's at a time, as the pipeline vouches; operators and states are sent
 // and shared between threads.
-unsafe impl<Op: ScanOp> Sync for Job<'_, Op> {}
+unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 
-impl<'a, Op: ScanOp> Job<'a, Op> {
+impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
     /// A reduction.
-    fn new(loops: Loops<'a, Op>, len: usize) -> Self {
+    fn new(loops: Loops<'a, Op, M>, len: usize) -> Self {
         let (goal, order, carry) = (Goal::Fold, Order::Forward, UnsafeCell::new(None));
         Job { loops, len, goal, order, heads: None, initial_value: None, carry, slots: Vec::new() }
     }
@@ -225,7 +247,7 @@ impl<'a, Op: ScanOp> Job<'a, Op> {
 }
 
 // SAFETY of the blocks below: the caller of each function vouches for what it touches.
-impl<Op: ScanOp> Chunks for Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
     fn at_once(&self, threads: usize) -> bool {
         matches!(self.goal, Goal::Scan(_)) && self.loops.at_once(threads)
     }

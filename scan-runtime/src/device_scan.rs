@@ -2,13 +2,16 @@
 
 use std::{slice, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, result};
-use scan_codegen::ScanSpec;
+use cudarc::driver::{CudaSlice, CudaStream, result, sys};
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
-    Scanner, Totals, cpu,
-    cuda::{Constants, CudaDevice, InOut, Runs, SideBuffers, Task, Work, bind, driver_error, named},
+    Scanner, Totals,
+    columns::Layouts,
+    cpu,
+    cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
+    device_work::{DeviceWork, task},
+    few::Few,
     heads::{DeviceHeads, NoHeads},
     prepared::Brings,
 };
@@ -25,6 +28,8 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     /// The initial value, if it is in device memory.
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     heads: DeviceHeads<'a>,
+    /// In how many arrays input and output lie.
+    layouts: Layouts,
 }
 
 /// When kernels and constants are made.
@@ -36,20 +41,34 @@ enum Way<'a, Op: ScanOp, G> {
 }
 
 /// What a run writes besides its output.
-type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
+pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
 
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
-        DeviceScan { way: Way::Call(scan, stream), initial: None, heads: DeviceHeads::NONE }
+        DeviceScan {
+            way: Way::Call(scan, stream),
+            initial: None,
+            heads: DeviceHeads::NONE,
+            layouts: Layouts::default(),
+        }
     }
 
     /// A run of a handle.
     pub(crate) fn of_prepared(prepared: &'a DevicePrepared<Op, G>) -> Self {
-        DeviceScan { way: Way::Prepared(prepared), initial: None, heads: DeviceHeads::NONE }
+        DeviceScan {
+            way: Way::Prepared(prepared),
+            initial: None,
+            heads: DeviceHeads::NONE,
+            layouts: Layouts::default(),
+        }
     }
 
     pub(crate) fn with_heads(self, heads: DeviceHeads<'a>) -> Self {
         DeviceScan { heads, ..self }
+    }
+
+    pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
+        DeviceScan { layouts, ..self }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -59,30 +78,20 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         }
     }
 
-    fn stream(&self) -> &'a Arc<CudaStream> {
+    pub(crate) fn stream(&self) -> &'a Arc<CudaStream> {
         match self.way {
             Way::Call(_, stream) => stream,
             Way::Prepared(prepared) => &prepared.stream,
         }
     }
 
-    fn device(&self) -> Result<&CudaDevice, Error> {
+    pub(crate) fn device(&self) -> Result<&CudaDevice, Error> {
         self.scanner().device_of(self.stream())
     }
 
     fn brings(&self, total: bool) -> Brings {
-        Brings { heads: self.heads.kind, total, initial: self.initial.is_some() }
+        Brings { heads: self.heads.kind, total, initial: self.initial.is_some(), layouts: self.layouts }
     }
-}
-
-/// What a device is asked for by a run that brings this.
-pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Brings) -> Task {
-    if G::FOLDS && brings.heads.is_none() {
-        return scan.task(false);
-    }
-    let spec: ScanSpec = scan.spec().with_segments(brings.heads.segments());
-    let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
-    Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
 }
 
 impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
@@ -138,13 +147,21 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         &self,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &dyn DeviceBufferMut<Op::Output>,
-        total: Option<(&'static str, usize, &CudaStream)>,
+        total: Told<'_>,
     ) -> Result<usize, Error> {
         let device = self.device()?;
         if let Some(input) = input {
             device.check_context("input", input.stream())?;
         }
         device.check_context(if input.is_some() { "output" } else { "buffer" }, output.stream())?;
+        let len = input.map_or(output.len(), |input| input.len());
+        self.check_run(len, output.len(), total)?;
+        Ok(len)
+    }
+
+    /// The same but for the arrays' contexts, and their lengths, which are these.
+    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Told<'_>) -> Result<(), Error> {
+        let device = self.device()?;
         if let Some(stream) = self.heads.stream() {
             device.check_context("heads", stream)?;
         }
@@ -158,55 +175,69 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                 return Err(Error::InitialLength { len: value.len() });
             }
         }
-        let len = input.map_or(output.len(), |input| input.len());
         self.heads.check(len)?;
-        if !G::FOLDS && len != output.len() {
-            return Err(Error::OutputLength { input: len, output: output.len() });
+        if !G::FOLDS && len != output_len {
+            return Err(Error::OutputLength { input: len, output: output_len });
         }
-        if let Way::Prepared(prepared) = self.way {
-            prepared.check(self.brings(total.is_some()), len)?;
+        match self.way {
+            Way::Prepared(prepared) => prepared.check(self.brings(!G::FOLDS && total.is_some()), len),
+            Way::Call(..) => Ok(()),
         }
-        Ok(len)
     }
 
-    /// Enqueues a run on buffers that have been checked, of one element at least.
+    /// Enqueues a run on buffers that have been checked. `total` is where a total or the number of segments goes, or 0.
     fn enqueue(
         &self,
         len: usize,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &mut dyn DeviceBufferMut<Op::Output>,
-        total: Total<'_, Op>,
+        total: sys::CUdeviceptr,
     ) -> Result<(), Error> {
-        let (stream, brings) = (self.stream(), self.brings(total.is_some()));
+        let (stream, results) = (self.stream(), output.len() as u64);
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (heads, _reading_heads) = self.heads.pointer(stream);
-        let initial = self.initial.map(|value| value.device_ptr(stream));
-        let total = total.map(|total| total.device_ptr_mut(stream));
         let input = input.map(|input| input.device_ptr(stream));
         let (output, _writing) = output.device_ptr_mut(stream);
+        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
+        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64, columns: None };
+        // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the total
+        // exclusively. Input and output are one buffer only where the caller gave one, of one type.
+        unsafe { self.enqueue_at(buffers, results, total) }
+    }
+
+    /// Enqueues a run on buffers. `results` is how many the output has room for, `total` where a total or the number of segments
+    /// goes, or 0.
+    ///
+    /// # Safety
+    ///
+    /// As for [`DeviceWork::enqueue`], but for the heads; and `total` is valid for a write.
+    pub(crate) unsafe fn enqueue_at(
+        &self,
+        buffers: InOut<'_>,
+        results: u64,
+        total: sys::CUdeviceptr,
+    ) -> Result<(), Error> {
+        let (stream, len) = (self.stream(), buffers.len as usize);
+        let (heads, _reading_heads) = self.heads.pointer(stream);
+        let initial = self.initial.map(|value| value.device_ptr(stream));
         let side = SideBuffers {
             heads,
             head_count: self.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
-            total: total.as_ref().map_or(0, |(pointer, _writing)| *pointer),
+            total,
         };
-        let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input, output, len: len as u64, columns: None };
         let enqueue = || {
             bind(stream)?;
             let made;
             let work = match self.way {
                 Way::Prepared(prepared) => &prepared.work,
                 Way::Call(scan, _) => {
-                    let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
-                    let task = task(scan, brings);
-                    made = Work::new(self.device()?, stream, &scan.op, constants, task, Runs::Once(len))?;
+                    let brings = self.brings(!G::FOLDS && total != 0);
+                    made = DeviceWork::new(scan, self.device()?, stream, brings, Runs::Once(len))?;
                     &made
                 }
             };
-            // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the
-            // total exclusively. Input and output are one buffer only where the caller gave one, of one type.
-            unsafe { work.enqueue(stream, side, buffers) }
+            // SAFETY: the caller vouches for the buffers; the heads are borrowed from a live slice, whose length has been checked.
+            unsafe { work.enqueue(stream, side, buffers, results) }
         };
         enqueue().map_err(named)
     }
@@ -245,6 +276,13 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             Way::Prepared(_) => Ok(()),
         }
     }
+}
+
+/// What is known of a total before a run: what it is called, how long it is, and its stream.
+pub(crate) type Told<'t> = Option<(&'static str, usize, &'t CudaStream)>;
+
+pub(crate) fn told<'t, T: ScanElement>(total: &'t Option<&mut dyn DeviceBufferMut<T>>) -> Told<'t> {
+    total.as_deref().map(|total| ("total", total.len(), &**total.stream()))
 }
 
 fn check_one(len: usize) -> Result<(), Error> {
@@ -408,11 +446,16 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         output: &mut dyn DeviceBufferMut<Op::Output>,
         total: Total<'_, Op>,
     ) -> Result<(), Error> {
-        let told = total.as_deref().map(|total| ("total", total.len(), &**total.stream()));
-        let len = self.check(input, output, told)?;
+        let len = self.check(input, output, told(&total))?;
         if len > 0 {
-            return self.enqueue(len, input, output, total);
+            let total = total.map(|total| total.device_ptr_mut(self.stream()));
+            return self.enqueue(len, input, output, total.as_ref().map_or(0, |(pointer, _writing)| *pointer));
         }
+        self.write_total_of_nothing(total)
+    }
+
+    /// What a run of no elements writes.
+    pub(crate) fn write_total_of_nothing(&self, total: Total<'_, Op>) -> Result<(), Error> {
         self.check_plan(total.is_some())?;
         match (total, self.initial) {
             (None, _) => Ok(()),
@@ -454,37 +497,40 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
 
 /// Ways to reduce.
 impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
-    /// Reduces a device slice or view into a new slice of one element. The total of no elements is the initial value, or
-    /// else the identity.
+    /// Reduces a device slice or view into a new slice: of one element, or by rows and offsets of one for each segment. The
+    /// total of no elements is the initial value, or else the identity.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
     ///
     /// let scanner = Scanner::cuda(0)?;
     /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-    /// let input = stream.clone_htod(&[2, 7, 1])?;
-    /// let largest = scanner.reduce(ops::max()).on(&stream).run(&input)?;
-    /// assert_eq!(stream.clone_dtoh(&largest)?, [7]);
+    /// let input = stream.clone_htod(&[2, 7, 1, 3])?;
+    /// let largest = scanner.reduce(ops::max());
+    /// assert_eq!(stream.clone_dtoh(&largest.on(&stream).run(&input)?)?, [7]);
+    /// assert_eq!(stream.clone_dtoh(&largest.on(&stream).rows(2).run(&input)?)?, [7, 3]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or the input are of another
-    /// context, [`PlanError::NoElements`] for no elements, no initial value and no identity,
-    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another
+    /// context, [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`] for no elements, and by offsets,
+    /// without an initial value and an identity, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        self.heads.check(input.len())?;
         // SAFETY: the reduction writes every element of the output.
         let mut output = unsafe { self.room(self.results(input.len())?)? };
         self.run_into(input, &mut output)?;
         Ok(output)
     }
 
-    /// Reduces a device slice or view into a slice or view of one element.
+    /// Reduces a device slice or view into a slice or view of as many elements as there are results: one, or by rows and
+    /// offsets one for each segment.
     ///
     /// # Errors
     ///
-    /// As [`run`](DeviceScan::run), and [`Error::ResultLength`] if the output is not one element.
+    /// As [`run`](DeviceScan::run), and [`Error::ResultLength`] if the output has another length.
     pub fn run_into(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
@@ -495,11 +541,47 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
         if output.len() != expected {
             return Err(Error::ResultLength { output: output.len(), expected });
         }
-        if len > 0 {
-            return self.enqueue(len, Some(input), output, None);
+        if self.heads.kind.is_none() && len == 0 {
+            self.check_plan(false)?;
+            return self.write_nothing(Scan::result_of_nothing, |kept| kept.result_of_nothing(), output);
         }
-        self.check_plan(false)?;
-        self.write_nothing(Scan::result_of_nothing, |kept| kept.result_of_nothing(), output)
+        if expected == 0 { self.check_plan(false) } else { self.enqueue(len, Some(input), output, 0) }
+    }
+
+    /// Reduces each segment that flags, bits or keys tell, and writes the results, in the order of the segments, to the
+    /// beginning of `output`, and the number of segments to `count`, which has one element. Only the device knows that
+    /// number. Where the output is shorter, the results behind its end are left out.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let shops = stream.clone_htod(&[7_u64, 7, 8, 8, 8, 7])?;
+    /// let prices = stream.clone_htod(&[5, 2, 9, 1, 4, 3])?;
+    /// let (mut lowest, mut count) = (stream.alloc_zeros(6)?, stream.alloc_zeros::<u64>(1)?);
+    /// scanner.reduce(ops::min()).on(&stream).by_keys(&shops).run_into_with_count(&prices, &mut lowest, &mut count)?;
+    /// let count = stream.clone_dtoh(&count)?[0] as usize;
+    /// assert_eq!(stream.clone_dtoh(&lowest.slice(..count))?, [2, 1, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](DeviceScan::run), [`Error::KnownSegments`] for other segments, and [`Error::ResultLength`] if the count is
+    /// not one element.
+    pub fn run_into_with_count(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+        count: &mut impl DeviceBufferMut<u64>,
+    ) -> Result<(), Error> {
+        let len = self.check(Some(input), output, Some(("count", count.len(), &**count.stream())))?;
+        if let Some(segments) = self.heads.segments(len) {
+            return Err(Error::KnownSegments { segments });
+        }
+        let (count, _writing) = count.device_ptr_mut(self.stream());
+        self.enqueue(len, Some(input), output, count)
     }
 
     /// How many results there are.

@@ -1,9 +1,9 @@
-//! Compiled kernels that outlive the process.
+//! A cache of compiled kernels on disk, which outlives the process.
 //!
-//! An entry is a file of its own, named after the hash of all that its cubin was made of: the source, the options, the
-//! architecture and NVRTC's version. It is written beside its place and renamed into it, so that nobody sees half of
-//! it, and ends with a checksum over everything before it. Whatever is damaged, cut short, foreign or older is a
-//! miss, and is written anew.
+//! Each entry is a file, named after the hash of everything that determines its cubin: the source, the options, the
+//! architecture and NVRTC's version. It is written to a temporary file in the same folder and then renamed, so that no
+//! process sees half of it. It ends with a checksum over everything before it. An entry that is damaged, cut short,
+//! foreign or of an older format is a miss, and is written again.
 
 mod folder;
 
@@ -24,33 +24,34 @@ use folder::Folder;
 /// The environment variable that moves the cache of compiled kernels to another folder, or turns it off (`off`).
 pub const CACHE_VARIABLE: &str = "SCAN_CACHE";
 
-/// How an entry begins; another format has another number.
+/// The first bytes of an entry; another format has another number.
 const MAGIC: [u8; 8] = *b"SCANCUB1";
-/// How entries of every format begin.
+/// The first bytes of entries of every format.
 const ANY_FORMAT: &[u8] = MAGIC.split_at(7).0;
 const HASH: usize = blake3::OUT_LEN;
-/// What stands before the cubin: the magic, the entry's own name, the cubin's length.
+/// The length of the header before the cubin: the magic, the entry's own name, the cubin's length.
 const HEAD: usize = MAGIC.len() + HASH + 8;
-/// Entries that are being written, or were when their process died. So many letters and digits at random come after it.
+/// The name prefix of entries that are being written, or were when their process died. `RANDOM` random letters and
+/// digits follow it.
 const UNFINISHED: &str = ".unfinished-";
 const RANDOM: usize = 6;
-/// After this time nobody is still writing.
+/// After this time no process is still writing the file.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 /// Entries are marked as used no more often than this.
 const USED_ANEW: Duration = Duration::from_secs(60 * 60);
 
-/// A folder of compiled kernels, which any number of threads and processes share.
+/// A folder of compiled kernels, which any number of threads and processes can share.
 ///
 /// A [`Scanner`](crate::Scanner) keeps one in the user's cache folder (`$XDG_CACHE_HOME/scan-runtime`, or
-/// `~/.cache/scan-runtime`), unless `SCAN_CACHE` names another folder or says `off`, or
-/// [`ScannerBuilder::cache`](crate::ScannerBuilder::cache) does. With its entries, a first scan needs no compiler.
+/// `~/.cache/scan-runtime`), unless `SCAN_CACHE` or [`ScannerBuilder::cache`](crate::ScannerBuilder::cache) names
+/// another folder, or `SCAN_CACHE` is `off`. A first scan whose kernels are in the cache needs no compiler.
 ///
-/// The folder is made for its user alone. A checksum finds damage, not forgery: a folder, a link to one, or an entry
-/// that belongs to another user, or that others may write to, is not used. A folder that cannot be used is no error:
-/// kernels are compiled anew, and a warning says so, once a process.
+/// The folder is created with access for its user only. A checksum detects damage, not forgery: a folder, a link to
+/// one, or an entry that belongs to another user, or that others may write to, is not used. A folder that cannot be
+/// used is not an error: kernels are compiled again, and a warning says so, once per process.
 ///
-/// Other files may lie in the folder. What is counted and removed is only what this cache has written there: files of
-/// the user's own, no links, with the names and the beginning that entries have.
+/// The folder may contain other files. Only the cache's own files are counted and removed: regular files of this user,
+/// not links, with the names and the first bytes of entries.
 ///
 /// ```
 /// use scan_runtime::DiskCache;
@@ -67,23 +68,23 @@ pub struct DiskCache {
     limit: u64,
 }
 
-/// The folders of which the user has been told that they cannot be used.
+/// The folders for which the user has been warned that they cannot be used.
 static WARNED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The name of an entry: the hash of what it was made of.
+/// The name of an entry: the hash of everything that determines its contents.
 pub(crate) type Key = blake3::Hash;
 
 impl DiskCache {
-    /// The most bytes that a cache holds unless told otherwise.
+    /// The default limit of a cache, in bytes.
     pub const DEFAULT_LIMIT: u64 = 256 << 20;
 
-    /// A cache in this folder. It is made when the first entry is written.
+    /// A cache in this folder, which is created when the first entry is written.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         DiskCache { folder: folder.into(), limit: Self::DEFAULT_LIMIT }
     }
 
-    /// The cache that `SCAN_CACHE` names, or else the one in the user's cache folder; `None` where the variable says
-    /// `off`, or the user has no such folder.
+    /// The cache that `SCAN_CACHE` names, or else the one in the user's cache folder; `None` if the variable is `off`,
+    /// or the user has no such folder.
     pub fn of_user() -> Option<Self> {
         match env::var_os(CACHE_VARIABLE) {
             Some(value) if value == "off" => None,
@@ -92,36 +93,36 @@ impl DiskCache {
         }
     }
 
-    /// Bounds the sum of its entries. Beyond it, what was used longest ago is removed.
+    /// Limits the total size of the entries. Beyond it, the least recently used entries are removed.
     pub fn with_limit(mut self, bytes: u64) -> Self {
         self.limit = bytes;
         self
     }
 
-    /// Where it is.
+    /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The most bytes that its entries have together.
+    /// The limit of the total size of the entries, in bytes.
     pub fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// How many entries there are: compiled modules, and the versions of compilers.
+    /// The number of entries: compiled modules, and the versions of compilers.
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read, or is not the user's own.
+    /// If the folder exists but cannot be read, or is not the user's own.
     pub fn entries(&self) -> io::Result<usize> {
         Ok(self.files()?.1.len())
     }
 
-    /// Bytes of all entries.
+    /// The total size of all entries, in bytes.
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read, or is not the user's own.
+    /// If the folder exists but cannot be read, or is not the user's own.
     pub fn size(&self) -> io::Result<u64> {
         Ok(self.files()?.1.iter().map(|file| file.bytes).sum())
     }
@@ -130,28 +131,28 @@ impl DiskCache {
     ///
     /// # Errors
     ///
-    /// If the folder is there and cannot be read, or is not the user's own; if an entry cannot be removed, once all
+    /// If the folder exists but cannot be read, or is not the user's own; or if an entry cannot be removed, after all
     /// others are.
     pub fn clear(&self) -> io::Result<()> {
         let (Some(folder), files) = self.files()? else { return Ok(()) };
-        // Every one is tried before the first error is told.
+        // Every removal is tried before the first error is returned.
         let removed: Vec<io::Result<()>> = files.iter().map(|file| folder.remove(&file.name)).collect();
         removed.into_iter().collect()
     }
 
-    /// What was stored under this name. For the project's own fuzzer.
+    /// The bytes stored under this name. For the project's own fuzzer.
     #[doc(hidden)]
     pub fn load_named(&self, name: [u8; 32]) -> Option<Vec<u8>> {
         self.load(&Key::from_bytes(name))
     }
 
-    /// Stores something under a name; whether it was stored. For the project's own fuzzer.
+    /// Stores bytes under a name, and returns whether they were stored. For the project's own fuzzer.
     #[doc(hidden)]
     pub fn store_named(&self, name: [u8; 32], cubin: &[u8]) -> bool {
         self.store(&Key::from_bytes(name), cubin)
     }
 
-    /// What was stored under this name. Anything but a whole entry of this format and name is none.
+    /// The bytes stored under this name; `None` unless there is a complete entry of this format and name.
     pub(crate) fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let folder = Folder::open(&self.folder).ok()?;
         let (file, metadata) = folder.file(&name_of(key)).ok()??;
@@ -161,14 +162,14 @@ impl DiskCache {
         (&file).take(metadata.len()).read_to_end(&mut entry).ok()?;
         let cubin = open(&entry, key)?.to_vec();
         if metadata.modified().is_ok_and(|used| used.elapsed().is_ok_and(|time| time > USED_ANEW)) {
-            // What cannot be marked is evicted a little early.
+            // An entry that cannot be marked is evicted a little early.
             let _ = folder.mark_as_used(&name_of(key), &file);
         }
         Some(cubin)
     }
 
-    /// Stores a cubin, and removes what is then too much. Where that fails, the user is told once; whether it was
-    /// stored.
+    /// Stores a cubin, removes entries beyond the limit, and returns whether both succeeded. The first failure warns
+    /// the user.
     pub(crate) fn store(&self, key: &Key, cubin: &[u8]) -> bool {
         match self.try_store(key, cubin).and_then(|()| self.evict_all_before(key)) {
             Ok(()) => true,
@@ -187,7 +188,7 @@ impl DiskCache {
         reached("the file is there");
         file.write_all(&seal(key, cubin))?;
         reached("the file is written");
-        // Renaming replaces the damaged entry that may stand there.
+        // Renaming replaces a damaged entry, if there is one.
         file.persist(self.place(key)).map_err(|error| error.error)?;
         reached("the entry is there");
         Ok(())
@@ -201,8 +202,8 @@ impl DiskCache {
         builder.create(&self.folder)
     }
 
-    /// Removes what was used longest ago until the rest is within the limit. What has just been stored goes last,
-    /// also where the clock does not tell it from what was there before.
+    /// Removes the least recently used entries until the rest is within the limit. The entry that has just been stored
+    /// goes last, even if the clock's resolution does not separate it from older ones.
     fn evict_all_before(&self, stored: &Key) -> io::Result<()> {
         let (Some(folder), mut files) = self.files()? else { return Ok(()) };
         let mut size: u64 = files.iter().map(|file| file.bytes).sum();
@@ -213,7 +214,7 @@ impl DiskCache {
             if size <= self.limit {
                 return Ok(());
             }
-            // Another process may be removing it too. What cannot be removed stays, and the next one goes in its place.
+            // Another process may be removing it too. If it cannot be removed, the next one is removed instead.
             match folder.remove(&file.name) {
                 Ok(()) => size -= file.bytes,
                 error => removed = removed.and(error),
@@ -223,7 +224,7 @@ impl DiskCache {
         removed
     }
 
-    /// The folder, where there is one, and every entry in it; what dead processes left is removed on the way.
+    /// The folder, if there is one, and every entry in it. Files that dead processes left unfinished are removed.
     fn files(&self) -> io::Result<(Option<Folder>, Vec<EntryFile>)> {
         let folder = match Folder::open(&self.folder) {
             Ok(folder) => folder,
@@ -234,7 +235,7 @@ impl DiskCache {
         let mut files = Vec::new();
         for name in folder.names()? {
             let Some(kind) = Kind::of(&name) else { continue };
-            // Whatever else has such a name, and what has been removed meanwhile.
+            // Not a regular file, or removed meanwhile.
             let Ok(Some((file, metadata))) = folder.file(&name) else { continue };
             if check_user(&metadata).is_err() || !kind.begins(&file) {
                 continue;
@@ -243,7 +244,7 @@ impl DiskCache {
             match kind {
                 Kind::Entry => files.push(EntryFile { name, bytes: metadata.len(), used }),
                 Kind::Unfinished if used.elapsed().is_ok_and(|time| time > ABANDONED) => {
-                    // It is no entry, so that nobody is the worse for it where it stays.
+                    // It is not an entry, so it does no harm if it stays.
                     let _ = folder.remove(&name);
                 }
                 Kind::Unfinished => {}
@@ -280,7 +281,7 @@ struct EntryFile {
     used: SystemTime,
 }
 
-/// What a file of this cache is.
+/// The kinds of files of this cache.
 #[derive(Clone, Copy)]
 enum Kind {
     Entry,
@@ -288,7 +289,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What a file is by its name; `None` of a name that this cache gives to nothing.
+    /// The kind of a file by its name; `None` for a name that this cache does not use.
     fn of(name: &OsStr) -> Option<Self> {
         let name = name.to_str()?;
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -299,7 +300,7 @@ impl Kind {
         (random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(Kind::Unfinished)
     }
 
-    /// Whether a file begins as this cache begins one; one that has been begun may be shorter than that.
+    /// Whether a file has the first bytes of this cache's files; an unfinished one may be shorter than those.
     fn begins(self, mut file: &File) -> bool {
         let mut start = Vec::new();
         if Read::take(&mut file, ANY_FORMAT.len() as u64).read_to_end(&mut start).is_err() {
@@ -333,7 +334,7 @@ fn check_owner(metadata: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// A place at which the tests end the process.
+/// A step at which the tests end the process.
 fn reached(_step: &str) {
     #[cfg(all(test, unix))]
     faults::end_at(_step);
@@ -351,7 +352,7 @@ fn seal(key: &Key, cubin: &[u8]) -> Vec<u8> {
     entry
 }
 
-/// The cubin of an entry that is whole and has this name.
+/// The cubin of an entry, if it is complete and has this name.
 fn open<'a>(entry: &'a [u8], key: &Key) -> Option<&'a [u8]> {
     let (sealed, checksum) = entry.split_at_checked(entry.len().checked_sub(HASH)?)?;
     let head = sealed.get(..HEAD)?;
@@ -484,7 +485,7 @@ mod tests {
         assert_eq!(names.len(), 3, "{names:?}");
     }
 
-    /// Files that somebody else put there, under names of every kind; how many of them are named as entries are.
+    /// Files that another program put there, under names of every kind.
     fn foreign(cache: &DiskCache) -> Vec<PathBuf> {
         let hash = |of: &str| key(of).to_hex().to_string();
         let entry = seal(&key("b"), CUBIN);

@@ -1,17 +1,17 @@
-//! Which types a scan can read, combine and write.
+//! The types that a scan can read, combine and write.
 
 use cudarc::driver::DeviceRepr;
 use scan_codegen::{ElementType, Primitive};
 
 use crate::__private::types::{OfPrimitive, Operations};
 
-/// A plain-data type that lies in memory the same way on the host and on the GPU.
+/// A plain-data type with the same memory layout on the host and on the GPU.
 ///
 /// All primitive numbers, `bool`, `half::f16`, `half::bf16` and arrays of elements are elements. Your own structs and enums without
 /// fields become elements by `#[scan_element]`, which checks that each field is one and fixes the layout (`repr(C)`; of an enum,
 /// `repr(u8)`).
 ///
-/// What is stored can be smaller than what is combined:
+/// The stored type can be smaller than the type that is combined:
 ///
 /// ```
 /// # #[cfg(feature = "half")] {
@@ -43,31 +43,32 @@ use crate::__private::types::{OfPrimitive, Operations};
 ///
 /// # Safety
 ///
-/// The implementor vouches that [`layout`](ScanElement::layout) tells the true size, alignment and field offsets of
+/// The implementor guarantees that [`layout`](ScanElement::layout) gives the true size, alignment and field offsets of
 /// `Self`, and that every value which a scan's operator can produce on the GPU is a valid `Self`.
-/// `#[scan_element]` sees to both; there is no reason to implement this by hand.
+/// `#[scan_element]` ensures both; there is no reason to implement this by hand.
 ///
-/// Of `bool` and of enums not every bit pattern is valid. The operator language makes a `bool` only by comparison and logic, and
-/// an enum only by naming a variant; it has no cast to either. So an operator makes valid values of valid ones. Host slices
-/// hold valid values, and so do device slices that `cudarc`'s safe functions made: only its `unsafe` ones leave device memory
-/// uninitialised or take a pointer for a slice, and their caller vouches for what lies there.
+/// For `bool` and enums, not every bit pattern is valid. The operator language makes a `bool` only by comparison and
+/// logic, and an enum only by naming a variant; it has no cast to either. So an operator makes valid values from valid
+/// ones. Host slices hold valid values, and so do device slices that `cudarc`'s safe functions made: only its `unsafe`
+/// ones leave device memory uninitialised or take a pointer for a slice, and their caller is responsible for the
+/// contents.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element that a scan can work on",
     label = "not a scan element",
     note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
 )]
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
-    /// The layout, as Rust laid the type out in memory.
+    /// The layout of the type in memory, as Rust chose it.
     fn layout() -> ElementType;
 
-    /// What operators may do with values of the type. `#[scan_element]` writes this.
+    /// The operations that operators may use on values of the type. `#[scan_element]` writes this.
     #[doc(hidden)]
     const OPERATIONS: Operations = Operations::NONE;
 }
 
 macro_rules! primitive_elements {
     ($($ty:ty => $name:ident),* $(,)?) => {$(
-        // SAFETY: the size and alignment of a primitive are those that `Primitive` tells, checked below.
+        // SAFETY: the size and alignment of a primitive are those of `Primitive`, checked below.
         unsafe impl ScanElement for $ty {
             fn layout() -> ElementType {
                 const { assert!(size_of::<$ty>() == Primitive::$name.size()) };
@@ -91,7 +92,7 @@ primitive_elements! {
     half::f16 => F16, half::bf16 => Bf16,
 }
 
-// SAFETY: an array lays its items one after the other, without padding between them.
+// SAFETY: an array stores its items one after the other, without padding between them.
 unsafe impl<T: ScanElement, const N: usize> ScanElement for [T; N] {
     fn layout() -> ElementType {
         ElementType::array(T::layout(), N)
@@ -99,7 +100,7 @@ unsafe impl<T: ScanElement, const N: usize> ScanElement for [T; N] {
     const OPERATIONS: Operations = Operations::array(T::OPERATIONS);
 }
 
-/// The bytes of an element, padding as zeros.
+/// The bytes of an element, with zeros for padding.
 pub fn bytes_of<T: ScanElement>(value: &T) -> Vec<u8> {
     let layout = T::layout();
     let mut bytes = vec![0; layout.size];
@@ -111,7 +112,7 @@ pub fn bytes_of<T: ScanElement>(value: &T) -> Vec<u8> {
 fn copy_fields(layout: &ElementType, from: *const u8, to: &mut [u8]) {
     use scan_codegen::ElementKind::*;
     match &layout.kind {
-        // Tables are no elements; their layout never comes here.
+        // Tables are not elements; their layout is never passed to this function.
         Table { .. } => {}
         Primitive(_) | Enum { .. } => {
             // SAFETY: `from` points at a live value of this layout, and `to` has room for its `size` bytes.
@@ -119,14 +120,14 @@ fn copy_fields(layout: &ElementType, from: *const u8, to: &mut [u8]) {
         }
         Struct(fields) => {
             for field in fields {
-                // SAFETY: the field lies inside the value.
+                // SAFETY: the field is inside the value.
                 let from = unsafe { from.add(field.offset) };
                 copy_fields(&field.ty, from, &mut to[field.offset..field.offset + field.ty.size]);
             }
         }
         Array { item, len } => {
             for index in 0..*len {
-                // SAFETY: the item lies inside the value.
+                // SAFETY: the item is inside the value.
                 let from = unsafe { from.add(index * item.size) };
                 copy_fields(item, from, &mut to[index * item.size..(index + 1) * item.size]);
             }

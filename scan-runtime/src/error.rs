@@ -1,4 +1,4 @@
-//! Everything that can go wrong, each with what to do about it.
+//! The errors of this crate, each with its remedy.
 
 use std::{error, fmt, path::PathBuf, sync::Arc};
 
@@ -9,7 +9,7 @@ use crate::nvrtc::INSTALL_COMMAND;
 
 /// Errors of this crate. What the driver, NVRTC or the system says about one is its [`source`](std::error::Error::source).
 ///
-/// `Debug` writes the message, what to do, and the sources: that is what a `main` that returns a `Result` prints.
+/// `Debug` writes the message with its remedy, and the sources: a `main` that returns a `Result` prints that.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,21 +22,21 @@ pub enum Error {
     /// There is a driver, but no device that it can use.
     #[error("no CUDA device; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, or use `Scanner::cpu()`")]
     NoDevice {
-        /// What the driver said; nothing where it sees no device.
+        /// The driver's error; `None` if it succeeds and finds no device.
         source: Option<DriverError>,
     },
-    /// A device was asked for by a number that no device has.
+    /// There is no device with the requested number.
     #[error("there is no CUDA device {index}: this machine has {count}, numbered from 0")]
     DeviceIndex {
-        /// The number asked for.
+        /// The requested number.
         index: usize,
         /// How many devices there are.
         count: usize,
     },
-    /// The environment variable that chooses the device says something else.
+    /// The environment variable that chooses the device has an invalid value.
     #[error("{variable} is `{value}`; set it to `cpu` or to the number of a CUDA device", variable = crate::DEVICE_VARIABLE)]
     DeviceVariable {
-        /// What it is set to.
+        /// Its value.
         value: String,
     },
     /// The runtime compiler library cannot be found.
@@ -47,21 +47,21 @@ pub enum Error {
         places = places(searched)
     )]
     NoNvrtc {
-        /// Every place that was looked into.
+        /// Every place that was searched.
         searched: Vec<PathBuf>,
     },
     /// Kernels cannot be compiled ahead of time.
     #[error("kernels cannot be compiled ahead of time: {reason}")]
     Bundle {
-        /// What stands against it, and what to do.
+        /// The obstacle, and what to do.
         reason: String,
-        /// What the system said.
+        /// The system's error.
         source: Option<Cause>,
     },
-    /// What a scanner was given as precompiled kernels is none, or not whole.
+    /// The bytes that a scanner was given as precompiled kernels are something else, or damaged.
     #[error("the precompiled kernels cannot be used: {reason}; make them anew with `scan_runtime::aot::Bundle`")]
     Precompiled {
-        /// What stands against it.
+        /// What is wrong with them.
         reason: String,
     },
     /// A kernel is not among the precompiled ones, and there is no NVRTC to compile it.
@@ -69,12 +69,12 @@ pub enum Error {
         "{name} for {architecture} is not among the precompiled kernels, and there is no NVRTC to compile it: add it to the bundle, or install NVRTC with `{INSTALL_COMMAND}`"
     )]
     NotPrecompiled {
-        /// The operator, and what is scanned in which way.
+        /// The operator and the kind of scan.
         name: String,
-        /// What the device wants.
+        /// The device's architecture.
         architecture: String,
     },
-    /// NVRTC was found and cannot be used.
+    /// NVRTC was found but cannot be used.
     #[error(
         "NVRTC at {path} cannot be used: {reason}; install it anew with `{INSTALL_COMMAND}`, or set {env} to another one",
         path = path.display(),
@@ -83,9 +83,9 @@ pub enum Error {
     NvrtcUnusable {
         /// The library.
         path: PathBuf,
-        /// What stands against it.
+        /// What is wrong with it.
         reason: String,
-        /// What the loader said.
+        /// The loader's error.
         source: Option<Cause>,
     },
     /// NVRTC rejected a kernel.
@@ -93,9 +93,9 @@ pub enum Error {
     Compile {
         /// The operator.
         operator: String,
-        /// What it was compiled for.
+        /// The target architecture.
         architecture: String,
-        /// NVRTC's messages. Where they speak of the operator's body, they name the Rust file and line.
+        /// NVRTC's messages. Those about the operator's body name the Rust file and line.
         log: String,
     },
     /// NVRTC itself failed.
@@ -108,19 +108,33 @@ pub enum Error {
         /// The error that it gave.
         source: NvrtcError,
     },
-    /// There are no kernels for what was asked.
+    /// There is no plan for the requested scan.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The kernels' text could not be written.
+    /// The kernels' text could not be rendered.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// The output that the caller brought is not as long as the input.
+    /// The output buffer and the input differ in length.
     #[error("the output has {output} elements and the input {input}: a scan writes one output for every input")]
     OutputLength {
         /// Elements of the input.
         input: usize,
         /// Elements of the output.
         output: usize,
+    },
+    /// The arrays in which the fields of an input, or of an output, lie are not of one length.
+    #[error(
+        "array {column} of the {what} has {len} items and array 0 has {first}: each element has one in every array"
+    )]
+    ColumnLength {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Which array: that of the field of this number.
+        column: usize,
+        /// Items of it.
+        len: usize,
+        /// Items of the first array.
+        first: usize,
     },
     /// The slice that the caller brought for totals has another length than there are of them: one, or one for each segment.
     #[error("the slice for the results has {output} elements, and there are {expected} results")]
@@ -138,6 +152,14 @@ pub enum Error {
         /// What tells where segments begin.
         heads: &'static str,
     },
+    /// A number of segments was asked for that the host knows.
+    #[error(
+        "there are {segments} segments, as the host knows: reduce with `run_into`, into a slice of as many elements"
+    )]
+    KnownSegments {
+        /// How many there are.
+        segments: usize,
+    },
     /// A run brought something else than its handle was prepared for.
     #[error("the handle was prepared for runs with {prepared}, and this one has {found}: prepare one for it")]
     OtherRun {
@@ -146,7 +168,7 @@ pub enum Error {
         /// What was said before the run.
         found: String,
     },
-    /// The slice that the caller brought for the initial value is no single element.
+    /// The slice of the initial value does not have exactly one element.
     #[error("the slice of the initial value has {len} elements: give one element")]
     InitialLength {
         /// Elements of the slice.
@@ -160,7 +182,7 @@ pub enum Error {
         /// Elements of the input.
         len: usize,
     },
-    /// What tells where segments begin is not as long as the input requires.
+    /// The source of segment heads does not have the length that the input requires.
     #[error("there are {found} {what} for an input of {len} elements, which needs {expected}")]
     SegmentsLength {
         /// `head flags`, `words of head bits` or `keys`.
@@ -207,9 +229,9 @@ pub enum Error {
     /// The offsets of segments do not ascend.
     #[error("offset {index} is {offset}, after {before}: the offsets of segments must ascend")]
     OffsetsDescend {
-        /// Which offset.
+        /// The index of the offset.
         index: usize,
-        /// What it is.
+        /// Its value.
         offset: u64,
         /// The offset before it.
         before: u64,
@@ -217,17 +239,17 @@ pub enum Error {
     /// A segment would begin past the end of the input.
     #[error("offset {index} is {offset}, past the end of an input of {len} elements")]
     OffsetPastEnd {
-        /// Which offset.
+        /// The index of the offset.
         index: usize,
-        /// What it is.
+        /// Its value.
         offset: u64,
         /// Elements of the input.
         len: usize,
     },
-    /// A stream or a buffer belongs to another device, or another context, than the scanner.
+    /// A stream or a buffer belongs to another device or context than the scanner's.
     #[error("the {what} belongs to another CUDA context than the scanner's; make both with `scanner.context()`")]
     ForeignContext {
-        /// `stream`, `buffer`, `input`, `output` or `heads`.
+        /// `stream`, `buffer`, `input`, `output`, `heads`, `total`, `count` or `initial value`.
         what: &'static str,
     },
     /// A prepared scan was given more elements than it was prepared for.
@@ -237,7 +259,7 @@ pub enum Error {
     PreparedLength {
         /// Elements of the input.
         len: usize,
-        /// The most elements that it was prepared for.
+        /// The maximum number of elements that it was prepared for.
         max_len: usize,
     },
     /// A run of a prepared handle was to be prepared.
@@ -248,19 +270,19 @@ pub enum Error {
     /// A scan was to be prepared on a stream whose work is being captured into a graph.
     #[error("the stream is being captured: prepare the scan before the capture begins, and run it within")]
     Captured,
-    /// A scan was to be prepared on the stream that is another one on each thread.
+    /// `prepare` was called with the per-thread default stream, which is another stream on each thread.
     #[error("the per-thread default stream is another one on each thread: prepare the scan on a stream of your own")]
     StreamOfThreads,
-    /// Something that only a CUDA scanner can do was asked of a CPU scanner.
+    /// A CPU scanner was used for something that only a CUDA scanner can do.
     #[error("device buffers need a CUDA scanner, and this one runs on the {backend}; make one with `Scanner::cuda(0)`")]
     NotCuda {
         /// What the scanner runs on.
         backend: String,
     },
-    /// A search for the fastest shape was asked for without elements to scan.
+    /// `tune` was called without elements to scan.
     #[error("there is nothing to measure: tune with as many elements as your scans have")]
     NothingToTune,
-    /// A search for the fastest shape was asked for with a scan whose shape is chosen.
+    /// `tune` was called for a scan whose shape is already chosen.
     #[error(
         "there is nothing to search: `strategy`, `threads`, `run_length`, `deterministic` or `overrides` has chosen the scan's shape; tune a scan that leaves it open"
     )]
@@ -285,9 +307,9 @@ pub enum Error {
         /// Bytes that were asked for.
         bytes: usize,
     },
-    /// The source of an operator tells something else than its Rust type. `#[scan_op]` writes no such source.
+    /// The source of an operator does not match its Rust type. `#[scan_op]` writes no such source.
     #[error(
-        "the source of operator `{operator}` tells another {what} than its Rust type: let `#[scan_op]` write the source"
+        "the source of operator `{operator}` has another {what} than its Rust type: let `#[scan_op]` write the source"
     )]
     SourceMismatch {
         /// The operator.
@@ -304,43 +326,43 @@ pub enum Error {
         message: String,
     },
     /// The operator panicked while it ran on a GPU: an assertion failed, an index was past the end, or an integer was
-    /// divided by zero. What was under way in the CUDA context is lost, for everybody in the process. Drivers as of
-    /// release 580 take the contexts of the process on all other devices, too: use a process for each device where
-    /// one must survive the other.
+    /// divided by zero. All work in progress in the CUDA context is lost, that of the rest of the process included. As
+    /// of release 580, the driver also destroys the process's contexts on all other devices: use one process per device
+    /// if one must survive the other.
     ///
-    /// A new scanner on the device works only where CUDA gives the process a new context. Its drivers do not, as of
-    /// release 580: [`Scanner::cuda`](crate::Scanner::cuda) is then an error that says so, and
+    /// A new scanner on the device works only if CUDA gives the process a new context. As of release 580, the driver
+    /// does not: [`Scanner::cuda`](crate::Scanner::cuda) then returns an error that says so, and
     /// [`Scanner::new`](crate::Scanner::new) takes the CPU.
     #[error(
         "operator `{operator}` panicked on the GPU: an assertion failed, an index was past the end, or an integer was \
-         divided by zero; {LOST}; `Scanner::cpu()` tells the panic's message"
+         divided by zero; {LOST}; run the scan with `Scanner::cpu()` for the panic's message"
     )]
     KernelTrapped {
-        /// The operator. Several, where several have panicked.
+        /// The operator, or several if several have panicked.
         operator: String,
-        /// What the driver said.
+        /// The driver's error.
         source: DriverError,
     },
     /// The CUDA context cannot be used any more, because of a kernel of this process, or because the device failed.
-    /// What [`KernelTrapped`](Error::KernelTrapped) says of new scanners holds here, too.
+    /// What [`KernelTrapped`](Error::KernelTrapped) says about new scanners applies here, too.
     #[error("the CUDA driver failed in {call}; {LOST}")]
     ContextLost {
-        /// What was being done when it was found. What failed is something that was enqueued before.
+        /// The call that reported the failure. The failed work was enqueued before it.
         call: &'static str,
-        /// What the driver said.
+        /// The driver's error.
         source: DriverError,
     },
     /// The driver reported an error.
     #[error("the CUDA driver failed in {call}")]
     Driver {
-        /// What was being done.
+        /// The call that failed.
         call: &'static str,
-        /// What the driver said.
+        /// The driver's error.
         source: DriverError,
     },
 }
 
-/// What to do where a context is lost.
+/// The remedy for a lost context.
 const LOST: &str = "the CUDA context is lost with all that is in it: start a new process";
 
 /// An error of the system or of a library, as the source of one of ours.
@@ -358,7 +380,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// Few places by their names, many by their number.
+/// A few places are listed, many are counted.
 fn places(searched: &[PathBuf]) -> String {
     const FEW: usize = 3;
     match searched.len() {

@@ -1,10 +1,10 @@
-//! Planning and rendering, [told of](crate::telemetry).
+//! Planning and rendering, with their [tracing spans](crate::telemetry).
 
 use std::fmt;
 
 use scan_codegen::{
-    ColumnsPlan, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ReductionPlan,
-    RenderError, ScanSpec, Tuned,
+    ColumnsPlan, DeviceLimits, KernelSource, LastResultsPlan, OpSource, Overrides, Plan, PlanError, Plans, Reduction,
+    ReductionPlan, RenderError, ScanSpec, Segments, Tuned,
 };
 use tracing::field::Empty;
 
@@ -48,6 +48,15 @@ pub(crate) fn plan_columns(
     planning(operator, &format_args!("{spec} along an axis"), limits, plan)
 }
 
+pub(crate) fn plan_last_results(
+    operator: &OpSource,
+    segments: &Segments,
+    limits: &DeviceLimits,
+) -> Result<LastResultsPlan, PlanError> {
+    let plan = || scan_codegen::plan_last_results(segments, limits);
+    planning(operator, &"last result of each segment", limits, plan)
+}
+
 fn planning<T>(
     operator: &OpSource,
     task: &dyn fmt::Display,
@@ -55,7 +64,7 @@ fn planning<T>(
     plan: impl FnOnce() -> Result<T, PlanError>,
 ) -> Result<T, PlanError> {
     let (operator, architecture) = (&operator.name, limits.architecture);
-    let _telling = timed(tracing::debug_span!("plan", operator, %task, %architecture, microseconds = Empty));
+    let _span = timed(tracing::debug_span!("plan", operator, %task, %architecture, microseconds = Empty));
     plan()
 }
 
@@ -63,12 +72,12 @@ pub(crate) fn render(operator: &OpSource, plan: &Plan) -> Result<KernelSource, R
     rendering(operator, &plan.strategy, || scan_codegen::render(operator, plan))
 }
 
-/// What a user sees of a scan's kernels: the text that [`render`] gives, with words about what it is for.
+/// The source of a scan's kernels as shown to a user: the text from [`render`], with a description of its scope.
 pub(crate) fn show(operator: &OpSource, plans: &Plans, plan: &Plan) -> Result<KernelSource, RenderError> {
     Ok(render(operator, plan)?.with_scope(scope(&plans.lengths(plan), plans.device())))
 }
 
-/// The same of a reduction's.
+/// The same for a reduction.
 pub(crate) fn show_reduction(operator: &OpSource, plan: &ReductionPlan) -> Result<KernelSource, RenderError> {
     Ok(render_reduction(operator, plan)?.with_scope(scope("any number of elements", &plan.device)))
 }
@@ -90,14 +99,18 @@ pub(crate) fn render_reduction(operator: &OpSource, plan: &ReductionPlan) -> Res
     rendering(operator, &plan.reduction, || scan_codegen::render_reduction(operator, plan))
 }
 
+pub(crate) fn render_last_results(operator: &OpSource, plan: &LastResultsPlan) -> Result<KernelSource, RenderError> {
+    rendering(operator, &"last result of each segment", || scan_codegen::render_last_results(operator, plan))
+}
+
 fn rendering(
     operator: &OpSource,
     strategy: &dyn fmt::Display,
     render: impl FnOnce() -> Result<KernelSource, RenderError>,
 ) -> Result<KernelSource, RenderError> {
     let operator = &operator.name;
-    let telling = timed(tracing::debug_span!("render", operator, %strategy, bytes = Empty, microseconds = Empty));
+    let span = timed(tracing::debug_span!("render", operator, %strategy, bytes = Empty, microseconds = Empty));
     let source = render()?;
-    telling.record("bytes", source.text.len());
+    span.record("bytes", source.text.len());
     Ok(source)
 }

@@ -19,26 +19,27 @@
 //! # Ok::<(), scan_runtime::Error>(())
 //! ```
 //!
-//! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. What it works on are
+//! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. It works on
 //!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
-//!   [`ops`] has the usual ones; the module `gallery`, with the feature of that name, has twenty from many fields.
+//!   [`ops`] has the usual operators. The module `gallery`, behind the feature of that name, has twenty from many
+//!   fields.
 //! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
 //!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
-//! - What will run on the GPU can be asked for first, on a machine without one too: [`Scan::plan`], [`Scan::cuda_source`].
+//! - Inspect the plan and the CUDA source without a GPU: [`Scan::plan`], [`Scan::cuda_source`].
 //! - Integers give the same bits on every device, and so do floats whose partial results are exact. Where floats are
-//!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length;
-//!   [`Carry::LookBack`] alone also groups by timing. [`Scan::deterministic`] keeps the planner from it, for floats that
-//!   are the same in every run.
+//!   rounded, the result depends on the grouping, and so on the [`Strategy`], the device and the length.
+//!   With [`Carry::LookBack`], and only there, the grouping also depends on timing. [`Scan::deterministic`] makes the
+//!   planner avoid it, so that floats are the same in every run.
 //! - Kernels are compiled when they are first needed, and kept on disk for the next process ([`DiskCache`]). Machines without
-//!   NVRTC run what was compiled [ahead of time](aot).
-//! - [`telemetry`] tells what was done and how long it took.
-//! - On the CPU a scan is one pass over memory on all cores, and no thread is woken for a short one. Floats are grouped there by
-//!   their positions and the length alone: the same operator gives the same bits with any number of threads, in every run.
-//!   Up to the first 64 KiB your own operators are applied from the left, as in a plain loop; the [ready ones](ops) go a
-//!   vector register at a time, so that other processors may group sums of floats in another way.
+//!   NVRTC run kernels compiled [ahead of time](aot).
+//! - [`telemetry`] reports what was done and how long it took.
+//! - On the CPU a scan is one pass over memory on all cores; a short one wakes no other thread. There, floats are
+//!   grouped by their positions and the length alone: the same operator gives the same bits with any number of threads,
+//!   in every run. Up to the first 64 KiB your own operators are applied from the left, as in a plain loop. The
+//!   [built-in ones](ops) work on a vector register at a time, so another processor may group float sums differently.
 //!
-//! The CUDA driver and NVRTC are looked for when a scanner is made; the crate builds and works where there is neither.
+//! The CUDA driver and NVRTC are loaded at run time; the crate builds and works on machines that have neither.
 
 // The macros' output names this crate by its own name, also inside it.
 extern crate self as scan_runtime;
@@ -47,12 +48,15 @@ pub mod aot;
 mod buffers;
 mod by;
 mod caught;
+pub mod columns;
 mod cpu;
 mod cuda;
 mod device_scan;
+mod device_work;
 mod disk_cache;
 mod element;
 mod error;
+mod few;
 #[cfg(feature = "gallery")]
 pub mod gallery;
 mod generate;
@@ -73,6 +77,7 @@ mod time_limit;
 mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
+pub use columns::{ColumnScan, Columns, DeviceColumnScan};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};
@@ -94,13 +99,13 @@ pub use tune::{TimedShape, Tuning, TuningProgress, TuningStep};
 
 pub use __private::ScanFn;
 
-/// The planner and the renderer, which need no GPU: what plans and sources are made of is named here.
+/// The planner and the renderer, which need no GPU, with the types that plans and sources consist of.
 pub use scan_codegen;
 
-/// The CUDA driver bindings in whose device slices and streams scans are run.
+/// The CUDA driver bindings. Scans run on their device slices and streams.
 pub use cudarc;
 
-/// The floats of 16 bits, [`half::f16`] and [`half::bf16`], which are elements; with the feature `half`, which is on by
+/// The 16-bit floats [`half::f16`] and [`half::bf16`], which are elements. They need the feature `half`, which is on by
 /// default.
 #[cfg(feature = "half")]
 pub use half;

@@ -1,10 +1,10 @@
-//! NVRTC, CUDA's run-time compiler: where it is, and how a kernel source becomes a cubin.
+//! NVRTC, CUDA's run-time compiler: finding it, and compiling a kernel source to a cubin.
 //!
-//! Compiling needs no GPU and no driver, only the library. It is looked for in the variable `SCAN_NVRTC` (the library
-//! itself, or the folder it is in; `off` for nowhere at all), in the toolkit that `CUDA_HOME` or `CUDA_PATH` name, in the
-//! toolkit's usual places, in Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts it), and last wherever the
-//! system's loader looks. What it compiles can be kept on disk, for other processes: [`cached`]. Machines without it run
-//! what was compiled [ahead of time](crate::aot).
+//! Compiling needs no GPU and no driver, only the library. These places are searched, in this order: the variable
+//! `SCAN_NVRTC` (the library itself, or the folder it is in; `off` disables the search), the toolkit that `CUDA_HOME`
+//! or `CUDA_PATH` name, the toolkit's usual places, Python's site-packages (where `pip install nvidia-cuda-nvrtc` puts
+//! it), and last the search path of the system's loader. Compiled kernels can be kept on disk for other processes:
+//! [`cached`]. Machines without NVRTC run kernels compiled [ahead of time](crate::aot).
 
 use std::{
     collections::HashSet,
@@ -24,16 +24,17 @@ use tracing::field::Empty;
 
 use crate::{DiskCache, DiskStats, Error, disk_cache::Key, telemetry::timed};
 
-/// The environment variable that names the NVRTC library, or the folder it is in. Where it is `off`, NVRTC is not looked for.
+/// The environment variable that names the NVRTC library, or the folder it is in. If it is `off`, NVRTC is not searched
+/// for.
 pub const LIBRARY_VARIABLE: &str = "SCAN_NVRTC";
 
-/// The command that installs NVRTC where Python is.
+/// The command that installs NVRTC through Python.
 pub const INSTALL_COMMAND: &str = "python3 -m pip install 'nvidia-cuda-nvrtc>=13.0,<13.1'";
 
 /// The library's file names, newest first.
 const LIBRARY_NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 
-/// The versions from which on NVRTC is known to have the option `--minimal`.
+/// The first version of NVRTC that is known to have the option `--minimal`.
 const SINCE_MINIMAL: (u32, u32) = (13, 0);
 
 /// Where NVRTC was found.
@@ -41,21 +42,21 @@ const SINCE_MINIMAL: (u32, u32) = (13, 0);
 pub enum Location {
     /// At this path.
     File(PathBuf),
-    /// Somewhere the system's loader looks.
+    /// In the search path of the system's loader.
     Loader,
 }
 
-/// A place where NVRTC is looked for.
+/// A place where NVRTC is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place {
     /// The folder, or the library itself where `SCAN_NVRTC` names it.
     pub path: PathBuf,
-    /// The library that is there.
+    /// The library found there.
     pub library: Option<PathBuf>,
 }
 
-/// Finds NVRTC without loading it, or tells every place that was looked into.
+/// Finds NVRTC without loading it. The error lists every place that was searched.
 ///
 /// # Errors
 ///
@@ -74,8 +75,8 @@ pub fn locate() -> Result<Location, Error> {
     Err(Error::NoNvrtc { searched: folders().collect() })
 }
 
-/// Every place where NVRTC is looked for, in order, and what is there. The first library is taken; where there is none, the
-/// system's loader is asked.
+/// Every place where NVRTC is searched for, in order, and the library found there. The first library is used. If there
+/// is none, the system's loader searches.
 pub fn places() -> Vec<Place> {
     if is_turned_off() {
         return Vec::new();
@@ -95,14 +96,15 @@ fn library_in(path: &Path) -> Option<PathBuf> {
     LIBRARY_NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file())
 }
 
-/// Every place to look into, in order. Each kind is gathered only when all before it were in vain: some take a while.
+/// Every place to search, in order. Each kind is listed only after all before it had no library, because some take
+/// long.
 fn folders() -> impl Iterator<Item = PathBuf> {
     let kinds: [fn() -> Vec<PathBuf>; 4] = [named, of_system, of_pythons, of_loader];
     let mut seen = HashSet::new();
     kinds.into_iter().flat_map(|kind| kind()).filter(move |folder| seen.insert(folder.clone()))
 }
 
-/// What the user's variables name.
+/// The places that the user's variables name.
 fn named() -> Vec<PathBuf> {
     let mut folders: Vec<_> =
         env::var_os(LIBRARY_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from).into_iter().collect();
@@ -112,7 +114,7 @@ fn named() -> Vec<PathBuf> {
     folders
 }
 
-/// Where toolkits and distributions put it.
+/// The places where toolkits and distributions put it.
 fn of_system() -> Vec<PathBuf> {
     let mut folders = Vec::from(in_toolkit(Path::new("/usr/local/cuda")));
     folders.push(format!("/usr/lib/{ARCH}-linux-gnu").into());
@@ -120,7 +122,7 @@ fn of_system() -> Vec<PathBuf> {
     folders
 }
 
-/// The packages of every Python that is likely to be meant.
+/// The package folders of every Python that the user probably means.
 fn of_pythons() -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for variable in ["VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONUSERBASE"] {
@@ -138,7 +140,8 @@ fn of_pythons() -> Vec<PathBuf> {
     folders
 }
 
-/// The folders that the system's loader is told of. What it finds there is found here by its path, and so without loading it.
+/// The folders that the system's loader is configured to search. Here the library is found by its path, without loading
+/// it.
 fn of_loader() -> Vec<PathBuf> {
     let path = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let mut folders: Vec<_> = env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
@@ -156,8 +159,8 @@ fn in_toolkit(home: &Path) -> [PathBuf; 2] {
     [home.join("lib64"), home.join(format!("targets/{target}-linux/lib"))]
 }
 
-/// Where the Pythons may be installed that a folder's `python3` stands for: beside it; where it is a link to; and below the folder
-/// of a version manager (pyenv, asdf, mise), whose `shims` start one of several.
+/// The prefixes of the Pythons that a folder's `python3` may start: the folder's own prefix, that of the link's target,
+/// and those below the folder of a version manager (pyenv, asdf, mise), whose `shims` start one of several.
 fn prefixes(binaries: &Path) -> Vec<PathBuf> {
     let target = binaries.join("python3").canonicalize().ok();
     let linked = target.as_deref().and_then(Path::parent);
@@ -187,7 +190,7 @@ fn in_python(prefix: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What is called of the library.
+/// The functions of the library that are called.
 #[cfg(unix)]
 const FUNCTIONS: [&str; 10] = [
     "nvrtcVersion",
@@ -216,7 +219,7 @@ fn keep_loaded(path: &Path) -> Result<(), Error> {
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("libnvrtc-builtins.so"))
             .map(|entry| entry.path());
         for library in builtins {
-            // Where NVRTC wants them and cannot have them, it says so itself.
+            // If NVRTC needs them and they do not load, NVRTC itself reports it.
             let _ = open(&library);
         }
         let unusable = |reason: &str, error| Error::NvrtcUnusable {
@@ -226,8 +229,8 @@ fn keep_loaded(path: &Path) -> Result<(), Error> {
         };
         let library = open(path).map_err(|error| unusable("it does not load", error))?;
         for function in FUNCTIONS {
-            // cudarc would panic at the call of one that is not there.
-            // SAFETY: nobody calls it by this type.
+            // cudarc would panic at the call of a missing one.
+            // SAFETY: the pointer is not called through this type.
             unsafe { library.get::<*const ()>(function.as_bytes()) }
                 .map_err(|error| unusable(&format!("it has no `{function}`"), error))?;
         }
@@ -237,7 +240,7 @@ fn keep_loaded(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// What loading came to; the library is loaded once a process. A failure is not kept: NVRTC may be installed meanwhile.
+/// The loaded library, once per process. A failure is not kept, because NVRTC may be installed meanwhile.
 static LOADED: LazyLock<Mutex<Option<Location>>> = LazyLock::new(Mutex::default);
 
 /// Whether this process has loaded NVRTC. It does so when something must be compiled, and not before.
@@ -250,11 +253,11 @@ fn load() -> Result<Location, Error> {
     if let Some(location) = &*loaded {
         return Ok(location.clone());
     }
-    let telling = timed(tracing::debug_span!("load_nvrtc", library = Empty, microseconds = Empty));
+    let span = timed(tracing::debug_span!("load_nvrtc", library = Empty, microseconds = Empty));
     let location = locate()?;
     match &location {
-        Location::File(path) => telling.record("library", tracing::field::display(path.display())),
-        Location::Loader => telling.record("library", "where the loader looks"),
+        Location::File(path) => span.record("library", tracing::field::display(path.display())),
+        Location::Loader => span.record("library", "where the loader looks"),
     };
     if let Location::File(path) = &location {
         keep_loaded(path)?;
@@ -277,8 +280,8 @@ pub fn version() -> Result<(u32, u32), Error> {
     Ok((major as u32, minor as u32))
 }
 
-/// What tells one cubin from another, but for the compiler that makes it. The lines of the user's file that the text points
-/// at are no part of it: they are in the compiler's messages only, and so a line more above an operator compiles nothing.
+/// The key that identifies a cubin, up to the compiler that makes it. It leaves out `#line` directives, which affect
+/// only the compiler's messages: so adding a line above an operator does not compile its kernels again.
 pub(crate) fn key(source: &KernelSource, architecture: Architecture) -> Key {
     let mut hasher = blake3::Hasher::new();
     let options = source.options.join("\0");
@@ -291,25 +294,25 @@ pub(crate) fn key(source: &KernelSource, architecture: Architecture) -> Key {
     hasher.finalize()
 }
 
-/// A cubin, and how it was come by.
+/// A cubin, and how it was obtained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cached {
     /// The machine code, for exactly one architecture.
     pub cubin: Vec<u8>,
-    /// Wall time in the compiler; `None` where it was on disk.
+    /// Wall time in the compiler; `None` if the cubin was on disk.
     pub compile_time: Option<Duration>,
-    /// What was read and written.
+    /// The reads and writes of the disk cache.
     pub disk: DiskStats,
 }
 
-/// The cubin of a source, from the cache if it is there, in which case NVRTC is not even loaded; else it is
-/// [compiled](compile) and stored.
+/// The cubin of a source, from the cache if it is there, without loading NVRTC. Otherwise it is [compiled](compile) and
+/// stored.
 ///
 /// # Errors
 ///
-/// [`Error::NoNvrtc`] if there is no NVRTC: the cache holds the work of the one that is found. Otherwise those of
-/// [`compile`]. A cache that cannot be read or written is no error.
+/// [`Error::NoNvrtc`] if there is no NVRTC: its version is part of the key of a cached cubin. Otherwise those of
+/// [`compile`]. A cache that cannot be read or written is not an error.
 pub fn cached(
     source: &KernelSource,
     operator: &str,
@@ -320,13 +323,13 @@ pub fn cached(
     let mut entry = None;
     if let Some(cache) = cache {
         let start = Instant::now();
-        let telling =
+        let span =
             timed(tracing::debug_span!("read_cache", operator, hit = Empty, bytes = Empty, microseconds = Empty));
         let (major, minor) = version_by(cache)?;
         let key = blake3::hash(format!("cubin of {} by NVRTC {major}.{minor}", key(source, architecture)).as_bytes());
         let found = cache.load(&key);
         disk.time = start.elapsed();
-        telling.record("hit", found.is_some()).record("bytes", found.as_ref().map_or(0, Vec::len));
+        span.record("hit", found.is_some()).record("bytes", found.as_ref().map_or(0, Vec::len));
         if let Some(cubin) = found {
             (disk.hits, disk.bytes_read) = (1, cubin.len() as u64);
             return Ok(Cached { cubin, compile_time: None, disk });
@@ -340,9 +343,9 @@ pub fn cached(
     if let Some((cache, key)) = entry {
         let start = Instant::now();
         let bytes = cubin.len();
-        let telling = timed(tracing::debug_span!("write_cache", operator, bytes, stored = Empty, microseconds = Empty));
+        let span = timed(tracing::debug_span!("write_cache", operator, bytes, stored = Empty, microseconds = Empty));
         let stored = cache.store(&key, &cubin);
-        telling.record("stored", stored);
+        span.record("stored", stored);
         if stored {
             disk.bytes_written = bytes as u64;
         }
@@ -351,8 +354,8 @@ pub fn cached(
     Ok(Cached { cubin, compile_time, disk })
 }
 
-/// The version of the NVRTC that is found. The cache remembers that of each library file, so that it need not be loaded, which
-/// takes a quarter of a second.
+/// The version of the NVRTC that is found. The cache stores the version of each library file, which saves loading the
+/// library (a quarter of a second).
 fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
     let Location::File(path) = locate()? else { return version() };
     let identity = || {
@@ -369,29 +372,29 @@ fn version_by(cache: &DiskCache) -> Result<(u32, u32), Error> {
     Ok((major, minor))
 }
 
-/// Has the compiler loaded and set up: the first kernel that it compiles in a process takes a few hundredths of a second more
-/// than the next, even if there is nothing in it.
+/// Loads the compiler and sets it up. The first kernel that it compiles in a process takes a few hundredths of a second
+/// more than the next, even if it is empty.
 pub(crate) fn warm_up(architecture: Architecture) -> Result<(), Error> {
     load()?;
-    let _telling = timed(tracing::debug_span!("warm_up_nvrtc", %architecture, microseconds = Empty));
+    let _span = timed(tracing::debug_span!("warm_up_nvrtc", %architecture, microseconds = Empty));
     let text = "extern \"C\" __global__ void nothing() {}\n";
     translate(text, "nothing.cu", &[], "nothing", &architecture.to_string())?.cubin().map(drop)
 }
 
-/// What NVRTC made of a source.
+/// The result of a compilation by NVRTC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compiled {
     /// The machine code, for exactly one architecture.
     pub cubin: Vec<u8>,
-    /// The compiler's warnings; empty as a rule.
+    /// The compiler's warnings; usually empty.
     pub log: String,
 }
 
 /// Compiles a source to a cubin. `operator` is named in the error if NVRTC rejects it.
 pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture) -> Result<Compiled, Error> {
     load()?;
-    let telling = timed(tracing::debug_span!(
+    let span = timed(tracing::debug_span!(
         "compile",
         operator,
         %architecture,
@@ -401,11 +404,11 @@ pub fn compile(source: &KernelSource, operator: &str, architecture: Architecture
     ));
     let program = translate(&source.text, &source.name, &source.options, operator, &architecture.to_string())?;
     let compiled = Compiled { log: program.log()?, cubin: program.cubin()? };
-    telling.record("cubin_bytes", compiled.cubin.len());
+    span.record("cubin_bytes", compiled.cubin.len());
     Ok(compiled)
 }
 
-/// As [`compile`], to PTX, which the driver finishes for this architecture or a newer one. It ends in a zero byte.
+/// As [`compile`], but to PTX, which the driver compiles for this architecture or a newer one. It ends in a zero byte.
 #[doc(hidden)]
 pub fn compile_to_ptx(source: &KernelSource, operator: &str, architecture: Architecture) -> Result<Compiled, Error> {
     load()?;
@@ -414,13 +417,14 @@ pub fn compile_to_ptx(source: &KernelSource, operator: &str, architecture: Archi
     Ok(Compiled { log: program.log()?, cubin: program.ptx()? })
 }
 
-/// The work itself, by the library that has been loaded.
+/// Compiles with the library, which has been loaded.
 fn translate(text: &str, name: &str, options: &[&str], operator: &str, architecture: &str) -> Result<Program, Error> {
     let text = c_string(text)?;
     let name = c_string(name)?;
     let architecture_option = format!("--gpu-architecture={architecture}");
     let options = options.iter().copied().chain([architecture_option.as_str()]);
-    // Declarations of textures and the run-time library, which no kernel of ours needs, would take some milliseconds to read.
+    // Without `--minimal` NVRTC parses declarations of textures and the run-time library for some milliseconds. No
+    // kernel of ours needs them.
     let options = options.chain((version()? >= SINCE_MINIMAL).then_some("--minimal"));
     let options = options.map(c_string).collect::<Result<Vec<_>, _>>()?;
     let option_pointers: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
@@ -488,7 +492,7 @@ impl Program {
         Ok(bytes)
     }
 
-    /// With the zero byte that ends it.
+    /// The PTX, including the zero byte at its end.
     fn ptx(&self) -> Result<Vec<u8>, Error> {
         let mut size = 0;
         // SAFETY: the program is alive.

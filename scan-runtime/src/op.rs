@@ -4,10 +4,10 @@ use scan_codegen::{ElementType, OpSource};
 
 use crate::{Error, Parameters, ScanElement, element::bytes_of};
 
-/// An associative operator that a scan applies, with its identity if it has one.
+/// The associative operator of a scan, with its identity if it has one.
 ///
-/// Write it through the attribute [`#[scan_op]`](macro@crate::scan_op), which derives the CUDA text from the Rust one and
-/// lets you leave out what is usual:
+/// Write it with the attribute [`#[scan_op]`](macro@crate::scan_op), which derives the CUDA text from the Rust body and
+/// fills in the usual parts:
 ///
 /// ```
 /// use scan_runtime::{ScanOp, scan_op};
@@ -91,7 +91,8 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// - `identity` and `start` always give a value or never do, and `source` tells the same values;
 /// - `parameters` has the fields that the text reads, with the layouts that `source` tells.
 ///
-/// Laws are no part of it: an operator that breaks them gives unspecified values and stays within its memory.
+/// The laws are no safety requirement: an operator that breaks them gives unspecified values, but stays within its
+/// memory.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a scan operator",
     label = "not a scan operator",
@@ -100,9 +101,9 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
     note = "a variable that has the name of an operator hides it: give the variable another name"
 )]
 pub unsafe trait ScanOp: Send + Sync + 'static {
-    /// What the scan reads.
+    /// The type of the input elements.
     type Input: ScanElement;
-    /// What is combined.
+    /// The type of partial results, which `combine` works on.
     type State: ScanElement;
     /// What each input moves on: the state, unless the operator is a [machine](ScanOp#machines). Initial values and totals are
     /// carries.
@@ -110,14 +111,15 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// What the scan writes.
     type Output: ScanElement;
 
-    /// The neutral element of [`combine`](ScanOp::combine), if the operator has one in its type. Without it there are inclusive
-    /// scans, exclusive ones from an initial value, and reductions of at least one element or an initial value.
+    /// The neutral element of [`combine`](ScanOp::combine), if `State` has one. An operator without one supports
+    /// inclusive scans, exclusive scans with an initial value, and reductions of at least one element or with an
+    /// initial value.
     fn identity(&self) -> Option<Self::State>;
 
-    /// Makes a partial result of a single input.
+    /// Maps a single input to a partial result.
     fn lift(&self, input: Self::Input) -> Self::State;
 
-    /// Combines two adjacent partial results, `a` the earlier one.
+    /// Combines two adjacent partial results. `a` is the left one, of the earlier elements.
     fn combine(&self, a: Self::State, b: Self::State) -> Self::State;
 
     /// Combines a partial result with the input that follows it: `combine(state, lift(input))`, unless the operator knows a
@@ -179,13 +181,13 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// The operator's CUDA text. `#[scan_op]` writes this.
     fn source(&self) -> OpSource;
 
-    /// The operator's own fields that its functions read, which the kernels are given at every launch.
+    /// The operator's own fields that its functions read. They are kernel arguments, passed at every launch.
     /// `#[scan_op]` writes this where the operator reads `self`.
     fn parameters(&self) -> Parameters {
         Parameters::default()
     }
 
-    /// How the CPU applies it to several values at once, where it can: the ready operators say so.
+    /// How the CPU applies the operator to several values at once. Only the built-in operators have this.
     #[doc(hidden)]
     fn vectorized(&self) -> Option<crate::__private::Vectorized<Self>>
     where
@@ -284,13 +286,13 @@ pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
     check_source(op.source(), elements, identity, start, &op.parameters())
 }
 
-/// A type as its layout tells it, if that is as long and as aligned as the type.
+/// The layout of a type, if its size and alignment are those of the type.
 fn expected<T: ScanElement>() -> Option<ElementType> {
     let layout = T::layout();
     (layout.size == size_of::<T>() && layout.align == align_of::<T>()).then_some(layout)
 }
 
-/// Not compiled anew for every operator.
+/// Not generic, so that it is compiled once and not for every operator.
 fn check_source(
     source: OpSource,
     [input, state, output, carry]: [Option<ElementType>; 4],
@@ -323,11 +325,11 @@ mod tests {
     use super::*;
     use crate::ops;
 
-    /// A sum whose source is told by the test.
-    struct Told(OpSource);
+    /// A sum whose source the test chooses.
+    struct WithSource(OpSource);
 
-    // SAFETY: it is not, and nothing but its source is asked for.
-    unsafe impl ScanOp for Told {
+    // SAFETY: the contract does not hold, but the tests call nothing that relies on it: only the source is read.
+    unsafe impl ScanOp for WithSource {
         type Input = u32;
         type State = u32;
         type Output = u32;
@@ -353,7 +355,7 @@ mod tests {
     fn a_source_of_another_type_is_refused() {
         let source = ops::sum::<u32>().source();
         let double = f64::layout();
-        assert!(checked_source(&Told(source.clone())).is_ok());
+        assert!(checked_source(&WithSource(source.clone())).is_ok());
         let wrong = [
             ("input", OpSource { input: double.clone(), ..source.clone() }),
             ("state", OpSource { state: double.clone(), ..source.clone() }),
@@ -363,7 +365,7 @@ mod tests {
             ("parameters", OpSource { parameters: Some(double), ..source }),
         ];
         for (expected, source) in wrong {
-            let error = checked_source(&Told(source)).unwrap_err();
+            let error = checked_source(&WithSource(source)).unwrap_err();
             assert!(matches!(error, Error::SourceMismatch { what, .. } if what == expected), "{expected}: {error}");
         }
     }

@@ -1,6 +1,6 @@
-//! Ready operators, for every type that has them.
+//! Built-in operators, for every type that supports them.
 //!
-//! Each is a struct and a function that makes one, so that the type is found where it is used:
+//! Each is a struct, with a function that makes one, so that the element type is inferred from its use:
 //! `scanner.scan(ops::sum()).run(&x)`.
 //!
 //! ```
@@ -11,7 +11,7 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`lifted`] and [`pair`] make operators of other operators.
+//! [`flip`], [`lifted`] and [`pair`] make operators from other operators.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -34,8 +34,8 @@ mod sealed {
     };
 
     pub trait Sealed: ScanElement {
-        /// How the CPU goes about an operator on this type that does `V` to each lane; `None` where a register holds no
-        /// several of the type.
+        /// The vectorized CPU form of an operator on this type that applies `V` to each lane; `None` if a vector
+        /// register cannot hold several values of the type.
         #[inline]
         fn vectorized<Op, V: Apply>() -> Option<Vectorized<Op>>
         where
@@ -50,19 +50,19 @@ use sealed::Sealed;
 
 /// A type with arithmetic: every integer, `f32`, `f64`, and, with the feature `half`, `half::f16` and `half::bf16`.
 ///
-/// The methods are named for what they are on integers; on floats they are plain `+` and `*`.
+/// The methods have the names of the integer operations; on floats they are plain `+` and `*`.
 pub trait Number: ScanElement + PartialOrd + Sealed {
     /// The identity of addition. `0.0` for floats, where it changes no value but the sign of `-0.0`.
     const ZERO: Self;
     /// The identity of multiplication.
     const ONE: Self;
-    /// Nothing is smaller.
+    /// The smallest value: −∞ for floats.
     const LOWEST: Self;
-    /// Nothing is larger.
+    /// The largest value: ∞ for floats.
     const HIGHEST: Self;
-    /// The sum. Integers wrap around at their ends.
+    /// The sum. Integers wrap around on overflow.
     fn wrapping_add(self, other: Self) -> Self;
-    /// The product. Integers wrap around at their ends.
+    /// The product. Integers wrap around on overflow.
     fn wrapping_mul(self, other: Self) -> Self;
 }
 
@@ -174,9 +174,9 @@ macro_rules! operator {
 }
 
 operator! {
-    /// `a + b`. Integers wrap around at their ends, in debug builds as well.
+    /// `a + b`. Integers wrap around on overflow, in debug builds as well.
     ///
-    /// Sums of floats depend on how they are grouped, as they do everywhere.
+    /// Sums of floats depend on the grouping, since each addition rounds.
     Sum, sum, Number
 }
 
@@ -190,7 +190,7 @@ impl<T: Number> ScanOp for Sum<T> {
 }
 
 operator! {
-    /// `a * b`. Integers wrap around at their ends, in debug builds as well.
+    /// `a * b`. Integers wrap around on overflow, in debug builds as well.
     Product, product, Number
 }
 
@@ -204,10 +204,10 @@ impl<T: Number> ScanOp for Product<T> {
 }
 
 operator! {
-    /// The larger of two values; of equal ones (`0.0` and `-0.0`) the earlier.
+    /// The larger of two values; of equal ones (`0.0` and `-0.0`) the left one.
     ///
-    /// Once a float is NaN, so is every result after it: with that the result is the same, bit for bit, however the scan
-    /// groups the values. If NaNs are to be passed over, write an operator of `a.max(b)` with the identity `f32::NAN`.
+    /// Once a float is NaN, so is every result after it. That makes the result the same, bit for bit, however the scan
+    /// groups the values. To ignore NaNs, write an operator with `a.max(b)` and the identity `f32::NAN`.
     Max, max, Number
 }
 
@@ -223,9 +223,9 @@ impl<T: Number> ScanOp for Max<T> {
 }
 
 operator! {
-    /// The smaller of two values; of equal ones (`0.0` and `-0.0`) the earlier.
+    /// The smaller of two values; of equal ones (`0.0` and `-0.0`) the left one.
     ///
-    /// NaNs are kept, as [`Max`] keeps them.
+    /// NaNs propagate, as with [`Max`].
     Min, min, Number
 }
 
@@ -282,7 +282,7 @@ impl<T: Bits> ScanOp for BitXor<T> {
     }
 }
 
-/// Whether all so far are true.
+/// Logical and: whether all values so far are true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct All;
 
@@ -300,7 +300,7 @@ impl ScanOp for All {
     }
 }
 
-/// Whether any so far is true.
+/// Logical or: whether any value so far is true.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Any;
 

@@ -1,4 +1,4 @@
-//! What an operator's functions read of the operator itself: values known only when the program runs.
+//! The fields of an operator that its functions read: values known only at run time.
 
 use std::{fmt, mem::MaybeUninit, ops::Deref, sync::Arc};
 
@@ -6,25 +6,25 @@ use scan_codegen::{ElementKind, ElementType};
 
 use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
 
-/// A field of an operator that its functions may read: an element, or a [`Table`].
+/// The type of a field of an operator that its functions may read: an element, or a [`Table`].
 ///
-/// The kernels are given its value at every launch, so that other values compile nothing.
+/// The value is a kernel argument, passed at every launch, so that another value needs no compilation.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an operator",
     label = "read by the operator",
     note = "parameters are elements, and `Table<T>` for many items: `Table::from(vec)`"
 )]
 pub trait Parameter: sealed::Sealed {
-    /// The layout of what the kernels are given.
+    /// The layout of the kernel argument.
     #[doc(hidden)]
     fn parameter_layout(&self) -> ElementType;
 
-    /// Writes what the kernels are given, as far as the host knows it.
+    /// Writes the kernel argument, as far as the host knows it.
     #[doc(hidden)]
     fn write(&self, offset: usize, parameters: &mut Parameters);
 }
 
-/// Kernels read what a parameter writes by the layout that it tells, so both are told here only.
+/// Kernels read a parameter through its layout, so `layout` and `write` must agree; only this crate implements them.
 mod sealed {
     use super::{ScanElement, Table};
 
@@ -51,7 +51,7 @@ pub struct Parameters {
     tables: Vec<TableAt>,
 }
 
-/// A table, and where in the parameters the pointer to its items stands.
+/// A table, and the offset of its item pointer within the parameters.
 #[derive(Clone)]
 pub(crate) struct TableAt {
     pub(crate) offset: usize,
@@ -79,7 +79,7 @@ impl Parameters {
         self
     }
 
-    /// The same with one more field, which holds all the fields of an operator's; without one where it has none.
+    /// The same with one more field, which holds all fields of another operator. Unchanged if that operator has none.
     pub(crate) fn with_all(mut self, name: &str, operator: &str, others: Parameters) -> Self {
         let Some(layout) = others.layout(operator) else { return self };
         self.fields.push((name.to_owned(), layout));
@@ -105,7 +105,7 @@ impl Parameters {
         ElementType::structure(name.to_owned(), self.fields.iter().cloned())
     }
 
-    /// The layout of the struct that the kernels are given; `None` where there are no fields.
+    /// The layout of the struct that is passed to the kernels; `None` if there are no fields.
     pub(crate) fn layout(&self, name: &str) -> Option<ElementType> {
         (!self.fields.is_empty()).then(|| self.structure(name))
     }
@@ -121,11 +121,11 @@ impl Parameters {
     }
 }
 
-/// Many items that an operator reads by index, such as the transitions of an automaton: `self.table[i]`.
+/// An array of items that an operator reads by index, such as the transitions of an automaton: `self.table[i]`.
 ///
-/// Made of a vector, an array or an iterator, and read like a slice. A clone is cheap: it shares the items. The first scan on
-/// a device copies them there; they stay until the last clone is dropped, which waits for the work under way on that device.
-/// An index past the end is a panic, as everywhere in an operator.
+/// Made from a vector, an array or an iterator, and read like a slice. A clone is cheap: it shares the items. The first
+/// scan on a device copies them there. They stay until the last clone is dropped, which waits for the work in progress
+/// on that device. An index past the end is a panic, as everywhere in an operator.
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, Table, scan_op};
@@ -171,7 +171,7 @@ pub(crate) trait AnyTable: Send + Sync {
 
 impl<T: ScanElement> AnyTable for Shared<T> {
     fn bytes(&self) -> &[MaybeUninit<u8>] {
-        // SAFETY: the slice is as long, and bytes that may be uninitialised can be those of any type, padding included.
+        // SAFETY: the slice has this many bytes, and `MaybeUninit` bytes may be those of any type, padding included.
         unsafe { std::slice::from_raw_parts(self.items.as_ptr().cast(), size_of_val::<[T]>(&self.items)) }
     }
 

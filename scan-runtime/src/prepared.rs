@@ -6,9 +6,11 @@ use cudarc::driver::CudaStream;
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DeviceScan, Error, Goal, Heads, HostHeads, NoHeads, Prefixes, Scan, ScanElement,
-    ScanOp, Scanner, Totals, cpu,
-    cuda::{Constants, Kernels, Runs, Work},
-    device_scan::task,
+    ScanOp, Scanner, Totals,
+    columns::Layouts,
+    cpu,
+    cuda::{Kernels, Runs},
+    device_work::DeviceWork,
     heads::HeadKind,
     scanner::Engine,
 };
@@ -53,7 +55,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let kernels = match self.scanner.engine() {
             Engine::Cpu { .. } => Vec::new(),
             Engine::Cuda(device) => {
-                let chunk = self.chunk(device, max_len, with_total)?.unwrap_or(max_len);
+                let element_bytes = size_of::<Op::Input>().max(size_of::<Op::Output>());
+                let chunk = self.chunk(device, element_bytes, max_len, with_total)?.unwrap_or(max_len);
                 device.load_up_to(&self.op, &task, chunk)?
             }
         };
@@ -153,12 +156,15 @@ pub(crate) struct Brings {
     pub(crate) heads: HeadKind,
     pub(crate) total: bool,
     pub(crate) initial: bool,
+    /// In how many arrays input and output lie.
+    pub(crate) layouts: Layouts,
 }
 
 impl fmt::Display for Brings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (total, initial) = (if self.total { "a total" } else { "no total" }, if self.initial { "" } else { "no " });
-        write!(f, "{}, {total}, {initial}initial value in device memory", self.heads.name())
+        let columns = if self.layouts == Layouts::default() { "" } else { ", columns" };
+        write!(f, "{}, {total}, {initial}initial value in device memory{columns}", self.heads.name())
     }
 }
 
@@ -203,7 +209,7 @@ impl fmt::Display for Brings {
 pub struct DevicePrepared<Op: ScanOp, G = Prefixes> {
     pub(crate) scanner: Scanner,
     pub(crate) stream: Arc<CudaStream>,
-    pub(crate) work: Work,
+    pub(crate) work: DeviceWork,
     pub(crate) operator: String,
     /// Whether there is an initial value that was known when it was prepared.
     pub(crate) has_initial: bool,
@@ -243,8 +249,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     ) -> Result<Self, Error> {
         let device = scan.scanner.device_of(stream)?;
         device.check_preparing(stream)?;
-        let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
-        let work = Work::new(device, stream, &scan.op, constants, task(scan, brings), Runs::Often(max_len))?;
+        let work = DeviceWork::new(scan, device, stream, brings, Runs::Often(max_len))?;
         let of_nothing = scan.initial_value.or_else(|| scan.op.start()).map(|total| {
             let result = G::FOLDS.then(|| cpu::project(&scan.op, total)).transpose()?;
             Ok::<_, Error>(Box::new(OfNothing { total, result }))
@@ -265,8 +270,9 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     /// An error if it was not prepared for runs that bring this, of so many elements.
     pub(crate) fn check(&self, brings: Brings, len: usize) -> Result<(), Error> {
         check_len(len, self.max_len)?;
-        let Brings { heads, total, initial } = self.brings;
-        if heads.is_like(brings.heads) && (total, initial) == (brings.total, brings.initial) {
+        let Brings { heads, total, initial, layouts } = self.brings;
+        let found = (brings.total, brings.initial, brings.layouts);
+        if heads.is_like(brings.heads) && (total, initial, layouts) == found {
             return Ok(());
         }
         Err(Error::OtherRun { prepared: self.brings.to_string(), found: brings.to_string() })

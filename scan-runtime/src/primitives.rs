@@ -1,7 +1,7 @@
-//! What threads hand work to each other by.
+//! The synchronization primitives of the CPU threads.
 //!
-//! The modules that do so take it from `super::primitives`. In tests each of them is compiled once more, with those of `loom` in
-//! their place, which runs a test under every order of the threads' steps that the memory model allows.
+//! The modules that need them import `super::primitives`. For tests each of these modules is compiled once more, with
+//! `loom`'s primitives instead: they run a test under every order of the threads' steps that the memory model allows.
 
 pub(crate) use std::{
     hint::spin_loop,
@@ -9,10 +9,10 @@ pub(crate) use std::{
     thread::yield_now,
 };
 
-/// How often a thread looks before it gives way to others.
+/// How often a thread polls before it yields.
 pub(crate) const PATIENCE: u32 = 256;
 
-/// As above, under `loom`'s control.
+/// The same from `loom`.
 #[cfg(all(test, not(miri)))]
 pub(crate) mod modelled {
     pub(crate) use loom::{
@@ -21,6 +21,6 @@ pub(crate) mod modelled {
         thread::yield_now,
     };
 
-    /// Each look multiplies the orders.
+    /// Each poll multiplies the number of orders.
     pub(crate) const PATIENCE: u32 = 1;
 }

@@ -9,6 +9,7 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, Reducti
 mod arrays;
 mod axis;
 mod chunks;
+pub(crate) use chunks::HostPlaces;
 mod host;
 mod segments;
 
@@ -16,6 +17,7 @@ pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
+    columns::Layouts,
     cpu::{self, Order},
     cuda::Task,
     generate,
@@ -102,6 +104,8 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) heads: H,
     /// Whether the planner has been asked already.
     pub(crate) planned: bool,
+    /// In how many arrays input and output lie.
+    pub(crate) layouts: Layouts,
     goal: PhantomData<G>,
 }
 
@@ -124,13 +128,14 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
         let (kind, order, reduction) = (ScanKind::Inclusive, Order::Forward, Reduction::default());
         let (initial_value, overrides, heads, planned, goal) = (None, None, NoHeads, false, PhantomData);
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, goal }
+        let layouts = Layouts::default();
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, goal }
     }
 
     /// The same, restarting where these heads tell.
     pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H, G> {
-        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, planned, goal, .. } = self;
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, goal }
+        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, planned, layouts, goal, .. } = self;
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, goal }
     }
 
     /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph, [`prepare`](DeviceScan::prepare) does
@@ -298,6 +303,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
         let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
+        let spec = spec.with_arrays(self.layouts.0, self.layouts.1);
         let spec = spec.with_segments(self.heads.heads().kind.segments());
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }
@@ -321,6 +327,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             }
             Task::Reduce(reduction, initial_value) => {
                 generate::plan_reduction(&operator, *initial_value, &self.scanner.limits(), *reduction).map(drop)?;
+            }
+            Task::LastResults(segments) => {
+                generate::plan_last_results(&operator, segments, &self.scanner.limits()).map(drop)?;
             }
         }
         Ok(())

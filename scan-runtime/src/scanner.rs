@@ -1,4 +1,4 @@
-//! The one entry: a scanner, bound to a device or to the CPU.
+//! The entry point: a scanner, bound to a device or to the CPU.
 
 use std::{borrow::Cow, env, fmt, sync::Arc};
 
@@ -12,10 +12,10 @@ use crate::{
     generate, nvrtc,
 };
 
-/// The environment variable that chooses what [`Scanner::new`] takes: `cpu`, or the number of a CUDA device.
+/// The environment variable that chooses the device of [`Scanner::new`]: `cpu`, or the number of a CUDA device.
 pub const DEVICE_VARIABLE: &str = "SCAN_DEVICE";
 
-/// Runs scans on one CUDA device, or on the CPU. Cheap to clone, and shared freely between threads.
+/// Runs scans on one CUDA device, or on the CPU. Cheap to clone, and can be shared between threads.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -31,7 +31,7 @@ pub struct Scanner {
     engine: Arc<Engine>,
 }
 
-/// What a scanner runs on, with what it needs for that.
+/// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
 pub(crate) enum Engine {
     Cuda(Box<CudaDevice>),
@@ -52,11 +52,11 @@ pub struct ScannerBuilder {
     cache: CacheChoice,
     precompiled: Vec<Cow<'static, [u8]>>,
     staging: Staging,
-    /// Those of an older device, if it is to be as if there were only that.
+    /// The limits of an older device, if the scanner is to behave like one.
     limits: Option<DeviceLimits>,
 }
 
-/// Where compiled kernels are kept beyond the process.
+/// Where compiled kernels are kept after the process ends.
 #[derive(Debug)]
 enum CacheChoice {
     OfUser,
@@ -73,7 +73,7 @@ impl fmt::Debug for ScannerBuilder {
 }
 
 impl ScannerBuilder {
-    /// Takes the CUDA device with this number, in place of what [`Scanner::new`] would choose.
+    /// Uses the CUDA device with this number, in place of the one that [`Scanner::new`] would choose.
     pub fn device(mut self, index: usize) -> Self {
         self.device = Some(index);
         self
@@ -91,11 +91,11 @@ impl ScannerBuilder {
         self
     }
 
-    /// Takes kernels from what a [`Bundle`](crate::aot::Bundle) has compiled [ahead of time](crate::aot), and needs NVRTC
-    /// only for those that are not there. Several bundles are looked through in turn.
+    /// Uses the kernels that a [`Bundle`](crate::aot::Bundle) has compiled [ahead of time](crate::aot), and needs NVRTC
+    /// only for those that are not in it. Several bundles are searched in the order in which they are added.
     ///
-    /// Kernels are machine code and run as such: take a bundle only from where you would take a program. What is damaged is found,
-    /// what is forged is not.
+    /// Kernels are machine code that is executed: use only bundles from sources that you trust with a program. Damage
+    /// is detected, forgery is not.
     ///
     /// ```no_run
     /// use scan_runtime::Scanner;
@@ -109,14 +109,15 @@ impl ScannerBuilder {
         self
     }
 
-    /// Chooses how slices of host memory travel to a CUDA device and back.
+    /// Chooses how slices of host memory are copied to a CUDA device and back.
     pub fn staging(mut self, staging: Staging) -> Self {
         self.staging = staging;
         self
     }
 
-    /// Plans as for a device with these limits, whose architecture is no newer than that of the device at hand, and compiles kernels to
-    /// PTX of that architecture, which the driver finishes. So tests run what older devices would.
+    /// Plans for a device with these limits, whose architecture is no newer than that of the actual device. Kernels are
+    /// compiled to PTX of that architecture, which the driver compiles. With that, tests run the kernels of older
+    /// devices.
     #[doc(hidden)]
     pub fn as_if_on(mut self, limits: DeviceLimits) -> Self {
         self.limits = Some(limits);
@@ -128,7 +129,7 @@ impl ScannerBuilder {
     /// # Errors
     ///
     /// [`Error::Precompiled`] if precompiled kernels are not whole, on a machine without a GPU too.
-    /// Those of [`Scanner::cuda`] where a device is asked for, else those of [`Scanner::new`].
+    /// Those of [`Scanner::cuda`] if a device is chosen, else those of [`Scanner::new`].
     pub fn build(self) -> Result<Scanner, Error> {
         let ScannerBuilder { device, cache, precompiled, staging, limits } = self;
         let precompiled = precompiled.into_iter().map(Precompiled::open).collect::<Result<Vec<_>, _>>()?;
@@ -138,7 +139,7 @@ impl ScannerBuilder {
                 CacheChoice::Nowhere => None,
                 CacheChoice::Disk(cache) => Some(cache),
             };
-            // What the driver lacks is told first.
+            // A missing driver is reported first.
             let stores = Stores { precompiled, disk, no_compiler: false, as_ptx: limits.is_some() };
             let mut device = CudaDevice::open(index, stores, staging)?;
             device.limits = limits.unwrap_or(device.limits);
@@ -163,7 +164,7 @@ impl ScannerBuilder {
     }
 }
 
-/// What a scanner runs on, and why. `Display` tells it in one line.
+/// The device that a scanner runs on, and why. `Display` writes it in one line.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Backend {
@@ -173,14 +174,14 @@ pub enum Backend {
         index: usize,
         /// Its name.
         name: String,
-        /// What kernels are compiled for.
+        /// The architecture that kernels are compiled for.
         architecture: Architecture,
     },
     /// The CPU.
     Cpu {
         /// How many threads share a scan.
         threads: usize,
-        /// Why no CUDA device was taken; `None` where the CPU was asked for.
+        /// Why no CUDA device is used; `None` if the CPU was chosen.
         reason: Option<Arc<Error>>,
     },
 }
@@ -193,7 +194,7 @@ impl fmt::Display for Backend {
                 write!(f, "CPU, {threads} thread{}", if *threads == 1 { "" } else { "s" })?;
                 match reason.as_deref() {
                     None => Ok(()),
-                    // The full message says what to do; one line has room for what is the case.
+                    // The full message has the remedy; one line has room for the cause only.
                     Some(Error::NoDriver { library }) => write!(f, " (no CUDA driver: {library} not found)"),
                     Some(Error::NoDevice { .. }) => write!(f, " (no CUDA device)"),
                     Some(Error::NoNvrtc { .. }) => {
@@ -215,17 +216,18 @@ impl Scanner {
         &self.engine
     }
 
-    /// Takes CUDA device 0 if it is usable (a driver, a device, NVRTC), else the CPU; [`backend`](Scanner::backend) says
-    /// which and why. The environment variable `SCAN_DEVICE` overrides the choice: `cpu`, or the number of a device.
+    /// A scanner on CUDA device 0 if it is usable (a driver, a device, NVRTC), else on the CPU;
+    /// [`backend`](Scanner::backend) says which and why. The environment variable `SCAN_DEVICE` overrides the choice:
+    /// `cpu`, or the number of a device.
     ///
     /// # Errors
     ///
-    /// Only if `SCAN_DEVICE` is set: to something else than `cpu` or a number, or to a device that cannot be used.
+    /// Only if `SCAN_DEVICE` is set to something other than `cpu` or a number, or to a device that cannot be used.
     pub fn new() -> Result<Self, Error> {
         Scanner::builder().build()
     }
 
-    /// Takes the CUDA device with this number.
+    /// A scanner on the CUDA device with this number.
     ///
     /// # Errors
     ///
@@ -235,19 +237,20 @@ impl Scanner {
         Scanner::builder().device(index).build()
     }
 
-    /// A scanner with other settings than usual.
+    /// A builder for a scanner with other settings than the default.
     pub fn builder() -> ScannerBuilder {
         let (cache, staging) = (CacheChoice::OfUser, Staging::default());
         ScannerBuilder { device: None, cache, precompiled: Vec::new(), staging, limits: None }
     }
 
-    /// Takes the CPU, all cores of it (rayon's global thread pool). Plans are those for an [H200](DeviceLimits::H200).
+    /// A scanner on all cores of the CPU (rayon's global thread pool). Its plans are those for an
+    /// [H200](DeviceLimits::H200).
     pub fn cpu() -> Self {
         Scanner::cpu_for(DeviceLimits::H200)
     }
 
-    /// As [`cpu`](Scanner::cpu), with plans for a device that is not here: what [`Scan::plan`] and [`Scan::cuda_source`] give is
-    /// what would run there.
+    /// As [`cpu`](Scanner::cpu), but with plans for a device that this machine may not have: [`Scan::plan`] and
+    /// [`Scan::cuda_source`] give the plan and the source that would run on that device.
     ///
     /// ```
     /// use scan_runtime::{DeviceLimits, Scanner, ops};
@@ -260,7 +263,7 @@ impl Scanner {
         Scanner::on(Engine::Cpu { reason: None, limits })
     }
 
-    /// What this scanner runs on, and why.
+    /// The device that this scanner runs on, and why.
     pub fn backend(&self) -> Backend {
         match self.engine() {
             Engine::Cuda(device) => Backend::Cuda {
@@ -274,8 +277,8 @@ impl Scanner {
         }
     }
 
-    /// The CUDA context in which the scanner works: the device's primary one. `None` on the CPU. Streams and buffers made
-    /// from it can be handed to [`Scan::on`].
+    /// The CUDA context in which the scanner works: the device's primary context. `None` on the CPU. Streams and
+    /// buffers made from it can be passed to [`Scan::on`].
     pub fn context(&self) -> Option<&Arc<CudaContext>> {
         match self.engine() {
             Engine::Cuda(device) => Some(&device.context),
@@ -292,8 +295,8 @@ impl Scanner {
         Ok(device)
     }
 
-    /// The limits that plans are made for: the device's, or on the CPU those it was [made for](Scanner::cpu_for),
-    /// [`DeviceLimits::H200`] if none.
+    /// The limits that plans are made for: the device's, or on the CPU those given to [`cpu_for`](Scanner::cpu_for), by
+    /// default [`DeviceLimits::H200`].
     pub fn limits(&self) -> DeviceLimits {
         match self.engine() {
             Engine::Cuda(device) => device.limits,
@@ -314,7 +317,7 @@ impl Scanner {
         }
     }
 
-    /// A scan with this operator: inclusive, until told otherwise.
+    /// A scan with this operator; inclusive by default.
     pub fn scan<Op: ScanOp>(&self, op: Op) -> Scan<Op> {
         Scan::new(self.clone(), op)
     }
@@ -324,9 +327,9 @@ impl Scanner {
         Scan::new(self.clone(), op)
     }
 
-    /// Whether the scanner's device can still be used. Nothing is waited for. Where an operator that panicked has brought the
-    /// device's context down, the error names it; what you get from the driver itself, from the `synchronize` of a stream for
-    /// instance, does not.
+    /// Checks whether the scanner's device can still be used, without waiting for its work. If an operator that
+    /// panicked has destroyed the device's context, the error names the operator. Errors from the driver itself, from
+    /// the `synchronize` of a stream for instance, do not.
     ///
     /// # Errors
     ///
@@ -338,7 +341,7 @@ impl Scanner {
         }
     }
 
-    /// What the process's cache of compiled kernels, which all scanners share, has done so far.
+    /// The statistics of the process's cache of compiled kernels, which all scanners share.
     pub fn cache_stats(&self) -> CacheStats {
         cuda::cache_stats()
     }

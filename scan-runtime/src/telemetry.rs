@@ -1,27 +1,28 @@
-//! What the library tells of its work: [`tracing`](https://docs.rs/tracing) spans, silent unless a subscriber wants them.
+//! The [`tracing`](https://docs.rs/tracing) spans of the library's work. They are silent unless a subscriber enables
+//! them.
 //!
-//! Their targets begin with `scan_runtime`, so `RUST_LOG=scan_runtime=debug` shows all but those of every call, and
-//! `scan_runtime=trace` these too. Each span is entered while its work is done, and has a field `microseconds`, which is known
-//! at its end.
+//! Their targets begin with `scan_runtime`. `RUST_LOG=scan_runtime=debug` shows all spans except those of every call,
+//! and `scan_runtime=trace` shows these too. Each span is entered while its work is done. It has a field
+//! `microseconds`, which is recorded at its end.
 //!
-//! | span | level | around | fields |
+//! | span | level | covers | fields |
 //! |---|---|---|---|
 //! | `plan` | debug | the choice of the kernels' shape | `operator`, `task`, `architecture` |
 //! | `render` | debug | the writing of a CUDA source | `operator`, `strategy`, `bytes` |
-//! | `cubin` | debug | how machine code is come by | `operator`, `architecture`, `from` (`process`, `precompiled`, `disk` or `compiler`), `bytes` |
-//! | `read_cache` | debug | the search in the cache on disk | `operator`, `hit`, `bytes` |
-//! | `write_cache` | debug | the storing there | `operator`, `bytes`, `stored` |
-//! | `load_nvrtc` | debug | the loading of NVRTC, once a process | `library` |
-//! | `warm_up_nvrtc` | debug | the compiling of an empty kernel, once a process, beside the making of its first context and where no kernels are on disk or precompiled | `architecture` |
+//! | `cubin` | debug | obtaining machine code | `operator`, `architecture`, `from` (`process`, `precompiled`, `disk` or `compiler`), `bytes` |
+//! | `read_cache` | debug | the lookup in the disk cache | `operator`, `hit`, `bytes` |
+//! | `write_cache` | debug | storing in the disk cache | `operator`, `bytes`, `stored` |
+//! | `load_nvrtc` | debug | loading NVRTC, once per process | `library` |
+//! | `warm_up_nvrtc` | debug | compiling an empty kernel, once per process, in parallel with creating its first context, if no kernels are on disk or precompiled | `architecture` |
 //! | `compile` | debug | a compilation by NVRTC | `operator`, `architecture`, `source_bytes`, `cubin_bytes` |
 //! | `load` | debug | the loading of machine code into a device | `operator`, `bytes`, `kernels` |
 //! | `launch` | trace | the launches of a scan or a reduction, which the host does not wait for | `operator` (its Rust type), `len`, `kernels` |
 //! | `transfer` | trace | copies between host and device memory; those to the host wait for the work before them | `to` (`device` or `host`), `bytes` |
 //! | `cpu` | trace | a scan or a reduction on the CPU | `operator` (its Rust type), `len` |
 //!
-//! Spans lie in one another: `compile` in `cubin`, for one. Besides them there is one event, a warning where compiled kernels
-//! cannot be kept on disk. [`Scanner::cache_stats`](crate::Scanner::cache_stats) has the sums of all that was compiled, read
-//! and written, without a subscriber.
+//! Spans nest: `compile` is within `cubin`, for example. There is also one event, a warning if compiled kernels cannot
+//! be kept on disk. [`Scanner::cache_stats`](crate::Scanner::cache_stats) counts all that was compiled, read and
+//! written, without a subscriber.
 //!
 //! ```
 //! use scan_runtime::{Scanner, ops};
@@ -39,11 +40,11 @@ use tracing::{
     span::EnteredSpan,
 };
 
-/// A span that has been entered, and tells at its end how long it took.
+/// An entered span that records its duration at its end.
 #[must_use = "the span ends when this is dropped"]
 pub(crate) struct Timed {
     span: EnteredSpan,
-    /// `None` where nobody wants to know.
+    /// `None` if no subscriber enables the span.
     start: Option<Instant>,
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn computing<Op>(len: usize) -> Timed {
     timed(tracing::trace_span!("cpu", operator, len, microseconds = Empty))
 }
 
-/// Whether anybody may want to know of every call. To ask costs far less than a span that nobody wants.
+/// Whether a subscriber may enable the spans of every call. This check costs far less than a disabled span.
 #[inline]
 pub(crate) fn tells_of_calls() -> bool {
     tracing::level_enabled!(tracing::Level::TRACE)
@@ -76,7 +77,7 @@ pub(crate) fn timed(span: Span) -> Timed {
 }
 
 impl Timed {
-    /// Fills in a field.
+    /// Records the value of a field.
     pub(crate) fn record(&self, field: &str, value: impl Value) -> &Self {
         self.span.record(field, value);
         self

@@ -1,4 +1,4 @@
-//! Ends the process, by the name of the test, where a test hangs: a wait that never ends would otherwise fail nothing.
+//! Ends the process with the name of the test if a test hangs: a wait that never ends would otherwise not fail.
 
 use std::{
     io::{Write, stderr},
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// Holds for as long as it lives.
+/// A time limit that holds until it is dropped.
 #[derive(Debug)]
 #[must_use = "the limit ends when this is dropped"]
 pub struct TimeLimit {
@@ -16,7 +16,7 @@ pub struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// So many seconds from now, for what runs on this thread: its name is the test's.
+    /// A limit of `seconds` from now for the test on this thread, whose name is the test's.
     pub fn seconds(seconds: u64) -> Self {
         let (disarm, disarmed) = channel();
         // Miri takes a thousand times as long.

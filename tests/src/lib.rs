@@ -251,6 +251,7 @@
 
 pub mod axes;
 pub mod climb;
+pub mod columns;
 pub mod composed;
 pub mod emulator;
 pub mod explain;
@@ -272,6 +273,7 @@ pub mod spans;
 pub mod strategies;
 #[path = "../../scan-runtime/src/time_limit.rs"]
 pub mod time_limit;
+pub mod totals;
 
 pub use nvrtc::nvrtc;
 pub use scan_emulator::target_dir;

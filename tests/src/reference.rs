@@ -140,6 +140,21 @@ pub fn total_back<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>, input: 
     input.iter().rev().fold(begin(op, initial_value), step)
 }
 
+/// The total of a scan: of the segment with which it ends, where it restarts; `None` where there is nothing to combine.
+pub fn total_as<Op: ScanOp>(
+    op: &Op,
+    spec: &ScanSpec,
+    initial_value: Option<Op::Carry>,
+    input: &[Op::Input],
+    begins: Option<&[bool]>,
+) -> Option<Op::Carry> {
+    let heads = || begins.into_iter().flat_map(|begins| (1..input.len()).filter(|index| begins[*index]));
+    match spec.reversed {
+        true => total_back(op, initial_value, &input[..heads().next().unwrap_or(input.len())]),
+        false => total(op, initial_value, &input[heads().last().unwrap_or(0)..]),
+    }
+}
+
 /// Scans by a plain loop that restarts wherever `begins` says so, and at the first element.
 pub fn scan_segments<Op: ScanOp>(
     op: &Op,

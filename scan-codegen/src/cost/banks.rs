@@ -1,24 +1,24 @@
-//! Conflicts of memory banks in the trees of the texts.
+//! Bank conflicts in the trees of the textbooks.
 
 use super::networks::WARP;
 
 /// Cycles of a warp's accesses to shared memory, where each bank serves one word a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BankCycles {
-    /// All of them.
+    /// All cycles.
     pub cycles: u64,
-    /// Those there would be if no two threads wanted different words of one bank.
+    /// The cycles without bank conflicts.
     pub without_conflicts: u64,
 }
 
 /// The cycles in which the threads of a tree read (or write) one operand of every node, on all levels of a tree over
-/// `leaves` 4-byte values without padding; `leaves` is a power of two. Of a warp, `group` threads are served together,
+/// `leaves` 4-byte values without padding; `leaves` is a power of two. `group` threads of a warp are served together,
 /// on `banks` banks.
 ///
-/// On the level with stride s, thread t is at word 2 s (t + 1) − 1. The words of neighbours lie 2 s apart, so m threads
-/// meet only banks / 2s banks, at least one: ⌈m · min(2s, banks) / banks⌉ cycles for each warp.
+/// On the level with stride s, thread t accesses word 2 s (t + 1) − 1. The words of neighbours are 2 s apart, so m
+/// threads access only banks / 2s banks, at least one: ⌈m · min(2s, banks) / banks⌉ cycles for each warp.
 ///
-/// A way up or down the tree reads two operands and writes one: the course texts count six times this figure for both.
+/// An up-sweep or down-sweep reads two operands and writes one: textbooks count six times this figure for both.
 pub fn tree_bank_cycles(leaves: u64, banks: u64, group: u64) -> BankCycles {
     let mut sum = BankCycles::default();
     let banks = banks.max(1);

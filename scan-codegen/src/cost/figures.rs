@@ -2,46 +2,46 @@
 
 use std::{fmt, ops::Add};
 
-/// What a scan takes, launch by launch. A figure that outgrows 64 bits is the largest there is.
+/// The cost of a scan, launch by launch. A figure that exceeds 64 bits is `u64::MAX`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cost {
-    /// The launches, in their order.
+    /// The launches, in order.
     pub launches: Vec<LaunchCost>,
 }
 
-/// What one launch takes.
+/// The cost of one launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LaunchCost {
-    /// Which kernel: the role that stands in its name after the operator's.
+    /// The role of the kernel, which follows the operator's name in the kernel's name.
     pub kernel: &'static str,
     /// Applications of the operator, over all threads.
     pub applications: Count,
-    /// Steps: for every stretch between two barriers the applications of the thread that has the most of them there,
-    /// added up; the most of any block. In the networks of the texts no thread has more than one in a stretch, so that
-    /// this counts the rows of their pictures.
+    /// Steps: for each interval between two barriers, the applications of the thread that has the most of them, added
+    /// up over the intervals; the maximum over blocks. In the textbooks' networks no thread has more than one per
+    /// interval, so this is the number of rows in their diagrams.
     pub steps: Count,
-    /// Barriers that each thread waits at; the most of any block.
+    /// Barriers that each thread waits at; the maximum over blocks.
     pub barriers: u64,
-    /// Bytes that threads read from global memory. What every thread of a block reads counts once for each. Where
-    /// blocks wait for each other, these are the bytes if none has to: a block that waits polls the status again.
+    /// Bytes that threads read from global memory. A value that every thread of a block reads counts once per thread.
+    /// If blocks wait for each other, this excludes repeated polls of a status.
     pub global_read: u64,
     /// Bytes that threads write to global memory.
     pub global_written: u64,
 }
 
-/// How often something happens. The two ends differ where it depends on which blocks are ahead of which.
+/// A range of counts. The bounds differ if the count depends on which blocks are ahead of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// At the least.
+    /// The minimum.
     pub least: u64,
-    /// At the most.
+    /// The maximum.
     pub most: u64,
 }
 
 impl Count {
-    /// Whether it can be that often.
+    /// Whether the count is possible.
     pub fn contains(self, count: u64) -> bool {
         (self.least..=self.most).contains(&count)
     }
@@ -97,7 +97,7 @@ impl Cost {
     }
 }
 
-/// What a block takes to scan values in shared memory.
+/// The cost for a block to scan values in shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockCost {
@@ -109,7 +109,7 @@ pub struct BlockCost {
     pub barriers: u64,
 }
 
-/// A figure of any size, as far as 64 bits go.
+/// A figure, saturated to 64 bits.
 pub(super) fn saturated(figure: u128) -> u64 {
     u64::try_from(figure).unwrap_or(u64::MAX)
 }
@@ -126,7 +126,7 @@ impl Add for BlockCost {
 }
 
 impl BlockCost {
-    /// So many of it, one after the other.
+    /// The cost of `count` of them, one after the other.
     pub(super) fn times(self, count: u64) -> BlockCost {
         let BlockCost { applications, steps, barriers } = self;
         BlockCost {

@@ -38,7 +38,7 @@ fn both(first: &[u64], second: &[u64]) -> Vec<u64> {
     first.iter().zip(second).map(|(a, b)| a + b).collect()
 }
 
-/// What a block of a cluster takes in one iteration, or in several.
+/// The cost of a block of a cluster in one iteration, or in several.
 #[derive(Clone, Copy, Default)]
 struct RoundCost {
     applications: u64,
@@ -54,7 +54,7 @@ impl RoundCost {
     }
 }
 
-/// What tiles of the same cost take: all their applications, the steps and the barriers of one of them.
+/// The cost of tiles that cost the same: the applications of all, and the steps and barriers of one.
 struct TilesCost {
     applications: Count,
     steps: Count,
@@ -91,15 +91,17 @@ impl Plan {
             }),
             scanned: each(&|thread| match (own(thread), thread) {
                 (0, _) => 0,
+                // From the prefix of its run on, a machine takes steps, which are no applications.
+                (_, thread) if self.machine => u64::from(any && thread > 0),
                 (own, 0) => own - u64::from(!any),
                 (own, _) => own + u64::from(any),
             }),
         }
     }
 
-    /// What a block takes to scan the aggregates of `count` tiles, one a thread: the scans of the warps, that of their
-    /// aggregates, which each warp of the block does for itself, and one application more for each but the first lane
-    /// of each later warp.
+    /// The applications of a block that scans the aggregates of `count` tiles, one per thread: the scans of the warps;
+    /// the scan of their aggregates, which each warp of the block does for itself; and one more application for each
+    /// lane but the first of each later warp.
     fn window_applications(&self, count: u64) -> u64 {
         let (full, rest, warps) = (count / WARP, count % WARP, count.div_ceil(WARP));
         let scans = full * kogge_stone_applications(WARP) + kogge_stone_applications(rest);
@@ -107,14 +109,14 @@ impl Plan {
         scans + over_warps + count.saturating_sub(WARP) - warps.saturating_sub(1)
     }
 
-    /// Applications with which the tiles before tile `end` look at all tiles before their own.
+    /// The applications with which the tiles before tile `end` fold the aggregates of all tiles before their own.
     ///
     /// Tile k·t + r, of blocks of t threads and with 1 ≤ r ≤ t, looks through k full windows and one of r aggregates.
     /// Every thread combines each window but the first with its prefix, and an initial value. So the sum over tiles is
     /// one over r, and one over k.
     pub(super) fn looks_at_all(&self, end: u64) -> u128 {
         let threads = u64::from(self.threads);
-        let tiles = end.saturating_sub(1); // the first tile has nothing to look at
+        let tiles = end.saturating_sub(1); // the first tile has no tile before it
         let (windows, rest) = (tiles / threads, tiles % threads);
         let of_last_windows =
             |most: u64| (1..=most).map(|count| u128::from(self.window_applications(count))).sum::<u128>();
@@ -126,8 +128,8 @@ impl Plan {
         each * full_windows + of_threads + of_last_windows(rest) + initial
     }
 
-    /// Steps of the block with this tile, which looks at all tiles before it, and barriers of looking. Later tiles take
-    /// no less.
+    /// The steps of the block with this tile, which looks at all tiles before it, and the barriers of look-at-all.
+    /// Later tiles take no less.
     fn steps_at_all(&self, tile: &TileCost, number: u64) -> (u64, u64) {
         let threads = u64::from(self.threads);
         let windows = number.div_ceil(threads);
@@ -143,7 +145,7 @@ impl Plan {
         (before + between + most(&both(&last.summed, &tile.scanned)) + more, 2 * windows)
     }
 
-    /// What one cluster takes.
+    /// The cost of one cluster.
     fn cluster_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let (tile, blocks, threads) = (u64::from(self.tile), u64::from(self.cluster), u64::from(self.threads));
         let tiles = len.div_ceil(tile);
@@ -157,10 +159,10 @@ impl Plan {
                 let elements = (len - number * tile).min(tile);
                 let own = self.cost_in_registers(elements, any);
                 let mut cost = RoundCost { barriers: 1 + self.barriers_of_moves(elements), ..RoundCost::default() };
-                // The aggregates of the tiles before its own; the first of all takes no application.
+                // The aggregates of the tiles before its own; the very first takes no application.
                 let folded = if before { block } else { block.saturating_sub(1) };
                 let last: Vec<u64> = own.scanned.iter().map(|applied| applied + folded).collect();
-                // Only before it first publishes its aggregate the block waits at a barrier for all threads.
+                // The block waits at a barrier for all threads only before it publishes its first aggregate.
                 let stretches = match round {
                     0 => vec![own.reduced, own.summed, last],
                     _ => vec![own.reduced, both(&own.summed, &last)],
@@ -177,7 +179,8 @@ impl Plan {
                 }
                 cost
             };
-            // The meeting of the cluster; then the first iteration, the last one, and those between, which are alike.
+            // The barrier of the cluster; then the first iteration, the last one, and those between, which cost the
+            // same.
             let mut cost = RoundCost { barriers: 1, ..RoundCost::default() };
             let last = (tiles - 1 - block) / blocks;
             cost.add(of_round(0), 1);
@@ -200,7 +203,7 @@ impl Plan {
         }
     }
 
-    /// What one block takes that goes through all tiles.
+    /// The cost of one block that goes through all tiles.
     fn alone_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
         let passes_on = !self.one_block_has_one_tile();
         let (mut applications, mut steps, mut barriers) = (0_u64, 0_u64, 0_u64);
@@ -208,8 +211,8 @@ impl Plan {
             let any = self.seeds() || number > 0;
             let tile = self.cost_in_registers(n, any);
             let passed_on = u64::from(any && (passes_on || self.spec.total));
-            // No barrier separates the second phase from the third; the prefix is passed on after another one, if it
-            // is.
+            // No barrier separates the second phase from the third. If the prefix is carried on, that happens after
+            // another barrier.
             let of_tile = most(&tile.reduced) + most(&both(&tile.summed, &tile.scanned)) + passed_on;
             applications = applications.saturating_add((tile.applications() + passed_on).saturating_mul(count));
             steps = steps.saturating_add(of_tile.saturating_mul(count));
@@ -226,7 +229,7 @@ impl Plan {
         }
     }
 
-    /// What a launch of a scan of `len` elements takes.
+    /// The cost of a launch of a scan of `len` elements.
     pub(super) fn launch_cost_in_registers(&self, launch: &Launch, len: u64) -> LaunchCost {
         let facts = self.strategy.carry.describe();
         let polled = match facts.polled() {
@@ -245,7 +248,7 @@ impl Plan {
             steps = steps.of_greater(of_tiles.steps);
             barriers = barriers.max(of_tiles.barriers);
         }
-        // Where tiles are numbered as blocks begin, all threads wait for the number.
+        // If the tile index is a ticket, all threads wait for it.
         let counter = u64::from(facts.tile_numbers == TileNumbers::Counter);
         let blocks = u64::from(launch.blocks);
         let (status, (loaded, published)) = (self.status_bytes(), self.statuses(polled, blocks));
@@ -270,7 +273,7 @@ impl Plan {
         TilesCost { applications: saturated(looks + own).into(), steps: steps.into(), barriers }
     }
 
-    /// Tiles of which one thread combines the prefix that it publishes, having looked back or polled the last tile
+    /// Tiles in which one thread combines the prefix that it publishes, after look-back or after polling the last tile
     /// only.
     fn tiles_passing_on(&self, (number, count, n): (u64, u64, u64), polled: Polled) -> TilesCost {
         let any = self.seeds() || number > 0;
@@ -282,7 +285,7 @@ impl Plan {
         let (mut looks, mut looking) = (Count::default(), 0);
         if polled == Polled::UntilPrefix {
             looks.most = saturated(self.looks_back(number + count) - self.looks_back(number));
-            // The last of these tiles looks the furthest.
+            // The last of these tiles looks back the furthest.
             looking = self.look_back_most(number + count - 1).1;
         }
         TilesCost {

@@ -28,8 +28,9 @@ struct Share {
 }
 
 impl Plan {
-    /// Look-ahead, from an address at which tiles begin. No block waits for a barrier once it works, so the steps are
-    /// those of the thread that has the most to do: one of a team, or one that folds the aggregates of tiles.
+    /// The cost of look-ahead with an aligned input, at which tiles begin. After its start a block has no barrier for
+    /// all its threads, so the steps are those of the thread with the most applications: one of a team, or one that
+    /// folds the aggregates of tiles.
     pub(super) fn look_ahead_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let pipeline = self.pipeline.unwrap_or_default();
         let [(full, tile), (last, rest)] = self.tiles(len);
@@ -40,7 +41,7 @@ impl Plan {
         let (mut applications, mut steps, mut read) = (0, 0, 0);
         for block in 0..blocks {
             let rounds = (tiles - 1 - block) / blocks + 1;
-            // The teams: what each thread of each applies.
+            // The applications of each thread of each team.
             for team in 0..teams.min(rounds) {
                 let turns = (rounds - 1 - team) / teams + 1;
                 let number = |turn: u64| block + (team + turn * teams) * blocks;
@@ -63,7 +64,7 @@ impl Plan {
         }
         let status = self.status_bytes();
         let statuses = tiles + pipeline.group_statuses(tiles, blocks);
-        // A tile that is not whole is read where it lies, once to reduce it and once to scan it.
+        // A tile that is not whole is read from global memory, once to reduce it and once to scan it.
         let reread = if rest < tile { rest } else { 0 };
         LaunchCost {
             kernel: launch.kernel,
@@ -92,7 +93,7 @@ impl Plan {
         let statuses_per_lane = u64::from(pipeline.statuses_per_lane);
         let window = WARP * statuses_per_lane;
         let mut served = Served::default();
-        // A lane that loads `count` statuses, with a prefix before them or none, this many times.
+        // A lane that loads `count` statuses, with or without a prefix before them, `times` times.
         let mut look = |count: u64, any: bool, times: u64| {
             if count == 0 || times == 0 {
                 return;
@@ -119,7 +120,7 @@ impl Plan {
         vec![served]
     }
 
-    /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups, one lane
+    /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups. One lane
     /// combines both.
     fn group_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let (size, initial, later) = (u64::from(pipeline.group), self.seeds(), share.rounds - 1);
@@ -136,8 +137,8 @@ impl Plan {
         gather(&mut tiles, of_tiles, share.rounds);
         gather(&mut of_groups, group, 1);
         gather(&mut of_groups, groups, later);
-        // The prefix of the first tile has an initial value and the groups before its own; those of later ones, all
-        // groups.
+        // The prefix of the first tile includes an initial value and the groups before its own, those of later tiles
+        // all groups.
         let after_first = initial || group > 0;
         let folded = &mut folding.lanes[0];
         *folded += u64::from(initial && group > 0) + u64::from(after_first && place > 0);
@@ -149,7 +150,7 @@ impl Plan {
         vec![tiles, of_groups, folding]
     }
 
-    /// Applications of each thread of a team for a tile of `n` elements, with a prefix or none.
+    /// Applications of each thread of a team for a tile of `n` elements, with or without a prefix.
     fn team_cost(&self, n: u64, any: bool) -> Vec<u64> {
         let run = u64::from(self.run);
         let active = n.div_ceil(run);
@@ -163,7 +164,9 @@ impl Plan {
             let from_warps = warp > 0 && lanes > 0;
             let from_lanes = 0 < lane && lane < lanes;
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
-            let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
+            // A machine takes steps, which are no applications.
+            let applied = if self.machine { 0 } else { own };
+            let scan = applied.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
             reduce + scans + before + scan
         };
         (0..u64::from(self.threads)).map(of_thread).collect()

@@ -1,4 +1,4 @@
-//! The cost of looking back.
+//! The cost of look-back.
 
 use super::networks::{WARP, kogge_stone_applications, log_up};
 use crate::plan::Plan;
@@ -21,8 +21,8 @@ impl Plan {
         rest - lanes + kogge_stone_applications(lanes)
     }
 
-    /// The most applications that looking back from tile `number` can take, and the most of one thread: where no tile
-    /// but the first has a prefix yet. At the least there are none, if the left neighbour has its prefix.
+    /// The maximum applications of look-back from tile `number`, and those of the thread with the most: this is if no
+    /// tile but the first has a prefix yet. The minimum is none, if the left neighbour has its prefix.
     pub(super) fn look_back_most(&self, number: u64) -> (u64, u64) {
         if number == 0 {
             return (0, 0);
@@ -31,18 +31,19 @@ impl Plan {
         let further = (number - 1) / self.window();
         let rest = number - further * self.window();
         let applications = further * self.full_window_applications() + self.last_window_applications(rest);
-        // The last lane has the most of the network; the first one, which has none of it, adds the tile's total.
+        // The last lane has the most applications in the network; the first one has none there, and combines the tile's
+        // aggregate.
         let of_window = run - 1 + log_up(WARP) + 1;
         let steps = further * of_window + rest.min(run) - 1 + log_up(rest.div_ceil(run));
         (applications, steps.max(further * run + 1))
     }
 
-    /// The most applications with which the tiles before tile `end` look back, all together.
+    /// The maximum applications of look-back for all tiles before tile `end` together.
     ///
     /// Tile k·w + r, with windows of w tiles and 1 ≤ r ≤ w, looks through k full windows and one of r tiles. So the sum
     /// over tiles is one over r, and one over k.
     pub(super) fn looks_back(&self, end: u64) -> u128 {
-        let tiles = end.saturating_sub(1); // the first tile has nothing to look at
+        let tiles = end.saturating_sub(1); // the first tile has no tile before it
         let (windows, rest) = (tiles / self.window(), tiles % self.window());
         let of_last_windows =
             |most: u64| (1..=most).map(|rest| u128::from(self.last_window_applications(rest))).sum::<u128>();

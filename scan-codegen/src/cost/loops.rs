@@ -26,7 +26,7 @@ fn specs() -> [ScanSpec; 3] {
     [spec.clone(), spec.clone().with_initial_value(), spec.with_total()]
 }
 
-/// What a block takes that looks at all tiles before its own: applications, steps, and barriers of looking.
+/// The cost of a block that looks at all tiles before its own: applications, steps, and barriers of look-at-all.
 fn at_all(plan: &Plan, number: u64, n: u64) -> (u64, u64, u64) {
     let threads = u64::from(plan.threads);
     let sum = |counts: &[u64]| counts.iter().sum::<u64>();
@@ -89,14 +89,14 @@ fn looking_back_is_the_sum_over_tiles() {
     }
 }
 
-/// What one cluster takes: applications, steps, barriers.
+/// The cost of one cluster: applications, steps, barriers.
 fn cluster(plan: &Plan, len: u64) -> (u64, u64, u64) {
     let (tile, blocks, threads) = (u64::from(plan.tile), u64::from(plan.cluster), u64::from(plan.threads));
     let tiles = len.div_ceil(tile);
     let rounds = tiles.div_ceil(blocks);
     let (mut applications, mut most_steps, mut most_barriers) = (0, 0, 0);
     for block in 0..blocks.min(tiles) {
-        // The meeting of the cluster.
+        // The barrier of the cluster.
         let (mut steps, mut barriers) = (0, 1);
         for round in 0..=(tiles - 1 - block) / blocks {
             let number = round * blocks + block;
@@ -148,8 +148,8 @@ fn a_cluster_is_the_sum_over_rounds() {
     }
 }
 
-/// What the warps of look-ahead apply that fold the aggregates of tiles, of all blocks; the most of a lane; the
-/// statuses that are read.
+/// The applications of the look-ahead and group warps of all blocks; the maximum of a lane; the statuses that are
+/// read.
 fn serving(plan: &Plan, tiles: u64, blocks: u64) -> (u64, u64, u64) {
     let pipeline = plan.pipeline.unwrap_or_default();
     let initial = plan.seeds();
@@ -241,7 +241,7 @@ fn looking_ahead_is_the_sum_over_rounds() {
     }
 }
 
-/// The longest input that each plan is for: loops over tiles would not come to an end.
+/// The longest input that each plan is for: loops over tiles would not end.
 #[test]
 fn the_cost_of_the_longest_input_is_told_at_once() {
     let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
@@ -269,7 +269,7 @@ fn the_cost_of_the_longest_input_is_told_at_once() {
     }
 }
 
-/// Every figure of a network, whatever is asked: the greatest where it outgrows 64 bits.
+/// Every figure of a network saturates at 64 bits.
 #[test]
 fn no_length_is_too_long_for_a_formula() {
     let trees =

@@ -1,6 +1,6 @@
-//! The cost model: what a plan takes at a length, by formula.
+//! The cost model: formulas for the cost of a plan at a length.
 //!
-//! Nothing is executed here. The emulator of the test crate executes the kernels and counts the same; a test compares.
+//! Nothing is executed here. The emulator of the test crate executes the kernels and counts; a test compares both.
 
 mod banks;
 mod figures;
@@ -21,15 +21,15 @@ pub use banks::{BankCycles, tree_bank_cycles};
 pub use figures::{BlockCost, Cost, Count, LaunchCost};
 
 impl Plan {
-    /// What a scan of `len` elements takes, by formula: from the plan alone, with nothing executed.
+    /// The cost of a scan of `len` elements, by formulas that depend on the plan alone. Nothing is executed.
     ///
-    /// Global traffic of n elements, apart from one value or status a tile: 2n by one block, chained and look-back, 4n
-    /// hierarchical.
+    /// The global traffic for n elements, apart from one value or status per tile, is 2n for one block, chained and
+    /// look-back, and 4n for hierarchical.
     ///
     /// # Errors
     ///
     /// [`PlanError::TooLong`], as [`schedule`](Plan::schedule); [`PlanError::CostOfSegments`] for a segmented scan,
-    /// which takes the less the more segments there are.
+    /// whose cost decreases with the number of segments.
     pub fn cost(&self, len: u64) -> Result<Cost, PlanError> {
         if !self.spec.segments.is_none() {
             return Err(PlanError::CostOfSegments);
@@ -49,7 +49,7 @@ impl Plan {
     }
 }
 
-/// How many elements a launch is about.
+/// The number of elements that a launch processes.
 fn length(launch: &Launch) -> u64 {
     let lengths =
         launch.arguments.iter().map(|argument| if let Argument::Length(length) = argument { *length } else { 0 });

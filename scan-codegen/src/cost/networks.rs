@@ -1,4 +1,4 @@
-//! What a block takes to scan its tile.
+//! The cost for a block to scan its tile.
 
 use super::figures::{BlockCost, saturated};
 use crate::{
@@ -26,8 +26,8 @@ pub(super) fn kogge_stone_applications(n: u64) -> u64 {
 }
 
 impl Network {
-    /// What it takes to scan `n` values, at least one. The forms hold for every n; for powers of two they are those of
-    /// the texts.
+    /// The cost to scan `n` values, at least one. The formulas hold for every n; for powers of two they are those of
+    /// the textbooks.
     ///
     /// | network | applications | steps | barriers |
     /// |---|---|---|---|
@@ -39,10 +39,10 @@ impl Network {
     /// | Blelloch, m = 2^⌈log₂ n⌉ ≥ 2 | 2 (m − 1) | 2 log₂ m | 2 log₂ m + 3 |
     /// | warp shuffles, w = ⌈n/32⌉ | that of Kogge-Stone for each warp and for w, and n − 32 | ⌈log₂ 32⌉ + ⌈log₂ w⌉ + 1 | 4 |
     ///
-    /// Brent-Kung's way up takes ⌊n/2⌋ + ⌊n/4⌋ + …, which is n less its binary ones; its way down ⌊(n − s)/2s⌋ for
-    /// every stride s, which adds up to n − 1 − ⌊log₂ n⌋. For a power of two: 2n − 2 − log₂ n in 2 log₂ n − 1 steps.
-    /// Blelloch's tree gives an exclusive scan; to make it `inclusive` costs n more applications, two more steps and
-    /// barriers.
+    /// Brent-Kung's up-sweep takes ⌊n/2⌋ + ⌊n/4⌋ + … applications, which is n less its binary ones. Its down-sweep
+    /// takes ⌊(n − s)/2s⌋ for every stride s, which adds up to n − 1 − ⌊log₂ n⌋. For a power of two: 2n − 2 − log₂ n in
+    /// 2 log₂ n − 1 steps. Blelloch's tree gives an exclusive scan; making it `inclusive` costs n more applications,
+    /// and two more steps and barriers.
     pub fn cost(self, n: u64, inclusive: bool) -> BlockCost {
         let (up, down) = (log_up(n), log_down(n));
         let cost = |applications, steps, barriers| BlockCost { applications, steps, barriers };
@@ -79,7 +79,7 @@ impl Network {
 }
 
 impl BlockScan {
-    /// What it takes to scan `n` values, where a thread scans `run` of them on its own.
+    /// The cost to scan `n` values, if a thread scans `run` of them on its own.
     ///
     /// Coarsened, with r = ⌈n / run⌉ runs: n − r applications within the runs, the network's over r aggregates, and one
     /// for each value after the first run; run − 1 steps, the network's, and run again; the network's barriers and two
@@ -93,12 +93,12 @@ impl BlockScan {
         let after_the_first = n.saturating_sub(run);
         let first_phase = BlockCost { applications: n - runs, steps: n.min(run) - 1, barriers: 1 };
         let third_phase = BlockCost { applications: after_the_first, steps: after_the_first.min(run), barriers: 1 };
-        // The exclusive scan of the aggregates is as good as the inclusive one, so Blelloch's tree is left as it is.
+        // The exclusive scan of the aggregates is sufficient, so Blelloch's tree need not become inclusive.
         first_phase + self.network.cost(runs, false) + third_phase
     }
 }
 
-/// What a lane applies in the scan of a warp of which `count` lanes have values.
+/// The applications of a lane in the scan of a warp whose first `count` lanes have values.
 pub(super) fn warp_scan_steps(lane: u64, count: u64) -> u64 {
     if 0 < lane && lane < count { log_down(lane) + 1 } else { 0 }
 }

@@ -13,20 +13,20 @@ use crate::{
 };
 
 impl Plan {
-    /// What a block takes for its tile of `n` elements.
+    /// The cost of a block for its tile of `n` elements.
     fn tile_cost(&self, n: u64) -> BlockCost {
         let inclusive = self.spec.kind == ScanKind::Inclusive;
         self.strategy.block.cost(n, self.run.into(), inclusive)
     }
 
-    /// Adding the exclusive prefix of a tile of `n` elements to its outputs: every one, but the first of an exclusive
-    /// scan.
+    /// The cost of combining the exclusive prefix of a tile of `n` elements with its outputs: with all, except the
+    /// first of an exclusive scan.
     fn completion(&self, n: u64) -> BlockCost {
         let applications = if self.spec.kind == ScanKind::Inclusive { n } else { n - 1 };
         BlockCost { applications, steps: applications.div_ceil(self.threads.into()), barriers: 0 }
     }
 
-    /// Adds up the blocks of a launch: so many of each cost.
+    /// Adds up the blocks of a launch: pairs of a number of blocks and their cost.
     fn sum(&self, launch: &Launch, blocks: &[(u64, BlockCost)], read: u64, written: u64) -> LaunchCost {
         let present = || blocks.iter().filter(|(count, _)| *count > 0);
         let applications =
@@ -41,7 +41,7 @@ impl Plan {
         }
     }
 
-    /// One block goes through all tiles. Every tile that has a prefix adds it, and adds its aggregate to that.
+    /// One block goes through all tiles. Every tile with a prefix combines it with its outputs and with its aggregate.
     pub(super) fn one_block_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let mut sum = BlockCost::default();
         let first_is_full = len > u64::from(self.tile);
@@ -59,7 +59,7 @@ impl Plan {
         self.sum(launch, &[(1, sum)], read, written)
     }
 
-    /// First kernel of the hierarchical scan. An exclusive one leaves out the first partial result of each section.
+    /// First kernel of the hierarchical scan. An exclusive scan leaves out the first partial result of each section.
     pub(super) fn sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let blocks = self.tiles(len).map(|(count, n)| (count, self.tile_cost(n)));
         let left_out = if self.spec.kind == ScanKind::Exclusive { u64::from(launch.blocks) } else { 0 };
@@ -82,8 +82,8 @@ impl Plan {
         self.sum(launch, &blocks, (count + again) * self.state_bytes, written * self.state_bytes)
     }
 
-    /// On the way down: to each of `count` totals, but for those of the first section, the exclusive prefix of its
-    /// section is added.
+    /// The down-sweep: each of `count` totals, except those of the first section, is combined with the exclusive prefix
+    /// of its section.
     pub(super) fn carry_totals_cost(&self, launch: &Launch, count: u64) -> LaunchCost {
         let carried = |n: u64| BlockCost { applications: n, steps: n.div_ceil(self.threads.into()), barriers: 0 };
         let [(full, tile), (last, rest)] = self.tiles(count);
@@ -93,7 +93,7 @@ impl Plan {
         self.sum(launch, &blocks, (later + before) * self.state_bytes, later * self.state_bytes)
     }
 
-    /// Third kernel: the exclusive prefix of each section is added to its partial results.
+    /// Third kernel: the exclusive prefix of each section is combined with its partial results.
     pub(super) fn carry_sections_cost(&self, launch: &Launch, len: u64) -> LaunchCost {
         let [(full, tile), (last, rest)] = self.tiles(len);
         let initial = u64::from(self.seeds());

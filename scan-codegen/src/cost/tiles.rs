@@ -7,15 +7,15 @@ use crate::{carry::Polled, plan::Plan};
 pub(super) const TICKET_BYTES: u64 = 8;
 
 impl Plan {
-    /// The elements of each tile, as (how many tiles, of how many elements): the full ones, and the last.
+    /// The full tiles and the last tile, as (number of tiles, elements of each).
     pub(super) fn tiles(&self, len: u64) -> [(u64, u64); 2] {
         let tile = u64::from(self.tile);
         let full = (len.saturating_sub(1)) / tile;
         [(full, tile), (u64::from(len > 0), len - full * tile)]
     }
 
-    /// Tiles of the same cost at once: the first one, those in the middle, and the last, each as (number of the first
-    /// of them, how many, of how many elements).
+    /// Tiles grouped by cost: the first one, those in the middle, and the last, each as (index of the first of them,
+    /// number of tiles, elements of each).
     pub(super) fn tiles_alike(&self, len: u64) -> impl Iterator<Item = (u64, u64, u64)> {
         let tile = u64::from(self.tile);
         let full = (len - 1) / tile;
@@ -23,12 +23,12 @@ impl Plan {
         tiles.into_iter().filter(|(_, count, _)| *count > 0)
     }
 
-    /// Statuses that so many blocks load, with a tile each, and those that they publish, if none has to wait.
+    /// The statuses that `blocks` blocks load, with a tile each, and those that they publish, if none has to wait.
     pub(super) fn statuses(&self, polled: Polled, blocks: u64) -> (u64, u64) {
         match polled {
             Polled::Last => (blocks - 1, blocks),
-            // Each lane of a warp loads a run of statuses. A tile publishes its aggregate, and its prefix; the first
-            // one only that.
+            // Each lane of a warp loads a run of statuses. A tile publishes its aggregate and its prefix, the first
+            // tile only its prefix.
             Polled::UntilPrefix => ((blocks - 1) * WARP * u64::from(self.statuses_per_lane), 2 * blocks - 1),
             Polled::All => (blocks * (blocks - 1) / 2, blocks),
         }

@@ -1,4 +1,4 @@
-//! An operator's pieces to CUDA text: the prelude that it needs, its elements, and a struct with its functions.
+//! Renders an operator's pieces as CUDA text: the prelude that it needs, its elements, and a struct with its functions.
 
 mod lines;
 mod writer;
@@ -29,14 +29,17 @@ pub struct OperatorText {
     pub text: String,
     /// The name of the operator's struct.
     pub operator: String,
-    /// What the names of its kernels begin with.
+    /// The prefix of the names of its kernels.
     pub prefix: String,
-    /// C++ names of the element types.
+    /// The C++ name of the input type.
     pub input: String,
-    /// What is combined.
+    /// The C++ name of the state type.
     pub state: String,
-    /// What is written.
+    /// The C++ name of the output type.
     pub output: String,
+    /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
+    pub input_fields: Vec<(String, String)>,
+    pub output_fields: Vec<(String, String)>,
     /// What each input moves on, where the operator is a machine.
     pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
@@ -72,7 +75,7 @@ struct Element<'a> {
     name: &'a str,
     size: usize,
     align: usize,
-    /// Whether C++ would align it less on its own.
+    /// Whether it needs `alignas`, because C++ would align it less.
     aligned: bool,
     fields: Vec<FieldText>,
     /// Whether two of them are compared field by field.
@@ -94,14 +97,14 @@ const OPERATOR: &str = include_str!("../../templates/operator.cu.tera");
 static TEMPLATES: LazyLock<Templates> =
     LazyLock::new(|| Templates::parse(&[("element", ELEMENT), ("operator", OPERATOR)]));
 
-/// Writes an operator as CUDA text, for one place each.
+/// Renders an operator as CUDA text, with one place per function.
 #[doc(hidden)]
 pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
     operator_text_at(op, target, Places::all(1), WRITTEN_OUT)
 }
 
-/// The same for kernels in which each of its functions stands at so many places, and is to have no more instructions
-/// there.
+/// The same for kernels in which each of its functions is used at `places` places, with a maximum of instructions at
+/// all of them.
 pub(crate) fn operator_text_at(
     op: &OpSource,
     target: Target,
@@ -186,6 +189,8 @@ pub(crate) fn operator_text_at(
     context.insert("operator", &operator);
     let operator_text = tera.render("operator", &context)?;
 
+    let [input_fields, output_fields] = [&op.input, &op.output]
+        .map(|ty| writer.fields(ty).into_iter().map(|field| (field.name, field.ty)).collect::<Vec<_>>());
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
     let prelude = prelude(needs, target)?;
@@ -205,6 +210,8 @@ pub(crate) fn operator_text_at(
         input,
         state,
         output,
+        input_fields,
+        output_fields,
         carry_type: carry,
         start,
         lifts: op.has("lift"),

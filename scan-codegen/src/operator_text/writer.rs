@@ -15,7 +15,7 @@ use crate::{
 
 #[derive(Serialize)]
 pub(super) struct FunctionText {
-    /// `__forceinline__`, or `__noinline__` where it is too long to stand at every place.
+    /// `__forceinline__`, or `__noinline__` if it is too long to be inlined.
     inlined: &'static str,
     pub(super) name: String,
     returns: String,
@@ -33,8 +33,8 @@ pub(super) struct TableText {
 
 #[derive(Serialize)]
 pub(super) struct FieldText {
-    name: String,
-    ty: String,
+    pub(super) name: String,
+    pub(super) ty: String,
 }
 
 #[derive(Default)]

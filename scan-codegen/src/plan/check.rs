@@ -1,4 +1,4 @@
-//! What no plan can be made for.
+//! Refuses operators and scans that have no plan.
 
 use crate::{
     carry::Carry,
@@ -22,17 +22,15 @@ pub(crate) fn check_operator(operator: &OpSource) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// Refuses scans that this strategy cannot do for this operator.
+/// Refuses scans that this strategy does not support for this operator.
 pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
     if let Segments::Keys(key) = &spec.segments {
         check_element(key)?;
     }
+    let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
+    items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
-    check_identity(operator, spec, strategy)?;
-    if spec.total && !spec.segments.is_none() {
-        return Err(PlanError::TotalOfSegments);
-    }
-    Ok(())
+    check_identity(operator, spec, strategy)
 }
 
 /// Refuses a machine of which nobody tells which carry it begins with.
@@ -53,12 +51,12 @@ pub(super) fn check_architecture(strategy: Strategy, limits: &DeviceLimits) -> R
     }
 }
 
-/// Why this strategy will not do.
+/// The error of a strategy that is not available, with the reason.
 pub(super) fn refused(strategy: Strategy, why: &str) -> PlanError {
     PlanError::Strategy { strategy: strategy.to_string(), why: why.to_owned() }
 }
 
-/// Refuses elements that no kernel can move.
+/// Refuses elements that no kernel can copy.
 fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     match ty.size {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
@@ -67,7 +65,7 @@ fn check_element(ty: &ElementType) -> Result<(), PlanError> {
     }
 }
 
-/// Refuses a strategy or a kind of scan that needs an identity, where the operator has none.
+/// Refuses a strategy or a kind of scan that needs an identity, if the operator has none.
 fn check_identity(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
     check_start(operator, spec.initial_value)?;
     let name = || operator.name.clone();

@@ -1,4 +1,4 @@
-//! Plans in words.
+//! The `Display` of plans.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ impl fmt::Display for Plans {
 }
 
 impl Plans {
-    /// The lengths that one of these plans is for, in words.
+    /// A description of the lengths that one of these plans is for.
     #[doc(hidden)]
     pub fn lengths(&self, plan: &Plan) -> String {
         let next = self.longer.iter().find(|next| next.from > plan.from);
@@ -66,7 +66,7 @@ impl Plan {
                 )?;
                 writeln!(f, "  pipeline  {teams} teams of {} threads, {stages} stages", self.threads)?;
                 if *group > 1 {
-                    writeln!(f, "  groups    of {group} blocks, each of which tells one sum")?;
+                    writeln!(f, "  groups    of {group} blocks, each of which publishes one aggregate")?;
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::{
     overrides::{Overrides, Request},
     pipeline::Pipeline,
     stages::{StageRoom, head_bytes, other_threads, slot_bytes, slots},
-    teams::{MOST_STATUSES_OF_A_LANE, Sizes, unit},
+    teams::{ItemBytes, MOST_STATUSES_OF_A_LANE, Sizes, unit},
     types::{Block, Plan},
 };
 use crate::{
@@ -19,9 +19,10 @@ use crate::{
     limits::DeviceLimits,
     strategy::{BlockScan, Strategy},
     weight::{WRITTEN_OUT, Weights},
+    zipped::Zipped,
 };
 
-/// The most blocks of a group, and the most groups: a warp loads their statuses, a lane each.
+/// The maximum number of blocks per group, and of groups: a warp loads their statuses, one per lane.
 const MOST_GROUP: u32 = WARP;
 
 /// Look-ahead for long inputs, where it is available.
@@ -32,11 +33,12 @@ pub(super) fn plan_long(request: Request<'_>) -> Option<Plan> {
     }
     let strategy = Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::LookAhead };
     let plan = plan_look_ahead(Request { overrides: &Overrides::default(), ..request }, strategy).ok()?;
-    let (element, state) = (operator.input.size.max(operator.output.size), operator.state.size);
+    let (input, output) = (spec.input.bytes(&operator.input), spec.output.bytes(&operator.output));
+    let (element, state) = (input.max(output), operator.state.size);
     let heavy = Weights::longest_run(operator) < WORD * SHORT_RUN_WORDS / element.max(1) as u32;
     let from = long_bytes_of_large_states(element, state, heavy, &spec.segments)
         .unwrap_or_else(|| long_bytes(element, state, &spec.segments));
-    let bytes = (operator.input.size + operator.output.size).max(1) as u64;
+    let bytes = (input + output).max(1) as u64;
     Some(Plan { from: from / bytes, ..plan })
 }
 
@@ -48,10 +50,13 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         return Err(refused(strategy, why));
     }
     check_architecture(strategy, limits)?;
-    let sizes = Sizes::of(operator, &spec.segments);
+    let items = ItemBytes::of(operator, spec);
+    let sizes = Sizes::of(operator, spec, &items);
     let (room, stages) = room(request, sizes)?;
     let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
     let tile = threads * run;
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes, run));
+    let unit_of_one = |bytes| if zipped.is_none() { unit(bytes, run) } else { 0 };
     let pipeline = Pipeline {
         teams,
         stages,
@@ -64,20 +69,24 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         slots: slots(teams),
         slot_bytes: slot_bytes(&spec.segments, tile),
         other_threads: other_threads(&spec.segments, group),
-        streams: sizes.input == sizes.output && sizes.input >= STREAMED_BYTES && sizes.input.is_multiple_of(WORD),
+        streams: zipped.is_none()
+            && sizes.input == sizes.output
+            && sizes.input >= STREAMED_BYTES
+            && sizes.input.is_multiple_of(WORD),
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
     Ok(Plan {
         pipeline: Some(pipeline),
         written_out: overrides.written_out.unwrap_or(written_out),
-        input_unit: unit(sizes.input, run),
-        output_unit: unit(sizes.output, run),
+        input_unit: unit_of_one(sizes.input),
+        output_unit: unit_of_one(sizes.output),
+        zipped,
         ..Plan::new(request, strategy, block)
     })
 }
 
-/// The first shape, in the order of preference, for which a block has room, and its stages.
+/// The first shape, in order of preference, that fits a block's shared memory, and its stages.
 fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u32), PlanError> {
     let Request { operator, spec, limits, overrides } = request;
     let run = overrides.run.unwrap_or_else(|| sizes.run(Weights::longest_run(operator)));
@@ -85,7 +94,8 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
     // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for
     // more statuses than there are loads the last one again.
     let most_blocks = DeviceLimits::of(limits.architecture).multiprocessors.max(limits.multiprocessors);
-    // Shorter runs only where shared memory is too short for any teams with long ones, and the caller leaves it open.
+    // Shorter runs only if shared memory is too small for any teams with long ones, and the caller does not choose the
+    // run.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let runs = std::iter::successors(Some(run), shorter);
     let blocks = overrides.blocks.map_or(most_blocks, |blocks| blocks.clamp(1, most_blocks));

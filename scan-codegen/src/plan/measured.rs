@@ -1,54 +1,55 @@
-//! The planners' choices that were measured. Each names its section of `docs/tuning.md`.
+//! The planners' measured constants. Each names its section of `docs/tuning.md`.
 
 use crate::{carry::Carry, segments::Segments};
 
-/// The most bytes of an element of which several are held in registers at once.
+/// The maximum size of elements of which several are held in registers at once, in bytes.
 ///
-/// NVRTC 13.0 miscompiles larger ones: it reads a value again that a branch has changed meanwhile. Where the value is
-/// opaque to it, as in look-ahead, larger ones are right: `docs/tuning.md#elements-in-registers`.
+/// NVRTC 13.0 miscompiles larger ones: it reads a value again that a branch has changed meanwhile. If the value is
+/// opaque to it, as in look-ahead, larger ones are correct: `docs/tuning.md#elements-in-registers`.
 pub(crate) const MOST_REGISTER_BYTES: usize = 64;
 
-/// Threads of a block whose runs stay in registers, and bytes of a run at the most.
+/// The threads of a block whose runs stay in registers, and the maximum bytes of a run.
 #[derive(Clone, Copy)]
 pub(super) struct RegisterShape {
     pub(super) threads: u32,
     pub(super) run_bytes: u32,
-    /// The fewest and the most threads of the blocks that one text serves.
+    /// The minimum and maximum threads of the blocks that one text serves.
     pub(super) block_sizes: (u32, u32),
 }
 
-/// Blocks with a text of their own.
+/// A block with a text of its own.
 const fn shape(threads: u32, run_bytes: u32) -> RegisterShape {
     RegisterShape { threads, run_bytes, block_sizes: (threads, threads) }
 }
 
-/// A block of `threads` threads, by a text that serves blocks of half as many to as many threads as `most`.
+/// A block of `threads` threads, with a text that serves blocks of `most / 2` to `most` threads.
 const fn one_of(threads: u32, most: u32, run_bytes: u32) -> RegisterShape {
     RegisterShape { threads, run_bytes, block_sizes: (most / 2, most) }
 }
 
-/// Where the caller asks for runs in registers: three units of sixteen bytes.
+/// The shape if the caller chooses runs in registers: three units of sixteen bytes.
 pub(super) const REGISTER_SHAPE: RegisterShape = shape(256, 48);
 
-/// What one block scans alone, from the shortest on, and how many elements at the most; the last where there are no
-/// clusters.
+/// The shapes for inputs that one block scans alone, from the shortest on, each with its maximum number of elements.
+/// The last one is for devices without clusters.
 ///
 /// Measured: `docs/tuning.md#short-and-middle-lengths`.
 pub(super) const ALONE: [(RegisterShape, u32); 3] =
     [(one_of(256, 512, 16), u32::MAX), (one_of(512, 512, 16), 4096), (shape(512, 48), 6144)];
 
-/// What one cluster scans at once, for elements of [`MOST_CLUSTER_BYTES`] at most.
+/// The shape for inputs that one cluster scans at once, for elements of at most [`MOST_CLUSTER_BYTES`].
 ///
 /// Measured: `docs/tuning.md#short-and-middle-lengths`.
 pub(super) const CLUSTER: RegisterShape = shape(256, 16);
 
-/// The largest elements that are left to a cluster.
+/// The largest elements that a cluster scans.
 pub(super) const MOST_CLUSTER_BYTES: usize = 16;
 
-/// How several blocks carry, their shapes, and how many tiles a multiprocessor has before the next of these takes over.
+/// The carries and shapes of several blocks, each with the number of tiles per multiprocessor from which the next one
+/// is used.
 ///
-/// A segment over many tiles makes each block poll all those before it, and so wants few of them. Look-back gives
-/// other floats in every run, so it is left to lengths with too many tiles for look-at-all. Measured:
+/// A segment over many tiles makes each block poll all statuses before its own, so there should be few. Look-back may
+/// give other floats in every run, so it is used only for lengths with too many tiles for look-at-all. Measured:
 /// `docs/tuning.md#short-and-middle-lengths`.
 pub(super) fn together(segmented: bool, element: usize) -> &'static [(Carry, RegisterShape, u32)] {
     const fn at_all(shape: RegisterShape, tiles: u32) -> (Carry, RegisterShape, u32) {
@@ -78,18 +79,18 @@ pub(super) fn together(segmented: bool, element: usize) -> &'static [(Carry, Reg
     }
 }
 
-/// Whether runs of which a tile has a part only are as fast where several blocks scan them whole. Measured:
+/// Whether scanning partial runs as whole ones is as fast with several blocks. Measured:
 /// `docs/tuning.md#whole-runs`.
 pub(super) const fn whole_runs_are_as_fast(element: usize, shape: RegisterShape) -> bool {
     element <= 4 && !(element == 2 && shape.run_bytes > 80)
 }
 
-/// The most bytes of a state for which a look-ahead warp stands in for blocks that have not started. For larger ones
-/// the kernel would spill registers: `docs/tuning.md#stand-in`.
+/// The maximum size of a state with a stand-in for blocks that have not started, in bytes. With larger ones the kernel
+/// would spill registers: `docs/tuning.md#stand-in`.
 pub(super) const MOST_STAND_IN_BYTES: u64 = 32;
 
-/// Bytes of input and output from which on look-ahead is the faster one, for elements of so many bytes: a pipeline must
-/// be filled and emptied.
+/// The bytes of input and output from which on look-ahead is faster, for elements of `element` bytes: a pipeline must
+/// be filled and drained.
 ///
 /// Measured: `docs/tuning.md#from-which-length-on-look-ahead`.
 pub(super) const fn long_bytes(element: usize, state: usize, segments: &Segments) -> u64 {
@@ -116,8 +117,8 @@ pub(super) const fn long_bytes(element: usize, state: usize, segments: &Segments
     mebibytes << 20
 }
 
-/// The same where states are larger than elements, so that looking at all tiles, or back, takes longer; `None` where
-/// that makes no difference, or has not been measured.
+/// The same if states are larger than elements, so that look-at-all and look-back take longer; `None` if that makes no
+/// difference, or has not been measured.
 ///
 /// Measured: `docs/tuning.md#states-larger-than-elements`.
 pub(super) const fn long_bytes_of_large_states(
@@ -136,7 +137,7 @@ pub(super) const fn long_bytes_of_large_states(
     if state > element { Some(mebibytes << 20) } else { None }
 }
 
-/// Whether runs are short: elements of one and two bytes under larger states are the sooner scanned in more tiles.
+/// Whether runs are short: elements of one and two bytes with larger states are scanned faster in more tiles.
 /// Measured: `docs/tuning.md#short-runs`.
 pub(super) const fn has_short_runs(element: u32, state: u32, segments: &Segments) -> bool {
     matches!(segments, Segments::None) && element <= 2 && state > element && state < 36
@@ -145,11 +146,11 @@ pub(super) const fn has_short_runs(element: u32, state: u32, segments: &Segments
 /// 32-bit words of a short run.
 pub(super) const SHORT_RUN_WORDS: u32 = 15;
 
-/// Shared memory below which a pipeline has too few stages to be worth while.
+/// The shared memory below which a pipeline has too few stages to pay.
 pub(super) const LONG_SHARED_BYTES: u32 = 160 * 1024;
 
-/// Threads of a team and teams, in the order of preference; the later ones need less shared memory. The first is for
-/// elements of one byte by flags, the second for elements of 5 to 12 bytes; small ones begin with the third, large ones
+/// (threads per team, teams), in order of preference; the later ones need less shared memory. The first is for elements
+/// of one byte by flags, the second for elements of 5 to 12 bytes. Small elements begin with the third, large ones
 /// further on, because their teams need more registers.
 ///
 /// Other segmented scans start with the third.
@@ -158,7 +159,7 @@ pub(super) const LONG_SHARED_BYTES: u32 = 160 * 1024;
 pub(super) const TEAMS: [(u32, u32); 11] =
     [(320, 3), (256, 3), (192, 3), (192, 2), (128, 3), (128, 2), (64, 3), (64, 2), (32, 3), (32, 2), (32, 1)];
 
-/// Which of [`TEAMS`] come first, where the larger of element and state has so many bytes.
+/// The index of the first choice in [`TEAMS`], for these sizes.
 pub(super) const fn first_teams(element: u32, state: u32, segments: &Segments) -> usize {
     let segmented = !matches!(segments, Segments::None);
     let largest = if element > state { element } else { state };
@@ -181,7 +182,7 @@ pub(super) const fn first_teams(element: u32, state: u32, segments: &Segments) -
     }
 }
 
-/// Words that a thread has of elements, and of what tells their segments. Measured: `docs/tuning.md#teams-and-runs`.
+/// The words of a run, including those of its heads. Measured: `docs/tuning.md#teams-and-runs`.
 pub(super) const fn run_words(element: u32, state: u32, segments: &Segments) -> u32 {
     match segments {
         _ if has_short_runs(element, state, segments) => SHORT_RUN_WORDS,
@@ -204,16 +205,16 @@ pub(super) const fn run_words(element: u32, state: u32, segments: &Segments) -> 
     }
 }
 
-/// Whether states are so large, and elements so much smaller, that tiles are longer: the statuses of an iteration take
-/// as long as they do, whatever a tile has.
+/// Whether states are so large, and elements so much smaller, that tiles are longer: the time for the statuses of an
+/// iteration does not depend on the tile.
 ///
 /// Measured: `docs/tuning.md#runs-under-large-states`.
 const fn has_large_states(state: u32, element: u32) -> bool {
     state > 16 && state > element && element <= 16
 }
 
-/// The most bytes of shared memory in which the lanes of the look-ahead warp exchange statuses. It bounds how many a
-/// lane folds. Measured: `docs/tuning.md#statuses-of-a-lane`.
+/// The maximum shared memory in which the lanes of the look-ahead warp exchange statuses, in bytes. It bounds the
+/// number of statuses that a lane folds. Measured: `docs/tuning.md#statuses-of-a-lane`.
 pub(super) const EXCHANGED_BYTES: u32 = 6 * 1024;
 
 /// Stages beyond those that the teams need: more do not load faster. Measured: `docs/tuning.md#stages`.
@@ -222,23 +223,23 @@ pub(super) const MORE_STAGES: u32 = 3;
 /// Bytes of an element from which on a thread reads its elements one by one when it scans them.
 pub(super) const STREAMED_BYTES: u32 = 16;
 
-/// Bytes of an element above which blocks form groups, and of a state where states are larger than elements.
+/// The size of an element above which blocks form groups, and that of a state if states are larger than elements.
 ///
-/// One status waits for another then, but there is less to load and to fold. Measured:
+/// Then one status waits for another, but there is less to load and to fold. Measured:
 /// `docs/tuning.md#groups-of-blocks`.
 pub(super) const GROUPED_ABOVE: u32 = 36;
 pub(super) const GROUPED_FROM: u32 = 36;
 
-/// Bytes above which what is combined is large: whether its words stay in registers is what counts. Its functions are
-/// written out more often than others', since what they are called with goes by way of memory, and runs are short.
+/// The size above which a state is large: then it is decisive that its words stay in registers. Its functions are
+/// inlined more often than others, because the arguments of calls go through memory, and runs are short.
 ///
 /// Measured: `docs/tuning.md#large-elements`.
 pub(crate) const LARGE: u32 = 64;
 
-/// The most instructions of a function at all its places, where what is combined is large.
+/// The maximum number of instructions of a function at all its inlined places, for large states.
 pub(super) const LARGE_WRITTEN_OUT: u32 = 1 << 16;
 
-/// Elements of a run where they are large: of so many bytes in teams of 64 threads, few in smaller and in larger teams.
+/// The elements of a run, if they are large.
 pub(super) const fn large_run(element: u32) -> u32 {
     const LARGE_RUN_BYTES: u32 = 600;
     match element {
@@ -247,13 +248,13 @@ pub(super) const fn large_run(element: u32) -> u32 {
     }
 }
 
-/// Warps of a block, beside its teams, where nothing but the input is copied: the copy warp and one look-ahead warp.
+/// The warps of a block in addition to its teams, if only the input is copied: the copy warp and one look-ahead warp.
 ///
-/// Two or three look-ahead warps that take the iterations in turn would poll statuses that are not published yet.
+/// Two or three look-ahead warps that alternate between iterations would poll statuses that are not published yet.
 /// Measured: `docs/tuning.md#one-look-ahead-warp`.
 pub(super) const OTHER_WARPS: u32 = 2;
 
-/// Whether neighbouring lanes load neighbouring packets, and not statuses, which they have to exchange then.
+/// Whether neighbouring lanes load neighbouring packets, not statuses, and then exchange them.
 ///
 /// Measured: `docs/tuning.md#packets-or-statuses`.
 pub(super) const fn loads_packets(packets: u32) -> bool {

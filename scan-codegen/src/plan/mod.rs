@@ -1,8 +1,8 @@
-//! The planner: from what to scan and what the device grants to the shape of the kernels.
+//! The planner: from a scan and the limits of a device to the shape of the kernels.
 //!
-//! `types` has what a planner makes, with its one constructor; `overrides` what it goes by. `shared`, `registers` and
-//! `look_ahead` are the planners, one for each place where a block can keep its tile. `measured` has the constants and
-//! tables that were measured.
+//! `types` has the plans, with their only constructor; `overrides` the caller's choices. `shared`, `registers` and
+//! `look_ahead` are the planners, one for each place where a block can keep its tile. `measured` has the measured
+//! constants and tables.
 
 mod check;
 mod display;
@@ -59,7 +59,7 @@ pub fn plan(
     Ok(Plans { device, shortest: finish(shortest), longer: longer.into_iter().map(finish).collect() })
 }
 
-/// On a device with few blocks of a grid, plans whose tiles are larger begin where those before them can do no more.
+/// On a device with a small grid limit, a plan with larger tiles begins where the plan before it reaches that limit.
 fn within_the_grid(shortest: &Plan, longer: Vec<Plan>) -> Vec<Plan> {
     let mut end = shortest.max_len;
     let mut kept = Vec::with_capacity(longer.len());
@@ -73,7 +73,7 @@ fn within_the_grid(shortest: &Plan, longer: Vec<Plan>) -> Vec<Plan> {
     kept
 }
 
-/// The algorithm where the caller names none, but asks for a shape: the one that scans any length, everywhere.
+/// The algorithm if the caller chooses only a shape: the one that scans any length, on every device.
 fn default_strategy(operator: &OpSource, deterministic: bool) -> Strategy {
     if deterministic {
         return Strategy { block: BlockScan::SHARED_RUNS, carry: Carry::Hierarchical };
@@ -93,12 +93,12 @@ fn plan_shapes(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     if (Overrides { deterministic: false, programmatic: None, ..*overrides }) != Overrides::default() {
         return Ok((Plan { from: 0, ..any_length }, Vec::new()));
     }
-    // What one block scans at once it scans alone; from there on blocks look at all, and over long inputs ahead, or
-    // back where that is not available.
+    // Inputs of one tile are scanned by one block, longer ones with look-at-all, and long ones with look-ahead, or with
+    // look-back if that is not available.
     let long = plan_long(request);
     if operator.largest_element() <= MOST_REGISTER_BYTES {
         let (shortest, mut longer) = plan_ranges(request)?;
-        // Nobody looks back where inputs with too many tiles to look at all are left to look-ahead.
+        // No look-back is needed if look-ahead scans the inputs with too many tiles for look-at-all.
         longer
             .retain(|plan| long.as_ref().is_none_or(|long| plan.from < long.from && plan.strategy.is_deterministic()));
         for plan in longer.iter_mut().filter(|plan| overrides.deterministic && !plan.strategy.is_deterministic()) {
@@ -109,18 +109,18 @@ fn plan_shapes(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     }
     let one_block = Strategy { carry: Carry::OneBlock, ..default };
     let shortest = plan_with(request, one_block)?.of_one_tile();
-    // Nobody looks back where look-ahead can be had: results are the same from run to run then.
+    // No look-back if look-ahead is available: then results are the same from run to run.
     let longer = long.unwrap_or(any_length);
     let longer = Plan { from: u64::from(shortest.tile) + 1, ..longer };
     Ok((shortest, vec![longer]))
 }
 
-/// A plan for all lengths, by an algorithm where the caller names none.
+/// A plan for all lengths, with a default algorithm if the caller chooses none.
 fn plan_with(request: Request<'_>, default: Strategy) -> Result<Plan, PlanError> {
     let Request { operator, spec, overrides, .. } = request;
     let strategy = overrides.strategy.unwrap_or(default);
     if overrides.deterministic && !strategy.is_deterministic() {
-        let why = "look-back groups by what it finds ready, so floats may differ from run to run: choose another carry";
+        let why = "look-back groups by the statuses found, so floats may differ from run to run: choose another carry";
         return Err(refused(strategy, why));
     }
     check_scan(operator, spec, strategy)?;

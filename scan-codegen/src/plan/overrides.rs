@@ -1,4 +1,4 @@
-//! What the caller asks a planner for.
+//! The caller's choices for a plan.
 
 use crate::{
     constants::{MOST_THREADS, WARP},
@@ -9,13 +9,13 @@ use crate::{
     strategy::Strategy,
 };
 
-/// The most elements that a thread scans on its own.
+/// The maximum number of elements that a thread scans on its own.
 const MOST_RUN: u32 = 1024;
 
-/// The most stages of a pipeline, far above those that teams and iterations can fill.
+/// The maximum number of stages of a pipeline, far more than teams and iterations can fill.
 const MOST_STAGES: u32 = 1024;
 
-/// What the caller wants otherwise than the planner would choose. `None` leaves the choice to the planner.
+/// The caller's choices in place of the planner's. `None` leaves the choice to the planner.
 ///
 /// ```
 /// use scan_codegen::Overrides;
@@ -36,25 +36,26 @@ pub struct Overrides {
     pub teams: Option<u32>,
     /// Stages of shared memory ([`Pipeline::stages`](crate::Pipeline::stages)).
     pub stages: Option<u32>,
-    /// The most persistent blocks ([`Pipeline::blocks`](crate::Pipeline::blocks)), or the blocks of a cluster: 1 to 8.
+    /// The maximum number of persistent blocks ([`Pipeline::blocks`](crate::Pipeline::blocks)), or the number of blocks
+    /// of a cluster: 1 to 8.
     pub blocks: Option<u32>,
-    /// Tile statuses that a lane loads at once when a block whose runs stay in registers looks back.
+    /// Tile statuses that a lane loads at once in look-back with runs in registers.
     pub statuses_per_lane: Option<u32>,
-    /// Blocks of look-ahead of which one publishes the aggregate of all their tiles
+    /// The size of a group of look-ahead blocks. One of its blocks publishes the aggregate of all their tiles
     /// ([`Pipeline::group`](crate::Pipeline::group)): 1 to 32.
     pub group: Option<u32>,
-    /// The most instructions that a function of the operator is to have at all its places in a kernel together
-    /// ([`Plan::written_out`](crate::Plan::written_out)).
+    /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
+    /// together ([`Plan::written_out`](crate::Plan::written_out)).
     pub written_out: Option<u32>,
-    /// Whether only algorithms will do that give the same floats in every run ([`Strategy::is_deterministic`]). Where
-    /// the default would look back, it is hierarchical then.
+    /// Whether to allow only algorithms that give the same floats in every run ([`Strategy::is_deterministic`]). If the
+    /// default is look-back, the hierarchical scan then replaces it.
     pub deterministic: bool,
-    /// Whether a launch may begin before what is before it in the stream has ended: CUDA's programmatic dependent
-    /// launch. A scan after a scan takes less time by that: `docs/tuning.md#programmatic-dependent-launches`. `None`
-    /// and `true` mean where the architecture has it, which is from `sm_90` on.
+    /// Whether a launch may begin before the preceding work in the stream has ended: CUDA's programmatic dependent
+    /// launch. It makes a scan after a scan faster: `docs/tuning.md#programmatic-dependent-launches`. `None` and `true`
+    /// enable it if the architecture has it, which is from `sm_90` on.
     pub programmatic: Option<bool>,
-    /// Whether threads wait for a pseudo-random time where they publish or poll. For tests of the kernels, which then
-    /// see more of the orders in which threads can come.
+    /// Whether threads wait for a pseudo-random time when they publish or poll. For tests of the kernels, which then
+    /// exercise more interleavings of threads.
     pub delays: bool,
 }
 
@@ -64,38 +65,37 @@ impl Overrides {
         Overrides { strategy: Some(strategy), ..self }
     }
 
-    /// The same, with so many threads a block.
+    /// The same, with this many threads per block.
     pub fn threads(self, threads: u32) -> Self {
         Overrides { threads: Some(threads), ..self }
     }
 
-    /// The same, with so many elements a thread.
+    /// The same, with runs of this many elements per thread.
     pub fn run(self, elements: u32) -> Self {
         Overrides { run: Some(elements), ..self }
     }
 
-    /// The same, with so many teams a block.
+    /// The same, with this many teams per block.
     pub fn teams(self, teams: u32) -> Self {
         Overrides { teams: Some(teams), ..self }
     }
 
-    /// The same, with so many stages of shared memory.
+    /// The same, with this many stages of shared memory.
     pub fn stages(self, stages: u32) -> Self {
         Overrides { stages: Some(stages), ..self }
     }
 
-    /// The same, with so many persistent blocks at most, or so many blocks of a cluster.
+    /// The same, with at most this many persistent blocks, or this many blocks of a cluster.
     pub fn blocks(self, blocks: u32) -> Self {
         Overrides { blocks: Some(blocks), ..self }
     }
 
-    /// The same, with algorithms only that give the same floats in every run.
+    /// The same, but only with algorithms that give the same floats in every run.
     pub fn deterministic(self) -> Self {
         Overrides { deterministic: true, ..self }
     }
 
-    /// What either asks for; `other` has its way where both ask for something else. Determinism that was asked for
-    /// stays.
+    /// The choices of both; those of `other` win where both choose. A choice of determinism stays.
     pub fn merged(self, other: Overrides) -> Self {
         Overrides {
             strategy: other.strategy.or(self.strategy),
@@ -114,7 +114,7 @@ impl Overrides {
     }
 }
 
-/// What a planner goes by.
+/// The inputs of a planner.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) operator: &'a OpSource,

@@ -2,25 +2,25 @@
 
 use crate::constants::{PACKET_PAYLOAD, WORD};
 
-/// The shape of the pipeline in which a block of look-ahead works.
+/// The shape of the pipeline of a look-ahead block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Pipeline {
-    /// Teams of a block, which take its tiles in turn. Each publishes the aggregate of a tile one iteration before it
-    /// scans it.
+    /// The number of teams of a block, which alternate between its tiles. Each publishes the aggregate of a tile one
+    /// iteration before it scans the tile.
     pub teams: u32,
-    /// Stages of shared memory, into which tiles are copied ahead of the teams: more than two for each team, because it
-    /// keeps one tile while it reduces the next, and one more, because a stage is filled again an iteration after it is
-    /// drained.
+    /// The number of stages of shared memory, into which tiles are copied ahead of the teams: two for each team,
+    /// because it keeps one tile while it reduces the next, and at least one more, because a stage is filled again an
+    /// iteration after it is drained.
     pub stages: u32,
-    /// The most persistent blocks: as many as there is room for at once.
+    /// The maximum number of persistent blocks, all of which can be resident at once.
     pub blocks: u32,
-    /// Bytes of shared memory that a block asks for at its launch.
+    /// The bytes of dynamic shared memory per block.
     pub dynamic_shared_bytes: u32,
     /// Aggregates of tiles that a lane folds on its own.
     pub statuses_per_lane: u32,
-    /// Blocks of a group, of which one publishes the aggregate of all their tiles of an iteration; 1 where each block
-    /// loads the statuses of all tiles itself.
+    /// The size of a group of blocks, one of which publishes the aggregate of all their tiles of an iteration; 1 if
+    /// each block loads the statuses of all tiles itself.
     pub group: u32,
     /// Statuses that a warp loads at once.
     pub(crate) window: u32,
@@ -29,19 +29,19 @@ pub struct Pipeline {
     /// Slots, each for the offsets of a tile, and the bytes of one.
     pub(crate) slots: u32,
     pub(crate) slot_bytes: u32,
-    /// Threads of the warps beside the teams.
+    /// Threads of the warps other than the teams.
     pub(crate) other_threads: u32,
     /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
     pub(crate) streams: bool,
 }
 
 impl Pipeline {
-    /// Threads of a block with teams of so many threads: those of the other warps included.
+    /// The threads of a block with teams of `team` threads, including the other warps.
     pub(crate) fn block_threads(&self, team: u32) -> u32 {
         self.teams * team + self.other_threads
     }
 
-    /// Statuses of groups, where so many blocks have so many tiles.
+    /// The number of statuses of groups, for this many tiles and blocks.
     pub(crate) fn group_statuses(&self, tiles: u64, blocks: u64) -> u64 {
         if self.group <= 1 {
             return 0;
@@ -51,11 +51,11 @@ impl Pipeline {
     }
 }
 
-/// Room for the offsets of a tile, in bytes for each of its elements. Where a tile has more offsets, they are read
-/// where they are, which takes longer: empty segments, and wide offsets of short ones.
+/// The size of a slot for the offsets of a tile, in bytes per element. If a tile has more offsets (with empty segments,
+/// or 64-bit offsets of short segments), they are read from global memory, which takes longer.
 pub(super) const OFFSET_BYTES: u32 = 4;
 
-/// Packets of a tile status with a state of so many bytes.
+/// The number of packets of a tile status, for a state of `state` bytes.
 pub(super) const fn packets(state: u32) -> u32 {
     state.div_ceil(WORD).div_ceil(PACKET_PAYLOAD)
 }

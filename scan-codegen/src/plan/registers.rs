@@ -12,25 +12,27 @@ use super::{
 use crate::{
     carry::{Blocks, Carry, CarryFacts, TileIn},
     constants::{BANKS, COPY_ALIGNMENT, MOST_THREADS, WARP, WORD},
+    element::ElementType,
     error::PlanError,
     strategy::{BlockScan, Strategy},
     weight::Weights,
+    zipped::Zipped,
 };
 
-/// Blocks of a cluster, as many as every device that has clusters grants.
+/// The maximum cluster size that every device with clusters supports.
 const MOST_OF_CLUSTER: u32 = 8;
 
-/// Statuses that a lane loads at once when a block looks back, unless the caller asks for more.
+/// Statuses that a lane loads at once in look-back, by default.
 const STATUSES_OF_A_LANE: u32 = 1;
 
 /// Words of the statuses that a lane holds at once: more would spill registers.
 const STATUS_WORDS: u32 = 24;
 
-/// The fewest multiprocessors that ranges are planned for. With fewer, plans of long runs would begin within their
-/// first tile, and need a text that no larger device needs.
+/// The minimum number of multiprocessors that ranges are planned for. With fewer, plans of long runs would begin within
+/// their first tile, and need a text that no larger device needs.
 const FEWEST_MULTIPROCESSORS: u32 = 8;
 
-/// The plans where the caller leaves everything open: for what one block scans at once, and for longer inputs.
+/// The plans without overrides: for inputs of one block, and for longer ones.
 pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), PlanError> {
     let Request { operator, spec, limits, .. } = request;
     let open = Overrides::default();
@@ -46,7 +48,7 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
         if most <= end {
             return;
         }
-        // Large elements come to the same run for several numbers of bytes.
+        // Large elements have the same run for several numbers of bytes.
         if longer.last().is_none_or(|last| (Plan { from: last.from, ..plan.clone() }) != *last) {
             longer.push(Plan { from: end + 1, ..plan });
         }
@@ -64,7 +66,7 @@ pub(super) fn plan_ranges(request: Request<'_>) -> Result<(Plan, Vec<Plan>), Pla
         let most = u64::from(plan.tile) * u64::from(plan.cluster);
         add(plan, most);
     }
-    let element = operator.input.size.max(operator.output.size);
+    let element = spec.input.bytes(&operator.input).max(spec.output.bytes(&operator.output));
     for &(carry, shape, tiles) in together(!spec.segments.is_none(), element) {
         let plan = plan(shape, carry)?;
         let multiprocessors = limits.multiprocessors.max(FEWEST_MULTIPROCESSORS);
@@ -86,9 +88,9 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     check_strategy(request, strategy, &facts)?;
     let cluster = cluster_blocks(request, strategy, &facts)?;
     let sizes = Sizes {
-        input: operator.input.size as u32,
+        input: &spec.input.items(&operator.input),
         state: operator.state.size as u32,
-        output: operator.output.size as u32,
+        output: &spec.output.items(&operator.output),
         segmented: !spec.segments.is_none(),
         cluster,
     };
@@ -98,10 +100,10 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     };
     let room = limits.shared_bytes_per_block;
     let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
-    // Shorter runs only where shared memory is too short for a warp of them, and the caller leaves it open.
+    // Shorter runs only if shared memory is too small for a warp of them, and the caller does not choose the run.
     let shorter = |run: &u32| (overrides.run.is_none() && *run > 1).then_some(run / 2);
     let Some(run) = std::iter::successors(Some(run), shorter).find(|&run| fits(run, WARP)) else {
-        let largest = sizes.input.max(sizes.output);
+        let largest = sizes.element();
         let why = format!("{WARP} threads' runs of {largest} bytes an element outgrow {room} bytes of shared memory");
         return Err(PlanError::Run { run, why });
     };
@@ -114,19 +116,22 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let (fewest, largest) = shape.block_sizes;
     let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
     let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
+    let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {
         whole_runs: scans_whole_runs(request, &facts, shape),
         statuses_per_lane: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
         cluster: cluster.unwrap_or(1),
         block_sizes,
-        input_unit: unit(sizes.input * run),
-        output_unit: unit(sizes.output * run),
+        input_unit: unit_of_one(sizes.input),
+        output_unit: unit_of_one(sizes.output),
+        zipped,
         ..Plan::new(request, strategy, block)
     })
 }
 
-/// Refuses what does not go with runs in registers.
+/// Refuses strategies that do not support runs in registers.
 fn check_strategy(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) -> Result<(), PlanError> {
     if strategy.block != BlockScan::in_registers() {
         return Err(refused(strategy, "runs in registers go over warp shuffles: choose `BlockScan::in_registers()`"));
@@ -161,48 +166,58 @@ fn cluster_blocks(request: Request<'_>, strategy: Strategy, facts: &CarryFacts) 
     }
 }
 
-/// Whether runs of which a tile has a part only are scanned whole, zeros and all: there is one text for both then,
-/// which compiles faster, and less to do for one block. Of several blocks, a whole run has to be as fast.
+/// Whether partial runs are scanned as whole ones, including zeros. Then there is one text for both, which compiles
+/// faster, and less work for one block. With several blocks, scanning the whole run has to be as fast.
 fn scans_whole_runs(request: Request<'_>, facts: &CarryFacts, shape: RegisterShape) -> bool {
     let Request { operator, spec, .. } = request;
     let as_fast = facts.blocks == Blocks::One || whole_runs_are_as_fast(operator.largest_element(), shape);
     spec.segments.is_none() && !spec.total && operator.takes_zeros() && as_fast
 }
 
-/// Bytes of the three element types, whether there are heads besides, and the blocks of a cluster, where there is one.
+/// The items of each array of the input and of the output, the bytes of a state, whether there are heads besides, and
+/// the blocks of a cluster, where there is one.
 #[derive(Clone, Copy)]
-struct Sizes {
-    input: u32,
+struct Sizes<'a> {
+    input: &'a [&'a ElementType],
     state: u32,
-    output: u32,
+    output: &'a [&'a ElementType],
     segmented: bool,
     cluster: Option<u32>,
 }
 
-impl Sizes {
+impl Sizes<'_> {
+    /// Bytes of an element, or of a result where those are larger.
+    fn element(self) -> u32 {
+        total(self.input).max(total(self.output))
+    }
+
     /// Elements that a thread scans on its own: of runs of half of so many bytes up to all of them the one that is read
     /// and written with the fewest conflicts of memory banks, in the widest units; of those the longest. No more than
     /// `longest`.
     fn run(self, bytes: u32, longest: u32) -> u32 {
-        let most = (bytes / self.input.max(self.output)).min(longest).max(1);
+        let most = (bytes / self.element()).min(longest).max(1);
         let costs = |run: u32| {
-            let [input, output] = [self.input, self.output].map(|size| cycles(size * run));
-            (input.max(output), most - run)
+            let items = self.input.iter().chain(self.output);
+            (items.map(|item| cycles(item.size as u32 * run)).max(), most - run)
         };
         (most.div_ceil(2)..=most).min_by_key(|&run| costs(run)).unwrap_or(most)
     }
 
-    /// A tile, or its results after that; the aggregates of its warps, its exclusive prefix, and its index, which
-    /// alignment may push apart. A bit for each element that tells whether it is a head, one for each thread, and which
-    /// offsets lie in the tile. In a cluster, twice the aggregates of its tiles, with whether a segment begins in each,
-    /// and a barrier.
+    /// A tile, or later its results; the aggregates of its warps, its exclusive prefix, and its index, with room for
+    /// alignment. A head bit for each element, one for each thread, and the range of the tile's offsets. In a cluster,
+    /// twice the aggregates of its tiles, each with whether the tile has a head, and a barrier.
     fn shared_bytes(self, run: u32, threads: u32) -> u32 {
         let elements = threads.saturating_mul(run);
-        let tile = elements.saturating_mul(self.input.max(self.output));
+        let tile = elements.saturating_mul(self.element());
         let heads = if self.segmented { elements / 8 + threads / 8 + 32 } else { 0 };
         let published = self.cluster.map_or(0, |blocks| 2 * blocks * (self.state.next_multiple_of(WORD) + WORD) + 24);
         tile.saturating_add((threads / WARP + 1) * self.state + 32 + heads + published)
     }
+}
+
+/// Bytes of these items together.
+fn total(items: &[&ElementType]) -> u32 {
+    items.iter().map(|item| item.size as u32).sum()
 }
 
 /// Bytes in which a run of so many bytes is read or written: the widest words that divide it; 0 where none of four
@@ -211,8 +226,7 @@ fn unit(bytes: u32) -> u32 {
     [COPY_ALIGNMENT, 2 * WORD, WORD].into_iter().find(|unit| bytes.is_multiple_of(*unit)).unwrap_or(0)
 }
 
-/// What it takes to read sixteen bytes of each of a row of runs of so many bytes: accesses, and the threads that meet
-/// in a bank.
+/// The cost of reading sixteen bytes of each of a row of runs of `bytes` bytes: accesses, and threads per bank.
 fn cycles(bytes: u32) -> (u32, u32) {
     let unit = unit(bytes);
     match unit {

@@ -11,8 +11,8 @@ use crate::{
     strategy::{BlockScan, Network, Strategy},
 };
 
-/// The most threads of a coarsened block: where runs make the tile large, fewer threads leave room for more blocks on a
-/// multiprocessor.
+/// The maximum threads of a coarsened block: runs make the tile large, and fewer threads leave room for more blocks on
+/// a multiprocessor.
 pub(crate) const MOST_COARSENED_THREADS: u32 = 256;
 
 /// The plan of a block scan in shared memory.
@@ -36,14 +36,13 @@ pub(super) fn plan_in_shared_memory(request: Request<'_>, strategy: Strategy) ->
     Ok(Plan { network_slots: shape.network_slots(), ..Plan::new(request, strategy, block) })
 }
 
-/// How many elements a thread scans on its own where it has a run: about 32 bytes of elements, and an odd number, so
-/// that the runs of neighbouring threads begin in different memory banks.
+/// The run of a coarsened block scan: about 32 bytes of elements, and an odd number, so that the runs of neighbouring
+/// threads begin in different memory banks.
 pub(crate) fn coarsened_run(state_bytes: u32) -> u32 {
     (32 / state_bytes).clamp(3, 15) | 1
 }
 
-/// How many elements a thread scans on its own, and the most threads of a block then. Runs are shorter where shared
-/// memory is short.
+/// The run, and the maximum threads of a block with it. Runs are shorter if shared memory is small.
 fn run_length(
     block: BlockScan,
     state_bytes: u32,
@@ -61,7 +60,7 @@ fn check_run(block: BlockScan, run: u32) -> Result<u32, PlanError> {
     }
 }
 
-/// The most threads of a block: a power of two, bounded by the device and by what its shared memory holds.
+/// The maximum threads of a block: a power of two, bounded by the device and by its shared memory.
 fn most_threads(limits: &DeviceLimits, shape: impl Fn(u32) -> Shape) -> Result<u32, PlanError> {
     let powers = (0..u32::BITS).rev().map(|log| 1 << log);
     let room = limits.shared_bytes_per_block;
@@ -76,7 +75,7 @@ fn most_threads(limits: &DeviceLimits, shape: impl Fn(u32) -> Shape) -> Result<u
         })
 }
 
-/// What a block scan needs of shared memory.
+/// The shape of a block scan, which determines its shared memory.
 #[derive(Clone, Copy)]
 struct Shape {
     block: BlockScan,
@@ -91,7 +90,7 @@ impl Shape {
         if self.block.coarsened { self.threads * self.run } else { self.network_values() }
     }
 
-    /// How many values the network scans at most.
+    /// The maximum number of values that the network scans.
     fn network_values(self) -> u32 {
         if self.block.coarsened { self.threads } else { self.threads * self.block.network.values_per_thread() }
     }
@@ -108,7 +107,7 @@ impl Shape {
             Network::WarpShuffle => self.threads / WARP,
             _ => 0,
         };
-        // The exclusive prefix of the tile, too, and the tile index, which a state's alignment may push apart.
+        // Includes the exclusive prefix of the tile, and the tile index, with room for the alignment of a state.
         let states = (tile + self.network_slots() + own + 1) * self.state_bytes + 16;
         // A bit for each element of the tile, and for each run.
         let heads = self.tile() / 8 + if self.block.coarsened { self.threads / 8 } else { 0 };

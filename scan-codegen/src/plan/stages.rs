@@ -1,4 +1,4 @@
-//! Shared memory of a block of look-ahead: the stages of its pipeline, and what stands beside them.
+//! Shared memory of a block of look-ahead: the stages of its pipeline, and its other variables.
 
 use super::{
     measured::{MORE_STAGES, OTHER_WARPS},
@@ -16,11 +16,11 @@ const BARRIER: u32 = 8;
 const BARRIERS_OF_A_STAGE: u32 = 8;
 const BARRIERS_OF_A_GROUP_WARP: u32 = 2;
 
-/// Bytes of shared memory in which alignment may push apart what a block declares.
+/// Bytes of shared memory for the alignment of a block's variables.
 const ALIGNMENT_ROOM: u32 = 128;
 
-/// Threads of the warps beside the teams: one more searches for offsets, and two load the statuses of groups where
-/// there are some.
+/// The threads of the warps other than the teams: one more warp searches for offsets, and two load the statuses of
+/// groups, if there are some.
 pub(super) fn other_threads(segments: &Segments, group: u32) -> u32 {
     let offset_search = u32::from(matches!(segments, Segments::Offsets(_)));
     (OTHER_WARPS + offset_search + group_warps(group)) * WARP
@@ -31,8 +31,8 @@ fn group_warps(group: u32) -> u32 {
     if group > 1 { 2 } else { 0 }
 }
 
-/// Bytes of a stage for the heads of a tile. What is copied begins and ends at aligned addresses, so that it may be
-/// more than what is needed.
+/// The bytes of a stage for the heads of a tile. A copy begins and ends at aligned addresses, so it may be longer than
+/// needed.
 pub(super) fn head_bytes(segments: &Segments, tile: u32) -> u32 {
     let (tile, alignment) = (u64::from(tile), u64::from(COPY_ALIGNMENT));
     let copied = |bytes: u64| bytes.next_multiple_of(alignment) + alignment;
@@ -40,7 +40,7 @@ pub(super) fn head_bytes(segments: &Segments, tile: u32) -> u32 {
         Segments::None | Segments::Rows => 0,
         Segments::HeadFlags => copied(tile),
         Segments::HeadBits => copied(u64::from(WORD) * (tile / 32 + 1)),
-        // One more, with which the tile's first is compared.
+        // One more key, with which the tile's first one is compared.
         Segments::Keys(key) => copied((tile + 1) * key.size as u64),
         // A bit for each element.
         Segments::Offsets(_) => (tile / 8).next_multiple_of(alignment),
@@ -60,13 +60,13 @@ pub(super) fn slot_bytes(segments: &Segments, tile: u32) -> u32 {
     }
 }
 
-/// Slots for offsets. They are of use only until the heads of the tile are marked, so that there are fewer of them than
-/// stages: one for each team, and two at least, of which one is filled while the other is read.
+/// The number of slots for offsets. Offsets are needed only until the heads of the tile are marked, so there are fewer
+/// slots than stages: one for each team, and at least two, of which one is filled while the other is read.
 pub(super) fn slots(teams: u32) -> u32 {
     teams.max(2)
 }
 
-/// A shape of the pipeline, and the room that it takes.
+/// A shape of the pipeline, which determines its shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct StageRoom<'a> {
     pub(super) sizes: Sizes<'a>,
@@ -79,7 +79,7 @@ pub(super) struct StageRoom<'a> {
 }
 
 impl StageRoom<'_> {
-    /// Whether there is a block of such threads.
+    /// Whether a block can have that many threads.
     pub(super) fn is_possible(self, limits: &DeviceLimits) -> bool {
         let other_threads = other_threads(self.sizes.segments, self.group);
         let threads = self.threads.saturating_mul(self.teams).saturating_add(other_threads);
@@ -91,7 +91,7 @@ impl StageRoom<'_> {
         self.threads.saturating_mul(self.run)
     }
 
-    /// A stage has room for a tile, for its results after that, and for its heads.
+    /// The bytes of a stage: of a tile or later its results, and of its heads.
     fn stage_bytes(self) -> u32 {
         let tile_bytes = self.tile().saturating_mul(self.sizes.element());
         tile_bytes.saturating_add(head_bytes(self.sizes.segments, self.tile()))
@@ -102,14 +102,14 @@ impl StageRoom<'_> {
         2 * self.teams + 1
     }
 
-    /// What a block asks for at its launch: the stages and the slots.
+    /// The dynamic shared memory of a block: the stages and the slots.
     pub(super) fn dynamic_bytes(self, stages: u32) -> u32 {
         let slot = slot_bytes(self.sizes.segments, self.tile());
         stages.saturating_mul(self.stage_bytes()).saturating_add(slots(self.teams).saturating_mul(slot))
     }
 
-    /// What a block declares for a stage: its barriers, the aggregates of its warps and its exclusive prefix, whether
-    /// the warps have heads, and which offsets are its tile's.
+    /// The static shared memory of a stage: its barriers, the aggregates of its warps and its exclusive prefix, whether
+    /// the warps have heads, and the range of its tile's offsets.
     fn static_bytes_of_stage(self) -> u32 {
         let warps = self.threads / WARP;
         let segmented = if self.sizes.segments.is_none() { 0 } else { warps };
@@ -117,7 +117,8 @@ impl StageRoom<'_> {
         BARRIERS_OF_A_STAGE * BARRIER + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
-    /// What a block declares: that of all stages, the initial value, and the statuses that its lanes exchange.
+    /// The static shared memory of a block: that of all stages, the initial value, and the statuses that its lanes
+    /// exchange.
     pub(super) fn static_bytes(self, stages: u32) -> u32 {
         let segmented = !self.sizes.segments.is_none();
         let exchanged = self.sizes.exchanged_bytes(self.statuses_of_a_lane);
@@ -129,12 +130,12 @@ impl StageRoom<'_> {
         stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + window + parts)
     }
 
-    /// All of that.
+    /// The sum of both.
     pub(super) fn bytes(self, stages: u32) -> u32 {
         self.dynamic_bytes(stages).saturating_add(self.static_bytes(stages))
     }
 
-    /// Stages for which there is room, as far as they are of use.
+    /// The number of stages that fit into `room`, up to the useful maximum.
     pub(super) fn most_stages(self, room: u32) -> u32 {
         let of_stage = self.stage_bytes().saturating_add(self.static_bytes_of_stage()).max(1);
         (room.saturating_sub(self.bytes(0)) / of_stage).min(self.least_stages() + MORE_STAGES)

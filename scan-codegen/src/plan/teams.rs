@@ -8,39 +8,59 @@ use super::{
 };
 use crate::{
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
+    element::ElementType,
     operator::OpSource,
     segments::Segments,
+    spec::ScanSpec,
 };
 
-/// Registers of a multiprocessor, and the most of a thread.
+/// The registers of a multiprocessor, and the maximum per thread.
 const REGISTERS: u32 = 65536;
 const MOST_REGISTERS: u32 = 255;
 
 /// Registers of a lane of the look-ahead warp that do not hold statuses.
 const OTHER_REGISTERS: u32 = 32;
 
-/// The most statuses that a lane of the look-ahead warp loads at once.
+/// The maximum number of statuses that a lane of the look-ahead warp loads at once.
 pub(super) const MOST_STATUSES_OF_A_LANE: u32 = 8;
 
-/// Bytes of the three element types, and what tells where segments begin.
+/// Bytes of an item of each array of the input, and of the output.
+pub(super) struct ItemBytes {
+    input: Vec<u32>,
+    output: Vec<u32>,
+}
+
+impl ItemBytes {
+    pub(super) fn of(operator: &OpSource, spec: &ScanSpec) -> Self {
+        let bytes = |items: Vec<&ElementType>| items.into_iter().map(|item| item.size as u32).collect();
+        ItemBytes {
+            input: bytes(spec.input.items(&operator.input)),
+            output: bytes(spec.output.items(&operator.output)),
+        }
+    }
+}
+
+/// Bytes of an element in all arrays of the input, of a state, and of an element in all arrays of the output; and what
+/// tells where segments begin.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes<'a> {
     pub(super) input: u32,
     pub(super) state: u32,
     pub(super) output: u32,
+    pub(super) items: &'a ItemBytes,
     /// Of an initial value.
     pub(super) initial: u32,
     pub(super) segments: &'a Segments,
 }
 
 impl<'a> Sizes<'a> {
-    pub(super) fn of(operator: &OpSource, segments: &'a Segments) -> Self {
-        let [input, state, output, initial] =
-            [&operator.input, &operator.state, &operator.output, operator.initial()].map(|element| element.size as u32);
-        Sizes { input, state, output, initial, segments }
+    pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
+        let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
+        let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
+        Sizes { input, state, output, items, initial, segments: &spec.segments }
     }
 
-    /// Bytes of an element, or of a result where those are larger.
+    /// The size of an element, or of a result if that is larger.
     pub(super) fn element(self) -> u32 {
         self.input.max(self.output)
     }
@@ -50,26 +70,28 @@ impl<'a> Sizes<'a> {
         &TEAMS[first_teams(self.element(), self.state, self.segments)..]
     }
 
-    /// Elements that a thread scans on its own: in whole words, and an odd number of units if that can be, so that
-    /// neighbouring threads meet different memory banks. No more than `longest`, unless they are large.
+    /// The elements of a run: whole words, and an odd number of units if possible, so that neighbouring threads access
+    /// different memory banks. At most `longest`, unless elements are large.
     pub(super) fn run(self, longest: u32) -> u32 {
         if self.element() > LARGE {
             return large_run(self.element());
         }
         let words = run_words(self.element(), self.state, self.segments);
         let most = (WORD * words / (self.element() + self.head_bytes())).min(longest).max(1);
-        // Narrow elements fill words together.
+        // Narrow elements share words.
         let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
-        let step = step(self.input).max(step(self.output));
+        let items = || self.items.input.iter().chain(&self.items.output);
+        let step = items().map(|&size| step(size)).max().unwrap_or(1);
         let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
-        let factor_of_two = |run: &u32| match unit(self.input, *run) {
+        let factor_of_two_of = |size: u32, run: u32| match unit(size, run) {
             0 => u32::MAX,
-            unit => (run * self.input / unit).trailing_zeros(),
+            unit => (run * size / unit).trailing_zeros(),
         };
+        let factor_of_two = |run: &u32| self.items.input.iter().map(|&size| factor_of_two_of(size, *run)).max();
         candidates().min_by_key(factor_of_two).unwrap_or(most)
     }
 
-    /// Bytes of what tells whether an element is a head, as far as they count for the length of a run.
+    /// The bytes of the source of heads per element, as far as they count for the length of a run.
     fn head_bytes(self) -> u32 {
         match self.segments {
             Segments::None | Segments::HeadBits | Segments::Rows => 0,
@@ -79,7 +101,8 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// Statuses that a lane folds on its own: all those of an iteration at once, as far as registers go.
+    /// The statuses that a lane folds on its own, so that a warp folds all those of an iteration at once, as far as
+    /// registers allow.
     pub(super) fn statuses_of_a_lane(self, multiprocessors: u32, block_threads: u32) -> u32 {
         let exchanged = EXCHANGED_BYTES / (WARP * self.state);
         let registers = (REGISTERS / block_threads.max(1)).min(MOST_REGISTERS);
@@ -88,15 +111,16 @@ impl<'a> Sizes<'a> {
         multiprocessors.div_ceil(WARP).min(held).min(exchanged).clamp(1, MOST_STATUSES_OF_A_LANE)
     }
 
-    /// Blocks of a group: as many as there are groups, so that both are few.
+    /// The blocks of a group: about as many as there are groups, so that both are few.
     pub(super) fn group(self, multiprocessors: u32) -> u32 {
         let element = self.element();
         let grouped = element > GROUPED_ABOVE || self.state > element && self.state >= GROUPED_FROM;
         if grouped { multiprocessors.isqrt().max(1) } else { 1 }
     }
 
-    /// Bytes of shared memory for a state that a lane has loaded for another: where packets are loaded, whole ones, in
-    /// an odd number of words. Otherwise it stays as it is, and where each lane loads its own it keeps it.
+    /// The bytes of shared memory for a state that a lane has loaded for another. If packets are loaded, these are
+    /// whole packets, in an odd number of words; otherwise the state itself. If each lane loads its own statuses, there
+    /// are none.
     pub(super) fn exchanged_bytes(self, statuses_of_a_lane: u32) -> u32 {
         match statuses_of_a_lane {
             _ if loads_packets(packets(self.state)) => WORD * ((packets(self.state) * PACKET_PAYLOAD) | 1),
@@ -110,8 +134,8 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Bytes in which a run of so many elements of a size is read or written: the widest words that divide an element, or 4
-/// where narrow elements fill such words together; 0 where they do not.
+/// The bytes per access to a run of `run` elements of `size` bytes: those of the widest words that divide an element,
+/// or 4 if narrow elements fill such words together; else 0.
 pub(super) fn unit(size: u32, run: u32) -> u32 {
     let widest = 1 << size.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros());
     match widest {

@@ -49,10 +49,10 @@ fn a_device_that_runs_no_kernel_is_refused_with_what_to_set() {
     let none = DeviceLimits { multiprocessors: 0, ..DeviceLimits::BASELINE };
     assert_eq!(
         refused(none),
-        "a device with 0 multiprocessors runs no kernel: set `DeviceLimits::multiprocessors` to 1 at the least"
+        "a device with 0 multiprocessors runs no kernel: set `DeviceLimits::multiprocessors` to at least 1"
     );
     let few = DeviceLimits { threads_per_block: 31, ..DeviceLimits::BASELINE };
-    assert!(refused(few).ends_with("set `DeviceLimits::threads_per_block` to 32 at the least"));
+    assert!(refused(few).ends_with("set `DeviceLimits::threads_per_block` to at least 32"));
     assert!(refused(DeviceLimits { blocks_per_grid: 0, ..DeviceLimits::BASELINE }).contains("blocks_per_grid"));
     let small = DeviceLimits { shared_bytes_per_block: 15, ..DeviceLimits::BASELINE };
     assert!(refused_for_room(&small) && !refused_for_room(&DeviceLimits::BASELINE));

@@ -1,4 +1,4 @@
-//! What a planner makes: a plan, or several for ranges of lengths.
+//! The results of planning: a plan, or several for ranges of lengths.
 
 use std::iter;
 
@@ -14,11 +14,12 @@ use crate::{
     spec::{ScanKind, ScanSpec},
     strategy::Strategy,
     weight::WRITTEN_OUT,
+    zipped::Zipped,
 };
 
-/// The plans for one scan, each for a range of lengths: only the kernels that a call needs are compiled, and plans that
-/// differ in the threads of a block only share them. Where the caller names an algorithm or a shape there is one plan,
-/// for all lengths. [`plan`](crate::plan()) makes them; their `Display` tells them in words.
+/// The plans for one scan, each for a range of lengths. Only the kernels that a call needs are compiled. Plans that
+/// differ only in the threads per block share kernels. If the caller chooses an algorithm or a shape, there is one plan
+/// for all lengths. [`plan`](crate::plan()) makes them; their `Display` describes them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plans {
     pub(super) device: DeviceLimits,
@@ -65,7 +66,7 @@ impl Plans {
 
     /// These plans, with another one for inputs of `from` to `to - 1` elements.
     pub(crate) fn with_range(&self, from: u64, to: u64, plan: Plan) -> Self {
-        // What was for so many elements may be for no more.
+        // The old plan may not serve `to` elements.
         let after = Some(Plan { from: to, ..self.for_len(to).clone() }).filter(|after| after.max_len >= to);
         let before = self.iter().filter(|known| known.from < from).cloned();
         let later = self.iter().filter(|known| known.from > to).cloned();
@@ -79,47 +80,47 @@ impl Plans {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Plan {
-    /// What is scanned.
+    /// The specification of the scan.
     pub spec: ScanSpec,
-    /// The fewest elements that it is for.
+    /// The minimum number of elements that the plan is for.
     pub from: u64,
     /// The algorithm.
     pub strategy: Strategy,
-    /// Threads that scan a tile together: those of a block, or of a team of it where there are teams.
+    /// The number of threads that scan a tile together: those of a block, or of a team if there are teams.
     pub threads: u32,
-    /// Elements that a thread scans on its own; 1 where the block scan is not coarsened.
+    /// The run: the number of elements that a thread scans on its own; 1 if the block scan is not coarsened.
     pub run: u32,
-    /// Elements that a block, or a team of it, scans at once.
+    /// The tile: the number of elements that a block, or a team, scans at once.
     pub tile: u32,
     /// Bytes of shared memory that a block declares.
     pub shared_bytes: u32,
-    /// Whether partial results fit into the output buffer until the last kernel completes them there: they do where the
-    /// output is of the type that is combined. Elsewhere they lie in the workspace.
+    /// Whether partial results are stored in the output buffer until the last kernel completes them there. They are if
+    /// `Output` is `State`. Otherwise they are stored in the workspace.
     pub partials_in_output: bool,
-    /// The most elements that one scan can have under this plan.
+    /// The maximum number of elements of a scan under this plan.
     pub max_len: u64,
     /// The pipeline of look-ahead; `None` with another way to carry.
     pub pipeline: Option<Pipeline>,
-    /// The most instructions that a function of the operator is to have at all its places in a kernel together, as far
-    /// as its text tells. What would have more stands once and is called. 8192 where the caller leaves it open.
+    /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
+    /// together, estimated from its text. A function above that is called, not inlined. 8192 by default.
     pub written_out: u32,
-    /// Whether its kernels wait themselves for what is before them in the stream, so that a launch may begin before
-    /// that has ended ([`Launch::programmatic`](crate::Launch::programmatic)).
+    /// Whether its kernels themselves wait for the preceding work in the stream, so that a launch may begin before that
+    /// work has ended ([`Launch::programmatic`](crate::Launch::programmatic)).
     pub programmatic: bool,
-    /// Whether a run of which the tile has a part only is scanned whole: from the end on it is zeros, and nobody sees
-    /// what comes of them.
+    /// Whether a run that is only partly inside the tile is scanned as a whole: the rest of it is zeros, whose results
+    /// are not used.
     pub(crate) whole_runs: bool,
-    /// Statuses that a lane loads and folds on its own when a block looks back; 1 with another way to carry.
+    /// Statuses that a lane loads and folds on its own in look-back; 1 with another way to carry.
     pub(crate) statuses_per_lane: u32,
-    /// Blocks of a cluster; 1 with another way to carry.
+    /// Blocks per cluster; 1 with another way to carry.
     pub(crate) cluster: u32,
-    /// The fewest and the most threads of a block that its kernels serve: plans that differ in `threads` share a text.
+    /// The minimum and maximum threads per block of its kernels: plans that differ only in `threads` share a text.
     pub(crate) block_sizes: (u32, u32),
     /// Whether its kernels wait at random, for tests.
     pub(crate) delays: bool,
     /// Slots of shared memory for the values that the network scans, unused ones among them.
     pub(crate) network_slots: u32,
-    /// Bytes in which a thread reads its run from shared memory; 0 where it reads element by element.
+    /// The bytes per access with which a thread reads its run from shared memory; 0 if it reads element by element.
     pub(crate) input_unit: u32,
     /// The same for its results.
     pub(crate) output_unit: u32,
@@ -128,11 +129,15 @@ pub struct Plan {
     /// Whether an output is made of the carry before an element, and of the element.
     pub(crate) emits: bool,
     pub(crate) state_bytes: u64,
+    /// The arrays, where there is one for each field of an element; `None` where input and output are one array each.
+    pub(crate) zipped: Option<Zipped>,
+    /// Bytes that are read for an element,
     pub(crate) input_bytes: u64,
+    /// and that are written.
     pub(crate) output_bytes: u64,
 }
 
-/// What every planner decides of the threads that scan a tile together.
+/// What every planner decides about the threads that scan a tile together.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     pub(super) threads: u32,
@@ -142,7 +147,7 @@ pub(super) struct Block {
 }
 
 impl Plan {
-    /// The one constructor: a plan for all lengths, of which a planner then changes what is particular to it.
+    /// The only constructor: a plan for all lengths, which each planner then adjusts.
     pub(super) fn new(request: Request<'_>, strategy: Strategy, block: Block) -> Self {
         let Request { operator, spec, limits, overrides } = request;
         let Block { threads, run, tile, shared_bytes } = block;
@@ -161,7 +166,9 @@ impl Plan {
             tile,
             shared_bytes,
             // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
-            partials_in_output: operator.state == operator.output && !emits,
+            partials_in_output: operator.state == operator.output
+                && !emits
+                && !spec.output.is_by_field(&operator.output),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -177,8 +184,9 @@ impl Plan {
             machine: operator.carry.is_some(),
             emits,
             state_bytes: operator.state.size as u64,
-            input_bytes: operator.input.size as u64,
-            output_bytes: operator.output.size as u64,
+            zipped: Zipped::of(operator, spec, |_| 0),
+            input_bytes: spec.input.bytes(&operator.input) as u64,
+            output_bytes: spec.output.bytes(&operator.output) as u64,
         }
     }
 
@@ -192,32 +200,32 @@ impl Plan {
         Plan { max_len: self.tile.into(), ..self }
     }
 
-    /// Whether inputs of one tile are left to another kernel than longer ones: that of one block.
+    /// Whether inputs of one tile have a kernel of their own, that of one block.
     pub(crate) fn has_kernel_of_one_block(&self) -> bool {
         let facts = self.strategy.carry.describe();
         facts.has_kernel_of_one_block() && (facts.blocks == Blocks::One || self.from <= u64::from(self.tile))
     }
 
-    /// Whether the kernel of one block scans one tile at the most: it does where another kernel, or another plan, is
-    /// for longer inputs.
+    /// Whether the kernel of one block scans at most one tile: it does if another kernel, or another plan, is for
+    /// longer inputs.
     pub(crate) fn one_block_has_one_tile(&self) -> bool {
         self.strategy.carry.describe().blocks != Blocks::One || self.max_len <= u64::from(self.tile)
     }
 
-    /// Whether look-ahead warps stand in for blocks that have not started, so that not all blocks need be resident at
-    /// once. They can where a warp can reduce a tile from global memory: results do not take the place of elements,
-    /// segments are not looked for, groups do not publish, and there are registers for it.
+    /// Whether look-ahead warps compute the aggregates of blocks that have not started (the stand-in), so that not all
+    /// blocks need be resident at once. They do if a warp can reduce a tile from global memory: if there are no
+    /// segments, no groups, and enough registers. A scan in place cannot use it, because results overwrite the
+    /// elements.
     pub(crate) fn stands_in(&self) -> bool {
         self.spec.segments.is_none()
             && self.state_bytes <= MOST_STAND_IN_BYTES
             && self.pipeline.is_some_and(|pipeline| pipeline.group <= 1)
     }
 
-    /// Words of a state for which a packet of a tile status has room, beside its tag.
+    /// The number of words of a state in a packet of a tile status, in addition to its tag.
     ///
-    /// Look-ahead loads all statuses, of which the shorter ones are loaded faster. Look-back polls single ones, which
-    /// other blocks write meanwhile: with statuses of 8 bytes it is slower than with 16:
-    /// `docs/tuning.md#bytes-of-a-packet`.
+    /// Look-ahead loads all statuses, and loads shorter ones faster. Look-back polls single ones, which other blocks
+    /// write meanwhile; it is slower with statuses of 8 bytes than of 16: `docs/tuning.md#bytes-of-a-packet`.
     pub(crate) fn packet_payload(&self) -> u64 {
         let short = self.strategy.carry.describe().short_packets && self.state_bytes <= u64::from(WORD);
         if short { 1 } else { PACKET_PAYLOAD.into() }
@@ -234,12 +242,13 @@ impl Plan {
         self.state_bytes.div_ceil(word * payload) * (payload + 1) * word
     }
 
-    /// Whether the run of a thread is one of the units in which a tile is moved, so that each thread can read and write
-    /// its own.
+    /// Whether the run of a thread is one of the units in which a tile is copied, so that each thread can read and
+    /// write its own.
     pub(crate) fn runs_are_units(&self) -> bool {
         let (bytes, run) = (u64::from(COPY_ALIGNMENT), u64::from(self.run));
         self.strategy.block.in_registers
             && self.spec.segments.is_none()
+            && self.zipped.is_none()
             && [self.input_bytes * run, self.output_bytes * run] == [bytes, bytes]
     }
 }

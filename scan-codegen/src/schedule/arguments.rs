@@ -29,7 +29,7 @@ impl Plan {
         if self.spec.total { vec![Argument::Total] } else { Vec::new() }
     }
 
-    /// What tells where segments begin.
+    /// The source of segment heads.
     pub(super) fn heads(&self) -> Vec<Argument> {
         match &self.spec.segments {
             Segments::None => Vec::new(),
@@ -39,7 +39,7 @@ impl Plan {
         }
     }
 
-    /// The arguments of a kernel that scans on its own, with these of its statuses.
+    /// The arguments of a kernel that performs the whole scan, with these for its statuses.
     pub(super) fn arguments(&self, statuses: &[Argument], len: u64) -> Vec<Argument> {
         use Argument::*;
         [

@@ -1,33 +1,32 @@
-//! Launches, what they are given, and the memory that they share.
+//! Launches, their arguments, and the workspace that they share.
 
-/// The parts of a workspace are at multiples of so many bytes: aligned for any element.
+/// The parts of a workspace are at multiples of this many bytes: aligned for any element.
 pub(crate) const ALIGNMENT: u64 = 256;
 
-/// The launches of one scan of a known length, and the workspace they share.
+/// The launches of a scan of a given length, and the workspace that they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Device memory that the launches need beyond input and output.
+    /// The device memory that the launches need in addition to input and output.
     pub workspace: Workspace,
-    /// The launches, to be made in this order on one stream.
+    /// The launches, in order, on one stream.
     pub launches: Vec<Launch>,
 }
 
-/// Device memory that launches need beyond input and output, aligned for any type.
+/// The device memory that launches need in addition to input and output, aligned for any type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workspace {
-    /// Any memory will do. What it holds before the launches, and after them, means nothing.
+    /// Any memory. Its contents before and after the launches are undefined.
     Scratch {
-        /// How much of it; perhaps none.
+        /// Its size in bytes, which may be zero.
         bytes: u64,
     },
-    /// Memory that belongs to the kernels of this plan from launch to launch. It is zero when it is allocated, once;
-    /// then nobody but these kernels writes to it, not even zeros, and their launches that use it never overlap: it
-    /// belongs to one stream.
+    /// Memory that the kernels of this plan keep from launch to launch. It is zeroed once, when it is allocated. After
+    /// that only these kernels write to it, and their launches that use it never overlap: it belongs to one stream.
     ///
-    /// It may be longer than a schedule asks for, by any number of tile statuses ([`Argument::StatusRoom`]). Memory
-    /// for more of them begins anew, as zeros.
+    /// It may be larger than a schedule needs, by any number of tile statuses ([`Argument::StatusRoom`]). If it must
+    /// grow, the new memory is zeroed and the old one dropped.
     Kept {
-        /// How many tile statuses it must have room for.
+        /// The number of tile statuses that it must have room for.
         statuses: u64,
         /// Bytes of a tile status: the same in all schedules of a plan.
         status_bytes: u64,
@@ -35,10 +34,10 @@ pub enum Workspace {
 }
 
 impl Workspace {
-    /// Where the statuses begin in memory that is kept. The ticket word is before them.
+    /// The offset of the statuses in memory that is kept. The ticket word is before them.
     pub(super) const HEADER_BYTES: u64 = ALIGNMENT;
 
-    /// How much memory there must be at the least.
+    /// The minimum size in bytes.
     pub const fn bytes(&self) -> u64 {
         match *self {
             Workspace::Scratch { bytes } => bytes,
@@ -48,7 +47,7 @@ impl Workspace {
         }
     }
 
-    /// How many tile statuses there is room for in so much memory.
+    /// The number of tile statuses that fit into memory of this size.
     pub const fn status_room(&self, bytes: u64) -> u64 {
         match *self {
             Workspace::Scratch { .. } => 0,
@@ -58,20 +57,20 @@ impl Workspace {
     }
 }
 
-/// When a launch must be cooperative, its blocks on the device all at once.
+/// Whether a launch must be cooperative, with all its blocks resident at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cooperative {
     /// Never.
     Never,
-    /// Where results take the place of elements.
+    /// Only for a scan in place, whose results overwrite the elements.
     InPlace,
     /// Always.
     Always,
 }
 
 impl Cooperative {
-    /// Whether a launch that works in place, or does not, must be.
+    /// Whether a launch must be cooperative, given whether it scans in place.
     pub const fn applies(self, in_place: bool) -> bool {
         match self {
             Cooperative::Never => false,
@@ -85,26 +84,26 @@ impl Cooperative {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Launch {
-    /// Which kernel: the role that stands in its name after the operator's.
+    /// The role of the kernel, which follows the operator's name in the kernel's name.
     pub kernel: &'static str,
     /// Blocks of the grid.
     pub blocks: u32,
     /// Threads of each block.
     pub threads: u32,
-    /// Bytes of shared memory that each block asks for beyond what the kernel declares.
+    /// Bytes of dynamic shared memory per block, in addition to the shared memory that the kernel declares.
     pub dynamic_shared_bytes: u32,
-    /// Whether the blocks wait for each other in a way that needs all of them on the device at once: a cooperative
+    /// Whether the blocks wait for each other in a way that needs all of them to be resident at once: a cooperative
     /// launch.
     pub cooperative: Cooperative,
-    /// Whether the launch may begin before what is before it in the stream has ended, because the kernel waits for that
-    /// itself: a programmatic dependent launch. It may be launched as any other, too, and is where it is cooperative:
-    /// that gains nothing in a stream (`docs/tuning.md#programmatic-dependent-launches`).
+    /// Whether the launch may begin before the preceding work in the stream has ended, because the kernel itself waits
+    /// for that work: a programmatic dependent launch. It may also be launched as an ordinary one. A cooperative launch
+    /// always is, because there it gains nothing in a stream (`docs/tuning.md#programmatic-dependent-launches`).
     pub programmatic: bool,
     /// The arguments, in order.
     pub arguments: Vec<Argument>,
 }
 
-/// An argument of a launch. Whoever launches fills it in.
+/// An argument of a launch. The caller of the launch supplies its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Argument {
@@ -114,8 +113,8 @@ pub enum Argument {
     Output,
     /// A pointer this many bytes into the workspace.
     Workspace(u64),
-    /// How many tile statuses the workspace has room for ([`Workspace::status_room`] of what was allocated), as a
-    /// 64-bit integer.
+    /// The number of tile statuses that the workspace has room for ([`Workspace::status_room`] of the allocated size),
+    /// as a 64-bit integer.
     StatusRoom,
     /// A number of elements, as a 64-bit integer.
     Length(u64),
@@ -125,9 +124,9 @@ pub enum Argument {
     InitialValue,
     /// A pointer to the initial value.
     InitialPointer,
-    /// A pointer to where the total goes.
+    /// A pointer to the memory that receives the total.
     Total,
-    /// A pointer to what tells where segments begin ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
+    /// A pointer to the source of segment heads ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
     Heads,
     /// Where the elements of an array lie of which an axis is scanned, by value
     /// ([`ColumnLayout::words`](crate::ColumnLayout::words)).
@@ -151,7 +150,7 @@ impl Launch {
     }
 }
 
-/// Hands out places in the workspace, each at a multiple of so many bytes.
+/// Allocates parts of the workspace, each at a multiple of this many bytes.
 pub(crate) struct Reserved {
     bytes: u64,
     alignment: u64,

@@ -1,4 +1,4 @@
-//! The order of launches: from a plan and a length to which kernel runs when, on what.
+//! The schedule of a plan for a length: the kernel launches in order, with their arguments.
 
 mod arguments;
 mod hierarchical;
@@ -24,7 +24,7 @@ impl Plan {
         }
     }
 
-    /// Bytes of shared memory that launches of the kernel with this role ask for, at the most.
+    /// The maximum dynamic shared memory, in bytes, of launches of the kernel with this role.
     pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
         match &self.pipeline {
             Some(pipeline) if self.kernels().contains(&kernel) => pipeline.dynamic_shared_bytes,
@@ -32,7 +32,7 @@ impl Plan {
         }
     }
 
-    /// The launches that scan `len` elements; none where `len` is zero.
+    /// The launches that scan `len` elements; none if `len` is zero.
     ///
     /// # Errors
     ///
@@ -41,8 +41,8 @@ impl Plan {
         self.schedule_aligned(len, ALIGNMENT)
     }
 
-    /// As [`schedule`](Plan::schedule), with the parts of scratch memory at multiples of so many bytes. Where that is
-    /// one, no part has unused bytes behind it that would hide an access beyond its end.
+    /// As [`schedule`](Plan::schedule), with the parts of scratch memory at multiples of this many bytes. With one, no
+    /// part is followed by unused bytes, which would hide an access beyond its end.
     #[doc(hidden)]
     pub fn schedule_aligned(&self, len: u64, alignment: u64) -> Result<Schedule, PlanError> {
         if len > self.max_len {
@@ -64,7 +64,7 @@ impl Plan {
         Ok(schedule)
     }
 
-    /// One kernel whose blocks keep nothing in global memory.
+    /// One kernel whose blocks use no workspace.
     fn without_statuses(&self, kernel: &'static str, blocks: u32, len: u64) -> Schedule {
         let launch = Launch::new(kernel, blocks, self.threads, self.arguments(&[], len));
         Schedule { workspace: NO_WORKSPACE, launches: vec![launch] }
@@ -87,7 +87,7 @@ impl Plan {
             cooperative: if self.stands_in() { Cooperative::InPlace } else { Cooperative::Always },
             ..Launch::new(kernel, blocks as u32, threads, self.arguments(&STATUSES, len))
         };
-        // Head padding may make one tile more.
+        // Head padding may add one tile.
         let statuses = tiles + 1 + pipeline.group_statuses(tiles + 1, blocks);
         Schedule { workspace: self.kept(statuses), launches: vec![launch] }
     }

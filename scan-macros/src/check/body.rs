@@ -19,14 +19,14 @@ pub(super) struct Body<'a> {
 
 impl<'ast> Visit<'ast> for Body<'_> {
     fn visit_attribute(&mut self, attribute: &'ast syn::Attribute) {
-        self.errors.at(attribute, "attributes inside an operator are not carried to the GPU: remove it");
+        self.errors.at(attribute, "attributes inside an operator are not translated to CUDA: remove it");
     }
 
     fn visit_block(&mut self, block: &'ast Block) {
         for statement in &block.stmts {
             match statement {
                 Stmt::Item(item) => {
-                    self.errors.at(item, "items cannot stand inside an operator: move it out of the function");
+                    self.errors.at(item, "an operator cannot contain items: move it out of the function");
                 }
                 Stmt::Macro(statement) => self.macro_call(&statement.mac),
                 Stmt::Local(local) => self.visit_local(local),
@@ -87,7 +87,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
                     .at(&block.label, "labelled blocks are outside the operator language: use `if`, or a `loop`");
                 return self.visit_block(&block.block);
             }
-            Expr::Range(_) => "a range stands only in `for … in …`: compare with `<` instead",
+            Expr::Range(_) => "a range is only allowed in `for … in …`: compare with `<` instead",
             Expr::Tuple(tuple) if !tuple.elems.is_empty() => {
                 "tuples are outside the operator language: make a struct with `#[scan_element]`, or use two `let`s"
             }
@@ -150,7 +150,7 @@ impl<'ast> Visit<'ast> for Body<'_> {
             Expr::Assign(assign) => {
                 match &*assign.left {
                     Expr::Infer(_) => {}
-                    Expr::Tuple(tuple) => self.errors.at(tuple, "assign one by one, through a `let` where they swap"),
+                    Expr::Tuple(tuple) => self.errors.at(tuple, "assign one by one, through a `let` if they swap"),
                     place => self.visit_expr(place),
                 }
                 return self.visit_expr(&assign.right);

@@ -7,7 +7,7 @@ use crate::syntax::{is_primitive, method_of_type};
 use quote::ToTokens;
 use syn::{Expr, ExprCall, ExprMethodCall, Generics, Ident};
 
-/// A macro that is no assertion.
+/// A macro other than an assertion.
 pub(super) fn macro_call(mac: &syn::Macro, errors: &mut Errors) {
     let name = mac.path.to_token_stream().to_string().replace(' ', "");
     let instead = match name.as_str() {
@@ -123,7 +123,7 @@ pub(super) fn is_own(call: &ExprMethodCall) -> bool {
     on_self && of_trait(&call.method.to_string()).is_some()
 }
 
-/// What to say of an operator that calls a function of its own.
+/// The message for an operator that calls one of its own functions.
 fn of_operator(name: &str) -> String {
     format!(
         "an operator cannot call its own `{name}`: write a loop, or move what both need into a function marked `#[scan_fn]`"

@@ -1,4 +1,5 @@
-//! What the operator language has: one small function per rule, each error at the tokens, with what to write instead.
+//! The rules of the operator language: one small function per rule. Each error is at the tokens, and says what to write
+//! instead.
 
 mod body;
 mod calls;

@@ -1,11 +1,11 @@
-//! What the attributes below `#[scan_element]` say, as far as it sees them.
+//! The attributes below `#[scan_element]`, as far as it sees them.
 
 use proc_macro2::TokenStream;
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Path, Token};
 
-/// Passes by what stands in parentheses behind a word of a `repr`, such as `align(16)`.
+/// Skips the parentheses after a word of a `repr`, such as `align(16)`.
 pub(super) fn pass_arguments(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     if meta.input.peek(syn::token::Paren) {
         let content;

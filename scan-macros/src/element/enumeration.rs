@@ -7,7 +7,7 @@ use quote::quote;
 use syn::spanned::Spanned;
 use syn::{Fields, Ident, ItemEnum, Path};
 
-/// An enum without fields: its number, of the type that `repr` says.
+/// An enum without fields: its discriminant, of the type in `repr`.
 pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> TokenStream {
     let ident = &item.ident;
     if !item.generics.params.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         #order
         #[automatically_derived]
         impl #types::Matched for #ident {}
-        // SAFETY: the enum is stored as a number of this type, and an operator has no way to make a value of it but to name a
+        // SAFETY: the enum is stored as a number of this type, and an operator can make a value of it only by naming a
         // variant.
         #[automatically_derived]
         unsafe impl #krate::ScanElement for #ident {
@@ -76,6 +76,19 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
+        // SAFETY: it has no fields.
+        #[automatically_derived]
+        unsafe impl #private::Columns for #ident {
+            type Fields = #private::Whole<Self>;
+            #[inline(always)]
+            fn from_fields(whole: #private::Whole<Self>) -> Self {
+                whole.0
+            }
+            #[inline(always)]
+            fn into_fields(self) -> #private::Whole<Self> {
+                #private::Whole(self)
+            }
+        }
     }
 }
 
@@ -98,7 +111,7 @@ fn enum_representation(item: &ItemEnum, errors: &mut Errors) -> (Ident, Option<T
             errors.push(error);
         }
         if found.is_none() {
-            // It has been said what is wrong with it.
+            // Its error has been reported.
             found = Some(Ident::new("u8", attribute.span()));
         }
     }

@@ -1,6 +1,7 @@
-//! `#[scan_element]`: the layout of a struct, told field by field, or of an enum, told by its numbers.
+//! `#[scan_element]`: the layout of a struct, field by field, or of an enum, by its discriminants.
 
 mod attributes;
+mod columns;
 mod enumeration;
 mod structure;
 
@@ -19,11 +20,11 @@ pub(crate) fn scan_element(options: TokenStream, item: TokenStream) -> TokenStre
         Ok(Item::Struct(item)) => structure(&krate, item, &mut errors),
         Ok(Item::Enum(item)) => enumeration(&krate, item, &mut errors),
         Ok(Item::Union(item)) => {
-            errors.at(item.union_token, "a union is no element: use a struct with a field for each part");
+            errors.at(item.union_token, "a union is not an element: use a struct with a field for each part");
             return unchanged(&errors, &item);
         }
         Ok(item) => {
-            errors.at(&item, "`#[scan_element]` stands on a struct, or on an enum without fields");
+            errors.at(&item, "`#[scan_element]` is for structs, and for enums without fields");
             return unchanged(&errors, &item);
         }
         Err(error) => {

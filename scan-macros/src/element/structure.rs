@@ -1,6 +1,7 @@
 //! Structs.
 
 use super::attributes::{derives, pass_arguments};
+use super::columns::columns;
 use crate::errors::Errors;
 use crate::language;
 use crate::text::not_empty;
@@ -9,7 +10,7 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Fields, GenericParam, Ident, Index, ItemStruct, Member, Meta, Path, Type};
 
-/// The most bytes that an element may have.
+/// The maximum size of an element, in bytes.
 const LARGEST: usize = 256;
 
 pub(super) fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> TokenStream {
@@ -41,7 +42,7 @@ pub(super) fn structure(krate: &Path, item: ItemStruct, errors: &mut Errors) -> 
         // An impl for it would only bring rustc's own errors about the lifetime.
         return quote!(#repr #item);
     }
-    // The impl exists after an error as well, so that nothing else fails for want of it.
+    // The impl exists after an error as well, so that its absence causes no further errors.
     let sound = errors.is_empty();
     let implementation = implementation(krate, &item, if sound { &fields } else { &[] }, sound);
     quote! {
@@ -81,7 +82,7 @@ fn members(fields: &Fields) -> Vec<(Member, &Type)> {
     fields.iter().enumerate().map(member).collect()
 }
 
-/// What can be said of a field's type without knowing it; rustc says the rest.
+/// The errors of a field's type that show in its syntax; rustc reports the rest.
 fn field_type(ty: &Type, errors: &mut Errors) {
     match ty {
         Type::Reference(_) | Type::Ptr(_) => {
@@ -122,13 +123,14 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     let checks: TokenStream = fields.iter().map(|(_, ty)| not_empty(krate, &quote!(#ty))).collect();
     let size = sound.then(|| size_check(&private, item, &checks));
     let exact = exact_fields(fields);
+    let columns = sound.then(|| columns(&private, item, &generics, fields));
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
         let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
         quote!(const { #private::assert!(#private::size_of::<Self>() >= 1 && #private::size_of::<Self>() <= #LARGEST, #message); #checks };)
     });
     quote! {
         #size
-        // SAFETY: the layout is told by `size_of`, `align_of` and `offset_of!`, and every field is an element itself.
+        // SAFETY: the layout comes from `size_of`, `align_of` and `offset_of!`, and every field is an element itself.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
             fn layout() -> #private::ElementType {
@@ -142,6 +144,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+        #columns
         #comparisons
     }
 }

@@ -1,10 +1,10 @@
-//! Rust that compiles only if rustc tells names apart as the text does.
+//! Rust that compiles only if rustc distinguishes names as the text does.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Ident, Lifetime};
 
-/// Compiles only if rustc tells each of the identifiers from the others.
+/// Compiles only if all of the identifiers are different to rustc.
 pub(super) fn are_several(of_loop: bool, name: &str, idents: &[&Ident]) -> TokenStream {
     let place = |ident: &Ident| Span::call_site().located_at(ident.span());
     let what = if of_loop { "label" } else { "name" };

@@ -1,4 +1,4 @@
-//! Names as rustc tells them apart.
+//! Names as rustc distinguishes them.
 //!
 //! An identifier that went through a `macro_rules!` carries a syntax context, so that a function can have two locals
 //! `y`: one of the macro's, and one of the caller's. The later passes know names by their letters. This one gives the
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::visit_mut::VisitMut;
 use syn::{Block, Ident, Signature};
 
-/// A function whose locals and labels are told apart by their letters.
+/// A function whose locals and labels differ in their letters.
 pub(crate) struct Named {
     pub(crate) signature: Signature,
     pub(crate) block: Block,
@@ -46,7 +46,7 @@ enum Contexts<'a> {
     Told(&'a dyn Fn(Span) -> u64),
 }
 
-/// Tells the function's names apart.
+/// Makes the function's names differ.
 pub(crate) fn named(function: &Function) -> Named {
     let told = |span: Span| context(span).unwrap_or_default();
     let contexts = match proc_macro::is_available() {

@@ -4,7 +4,7 @@ use crate::language::{Method, Operator};
 use proc_macro2::TokenStream;
 use syn::{ExprPath, Ident, Path, PathArguments, Type};
 
-/// A value. To compute it changes nothing, though it may panic.
+/// A value. Computing it has no effect, though it may panic.
 #[derive(Clone, Debug)]
 pub(crate) enum Expression {
     /// `true` or `false`.
@@ -52,10 +52,10 @@ pub(crate) enum Expression {
     Length(Box<Expression>),
     Call(Box<Call>),
     Struct {
-        /// `None` for the type of the field in which it stands.
+        /// `None` for the type of the field that it initializes.
         ty: Option<Box<Type>>,
         fields: Vec<(String, Expression)>,
-        /// Whence the other fields come.
+        /// The struct that the other fields are copied from.
         base: Option<Box<Expression>>,
     },
     /// An array's items; its type where the text needs it.
@@ -64,7 +64,7 @@ pub(crate) enum Expression {
         items: Vec<Expression>,
     },
     Repeat(Times, Box<Expression>),
-    /// The value of what is no value of its type to C++ yet: `true & false` is an `int`.
+    /// A conversion to the type that the value has in Rust but not in C++: `true & false` is an `int`.
     ValueOf(Box<Expression>),
 }
 
@@ -127,7 +127,7 @@ pub(crate) struct Choice {
     pub(crate) condition: Expression,
     pub(crate) then: Expression,
     pub(crate) other: Expression,
-    /// Whether both are computed, and one is chosen: faster than a branch, at which the threads of a warp part.
+    /// Whether both are computed, and one is chosen: faster than a branch, at which the threads of a warp diverge.
     pub(crate) computes_both: bool,
 }
 

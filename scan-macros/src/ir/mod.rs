@@ -1,4 +1,4 @@
-//! A function's body between Rust and CUDA text: what is computed, in which order, under which names.
+//! The representation of a function's body between Rust and CUDA text.
 //!
 //! An [`Expression`] has a value and changes nothing. A [`Statement`] changes a variable, leaves, or decides which
 //! statements run. So it holds, of any body that [`lower`](crate::lower) makes:
@@ -6,11 +6,10 @@
 //! - The order of statements is Rust's order. The operands of an expression may be evaluated in any order, as in C++.
 //! - Each variable and each label has a name that nothing else in the function has, and is declared before it is used.
 //! - A jump says where it goes: to the innermost loop, or to a label.
-//! - There are no parentheses but those that the user wrote. Only [`print`](crate::print) knows C++'s precedence.
+//! - There are no parentheses except those that the user wrote. Only [`print`](crate::print) knows C++'s precedence.
 //!
-//! What must be known of a body is found by walking over it: what it needs of the prelude and how often
-//! ([`uses`](crate::uses)), which variables nothing reads ([`reads`]), what is known of types ([`typing`]), and what
-//! an expression is made of ([`shape`]).
+//! Analyses walk over a body: which parts of the prelude it uses and how often ([`uses`](crate::uses)), which variables
+//! are read ([`reads`]), what is known of types ([`typing`]), and what an expression consists of ([`shape`]).
 
 mod expression;
 pub(crate) mod reads;

@@ -1,5 +1,4 @@
-//! Which variables are read. The GPU's compiler warns of the others, where the text does not say that they may go
-//! unread.
+//! The variables that are read. The GPU's compiler warns of the others unless the text marks them as possibly unused.
 
 use super::{Expression, Statement};
 use std::collections::BTreeSet;
@@ -29,7 +28,7 @@ fn is_of(place: &Expression, name: &str) -> bool {
 
 fn read<'b>(statement: &'b Statement, found: &mut BTreeSet<&'b str>) {
     match statement {
-        // To be named, and thrown away or written to, is not to be read.
+        // Naming a variable only to discard it or write to it is not a read.
         Statement::Discard(Expression::Variable(_)) => {}
         Statement::Assign { place, value } => {
             if !is_variable_or_field(place) {

@@ -1,4 +1,4 @@
-//! What an expression is made of: what may stand twice, what the compiler knows, and what is little work.
+//! What an expression consists of: whether it may be repeated, is known to the compiler, or is cheap.
 
 use super::Expression;
 use crate::syntax::is_own_capital;
@@ -33,7 +33,7 @@ impl Expression {
         matches!(self, Expression::Truth(_) | Expression::Integer(_) | Expression::Float { .. })
     }
 
-    /// Whether there is nothing in it but literals, constants, such variables, and what is computed of them.
+    /// Whether it is computed from literals, constants and such variables only.
     pub(crate) fn is_made_of(&self, is_variable: &impl Fn(&str) -> bool) -> bool {
         match self {
             Expression::Variable(name) => is_variable(name),
@@ -82,7 +82,7 @@ impl Expression {
         self.operations().is_some_and(|count| count <= CHEAP_OPERATIONS)
     }
 
-    /// How many operations it is made of; `None` where one of them is much work, or may panic.
+    /// The number of its operations; `None` if one of them is expensive, or may panic.
     fn operations(&self) -> Option<u32> {
         let own = match self {
             Expression::Negative(_) | Expression::Not(_) | Expression::Cast(..) | Expression::Choice(_) => 1,

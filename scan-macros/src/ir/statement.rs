@@ -4,10 +4,10 @@ use super::Expression;
 use crate::language::Operator;
 use syn::Type;
 
-/// What changes variables, leaves, or decides which statements run.
+/// A statement changes variables, leaves, or decides which statements run.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
-    /// What follows stands on this line of the user's file.
+    /// The following statements are from this line of the user's file.
     Line(usize),
     Declare {
         name: String,
@@ -31,7 +31,7 @@ pub(crate) enum Statement {
         place: Expression,
         value: Expression,
     },
-    /// A value that nothing wants, computed because it may panic.
+    /// A value that is not used, computed because it may panic.
     Discard(Expression),
     Return(Expression),
     /// The statements of the first condition that holds.
@@ -81,7 +81,7 @@ pub(crate) struct For {
 }
 
 impl Statement {
-    /// The expressions that stand in it, but for those of its bodies.
+    /// Its own expressions, without those of its bodies.
     pub(crate) fn expressions(&self) -> Vec<&Expression> {
         match self {
             Statement::Line(_)

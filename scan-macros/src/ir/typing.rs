@@ -1,9 +1,9 @@
-//! What is known of an expression's type without rustc.
+//! What is known about an expression's type without rustc.
 
 use super::{Expression, Integer};
 use crate::language::Operator;
 
-/// What is known of an expression's type.
+/// What is known about an expression's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Typing {
     /// C++ finds out.
@@ -47,7 +47,7 @@ impl Expression {
         }
     }
 
-    /// Whether it shows that it is a number and no truth value.
+    /// Whether its form shows that it is a number and not a truth value.
     fn is_number(&self) -> bool {
         match self {
             Expression::Integer(_) | Expression::Float { .. } | Expression::Negative(_) | Expression::Length(_) => true,

@@ -1,5 +1,5 @@
-//! The operator language's tables: primitive types, operators, numeric methods and conversions. What a method is
-//! called, what it takes, and how it is written in CUDA stands in its line here, and nowhere else in this crate.
+//! The operator language's tables: primitive types, operators, numeric methods and conversions. The name of a method,
+//! its arguments and its CUDA form are in its line here, and nowhere else in this crate.
 
 mod near;
 mod operator;
@@ -62,7 +62,7 @@ pub(crate) struct Method {
     pub(crate) cheap: bool,
 }
 
-/// How a method is written in CUDA.
+/// The CUDA form of a method.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Written {
     /// As the prelude's method of its name, which is also the part of the prelude that it needs.
@@ -75,7 +75,7 @@ pub(crate) enum Written {
     Negative,
 }
 
-/// A method that is written as it is called.
+/// A method with the same name in CUDA.
 const fn method(name: &'static str, arguments: usize, group: Group) -> Method {
     Method { name, arguments, group, written: Written::Itself, cheap: false }
 }

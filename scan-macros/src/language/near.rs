@@ -1,9 +1,9 @@
-//! What to say of a method that the language does not have: what to write instead, or the nearest names.
+//! The message for a method that the language lacks: what to write instead, or the nearest names.
 
 use super::{Group, METHODS};
 
-/// What to say of the type of a value that may be missing.
-pub(crate) const NO_OPTION_TYPE: &str = "there is no `Option` and no `Result` on the GPU: keep a `bool` beside the value in a \
+/// The message for the type of a value that may be missing.
+pub(crate) const NO_OPTION_TYPE: &str = "there is no `Option` and no `Result` on the GPU: keep a `bool` next to the value in a \
      `#[scan_element]` struct, or let one value stand for none";
 
 /// Whether a type's name is that of a value that may be missing.
@@ -11,15 +11,15 @@ pub(crate) fn is_option(path: &syn::TypePath) -> bool {
     path.path.segments.last().is_some_and(|last| last.ident == "Option" || last.ident == "Result")
 }
 
-/// What to say of `Some`, `None`, `Ok` and `Err`.
+/// The message for `Some`, `None`, `Ok` and `Err`.
 pub(crate) fn no_option(name: &str) -> String {
     format!(
-        "no `{name}` in an operator, because there is no `Option` and no `Result` on the GPU: keep a `bool` beside the value \
+        "no `{name}` in an operator, because there is no `Option` and no `Result` on the GPU: keep a `bool` next to the value \
          in a `#[scan_element]` struct, or let one value stand for none"
     )
 }
 
-/// What to say of a method that the language does not have.
+/// The message for a method that the language lacks.
 pub(crate) fn unknown(name: &str) -> String {
     let instead = match name {
         "clone" | "to_owned" | "into" => Some("values are copied: leave the call out"),
@@ -54,7 +54,7 @@ pub(crate) fn unknown(name: &str) -> String {
         "ilog2" => Some("write `u32::BITS - 1 - x.leading_zeros()`, with the type of `x` for `u32`"),
         "cast_signed" | "cast_unsigned" => Some("write the cast: `x as i32`"),
         "unwrap" | "expect" | "is_some" | "is_none" | "unwrap_or" | "map" | "and_then" | "ok_or" => {
-            Some("there is no `Option` and no `Result` on the GPU: keep a `bool` beside the value")
+            Some("there is no `Option` and no `Result` on the GPU: keep a `bool` next to the value")
         }
         "sin_cos" => Some("there are no tuples on the GPU: write `sin` and `cos`"),
         "gt" | "lt" | "ge" | "le" | "eq" | "ne" | "add" | "sub" | "mul" | "div" | "rem" | "not" | "neg" => {
@@ -106,7 +106,7 @@ fn swapped(a: &str, b: &str) -> bool {
     sorted(a) == sorted(b)
 }
 
-/// How many letters must be put in, taken out or changed to make one word the other.
+/// The edit distance of two words.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -32,7 +32,7 @@ struct Line {
     symbol: &'static str,
     /// The part that it needs; none where it takes truth values alone.
     part: Option<&'static str>,
-    /// The part that an assignment needs besides.
+    /// The part that an assignment needs in addition.
     assigned: Option<&'static str>,
 }
 
@@ -116,7 +116,7 @@ impl Operator {
         self.line().part
     }
 
-    /// The part that an assignment needs besides.
+    /// The part that an assignment needs in addition.
     pub(crate) fn assigned_part(self) -> Option<&'static str> {
         self.line().assigned
     }

@@ -25,7 +25,8 @@ impl Lowerer<'_> {
         base: Option<&'e Expr>,
     ) -> Option<Expression> {
         exprs.extend(base);
-        // A field knows the type of its value, generic arguments included; rustc tells when the program runs.
+        // A field determines the type of its value, generic arguments included; rustc fills it in when the program
+        // runs.
         let field: Type = syn::parse_quote!(_);
         let fields = names.len();
         let mut values = self.operands_of(&exprs, |index| (index < fields).then_some(&field))?;
@@ -91,12 +92,12 @@ impl Lowerer<'_> {
     }
 }
 
-/// The value as it may stand in braces: NVRTC 13.0 crashes at braces in a `?:` that stands in braces itself.
+/// The value in a form for braces: NVRTC 13.0 crashes at braces in a `?:` that is itself in braces.
 fn argument(value: Expression) -> Expression {
     if value.chooses_braces() { Expression::ValueOf(Box::new(value)) } else { value }
 }
 
-/// The Rust name of a field, as the layout tells it.
+/// The Rust name of a field, as in the layout.
 fn member_name(member: &Member) -> String {
     match member {
         Member::Named(ident) => crate::syntax::letters(ident),
@@ -104,7 +105,7 @@ fn member_name(member: &Member) -> String {
     }
 }
 
-/// The type of a struct expression. Where the place asks for a type, that is it, generic arguments included.
+/// The type of a struct expression. If its place requires a type, it is that one, generic arguments included.
 pub(super) fn struct_type(path: &Path, expected: Option<&Type>) -> Type {
     match expected {
         Some(expected) => expected.clone(),

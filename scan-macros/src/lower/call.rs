@@ -20,7 +20,7 @@ impl Lowerer<'_> {
         }
         match language::find(&call.method.to_string()) {
             Some(method) => method_of(method, receiver, values.collect()),
-            // The only one that is no number's.
+            // The only method that is not one of numbers.
             None => Some(Expression::Length(Box::new(receiver))),
         }
     }
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// A numeric method. Those that only say what an operator does in any case become that operator.
+/// A numeric method. Methods that mean the same as an operator of the GPU's text become that operator.
 fn method_of(
     method: &'static language::Method,
     receiver: Expression,
@@ -72,7 +72,7 @@ fn method_of(
     }
 }
 
-/// A call of a `#[scan_fn]`. What that attribute made of it has the function's own name, among the types.
+/// A call of a `#[scan_fn]`. The type that this attribute makes has the function's own name.
 fn function_of(path: &Path, arguments: Vec<Expression>) -> Call {
     let mut found = path.clone();
     let mut generics = PathArguments::None;
@@ -84,7 +84,7 @@ fn function_of(path: &Path, arguments: Vec<Expression>) -> Call {
     Call { callee: Callee { path: found, alias }, generics, arguments }
 }
 
-/// The name under which the text finds a function: another one for each path.
+/// The name of a function in the text: a different one for each path.
 fn alias_of(path: &Path) -> String {
     let names: Vec<String> = path.segments.iter().map(|segment| plain(&segment.ident)).collect();
     let lengths: String = match (path.leading_colon, names.as_slice()) {

@@ -12,17 +12,17 @@ use syn::{Arm, Block, Expr, ExprIf, ExprMatch, Stmt, Type};
 /// for an `if`.
 const CHOICES: usize = 64;
 
-/// What is known while an expression is tried for whether it needs statements.
+/// The state while an expression is tried for whether it needs statements.
 #[derive(Default)]
 pub(super) struct Trial {
     /// Whether it needs one.
     pub(super) failed: bool,
-    /// How many choices this place stands in, the arms of an `else if` and of a `match` among them.
+    /// The number of choices around this place, the arms of an `else if` and of a `match` among them.
     choices: usize,
 }
 
 impl Lowerer<'_> {
-    /// What is made, where it needs no statement and is `wanted`; nothing is left of it otherwise.
+    /// The result, if it needs no statement and is `wanted`; otherwise everything is undone.
     pub(super) fn alone_if(
         &mut self,
         make: impl FnOnce(&mut Self) -> Option<Expression>,
@@ -43,12 +43,12 @@ impl Lowerer<'_> {
         made
     }
 
-    /// What is made, where it needs no statement.
+    /// The result, if it needs no statement.
     pub(super) fn alone(&mut self, make: impl FnOnce(&mut Self) -> Option<Expression>) -> Option<Expression> {
         self.alone_if(make, |_| true)
     }
 
-    /// Says that what is tried cannot be an expression.
+    /// Marks the tried code as not being an expression.
     pub(super) fn fail(&mut self) -> Option<Expression> {
         if let Some(trial) = &mut self.trial {
             trial.failed = true;
@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         self.trial.as_ref().is_some_and(|trial| trial.failed)
     }
 
-    /// What is made inside so many more choices; or inside of none, as what is no choice itself.
+    /// The result inside this many more choices, or inside none for code that is not a choice itself.
     pub(super) fn inside<T>(&mut self, choices: Option<usize>, make: impl FnOnce(&mut Self) -> T) -> T {
         let Some(trial) = &mut self.trial else { return make(self) };
         let around = trial.choices;
@@ -85,7 +85,7 @@ impl Lowerer<'_> {
         if chosen.is_some() || self.trial.is_some() {
             return chosen;
         }
-        // Where one arm leaves, the other is what the value is.
+        // If one arm leaves, the value is that of the other.
         if flow::block_diverges(&branch.then_branch) {
             let condition = self.expr(&branch.cond, None)?;
             let leaves = self.within(|this| this.block(&branch.then_branch, &Sink::Discard, None));

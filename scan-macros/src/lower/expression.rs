@@ -76,7 +76,7 @@ impl Lowerer<'_> {
         self.operands_of(exprs, |_| None)
     }
 
-    /// The same, with the types that their places ask for.
+    /// The same, with the types that their places require.
     pub(super) fn operands_of<'t>(
         &mut self,
         exprs: &[&Expr],
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
             .enumerate()
             .map(|(index, expr)| {
                 let own = ordered && index < last;
-                // In a variable of its own it stands in no place that tells its type.
+                // In a variable of its own its place does not determine its type.
                 let value = self.expr(expr, if own { None } else { expected(index) })?;
                 let kept = own && value.is_typed() && !value.is_literal();
                 Some(if kept { self.spill("operand", value) } else { value })
@@ -112,21 +112,21 @@ impl Lowerer<'_> {
         let [array, index] = <[Expression; 2]>::try_from(self.operands(&[&at.expr, &at.index])?).ok()?;
         let access = match self.scopes.is_counted(&index) {
             true => Access::Counted,
-            // A constant and a parameter stay in their memory; what is computed is to stay in registers.
+            // A constant and a parameter stay in their memory; a computed array should stay in registers.
             false if array.is_of_variable() => Access::Read,
             false => Access::InMemory,
         };
         Some(Expression::Index { array: Box::new(array), index: Box::new(index), access })
     }
 
-    /// The place that an expression names, to be written to. It is `replaced` as a whole, or changed by what stands
-    /// there.
+    /// The place that an expression names, to be written to. It is `replaced` as a whole, or updated from its old
+    /// value.
     pub(super) fn place(&mut self, expr: &Expr, replaced: bool) -> Option<Expression> {
         self.expr(expr, None).map(|place| written(place, replaced))
     }
 }
 
-/// What is read as the place that is written to.
+/// A place that is written to, as the expression that reads it.
 fn written(place: Expression, replaced: bool) -> Expression {
     match place.bare() {
         Expression::Field(base, name) => Expression::Field(Box::new(written(*base, false)), name),

@@ -1,8 +1,8 @@
-//! Where control goes in the user's Rust, as far as it decides in which order the statements of C++ are made.
+//! The control flow of the user's Rust, as far as it decides the order of the C++ statements.
 //!
-//! This is asked before anything is lowered: an operand that comes before an effect is kept in a variable, and an arm
-//! that leaves comes before the one that has the value. If it were asked of what has been lowered, that would have to
-//! be lowered once more where the answer is yes, and all that is inside it at each depth.
+//! This analysis runs before lowering: an operand before an effect is kept in a variable, and an arm that leaves comes
+//! before the one that has the value. If it ran on the lowered code, code with such an effect would have to be lowered
+//! again, at each depth of nesting.
 
 use crate::syntax::is_assignment;
 use syn::visit::{self, Visit};

@@ -31,7 +31,7 @@ impl Lowerer<'_> {
                 if counted && ident.mutability.is_none() {
                     self.scopes.count(&name);
                 }
-                // Only now, because the name may stand for another local in what that begins with.
+                // Only now, because in the initial value the name may mean another local.
                 self.scopes.bind(&ident.ident, Expression::Variable(name), true);
             }
             (Pat::Wild(_), Some(init)) => self.lower_to(init, &Sink::Discard, ty),
@@ -110,7 +110,7 @@ impl Lowerer<'_> {
         counted
     }
 
-    /// Binds a name to the variable that was made for it, and what its pattern has inside.
+    /// Binds a name to the variable that was made for it, and the parts of its pattern.
     fn bind_whole(&mut self, ident: &PatIdent, place: Expression) {
         self.scopes.bind(&ident.ident, place.clone(), true);
         if let Some((_, inner)) = &ident.subpat {
@@ -118,7 +118,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Binds the parts of a value that stands in a variable.
+    /// Binds the parts of a value that is in a variable.
     pub(super) fn destructure(&mut self, pat: &Pat, whole: &Expression) {
         let part = |name: String| Expression::Field(Box::new(whole.clone()), name);
         match pat {

@@ -80,7 +80,7 @@ impl Lowerer<'_> {
         self.emit_loop(after, Statement::For(Box::new(For { name, start, end, inclusive, reversed, body })));
     }
 
-    /// The statements of a loop's body, and the label behind the loop, if something jumps there.
+    /// The statements of a loop's body, and the label after the loop, if something jumps there.
     fn loop_body(
         &mut self,
         body: &Block,
@@ -92,7 +92,7 @@ impl Lowerer<'_> {
         self.loops.push(Loop { label, after: None, next: None, sink, expected: expected.cloned() });
         let body = self.within(|this| this.block(body, &Sink::Discard, None));
         match self.loops.pop() {
-            // In braces of their own, so that no jump passes a declaration by.
+            // In braces of their own, so that no jump skips a declaration.
             Some(Loop { next: Some(next), after, .. }) => (vec![Statement::Block(body), Statement::Label(next)], after),
             Some(Loop { after, .. }) => (body, after),
             None => (body, None),

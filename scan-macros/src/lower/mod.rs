@@ -1,12 +1,11 @@
 //! Rust statements to the statements and expressions of [`ir`](crate::ir).
 //!
 //! The body keeps the shape of the user's Rust: the prelude's classes have Rust's names and Rust's meaning, so that
-//! most expressions stand as they were written. What changes: a block's value becomes a `return` or a variable, a
-//! shadowing `let` a new name, an operand that has side effects a variable of its own, because C++ leaves the order
-//! of operands open.
+//! most expressions stay unchanged. The changes: a block's value becomes a `return` or a variable, a shadowing `let` a
+//! new name, an operand that has side effects a variable of its own, because C++ leaves the order of operands open.
 //!
-//! Whether a Rust expression is one expression of C++ is found by trying: [`Lowerer::alone`] lowers it, and takes all
-//! back where it needs a statement before it.
+//! To find out whether a Rust expression is one expression of C++, [`Lowerer::alone`] lowers it, and undoes that if it
+//! needs a statement before it.
 
 mod build;
 mod call;
@@ -63,7 +62,7 @@ struct Lambda {
     loops: usize,
     /// Whether something in it leaves it.
     is_left: bool,
-    /// Whether it returns a literal whose type nobody knows.
+    /// Whether it returns a literal whose type is not known.
     is_untyped: bool,
 }
 
@@ -180,7 +179,7 @@ impl<'a> Lowerer<'a> {
         std::mem::replace(&mut self.out, around)
     }
 
-    /// Notes an error. What stands for the value that there is not is never seen.
+    /// Notes an error, and returns a placeholder for the value, which is not used.
     fn wrong(&mut self, tokens: impl ToTokens, message: impl Display) -> Option<Expression> {
         self.errors.at(tokens, message);
         Some(Expression::Truth(false))

@@ -1,4 +1,4 @@
-//! Unary and binary operators, and what literals alone make.
+//! Unary and binary operators, and constant folding of literals.
 
 use super::expression::NEEDS_SUFFIX;
 use super::{Lowerer, Sink};
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         if self.trial.is_some() || right.is_some() {
             return Some(Expression::Binary(operator, Box::new(left), Box::new(right?)));
         }
-        // The right side has statements of its own, which run only where the left side asks for them.
+        // The right side has statements of its own, which run only if the left side requires them.
         let and = operator == Operator::And;
         let name = self.scopes.fresh(if and { "both" } else { "either" });
         self.declare_own(&name, Declared::Truth, Some(left));

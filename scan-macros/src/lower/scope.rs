@@ -1,4 +1,4 @@
-//! Which Rust local is which variable: every `let` gets a name of its own, so that shadowing needs no C++ scopes.
+//! The variable of each Rust local: every `let` gets a name of its own, so that shadowing needs no C++ scopes.
 
 use crate::ir::Expression;
 use std::collections::{HashMap, HashSet};
@@ -17,8 +17,8 @@ pub(super) struct Binding {
 pub(super) struct Scopes {
     open: Vec<HashMap<String, Binding>>,
     taken: HashSet<String>,
-    /// The variables that count the rounds of a loop or are computed of such numbers, so that the compiler knows them
-    /// once loops are unrolled.
+    /// The variables that count the iterations of a loop or are computed from such variables, so that the compiler
+    /// knows them once loops are unrolled.
     counted: HashSet<String>,
 }
 

@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             Stmt::Expr(expr, _) => self.lower_to(expr, &Sink::Discard, None),
             Stmt::Macro(call) => self.assertion(&call.mac),
             Stmt::Item(item) => {
-                self.errors.at(item, "items cannot stand inside an operator: move it out of the function");
+                self.errors.at(item, "an operator cannot contain items: move it out of the function");
             }
         }
     }

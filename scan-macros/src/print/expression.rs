@@ -159,7 +159,7 @@ fn of_type(ty: &Type, value: impl Into<Text>) -> Text {
     type_name(ty).add("(").add(value).add(")")
 }
 
-/// What stands before the arguments, and these.
+/// The text before the arguments, and the arguments.
 fn call<'e>(head: impl Into<Text>, arguments: impl IntoIterator<Item = &'e Expression>) -> Text {
     let mut all = head.into();
     list(&mut all, arguments);

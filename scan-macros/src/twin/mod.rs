@@ -1,9 +1,9 @@
-//! The twin of a body: the same statements in a closure that nothing calls, in which rustc checks what the macro cannot see.
+//! The twin of a body: the same statements in a closure that nothing calls, in which rustc checks the types.
 //!
 //! The macro sees tokens, not types. `a * b` may be a product of numbers, or a user's `impl Mul`, which the CUDA text does not
 //! have. In the twin every operand, receiver and comparison passes through a function of `scan_runtime::__private::types`, which
 //! takes only types whose operation is the same in both. All else is as the user wrote it, spans included: so types are
-//! inferred as in the body, and what rustc says of both it says once.
+//! inferred as in the body, and rustc reports an error of both only once.
 //!
 //! In an item with type parameters the types are known when it is used. There a value comes with a token, made in a constant,
 //! which rustc evaluates when it instantiates the twin.
@@ -39,7 +39,7 @@ pub(crate) fn statement<'a>(
     }
 }
 
-/// The parameters stand in a tuple, so that there may be any number of them.
+/// The parameters are a tuple, so that there may be any number of them.
 fn closure(krate: &Path, generic: bool, function: &Function) -> TokenStream {
     let parameters = function.signature.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(typed) => Some((&typed.pat, &typed.ty)),
@@ -68,7 +68,7 @@ impl VisitMut for Twin<'_> {
             Expr::Unary(unary) => {
                 self.visit_expr_mut(&mut unary.expr);
                 if matches!(unary.op, UnOp::Neg(_) | UnOp::Not(_)) && !is_plain(&unary.expr) {
-                    // What is expected of the whole is not to be expected of the operand.
+                    // The type expected of the whole must not be expected of the operand.
                     let operand = self.seen("only_operand", &unary.expr);
                     *unary.expr = Expr::Verbatim(quote!(*#operand));
                 }
@@ -146,7 +146,7 @@ impl Twin<'_> {
         }
     }
 
-    /// Both sides, each tied to the other's type; beside a number one that can be compared with it.
+    /// Both sides, each tied to the other's type; a side compared with a number must be comparable with it.
     fn comparison(&self, name: &str, mut binary: ExprBinary) -> Expr {
         if is_plain(&binary.left) || is_plain(&binary.right) {
             for side in [&mut binary.left, &mut binary.right] {

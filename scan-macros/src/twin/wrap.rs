@@ -1,4 +1,4 @@
-//! How a value passes through a function of `scan_runtime::__private::types`, or comes with a token: at the user's
+//! Wraps a value in a call of a function of `scan_runtime::__private::types`, or pairs it with a token: with the user's
 //! own spans, so that rustc points there.
 
 use crate::language::Group;
@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, Path};
 
-/// How the twin of a function is made.
+/// The settings of the twin of a function.
 pub(super) struct Twin<'a> {
     pub(super) krate: &'a Path,
     /// Whether types are known only when it is used.
@@ -28,7 +28,7 @@ impl Twin<'_> {
         }
     }
 
-    /// The value, by way of the function `name`, or of a token of that name.
+    /// The value, wrapped in the function `name`, or paired with a token of that name.
     pub(super) fn wrap(&self, expr: &mut Expr, name: &str, group: Option<Group>) {
         let ends = ends(&*expr);
         *expr = Expr::Verbatim(if self.generic {
@@ -119,7 +119,7 @@ pub(super) fn ends(tokens: &impl ToTokens) -> Ends {
     (first, last)
 }
 
-/// `path(arguments)`, which ends where that ends of which it is about.
+/// `path(arguments)`, with a span that ends where the wrapped code ends.
 pub(super) fn call(path: TokenStream, arguments: TokenStream, (_, last): Ends) -> TokenStream {
     let mut group = proc_macro2::Group::new(Delimiter::Parenthesis, arguments);
     group.set_span(last);

@@ -169,7 +169,7 @@ fn legend<'a>(panel: &mut Panel<'a>) -> Drawn {
     Ok(())
 }
 
-/// Names a series in the legend, beside a short line in its style.
+/// Names a series in the legend, next to a short line in its style.
 fn label<'a>(series: &mut SeriesAnno<'a, SVGBackend<'a>>, name: String, style: ShapeStyle) {
     series.label(name).legend(move |(x, y)| PathElement::new([(x + 24, y), (x + 96, y)], style));
 }

@@ -1,4 +1,4 @@
-//! Operators that are written by hand and keep no promise: memory stays whole all the same, and nothing of a panic gets out.
+//! Operators that are written by hand and break their contract: memory stays valid all the same, and no panic escapes.
 
 use std::{
     panic::resume_unwind,
@@ -11,7 +11,7 @@ use scan_codegen::OpSource;
 use super::loops::chunk_length;
 use crate::{Error, PlanError, ScanOp, Scanner, caught::tests::Bomb, laws, ops, time_limit::TimeLimit};
 
-/// A sum that tells its identity so many times and never after, and panics at a number.
+/// A sum that gives its identity a limited number of times, and panics at a certain number.
 struct ByHand {
     identities: AtomicUsize,
     panics_at: u32,

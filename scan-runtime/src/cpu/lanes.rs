@@ -1,25 +1,27 @@
-//! Ranges of the ready operators, a vector register at a time.
+//! Ranges of the built-in operators, a vector register at a time.
 //!
-//! A block is a register of elements. It is scanned by itself, by doubling, and then put after what stands before it: blocks
-//! wait for each other for one instruction only. What is left over at the end goes element by element through the
-//! operator's own body.
+//! A block is a register of elements. It is scanned on its own, by doubling, and then combined with its exclusive
+//! prefix: the dependency between blocks is one instruction only. The remainder at the end goes element by element
+//! through the operator's own body.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+
+use std::ops::Range;
 
 use crate::{ScanKind, ScanOp};
 
 #[cfg(target_arch = "x86_64")]
 pub use avx2::{Apply, Lane};
 
-/// A type of which a register holds several.
+/// A type of which a register holds several values.
 #[cfg(not(target_arch = "x86_64"))]
 pub trait Lane: Copy {}
 
 #[cfg(not(target_arch = "x86_64"))]
 impl<T: Copy> Lane for T {}
 
-/// What is applied to all lanes of two registers.
+/// An operation on all lanes of two registers.
 #[cfg(not(target_arch = "x86_64"))]
 pub trait Apply: 'static {}
 
@@ -38,9 +40,9 @@ instructions! {
     Add;
     /// The product; integers wrap.
     Multiply;
-    /// The larger, as [`ops::Max`](crate::ops::Max) has it.
+    /// The larger, as by [`ops::Max`](crate::ops::Max).
     Larger;
-    /// The smaller, as [`ops::Min`](crate::ops::Min) has it.
+    /// The smaller, as by [`ops::Min`](crate::ops::Min).
     Smaller;
     /// Bitwise and.
     And;
@@ -51,11 +53,27 @@ instructions! {
 }
 
 /// A range of elements: where it is read, where it is written, how long it is.
-#[derive(Clone, Copy)]
 pub(crate) struct Places<Op: ScanOp> {
     pub(crate) input: *const Op::Input,
     pub(crate) output: *mut Op::Output,
     pub(crate) len: usize,
+}
+
+impl<Op: ScanOp> Clone for Places<Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp> Copy for Places<Op> {}
+
+impl<Op: ScanOp> Places<Op> {
+    /// Those of a range, which is in bounds.
+    #[inline(always)]
+    pub(super) fn part(&self, range: &Range<usize>) -> Self {
+        let (input, output) = (self.input.wrapping_add(range.start), self.output.wrapping_add(range.start));
+        Places { input, output, len: range.len() }
+    }
 }
 
 /// Two sums up to some element: with what stands before the range, and of the range alone.
@@ -70,7 +88,7 @@ type Fold<Op> = unsafe fn(&Op, Places<Op>, &Sums<<Op as ScanOp>::State>) -> <Op 
 
 type Restart<Op> = unsafe fn(&Op, Places<Op>, u64, &Restarts<<Op as ScanOp>::State>) -> <Op as ScanOp>::State;
 
-/// What stands before the first element of a range, and of each segment that begins in it; and the identity.
+/// The exclusive prefix of the first element of a range, that of each head in it, and the identity.
 #[derive(Clone, Copy)]
 pub(super) struct Restarts<S> {
     pub(super) before: S,
@@ -94,13 +112,12 @@ struct Functions<Op: ScanOp> {
     exclusive: Scan<Op>,
     fold: Fold<Op>,
     any_grouping: bool,
-    /// Those that restart, where any grouping gives the same bits.
+    /// The segmented scans, if any grouping gives the same bits.
     segments: Option<[Restart<Op>; 2]>,
 }
 
 impl<Op: ScanOp> Vectorized<Op> {
-    /// The loops; `None` where the machine does not have the registers. `V` does to each lane what the operator does to a
-    /// value.
+    /// The loops; `None` if the machine does not have the registers. `V` applies the operator to each lane.
     #[inline]
     pub(crate) fn new<T: Lane, V: Apply>() -> Option<Self>
     where
@@ -133,12 +150,12 @@ impl<Op: ScanOp> Vectorized<Op> {
         self.0.any_grouping
     }
 
-    /// Scans a range, after `before.with_before`; `before.alone` is the identity. `alone` of the result says something only where
-    /// the grouping shows.
+    /// Scans a range with the exclusive prefix `before.with_before`; `before.alone` is the identity. `alone` of the
+    /// result is meaningful only if the bits depend on the grouping.
     ///
     /// # Safety
     ///
-    /// The places are valid for reads and writes, and nobody else touches them.
+    /// The places are valid for reads and writes, and no other thread accesses them.
     #[inline]
     pub(super) unsafe fn scan(
         &self,
@@ -151,27 +168,27 @@ impl<Op: ScanOp> Vectorized<Op> {
             ScanKind::Inclusive => self.0.inclusive,
             ScanKind::Exclusive => self.0.exclusive,
         };
-        // SAFETY: the machine has the registers, or there would be no `self`; the caller vouches for the places.
+        // SAFETY: the machine has the registers, or there would be no `self`; the caller guarantees the places.
         unsafe { scan(op, places, before) }
     }
 
-    /// Folds a range, after `before.with_before`; `before.alone` is the identity. The result is bit for bit `with_before` of
-    /// the scan, and `alone` of it where the identity stands before it.
+    /// Folds a range with the exclusive prefix `before.with_before`; `before.alone` is the identity. The result is bit
+    /// for bit `with_before` of the scan, and its `alone` if that prefix is the identity.
     ///
     /// # Safety
     ///
-    /// The places are valid for reads, and nobody writes there.
+    /// The places are valid for reads, and no thread writes them.
     pub(super) unsafe fn fold(&self, op: &Op, places: Places<Op>, before: &Sums<Op::State>) -> Op::State {
         // SAFETY: as above.
         unsafe { (self.0.fold)(op, places, before) }
     }
 
-    /// Scans a range of up to 64 elements, bit `i` of `heads` telling whether element `i` begins a segment, and gives what stands
-    /// after it. `None` where the bits would depend on the grouping, and nothing has been done.
+    /// Scans a range of up to 64 elements, in which element `i` is a head if bit `i` of `heads` is set, and gives the
+    /// prefix after it. `None`, without any effect, if the bits would depend on the grouping.
     ///
     /// # Safety
     ///
-    /// The places are valid for reads and writes, and nobody else touches them.
+    /// The places are valid for reads and writes, and no other thread accesses them.
     #[inline]
     pub(super) unsafe fn restart(
         &self,

@@ -15,7 +15,10 @@ use std::{any::TypeId, ops::Range};
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
-use super::lanes::{Places, Restarts, Sums, Vectorized};
+use super::{
+    lanes::{Places, Restarts, Sums, Vectorized},
+    memory::Memory,
+};
 use crate::{ScanElement, ScanKind, ScanOp};
 
 /// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning. Miri, which takes
@@ -51,30 +54,34 @@ pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
 }
 
 /// What ranges are scanned with: an operator, where its inputs and outputs are, and how it goes about them.
-pub(super) struct Loops<'a, Op: ScanOp> {
+pub(super) struct Loops<'a, Op: ScanOp, M> {
     pub(super) op: &'a Op,
-    input: *const Op::Input,
-    output: *mut Op::Output,
+    memory: M,
     /// What stands before the first element, where an exclusive scan has no initial value.
     pub(super) start: Option<Op::Carry>,
     /// Whether the carry is no state.
     machine: bool,
     /// Whether any grouping gives the same bits.
     exact: bool,
-    /// The loops over vector registers, and the identity.
-    vectorized: Option<(Vectorized<Op>, Op::State)>,
+    /// The loops over vector registers, the identity, and all elements.
+    vectorized: Option<(Vectorized<Op>, Op::State, Places<Op>)>,
 }
 
-impl<'a, Op: ScanOp> Loops<'a, Op> {
+impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// Those for `len` elements.
-    pub(super) fn new(op: &'a Op, input: *const Op::Input, output: *mut Op::Output, len: usize) -> Self {
+    pub(super) fn new(op: &'a Op, memory: M, len: usize) -> Self {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
         let machine = TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>() || start.is_some() != identity.is_some();
-        let vectorized = if len >= least_vector::<Op>() { op.vectorized().zip(identity) } else { None };
+        let vectorized = match memory.places(len) {
+            Some(places) if len >= least_vector::<Op>() => {
+                op.vectorized().zip(identity).map(|(vectorized, identity)| (vectorized, identity, places))
+            }
+            _ => None,
+        };
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = len <= chunk_length::<Op>() || ![Op::State::layout(), Op::Carry::layout()].iter().any(has_floats);
-        Loops { op, input, output, start, machine, exact, vectorized }
+        Loops { op, memory, start, machine, exact, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
@@ -93,9 +100,11 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
 
     /// The loops over vector registers, where there are some and the range is worth it.
     #[inline(always)]
-    fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State)> {
+    fn vectorized_for(&self, range: &Range<usize>) -> Option<(&Vectorized<Op>, Op::State, Places<Op>)> {
         match &self.vectorized {
-            Some((vectorized, identity)) if range.len() >= least_vector::<Op>() => Some((vectorized, *identity)),
+            Some((vectorized, identity, all)) if range.len() >= least_vector::<Op>() => {
+                Some((vectorized, *identity, all.part(range)))
+            }
             _ => None,
         }
     }
@@ -131,20 +140,12 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         before: Op::Carry,
         begin: Option<Op::Carry>,
     ) -> Option<Op::Carry> {
-        let (vectorized, identity) = self.vectorized.as_ref()?;
+        let (vectorized, identity, all) = self.vectorized.as_ref()?;
         let begin = begin.and_then(|begin| self.op.state_of(begin)).unwrap_or(*identity);
         let restarts = Restarts { before: self.op.state_of(before)?, begin, identity: *identity };
         // SAFETY: the caller vouches for the range.
-        let after = unsafe { vectorized.restart(kind, self.op, self.places(range), heads, &restarts) };
+        let after = unsafe { vectorized.restart(kind, self.op, all.part(range), heads, &restarts) };
         after.map(|after| self.op.carry_of(after))
-    }
-
-    /// # Safety
-    ///
-    /// The range is in bounds.
-    unsafe fn places(&self, range: &Range<usize>) -> Places<Op> {
-        // SAFETY: the caller vouches for the range.
-        unsafe { Places { input: self.input.add(range.start), output: self.output.add(range.start), len: range.len() } }
     }
 
     /// Folds a range that does not begin at 0; `None` of nothing.
@@ -156,10 +157,10 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         if range.is_empty() {
             return None;
         }
-        if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+        if let Some((vectorized, identity, places)) = self.vectorized_for(&range) {
             let nothing = Sums { with_before: identity, alone: identity };
             // SAFETY: the caller vouches for the range.
-            return Some(unsafe { vectorized.fold(self.op, self.places(&range), &nothing) });
+            return Some(unsafe { vectorized.fold(self.op, places, &nothing) });
         }
         // Joining the blocks of a machine costs more than waiting for one after the other.
         let block_length = if self.machine { range.len() } else { BLOCK };
@@ -184,9 +185,9 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     pub(super) unsafe fn fold_first(&self, mut range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
-            if let Some((vectorized, identity)) = self.vectorized_for(&range) {
+            if let Some((vectorized, identity, places)) = self.vectorized_for(&range) {
                 let before = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
-                return Some(self.op.carry_of(vectorized.fold(self.op, self.places(&range), &before)));
+                return Some(self.op.carry_of(vectorized.fold(self.op, places, &before)));
             }
             let Some(first) = range.next() else { return before };
             Some(self.fold_by_hand(range, self.begin(before, self.at_hand().input(first))))
@@ -265,9 +266,9 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
                 Some(before) if range.start != 0 => {
                     let small = const { size_of::<Op::State>() <= SMALL_BYTES };
                     let alone = match (self.vectorized_for(&range), self.op.state_of(before)) {
-                        (Some((vectorized, identity)), Some(with_before)) => {
+                        (Some((vectorized, identity, places)), Some(with_before)) => {
                             let from = Sums { with_before, alone: identity };
-                            let sums = vectorized.scan(kind, self.op, self.places(&range), &from);
+                            let sums = vectorized.scan(kind, self.op, places, &from);
                             if vectorized.any_grouping() {
                                 return Some(self.op.carry_of(sums.with_before));
                             }
@@ -305,9 +306,9 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.vectorized_for(&range) {
-                Some((vectorized, identity)) => {
+                Some((vectorized, identity, places)) => {
                     let from = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
-                    Some(self.op.carry_of(vectorized.scan(kind, self.op, self.places(&range), &from).with_before))
+                    Some(self.op.carry_of(vectorized.scan(kind, self.op, places, &from).with_before))
                 }
                 None => self.scan_by_hand(kind, range, before),
             }
@@ -338,8 +339,8 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     #[inline]
     unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
         #[inline(never)]
-        unsafe fn scan<Op: ScanOp, const EXCLUSIVE: bool>(
-            at: AtHand<'_, Op>,
+        unsafe fn scan<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+            at: AtHand<'_, Op, M>,
             mut range: Range<usize>,
             before: Option<Op::Carry>,
             begin: Option<Op::Carry>,
@@ -372,8 +373,8 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match kind {
-                ScanKind::Inclusive => scan::<Op, false>(self.at_hand(), range, before, None),
-                ScanKind::Exclusive => scan::<Op, true>(self.at_hand(), range, before, self.start),
+                ScanKind::Inclusive => scan::<Op, M, false>(self.at_hand(), range, before, None),
+                ScanKind::Exclusive => scan::<Op, M, true>(self.at_hand(), range, before, self.start),
             }
         }
     }
@@ -467,34 +468,33 @@ impl<'a, Op: ScanOp> Loops<'a, Op> {
     /// What the loops read and write by. A copy, since the compiler must take anything behind a reference for changed by what
     /// the loop writes.
     #[inline(always)]
-    pub(super) fn at_hand(&self) -> AtHand<'a, Op> {
-        AtHand { op: self.op, input: self.input, output: self.output }
+    pub(super) fn at_hand(&self) -> AtHand<'a, Op, M> {
+        AtHand { op: self.op, memory: self.memory }
     }
 }
 
-impl<Op: ScanOp> Clone for Loops<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Clone for Loops<'_, Op, M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<Op: ScanOp> Copy for Loops<'_, Op> {}
+impl<Op: ScanOp, M: Memory<Op>> Copy for Loops<'_, Op, M> {}
 
 /// An operator and where its inputs and outputs are.
-pub(super) struct AtHand<'a, Op: ScanOp> {
+pub(super) struct AtHand<'a, Op: ScanOp, M> {
     op: &'a Op,
-    input: *const Op::Input,
-    output: *mut Op::Output,
+    memory: M,
 }
 
-impl<Op: ScanOp> AtHand<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> AtHand<'_, Op, M> {
     /// # Safety
     ///
     /// The index is in bounds, and no other thread writes there.
     #[inline(always)]
     pub(super) unsafe fn input(&self, index: usize) -> Op::Input {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.input.add(index).read() }
+        unsafe { self.memory.read(index) }
     }
 
     /// # Safety
@@ -512,7 +512,7 @@ impl<Op: ScanOp> AtHand<'_, Op> {
     #[inline(always)]
     pub(super) unsafe fn put(&self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
-        unsafe { self.output.add(index).write(output) }
+        unsafe { self.memory.write(index, output) }
     }
 
     /// # Safety

@@ -1,17 +1,17 @@
-//! Chunks done by several threads in one pass over memory.
+//! Chunks processed by several threads in one pass over memory.
 //!
-//! The threads take the chunks in order. One whose turn has not come folds its chunk, and scans it as soon as what stands
-//! before it is known, which is mostly at once: then it still lies in the cache. One whose turn has come already scans
-//! without folding. The calling thread works like the others, and calls for their help only where the first chunk has shown
-//! that it pays.
+//! The threads take the chunks in order. If the prefix of its chunk is not known yet, a thread folds the chunk, and
+//! scans it as soon as the prefix is known. That is mostly at once, while the chunk is still in the cache. If the
+//! prefix is known already, the thread scans without folding. The calling thread works like the others. It calls for
+//! their help only if the first chunks show that this pays.
 //!
-//! No thread waits for another while there is something else to do: what is folded is joined by whoever comes by, and a thread
-//! that the system has put aside keeps the others from scanning, but not from folding. A helper that has not come by the end
-//! is not waited for.
+//! No thread waits for another while there is other work: any thread joins folded chunks to the carry. A thread that
+//! the system has suspended keeps the others from scanning, but not from folding. The pipeline does not wait for a
+//! helper that has not started by the end.
 //!
-//! Which way a chunk goes depends on timing. The result does not: see [`Chunks::step`].
+//! Timing decides whether a chunk is folded first. The result does not depend on it: see [`Chunks::step`].
 //!
-//! What threads hand to each other goes through [`Line`] and [`Gate`](gate::Gate) alone.
+//! All communication between threads goes through [`Line`] and [`Gate`](gate::Gate).
 
 mod gate;
 mod help;
@@ -29,54 +29,54 @@ use crate::primitives;
 use help::Work;
 use line::Line;
 
-/// Work on a row of chunks, each of which needs to know what stands before it.
+/// Work on a row of chunks, each of which needs its exclusive prefix.
 ///
-/// The values stay with whoever implements this: the carry, which is what stands before the chunk whose turn it is, and a slot for
-/// each chunk. So all of this module is compiled once, and not for every operator anew.
+/// The implementor holds the values: the carry, which is the exclusive prefix of the chunk whose turn it is, and a slot
+/// for each chunk. So this module is compiled once, and not for every operator.
 ///
 /// # Safety
 ///
-/// Every function wants ranges that are in bounds, and wants to be the only one at work on its range, its slot and, but for `fold`
-/// and `finish`, the carry.
+/// Every function requires ranges that are in bounds, and exclusive access to its range, its slot and, except for
+/// `fold` and `finish`, the carry.
 pub(super) trait Chunks: Sync {
-    /// Whether a chunk whose turn has come is scanned at once, rather than folded first. It saves the fold, and makes the
-    /// next chunk wait for a scan in place of a fold.
+    /// Whether a chunk whose turn has come is scanned at once, rather than folded first. That saves the fold, but the
+    /// next chunk waits for a scan instead of a fold.
     fn at_once(&self, threads: usize) -> bool;
 
-    /// Makes slots for so many chunks.
+    /// Makes slots for `count` chunks.
     fn make_slots(&mut self, count: usize);
 
-    /// Does a chunk whose turn has come, and makes the carry what stands after it. But for the first chunk, that must be the
-    /// same, bit for bit, as folding and joining gives.
+    /// Scans the chunk whose turn it is, and sets the carry to the prefix after it. Except for the first chunk, that
+    /// must be the same, bit for bit, as by folding and joining.
     unsafe fn step(&self, range: Range<usize>);
 
-    /// As [`step`](Chunks::step), but what stands after the chunk goes to its slot, and the carry stays.
+    /// As [`step`](Chunks::step), but stores the prefix after the chunk in its slot, and leaves the carry unchanged.
     unsafe fn step_into_slot(&self, index: usize, range: Range<usize>);
 
     /// Folds a chunk, which is never the first, into its slot.
     unsafe fn fold(&self, index: usize, range: Range<usize>);
 
-    /// Makes the carry what stands after a chunk, by what is in its slot, and leaves there what stands before it.
+    /// Replaces the fold in a chunk's slot by its exclusive prefix, and sets the carry to the prefix after the chunk.
     unsafe fn join(&self, index: usize);
 
-    /// Does a chunk in whose slot is what stands before it.
+    /// Scans a chunk whose slot has its exclusive prefix.
     unsafe fn finish(&self, index: usize, range: Range<usize>);
 }
 
-/// How long the rest must take on one thread for others to be woken. That takes some 10 µs, and a thread that the system puts
-/// aside in the midst of a chunk costs more than a short scan.
+/// Other threads are woken only if the rest takes at least this long on one thread. Waking takes some 10 µs, and a
+/// thread that the system suspends in the middle of a chunk costs more than a short scan.
 const WORTH_HELP: Duration = if cfg!(test) { Duration::ZERO } else { Duration::from_micros(200) };
 
 /// How long the calling thread measures its own speed, and in how many chunks at most.
 const TO_MEASURE: Duration = Duration::from_micros(if cfg!(test) { 0 } else { 30 });
 const MOST_ALONE: usize = 16;
 
-/// How long helpers are watched, and how much faster than alone the whole must be for them to stay. Where one thread takes all
-/// that the memory gives, several only get into each other's way.
+/// How long the effect of helpers is measured, and the minimum speedup for them to stay. If one thread saturates the
+/// memory bandwidth, several only slow each other down.
 const TO_WATCH: Duration = Duration::from_micros(if cfg!(test) { 100 } else { 400 });
 const WORTH_KEEPING: f64 = 1.15;
 
-/// Does `len` elements in chunks of `chunk`. Then the carry is what stands after them.
+/// Processes `len` elements in chunks of `chunk`. Then the carry is the prefix after them.
 pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     let count = len.div_ceil(chunk);
     let range = |index: usize| index * chunk..len.min((index + 1) * chunk);
@@ -86,7 +86,7 @@ pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
         return step(chunks, 0);
     }
 
-    // Alone, until it is known how fast that goes.
+    // Alone, until the speed is measured.
     let begin = Instant::now();
     step(chunks, 0);
     let mut first = 1;
@@ -109,7 +109,7 @@ pub(super) fn run(chunks: &mut dyn Chunks, len: usize, chunk: usize) {
     help::work_together(&Watched { line, caller: thread::current().id(), first, a_chunk_alone }, threads - 1);
 }
 
-/// A line at which helpers work as long as they are of use.
+/// A line at which helpers work as long as they speed it up.
 struct Watched<'c> {
     line: Line<'c>,
     /// The thread that has called for help.
@@ -134,7 +134,7 @@ impl Work for Watched<'_> {
 }
 
 impl Watched<'_> {
-    /// Sends the helpers away if they have been of no use since the watch began at this time and chunk.
+    /// Dismisses the helpers if they have brought no speedup since this time and chunk.
     fn watch(&self, (since, from): &mut (Instant, usize)) {
         let elapsed = since.elapsed();
         if elapsed < TO_WATCH {

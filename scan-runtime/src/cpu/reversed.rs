@@ -1,11 +1,12 @@
-//! Scans from the last element to the first, on the CPU: the loop that one writes by hand, over chunks counted from the end.
+//! Scans from the last element to the first, on the CPU: a plain loop over chunks that are counted from the end.
 //!
-//! What stands before an element in the scan lies behind it in memory, and is combined on its right. Where states have floats, a
-//! chunk's own sum is made beside its results, so that what stands after it does not depend on the way it was done.
+//! The exclusive prefix of an element folds the elements after it in memory, and is the right operand. If states have
+//! floats, a chunk's own aggregate is computed in addition to its results, so that the prefix after it does not depend
+//! on whether the chunk was folded first.
 
 use std::ops::Range;
 
-use super::{Job, Known};
+use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{GROUP, Heads},
@@ -16,7 +17,8 @@ fn in_memory(range: &Range<usize>, len: usize) -> Range<usize> {
     len - range.end..len - range.start
 }
 
-/// The heads among the elements of a range, from the last to the first.
+/// The heads among the elements of a range, from the last to the first. Nothing lies before the first element of all, so that it
+/// need not be one.
 fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize) -> impl Iterator<Item = usize> + 'h {
     let groups = range.start / GROUP..range.end.div_ceil(GROUP);
     groups.rev().flat_map(move |group| {
@@ -28,11 +30,11 @@ fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize)
             mask &= !(1 << bit);
             Some(start + bit as usize)
         })
-        .filter(move |index| range.contains(index))
+        .filter(move |index| *index > 0 && range.contains(index))
     })
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// What a chunk adds.
     ///
     /// # Safety
@@ -42,7 +44,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         let range = in_memory(&range, self.len);
         let last_head = self.heads.and_then(|heads| heads_from_the_end(heads, range.clone(), self.len).last());
         let (op, at) = (self.loops.op, self.loops.at_hand());
-        // SAFETY, here and below: the caller vouches for the range.
+        // SAFETY: the caller vouches for the range.
         let input = |index| unsafe { at.input(index) };
         match last_head {
             Some(head) => {
@@ -63,7 +65,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a chunk and gives what stands after it.
+    /// Scans a chunk and gives the prefix after it.
     ///
     /// # Safety
     ///
@@ -77,7 +79,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         let alone = !self.loops.is_exact() && range.start > 0;
         let range = in_memory(&range, self.len);
         let (mut sum, mut end) = (before, range.end);
-        // SAFETY: the caller vouches for the range, in which the parts are, one after the other.
+        // SAFETY: the caller guarantees the range, in which the parts are, one after the other.
         unsafe {
             if let Some(heads) = self.heads {
                 for head in heads_from_the_end(heads, range.clone(), self.len) {

@@ -1,17 +1,18 @@
-//! Scans that restart, on the CPU: what stands before a chunk reaches only up to the chunk's first head.
+//! Segmented scans on the CPU: the exclusive prefix of a chunk counts only up to the chunk's first head.
 //!
-//! Heads are asked for in groups of [`GROUP`] elements. Where groups have none, the elements are scanned as if there were no
-//! segments. In the others each element asks its bit, or each register its bits, where any grouping gives the same.
+//! Heads are read in groups of [`GROUP`] elements. A group without heads is scanned as if there were no segments. In
+//! the others the loop tests the bit of each element or, if any grouping gives the same bits, the bits of each vector
+//! register.
 
 use std::{hint, ops::Range};
 
-use super::{Job, Known};
+use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{Cursor, GROUP, Heads},
 };
 
-/// The next group from `start` on, which is where a group begins, in which segments begin; and the heads of it, a bit each.
+/// The next group with heads from `start` on, which is where a group begins; and its heads, a bit each.
 fn next_with_heads(heads: &mut Cursor<'_>, mut start: usize, end: usize) -> Option<(Range<usize>, u64)> {
     while start < end {
         let group = start..end.min(start + GROUP);
@@ -24,7 +25,7 @@ fn next_with_heads(heads: &mut Cursor<'_>, mut start: usize, end: usize) -> Opti
     None
 }
 
-/// The last head of a range, and where its group ends.
+/// The last head of a range, and the end of its group.
 fn last_head(heads: &Heads<'_>, range: &Range<usize>) -> Option<(usize, usize)> {
     let mut heads = heads.cursor(range.start);
     let (mut last, mut start) = (None, range.start);
@@ -35,14 +36,14 @@ fn last_head(heads: &Heads<'_>, range: &Range<usize>) -> Option<(usize, usize)> 
     last
 }
 
-/// The heads of a group, a bit each. The first element of all begins a segment whatever tells it, and needs no bit for that:
-/// nothing but the initial value stands before it.
+/// The heads of a group, a bit each. The very first element is always a head, and needs no bit for that: only the
+/// initial value comes before it.
 fn mask(heads: &mut Cursor<'_>, group: &Range<usize>) -> u64 {
     let mask = heads.mask(group.clone());
     if group.start == 0 { mask & !1 } else { mask }
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// Folds a chunk. What stands before the first chunk of all is the initial value.
     ///
     /// # Safety
@@ -60,7 +61,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a range and gives what stands after it.
+    /// Scans a range and gives the prefix after it.
     ///
     /// # Safety
     ///
@@ -73,7 +74,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         before: Option<Op::Carry>,
     ) -> Option<Op::Carry> {
         let mut heads = heads.cursor(range.start);
-        // The sum since the last head, and from where on elements wait to be scanned without one.
+        // The prefix since the last head, and the first element that is still to be scanned.
         let (mut sum, mut waiting) = (None, range.start);
         while let Some((group, mask)) = next_with_heads(&mut heads, waiting, range.end) {
             // SAFETY: the ranges are in bounds and this thread's own, and come one after the other.
@@ -109,7 +110,7 @@ impl<Op: ScanOp> Job<'_, Op> {
     /// The element is in bounds, and no other thread touches it.
     unsafe fn scan_head(&self, kind: ScanKind, head: usize) -> Op::Carry {
         let at = self.loops.at_hand();
-        // SAFETY: the caller vouches for the element. Where the buffers are one, it is read before it is written.
+        // SAFETY: the caller guarantees the element. Where the buffers are one, it is read before it is written.
         unsafe {
             let (sum, output) = at.advance(self.initial_value, at.input(head));
             match (kind, self.initial_value.or(self.loops.start)) {
@@ -121,7 +122,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a group from an element on, before which stands `sum`.
+    /// Scans a group from an element on, whose exclusive prefix is `sum`.
     ///
     /// # Safety
     ///
@@ -136,7 +137,7 @@ impl<Op: ScanOp> Job<'_, Op> {
     ) -> Op::Carry {
         let mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
         let range = from..group.end;
-        // SAFETY: the caller vouches for the group.
+        // SAFETY: the caller guarantees the group.
         unsafe {
             if let Some(sum) = self.loops.restart(kind, &range, mask, sum, self.initial_value) {
                 return sum;
@@ -148,7 +149,8 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// Scans a range of a group, before which stands `sum`. Bit `i` of the mask tells whether its element `i` begins a segment.
+    /// Scans a range of a group, whose exclusive prefix is `sum`. Its element `i` is a head if bit `i` of the mask is
+    /// set.
     ///
     /// # Safety
     ///
@@ -161,7 +163,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         // SAFETY: the caller vouches for the range.
         unsafe {
             match self.initial_value {
-                // Heads come as they come: better to compute both than to guess wrong.
+                // Heads are unpredictable: computing both values is faster than a mispredicted branch.
                 None if self.loops.is_cheap() => {
                     self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
                         let [alone, with_sum] = [op.carry_of(op.lift(next)), op.step(sum, next)];
@@ -178,7 +180,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         }
     }
 
-    /// The loop that one writes by hand.
+    /// The plain loop.
     ///
     /// # Safety
     ///
@@ -196,7 +198,7 @@ impl<Op: ScanOp> Job<'_, Op> {
         for index in range {
             let begins = mask & 1 != 0;
             mask >>= 1;
-            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+            // SAFETY: the caller guarantees the range. Where the buffers are one, an element is read before it is written.
             unsafe {
                 let next = at.input(index);
                 let (with_this, output) = extend(begins, sum, next);

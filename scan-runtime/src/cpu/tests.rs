@@ -1,7 +1,6 @@
-//! Every loop beside the one that stands in a textbook, bit for bit, at the edges of registers, blocks, groups and chunks.
+//! Every loop compared with the textbook's, bit for bit, at the edges of registers, blocks, groups and chunks.
 //!
-//! In these tests helpers are called for whatever the rest would take, so that several threads work wherever there are
-//! several chunks.
+//! In these tests helpers are always called, so that several threads work if there are several chunks.
 
 use std::sync::{
     LazyLock,
@@ -147,7 +146,7 @@ where
     }
 }
 
-/// As [`check`], in place, and restarting in every way that tells where.
+/// As [`check`], in place, with every source of segment heads.
 fn check_segments<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
 where
     Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
@@ -480,7 +479,7 @@ fn floats_are_the_same_with_any_number_of_threads() {
     always_the_same(ops::sum::<half::bf16>(), |i| half::bf16::from_f64(unit(i)), half::bf16::ONE);
 }
 
-/// The first chunk is the loop that one writes by hand, rounding for rounding.
+/// The first chunk gives the same roundings as a plain loop.
 #[test]
 fn short_scans_of_users_group_from_the_left() {
     let x: Vec<Map<f32>> = (0..chunk_length::<Rounded>() as u64)

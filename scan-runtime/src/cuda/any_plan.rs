@@ -1,8 +1,8 @@
-//! The plan of a scan or of a reduction.
+//! The plan of a task.
 
 use std::fmt;
 
-use scan_codegen::{ColumnLayout, ColumnsPlan, KernelSource, OpSource, Plan, ReductionPlan, Schedule};
+use scan_codegen::{ColumnLayout, ColumnsPlan, KernelSource, LastResultsPlan, OpSource, Plan, ReductionPlan, Schedule};
 
 use crate::{Error, generate};
 
@@ -12,6 +12,7 @@ pub(crate) enum AnyPlan {
     Scan(Box<Plan>),
     Reduction(ReductionPlan),
     Columns(ColumnsPlan),
+    LastResults(LastResultsPlan),
 }
 
 impl AnyPlan {
@@ -20,6 +21,7 @@ impl AnyPlan {
             AnyPlan::Scan(plan) => generate::render(operator, plan)?,
             AnyPlan::Reduction(plan) => generate::render_reduction(operator, plan)?,
             AnyPlan::Columns(plan) => generate::render_columns(operator, plan)?,
+            AnyPlan::LastResults(plan) => generate::render_last_results(operator, plan)?,
         })
     }
 
@@ -28,13 +30,14 @@ impl AnyPlan {
             AnyPlan::Scan(plan) => plan.kernels(),
             AnyPlan::Reduction(plan) => plan.kernels(),
             AnyPlan::Columns(plan) => plan.kernels(),
+            AnyPlan::LastResults(plan) => plan.kernels(),
         }
     }
 
     pub(super) fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
         match self {
             AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
-            AnyPlan::Reduction(_) | AnyPlan::Columns(_) => 0,
+            AnyPlan::Reduction(_) | AnyPlan::Columns(_) | AnyPlan::LastResults(_) => 0,
         }
     }
 
@@ -42,7 +45,7 @@ impl AnyPlan {
     pub(super) fn suits(&self, columns: &ColumnLayout, input: u64, output: u64) -> bool {
         match self {
             AnyPlan::Columns(plan) => plan.suits(columns, input, output),
-            AnyPlan::Scan(_) | AnyPlan::Reduction(_) => false,
+            AnyPlan::Scan(_) | AnyPlan::Reduction(_) | AnyPlan::LastResults(_) => false,
         }
     }
 
@@ -54,6 +57,7 @@ impl AnyPlan {
                 Some(columns) => plan.schedule(columns)?,
                 None => plan.schedule(&ColumnLayout::of_one_column(len))?,
             },
+            AnyPlan::LastResults(plan) => plan.schedule(len)?,
         })
     }
 }
@@ -64,6 +68,7 @@ impl fmt::Display for AnyPlan {
             AnyPlan::Scan(plan) => write!(f, "{}, {}", plan.spec, plan.strategy),
             AnyPlan::Reduction(plan) => write!(f, "reduction, {}", plan.reduction),
             AnyPlan::Columns(plan) => write!(f, "{} along an axis", plan.spec),
+            AnyPlan::LastResults(plan) => write!(f, "last result of each segment, {}", plan.segments),
         }
     }
 }

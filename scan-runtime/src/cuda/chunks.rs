@@ -1,4 +1,5 @@
-//! Host memory that goes through the device in chunks: while one is brought back, the next one is brought there.
+//! Host memory that is processed on the device in chunks: while one is copied back, the next one is copied to the
+//! device.
 
 use std::{
     panic,
@@ -14,9 +15,8 @@ use cudarc::driver::{result::DriverError, sys::CUresult};
 use super::{driver_error, lock};
 use crate::Error;
 
-/// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each finds out by the turns when the chunks before it
-/// have come so far that its own part may follow. After an error no further chunk is begun; the first error is
-/// returned.
+/// Calls `chunk` with 0 to `count - 1`, on two threads at once. Each call waits for its turn, which comes after the
+/// turns of the chunks before it. After an error no further chunk is started; the first error is returned.
 pub(crate) fn in_chunks(
     count: usize,
     chunk: &(dyn Fn(usize, &Turns) -> Result<(), Error> + Sync),
@@ -31,7 +31,7 @@ pub(crate) fn in_chunks(
                 break;
             }
             if let Err(error) = chunk(index, &turns) {
-                // Kept before the other thread learns of it, whose chunk then ends in an error as well.
+                // Stored before the other thread sees the failure, because its chunk then ends in an error as well.
                 lock(&first_error).get_or_insert(error);
                 return;
             }
@@ -39,7 +39,7 @@ pub(crate) fn in_chunks(
         leaving.well = true;
     };
     thread::scope(|scope| {
-        // Where there is no other thread, this one does all chunks, one after the other.
+        // Without another thread, this one does all chunks, one after the other.
         let other = thread::Builder::new().spawn_scoped(scope, work).ok();
         work();
         if let Some(Err(payload)) = other.map(thread::ScopedJoinHandle::join) {
@@ -49,7 +49,7 @@ pub(crate) fn in_chunks(
     first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// Whose turn it is.
+/// The chunk whose turn it is.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     state: Mutex<State>,
@@ -67,7 +67,7 @@ impl Turns {
     ///
     /// # Errors
     ///
-    /// If one of them never will. The error of that chunk is the one that [`in_chunks`] returns.
+    /// If one of them failed. [`in_chunks`] returns the error of that chunk.
     pub(crate) fn wait(&self, index: usize) -> Result<(), Error> {
         let mut state = lock(&self.state);
         while state.next < index && !state.failed {
@@ -79,7 +79,7 @@ impl Turns {
         }
     }
 
-    /// Ends the turn of the chunk whose turn it is.
+    /// Ends the current turn.
     pub(crate) fn end(&self) {
         lock(&self.state).next += 1;
         self.changed.notify_all();

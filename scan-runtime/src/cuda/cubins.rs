@@ -1,6 +1,6 @@
-//! Machine code: each distinct source is compiled once a process.
+//! Machine code: each distinct source is compiled once per process.
 //!
-//! It is looked for in this process, among what was compiled ahead of time, and on disk, before the compiler is asked.
+//! The code is looked up in this process, among the kernels compiled ahead of time, and on disk, before it is compiled.
 
 use std::{
     collections::HashMap,
@@ -18,31 +18,31 @@ use tracing::field::Empty;
 use super::{any_plan::AnyPlan, lock, made::Made};
 use crate::{DiskCache, Error, aot::Precompiled, nvrtc, telemetry::timed};
 
-/// What the process's module cache has done so far.
+/// The statistics of the process's module cache.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheStats {
-    /// Requests for kernels that were there already, compiled for the same architecture.
+    /// Requests for kernels that were in this process already, compiled for the same architecture.
     pub hits: u64,
     /// Requests for kernels that were not in this process yet: precompiled, read from disk, or compiled.
     pub misses: u64,
-    /// Those that were [precompiled](crate::aot).
+    /// The misses whose kernels were [precompiled](crate::aot).
     pub precompiled: u64,
     /// Wall time spent in the compiler, summed over all compilations.
     pub compile_time: Duration,
     /// Every module that was compiled, in the order in which the compilations ended.
     pub modules: Vec<CompiledModule>,
-    /// What came from the [`DiskCache`], and went there.
+    /// The reads and writes of the [`DiskCache`].
     pub disk: DiskStats,
 }
 
-/// What a process's scanners have read from and written to their [`DiskCache`].
+/// The reads and writes of the [`DiskCache`]s of a process's scanners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiskStats {
-    /// Modules that were there.
+    /// Modules that were in the cache.
     pub hits: u64,
-    /// Modules that were not, or not whole, and had to be compiled.
+    /// Modules that were missing or damaged, and had to be compiled.
     pub misses: u64,
     /// Bytes of machine code that were read.
     pub bytes_read: u64,
@@ -56,9 +56,9 @@ pub struct DiskStats {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompiledModule {
-    /// The operator, and what is scanned in which way: `Largest: inclusive scan, Kogge-Stone blocks, hierarchical`.
+    /// The operator and the kind of scan: `Largest: inclusive scan, Kogge-Stone blocks, hierarchical`.
     pub name: String,
-    /// What it was compiled for.
+    /// The target architecture.
     pub architecture: Architecture,
     /// Wall time in the compiler. The first compilation of a process includes loading NVRTC.
     pub compile_time: Duration,
@@ -66,39 +66,39 @@ pub struct CompiledModule {
     pub cubin_bytes: usize,
 }
 
-/// The cubins of this process, by the hash of everything that goes into one.
+/// The cubins of this process, by the hash of everything that determines one.
 #[derive(Default)]
 struct Cubins {
     slots: HashMap<blake3::Hash, Arc<Made<Vec<u8>>>>,
-    /// But for the hits.
+    /// All statistics except the hits.
     stats: CacheStats,
 }
 
 static CUBINS: LazyLock<Mutex<Cubins>> = LazyLock::new(Mutex::default);
 
-/// Beside the others, because every call counts here, and none is to wait for another.
+/// Separate from the other statistics, because every call counts here, and none must wait for another.
 static HITS: AtomicU64 = AtomicU64::new(0);
 
-/// Counts kernels that were there already.
+/// Counts a request for kernels that were in this process already.
 pub(super) fn count_hit() {
     HITS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// What the process's module cache has done so far.
+/// The statistics of the process's module cache.
 pub(crate) fn cache_stats() -> CacheStats {
     CacheStats { hits: HITS.load(Ordering::Relaxed), ..lock(&CUBINS).stats.clone() }
 }
 
-/// Where machine code is looked for before the compiler is asked.
+/// Where machine code is looked up before it is compiled.
 #[derive(Debug, Default)]
 pub(crate) struct Stores {
-    /// What was compiled ahead of time.
+    /// The kernels compiled ahead of time.
     pub(crate) precompiled: Vec<Precompiled>,
-    /// Where compiled kernels are kept beyond the process.
+    /// Where compiled kernels are kept after the process ends.
     pub(crate) disk: Option<DiskCache>,
-    /// Whether there is no NVRTC for what is not precompiled.
+    /// Whether there is no NVRTC for kernels that are not precompiled.
     pub(crate) no_compiler: bool,
-    /// Whether everything is compiled anew, to PTX: for a device of an older architecture than the one at hand.
+    /// Whether everything is compiled again, to PTX, for a device of an older architecture than the actual one.
     pub(crate) as_ptx: bool,
 }
 
@@ -110,7 +110,7 @@ impl Stores {
     }
 }
 
-/// The machine code of a source. Each is made once a process.
+/// The machine code of a source. Each is made once per process.
 pub(super) fn cubin(
     source: &KernelSource,
     operator: &str,
@@ -118,7 +118,7 @@ pub(super) fn cubin(
     architecture: Architecture,
     stores: &Stores,
 ) -> Result<Arc<Vec<u8>>, Error> {
-    let telling = timed(tracing::debug_span!(
+    let span = timed(tracing::debug_span!(
         "cubin",
         operator,
         %architecture,
@@ -138,11 +138,11 @@ pub(super) fn cubin(
     if from == "process" {
         count_hit();
     }
-    telling.record("from", from).record("bytes", cubin.len());
+    span.record("from", from).record("bytes", cubin.len());
     Ok(cubin.clone())
 }
 
-/// Machine code that this process does not have yet, and where it is from.
+/// Machine code that this process does not have yet, and its origin.
 fn make(
     source: &KernelSource,
     operator: &str,

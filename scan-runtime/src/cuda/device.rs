@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{Error, ScanOp, caught::discard, nvrtc};
 
-/// The first CUDA whose graphs keep that a launch may begin before what is before it has ended.
+/// The first CUDA version whose graphs support programmatic dependent launches.
 const PROGRAMMATIC_IN_GRAPHS: (u32, u32) = (12, 3);
 
 /// A device with its context, and the kernels that have been loaded into it.
@@ -33,20 +33,20 @@ pub(crate) struct CudaDevice {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) name: String,
     pub(crate) limits: DeviceLimits,
-    /// Whether the driver knows launches that begin before what is before them has ended, graphs of them too.
+    /// Whether the driver supports programmatic dependent launches, in graphs too.
     pub(super) launches_programmatically: bool,
-    /// Where its kernels may be.
+    /// Where its kernels are looked up.
     pub(crate) stores: Stores,
     /// Read by every call, written by the first one of each kind.
     pub(super) kernels: RwLock<HashMap<KernelsKey, Arc<Made<Ranges>>>>,
-    /// The shapes that searches have found, by the entry of the disk cache that holds them.
+    /// The tuned shapes, by the entry of the disk cache that holds them.
     pub(super) tuned: Mutex<HashMap<blake3::Hash, Vec<Tuned>>>,
-    /// Who has panicked.
+    /// The operators that have panicked.
     pub(super) panics: Arc<Panics>,
-    /// How host memory comes to the device and back.
+    /// How host memory is copied to the device and back.
     pub(super) staging: Staging,
     pub(super) workspaces: Arc<Workspaces>,
-    // Below the workspaces, which are on the streams of the lanes.
+    // After the workspaces, which are on the streams of the lanes and must be dropped first.
     pub(super) lanes: Lanes,
 }
 
@@ -83,7 +83,7 @@ impl CudaDevice {
         Ok(device)
     }
 
-    /// Device memory for so many elements, uninitialised.
+    /// Uninitialised device memory for `len` elements.
     ///
     /// # Safety
     ///
@@ -96,9 +96,9 @@ impl CudaDevice {
         let bytes = len.checked_mul(size_of::<T>()).filter(|bytes| isize::try_from(*bytes).is_ok());
         let requested = bytes.map_or(u64::MAX, |bytes| bytes as u64);
         let allocate = || match bytes {
-            // SAFETY: the caller vouches for it.
+            // SAFETY: the caller guarantees it.
             Some(_) => unsafe { stream.alloc::<T>(len) },
-            // cudarc multiplies unchecked.
+            // cudarc does not check the multiplication.
             None => Err(DriverError(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY)),
         };
         let allocated = match allocate() {
@@ -111,7 +111,7 @@ impl CudaDevice {
         allocated.map_err(|error| named(out_of_memory_or(stream, requested, error)))
     }
 
-    /// An error if the stream is being captured: the graph would copy from this call's memory whenever it is launched.
+    /// An error if the stream is being captured: the graph would copy from this call's memory at every launch.
     pub(crate) fn refuse_capture(&self, stream: &CudaStream) -> Result<(), Error> {
         if is_captured(stream)? { Err(Error::Captured) } else { Ok(()) }
     }
@@ -122,8 +122,8 @@ impl CudaDevice {
     }
 }
 
-/// Makes the context, which takes a tenth of a second. Meanwhile another thread does what a process does once, and its first call
-/// would have to.
+/// Creates the context, which takes a tenth of a second. Meanwhile another thread does work that a process does once,
+/// and that its first call would have to do.
 fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error> {
     static WARM: Once = Once::new();
     thread::scope(|scope| {
@@ -135,7 +135,7 @@ fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error
             warming_up = thread::Builder::new().name("scan-warm-up".to_owned()).spawn_scoped(scope, warm_up).ok();
         });
         let context = CudaContext::new(index).map_err(driver_error("creating the context"));
-        // Whatever has gone wrong there will go wrong with the first call, which tells it.
+        // An error there recurs in the first call, which reports it.
         if let Some(Err(panic)) = warming_up.map(|thread| thread.join()) {
             discard(panic);
         }
@@ -143,8 +143,8 @@ fn make_context(index: usize, stores: &Stores) -> Result<Arc<CudaContext>, Error
     })
 }
 
-/// Parses the templates of kernels, and has NVRTC loaded and set up where it is likely to be needed: where nothing is compiled
-/// already. On disk it may all be.
+/// Parses the templates of kernels, and loads and sets up NVRTC if it will probably be needed: if no kernels are
+/// compiled already. If there are kernels on disk, they may be all that is needed.
 fn warm_up(index: usize, stores: &Stores) {
     let (operator, limits) = (crate::ops::sum::<u32>().source(), DeviceLimits::BASELINE);
     let plans = scan_codegen::plan(&operator, &ScanSpec::inclusive(), &limits, &Overrides::default());
@@ -162,7 +162,7 @@ fn find_driver() -> Result<(), Error> {
     Err(Error::NoDriver { library: libloading::library_filename("cuda").to_string_lossy().into_owned() + ".1" })
 }
 
-/// How many devices the driver sees.
+/// The number of devices that the driver sees.
 fn device_count() -> Result<usize, Error> {
     find_driver()?;
     let no_device = |error| match driver_error("initialising")(error) {
@@ -182,13 +182,13 @@ pub struct DeviceInfo {
     pub index: usize,
     /// Its name.
     pub name: String,
-    /// What plans are made for.
+    /// The limits that plans are made for.
     pub limits: DeviceLimits,
     /// Bytes of its memory.
     pub memory: u64,
 }
 
-/// The CUDA devices of this machine. Nothing is loaded but the driver, and no context is made.
+/// The CUDA devices of this machine. Only the driver is loaded, and no context is created.
 ///
 /// # Errors
 ///
@@ -213,7 +213,7 @@ fn device(index: usize) -> Result<sys::CUdevice, Error> {
         .map_err(driver_error("opening the device"))
 }
 
-/// The newest CUDA that the driver knows, as (major, minor).
+/// The newest CUDA version that the driver supports, as (major, minor).
 ///
 /// # Errors
 ///

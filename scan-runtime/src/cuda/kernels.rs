@@ -1,9 +1,10 @@
-//! Kernels: each distinct source is loaded once a device.
+//! Kernels: each distinct source is loaded once per device.
 //!
-//! All kernels of a plan are in one source, and a call needs the plan for one range of lengths: so it compiles and loads one
-//! module at the most. A handle that is prepared for several ranges needs a module for each, and has them made at once.
+//! All kernels of a plan are in one source, and a call needs the plan for one range of lengths: so it compiles and
+//! loads at most one module. A handle that is prepared for several ranges needs a module for each, and makes them in
+//! parallel.
 //!
-//! A call whose kernels are there takes no lock that a call with other kernels could hold for longer than a look.
+//! A call whose kernels are loaded takes no lock that a call with other kernels could hold for longer than a lookup.
 
 use std::{any::TypeId, sync::Arc};
 
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{Error, ScanOp, op::checked_source, telemetry::timed};
 
-/// What makes two scans share their kernels on a device. The identity is part of the kernels' text.
+/// Scans with the same key share their kernels on a device. The identity is part of the kernels' text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KernelsKey {
     operator: TypeId,
@@ -35,7 +36,7 @@ impl KernelsKey {
     }
 }
 
-/// What gives an operator's source, where it is needed at all.
+/// A function that gives an operator's source, called only if it is needed.
 type Source<'a> = &'a (dyn Fn() -> Result<OpSource, Error> + Sync);
 
 impl CudaDevice {
@@ -64,7 +65,8 @@ impl CudaDevice {
             .map_err(named)
     }
 
-    /// The kernels for a task with `op` on up to `max_len` elements, with the fewest elements and the most that each are for.
+    /// The kernels for a task with `op` on up to `max_len` elements, each with the minimum and maximum number of
+    /// elements.
     pub(super) fn kernels_up_to<Op: ScanOp>(
         &self,
         op: &Op,
@@ -107,7 +109,7 @@ impl CudaDevice {
             is_new = true;
             let source = plan.render(operator)?;
             let cubin = cubin(&source, &operator.name, plan, self.limits.architecture, &self.stores)?;
-            let telling = timed(tracing::debug_span!(
+            let span = timed(tracing::debug_span!(
                 "load",
                 operator = operator.name,
                 bytes = cubin.len(),
@@ -115,7 +117,7 @@ impl CudaDevice {
                 microseconds = Empty
             ));
             let kernels = Kernels::load(self, plan.clone(), operator, &source, &cubin);
-            drop(telling);
+            drop(span);
             kernels
         })?;
         if !is_new {
@@ -124,9 +126,9 @@ impl CudaDevice {
         Ok(kernels.clone())
     }
 
-    /// Lets go of the kernels for a task with `op`; those in use stay until they are no longer.
+    /// Drops the kernels for a task with `op`; those in use stay until they are no longer used.
     pub(crate) fn forget<Op: ScanOp>(&self, op: &Op, task: &Task) {
         let forgotten = write(&self.kernels).remove(&KernelsKey::new(op, task));
-        drop(forgotten); // calls the driver, for which nobody needs to wait
+        drop(forgotten); // calls the driver, so after the lock is released
     }
 }

@@ -11,44 +11,48 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{Error, Parameters, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
+use crate::{
+    Error, Parameters, ScanElement, ScanOp, element::bytes_of, few::Few, parameters::TableAt, telemetry::launching,
+};
 
-/// What a scan needs in device memory beside its input and output; null where it does not.
+/// The device memory of a scan in addition to its input and output; null if not needed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SideBuffers {
-    /// The flags, bits, keys or offsets that tell where segments begin.
+    /// The source of segment heads: flags, bits, keys or offsets.
     pub(crate) heads: sys::CUdeviceptr,
-    /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
+    /// The number of offsets, for segments by offsets; the number of elements of a row, for rows.
     pub(crate) head_count: u64,
-    /// Where the initial value is, if it is in device memory.
+    /// The initial value, if it is in device memory.
     pub(crate) initial: sys::CUdeviceptr,
-    /// Where the sum of all elements goes.
+    /// Where the total goes, or the number of segments.
     pub(crate) total: sys::CUdeviceptr,
 }
 
 /// What is worked on: device pointers, how many elements the input has, and where they lie if they are columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOut<'a> {
-    pub(crate) input: sys::CUdeviceptr,
-    pub(crate) output: sys::CUdeviceptr,
+    /// The arrays of the input,
+    pub(crate) input: Few<sys::CUdeviceptr>,
+    /// and of the output.
+    pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) len: u64,
     pub(crate) columns: Option<&'a ColumnLayout>,
 }
 
-/// The most arguments of a kernel: room for them is on the stack.
+/// The maximum number of arguments of a kernel, which are stored on the stack.
 const MOST_ARGUMENTS: usize = 16;
 
-/// What the launches of a scan or a reduction are given whatever they work on.
+/// The arguments of a scan's or a reduction's launches that do not depend on input and output.
 #[derive(Debug)]
 pub(crate) struct Constants {
     /// The operator's type.
     name: &'static str,
     /// The operator's bytes, in which tables point at their items in device memory.
     operator: Vec<u8>,
-    /// How many of them are its parameters'.
+    /// The number of bytes of its parameters.
     operator_bytes: usize,
     initial_value: Vec<u8>,
-    /// Holds the tables.
+    /// Keeps the tables alive.
     _parameters: Parameters,
 }
 
@@ -56,7 +60,7 @@ impl Constants {
     pub(crate) fn new<Op: ScanOp>(
         stream: &CudaStream,
         op: &Op,
-        initial_value: Option<&Op::Carry>,
+        initial_value: Option<&impl ScanElement>,
     ) -> Result<Self, Error> {
         let initial_value = initial_value.map(bytes_of).unwrap_or_default();
         Constants::of(stream, type_name::<Op>(), op.parameters(), initial_value)
@@ -79,11 +83,11 @@ impl Constants {
     }
 }
 
-/// Launches a kernel that may begin before what is before it in the stream has ended.
+/// Launches a kernel that may begin before the preceding work in the stream has ended.
 ///
 /// # Safety
 ///
-/// As for [`result::launch_kernel`]; and the kernel waits itself for what is before it.
+/// As for [`result::launch_kernel`]; and the kernel itself waits for the preceding work.
 unsafe fn launch_programmatic_kernel(
     function: sys::CUfunction,
     (grid_x, grid_y, grid_z): (u32, u32, u32),
@@ -109,12 +113,13 @@ unsafe fn launch_programmatic_kernel(
         attrs: &mut attribute,
         numAttrs: 1,
     };
-    // SAFETY: the caller vouches for it; the driver copies the attribute during the call.
+    // SAFETY: the caller guarantees it; the driver copies the attribute during the call.
     unsafe { sys::cuLaunchKernelEx(&config, function, arguments.as_mut_ptr(), ptr::null_mut()) }.result()
 }
 
 impl Kernels {
-    /// Enqueues the work on `len` elements, with the workspace that is kept for the stream. Neither copies nor synchronises.
+    /// Enqueues the work on `len` elements, with the workspace that is kept for the stream. It neither copies nor
+    /// synchronises.
     ///
     /// # Safety
     ///
@@ -127,7 +132,7 @@ impl Kernels {
         work: InOut<'_>,
     ) -> Result<(), Error> {
         match self.workspaces.of(stream, self.number)? {
-            // SAFETY: the caller vouches for the buffers.
+            // SAFETY: the caller guarantees the buffers.
             Some(kept) => unsafe { self.launch(stream, &mut lock(&kept), constants, side, work) },
             None => {
                 let mut own = OwnWorkspace::new(stream);
@@ -137,16 +142,17 @@ impl Kernels {
         }
     }
 
-    /// Enqueues the work on `len` elements with this workspace, which is on the stream. Whoever shares it waits with work of
-    /// his own until this is enqueued. Allocates nothing if the workspace has room, and nothing on the host if the last work in it
-    /// was as long.
+    /// Enqueues the work on `len` elements with this workspace, which is on the stream. Callers that share it must wait
+    /// until this is enqueued. Allocates no device memory if the workspace has room, and no host memory if the last
+    /// work in it had the same length.
     ///
     /// # Safety
     ///
-    /// `input` and `output` are device pointers in the stream's context, aligned for their elements, good for reading and
-    /// writing `len` elements until the enqueued work is done. They may be the same pointer if the kernels' input and output
-    /// types are the same; otherwise they do not overlap. `side.heads` is as long as the plan's segments require for that many
-    /// elements, and does not overlap the output. Where there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
+    /// `input` and `output` are device pointers in the stream's context, as many as the plan's input and output have arrays,
+    /// aligned for their items, good for reading and writing `len` items until the enqueued work is done. They may be the same
+    /// pointer if the kernels' input and output types are the same and lie in one array; otherwise no two of them overlap.
+    /// `side.heads` is as long as the plan's segments require for that many elements, and does not overlap the output. Where
+    /// there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
     /// context.
     pub(super) unsafe fn launch(
         &self,
@@ -160,7 +166,7 @@ impl Kernels {
         if constants.operator_bytes != self.operator_bytes {
             return Err(Error::SourceMismatch { operator: constants.name.to_owned(), what: "parameters" });
         }
-        let telling = launching(constants.name, len);
+        let span = launching(constants.name, len);
         let (schedule, workspace) = workspace.schedule(stream, &self.plan, len, columns)?;
         let layout = columns.map(ColumnLayout::words);
         for launch in &schedule.launches {
@@ -168,8 +174,6 @@ impl Kernels {
             let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
             for ((argument, scalar), pointer) in launch.arguments.iter().zip(&mut scalars).zip(&mut pointers) {
                 *scalar = match *argument {
-                    Argument::Input => input,
-                    Argument::Output => output,
                     Argument::Workspace(offset) => workspace.pointer + offset,
                     Argument::StatusRoom => workspace.status_room,
                     Argument::Length(len) => len,
@@ -181,6 +185,8 @@ impl Kernels {
                 };
                 *pointer = match argument {
                     Argument::Operator => constants.operator.as_ptr().cast_mut().cast(),
+                    Argument::Input => input.as_ptr().cast_mut().cast(),
+                    Argument::Output => output.as_ptr().cast_mut().cast(),
                     Argument::InitialValue => constants.initial_value.as_ptr().cast_mut().cast(),
                     Argument::Layout => {
                         layout.as_ref().map_or(ptr::null_mut(), |words| words.as_ptr().cast_mut().cast())
@@ -193,7 +199,7 @@ impl Kernels {
                 let source = DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
                 return Err(Error::Driver { call: "finding a kernel that the plan launches", source });
             };
-            let launch_kernel = if launch.cooperative.applies(input == output) {
+            let launch_kernel = if launch.cooperative.applies(*input == *output) {
                 result::launch_cooperative_kernel
             } else if launch.programmatic && self.launches_programmatically {
                 launch_programmatic_kernel
@@ -201,7 +207,7 @@ impl Kernels {
                 result::launch_kernel
             };
             // SAFETY: the arguments are those that the plan lists for this kernel, and the driver copies them during the
-            // call; the caller vouches for the buffers; the workspace is freed in the order of the stream.
+            // call; the caller guarantees the buffers; the workspace is freed in the order of the stream.
             unsafe {
                 launch_kernel(
                     function.cu_function(),
@@ -214,7 +220,7 @@ impl Kernels {
             }
             .map_err(driver_error("launching a kernel"))?;
         }
-        telling.record("kernels", schedule.launches.len());
+        span.record("kernels", schedule.launches.len());
         Ok(())
     }
 }

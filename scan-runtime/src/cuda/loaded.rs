@@ -18,17 +18,17 @@ use crate::Error;
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub(super) plan: AnyPlan,
-    /// By their roles: so few that looking through them is the quickest.
+    /// By their roles; there are so few that a linear search is fastest.
     functions: Vec<(&'static str, CudaFunction)>,
     /// Bytes of the operator's parameters, which they read.
     pub(super) operator_bytes: usize,
-    /// Whether the driver knows launches that begin before what is before them has ended, graphs of them too.
+    /// Whether the driver supports programmatic dependent launches, in graphs too.
     pub(super) launches_programmatically: bool,
-    /// Where they leave marks.
+    /// The marks of their panics.
     _panics: Arc<Panics>,
-    /// Their number in this process, by which their workspaces are found among
+    /// Their number in this process, which is the key of their workspaces.
     pub(super) number: u64,
-    /// those of the device.
+    /// The workspaces of the device.
     pub(super) workspaces: Arc<Workspaces>,
 }
 
@@ -39,7 +39,7 @@ impl Kernels {
         self.functions.iter().find(|(name, _)| *name == role).map(|(_, function)| function)
     }
 
-    /// Has the driver load the kernels' code, which it may otherwise do at the first launch, where a capture forbids it.
+    /// Makes the driver load the kernels' code. Otherwise it may do that at the first launch, which a capture forbids.
     pub(super) fn load_code(&self) -> Result<(), Error> {
         self.functions.iter().try_for_each(|(_, function)| {
             let attribute = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
@@ -59,7 +59,7 @@ impl Kernels {
         device.panics.listen(&module, source, &operator.name)?;
         let load = |role| {
             let function = module.load_function(&source.kernel_name(role)).map_err(driver_error("finding a kernel"))?;
-            // Beyond what every device grants, the driver wants to be told.
+            // Shared memory beyond the limit of every device needs an opt-in.
             if let Ok(bytes @ 1..) = i32::try_from(plan.dynamic_shared_bytes(role)) {
                 function
                     .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use super::lock;
 use crate::Error;
 
-/// What several threads may ask for at once: who comes first makes it while the others wait. Who asks for what has been made
-/// takes no lock. What could not be made is made by who asks next.
+/// A value that several threads may need at once. The first one makes it while the others wait. Once it is made, access
+/// takes no lock. After a failure the next thread tries again.
 #[derive(Debug)]
 pub(super) struct Made<T> {
     value: OnceLock<Arc<T>>,

@@ -26,7 +26,7 @@ impl DeviceMemory {
     }
 }
 
-/// The error of an allocation, with the figures that tell why.
+/// The error of an allocation, with the sizes that explain it.
 pub(crate) fn out_of_memory_or(stream: &CudaStream, requested: u64, error: result::DriverError) -> Error {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         let (free, total) = stream.context().mem_get_info().unwrap_or((0, 0));
@@ -57,7 +57,7 @@ pub(super) fn allocate(stream: &CudaStream, bytes: u64) -> Result<sys::CUdevicep
     pointer.map_err(|error| out_of_memory_or(stream, bytes, error))
 }
 
-/// Frees memory in the order of a stream; a null pointer is none.
+/// Frees memory in the order of a stream; ignores a null pointer.
 ///
 /// # Safety
 ///
@@ -70,7 +70,7 @@ pub(super) unsafe fn free(stream: &CudaStream, pointer: sys::CUdeviceptr) {
     let context = stream.context();
     // An error here cannot be returned; the context keeps it and reports it at the next call.
     context.record_err(context.bind_to_thread());
-    // SAFETY: the caller vouches for it; the synchronous way waits for all work.
+    // SAFETY: the caller guarantees it; the synchronous call waits for all work.
     context.record_err(unsafe {
         if context.has_async_alloc() {
             result::free_async(pointer, stream.cu_stream())

@@ -1,4 +1,5 @@
-//! The CUDA backend: a device, its modules, and launches. It knows of kernels only what their [`Plan`](crate::Plan) says.
+//! The CUDA backend: a device, its modules, and launches. It knows about kernels only what their [`Plan`](crate::Plan)
+//! says.
 
 mod any_plan;
 mod chunks;
@@ -39,28 +40,32 @@ use cudarc::driver::{result::DriverError, sys::CUresult};
 
 use crate::Error;
 
-/// A panic while a lock was held leaves each of the values here whole: they change by single insertions.
+/// Ignores poisoning: a panic while a lock is held leaves each of the values here valid, because they change by single
+/// insertions.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`lock`], for a look that others may take at the same time.
+/// As [`lock`], for shared read access.
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`lock`], for a change.
+/// As [`lock`], for exclusive write access.
 fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tells what failed and what the driver says about it.
+/// The error of a failed call, with the driver's error as its source.
 pub(crate) fn driver_error(call: &'static str) -> impl Fn(DriverError) -> Error {
     move |source| match is_lost(source.0) {
         true => Error::ContextLost { call, source },
         false => Error::Driver { call, source },
     }
 }
+
+/// `CUDA_ERROR_CONTAINED` and `CUDA_ERROR_TENSOR_MEMORY_LEAK`, which older bindings have no names for.
+const IS_LOST_TOO: [u32; 2] = [226, 721];
 
 /// Whether a context with this error gives nothing but errors from now on.
 fn is_lost(error: CUresult) -> bool {
@@ -79,8 +84,18 @@ fn is_lost(error: CUresult) -> bool {
             | CUDA_ERROR_LAUNCH_FAILED
             | CUDA_ERROR_ECC_UNCORRECTABLE
             | CUDA_ERROR_NVLINK_UNCORRECTABLE
-            | CUDA_ERROR_CONTAINED
             | CUDA_ERROR_EXTERNAL_DEVICE
-            | CUDA_ERROR_TENSOR_MEMORY_LEAK
-    )
+    ) || IS_LOST_TOO.contains(&(error as u32))
+}
+
+#[cfg(all(test, feature = "cuda-13000"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_older_bindings_have_no_names_for() {
+        use CUresult::*;
+        assert_eq!(IS_LOST_TOO, [CUDA_ERROR_CONTAINED as u32, CUDA_ERROR_TENSOR_MEMORY_LEAK as u32]);
+        assert!(is_lost(CUDA_ERROR_CONTAINED) && !is_lost(CUDA_ERROR_INVALID_VALUE));
+    }
 }

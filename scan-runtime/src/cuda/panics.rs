@@ -1,5 +1,5 @@
-//! Whose panic it was. A kernel that panics takes the whole context with it, and the driver does not say which kernel
-//! it was: so panics leave a mark in the host's memory first.
+//! Finds the operator that panicked. A kernel that panics destroys the whole context, and the driver does not say which
+//! kernel it was. So a panic first sets a mark in host memory.
 
 use std::{
     alloc::{self, Layout},
@@ -16,9 +16,9 @@ use scan_codegen::KernelSource;
 use super::{CudaDevice, driver_error, lock};
 use crate::Error;
 
-/// The variable of a module that tells its panics where to leave a mark; see `prelude/machine.cu.tera`.
+/// The variable of a module with the address of its mark; see `prelude/machine.cu.tera`.
 const PLACE: &str = "scan_panicked";
-/// The kernels of so many operators have a mark of their own.
+/// The maximum number of operators with a mark of their own.
 const MARKS: usize = 1024;
 
 /// The marks of a device's operators.
@@ -27,11 +27,11 @@ pub(super) struct Panics {
     // Registered in the context, so before it.
     marks: OnceLock<Option<Marks>>,
     context: Arc<CudaContext>,
-    /// Whose the marks are.
+    /// The operator of each mark.
     operators: Mutex<Vec<String>>,
 }
 
-/// Those of all scanners: a context that one of them loses is lost to all.
+/// The marks of all scanners: a context that one of them loses is lost to all.
 static ALL: Mutex<Vec<Weak<Panics>>> = Mutex::new(Vec::new());
 
 impl Panics {
@@ -43,10 +43,10 @@ impl Panics {
         panics
     }
 
-    /// Gives the module of an operator that can panic a place to say so. The context is bound.
+    /// Gives a mark to the module of an operator that can panic. The context is bound.
     pub(super) fn listen(&self, module: &Arc<CudaModule>, source: &KernelSource, operator: &str) -> Result<(), Error> {
-        // A module that cannot panic has no such variable. To ask for it all the same would be an error to whoever
-        // traces the driver's calls.
+        // A module that cannot panic has no such variable. A lookup of it would show as an error in a trace of the
+        // driver's calls.
         if !source.text.contains(PLACE) {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl Panics {
         // SAFETY: the variable is a pointer of this module.
         unsafe { result::memcpy_htod_sync(pointer, &place) }.map_err(&failed)?;
         // The driver may return before the last bytes have arrived, and other streams do not wait for this one.
-        // SAFETY: the null stream is always there.
+        // SAFETY: the null stream always exists.
         unsafe { result::stream::synchronize(ptr::null_mut()) }.map_err(failed)
     }
 
@@ -81,30 +81,29 @@ impl Panics {
 
 impl Drop for Panics {
     fn drop(&mut self) {
-        // The marks go next, and the driver looks for them in the context that is bound. They are in none if this
-        // fails.
+        // The marks are dropped next, and the driver looks them up in the bound context. If this fails, there is none.
         self.context.record_err(self.context.bind_to_thread());
     }
 }
 
 impl CudaDevice {
-    /// Whether the context can still be used, without waiting for what is under way in it.
+    /// Checks whether the context can still be used, without waiting for work in progress.
     pub(crate) fn check_alive(&self) -> Result<(), Error> {
-        // cudarc's own way would report what an earlier call left, and lose it.
-        // SAFETY: the context is alive, and the null stream is always there.
+        // cudarc's own function would report the error of an earlier call, and clear it.
+        // SAFETY: the context is alive, and the null stream always exists.
         let state = unsafe {
             result::ctx::set_current(self.context.cu_ctx()).and_then(|()| sys::cuStreamQuery(ptr::null_mut()).result())
         };
         match state.map_err(driver_error("asking for the context's state")) {
             Err(lost @ Error::ContextLost { .. }) => Err(named(lost)),
-            // Work that is under way is no fault.
+            // Work in progress is not an error.
             _ => Ok(()),
         }
     }
 }
 
-/// Names the operator whose panic an error comes from. It may have been on another device: with one context, driver
-/// 580 takes every other one of the process.
+/// Names the operator whose panic caused an error. It may have been on another device: with one context, driver
+/// 580 destroys every other one of the process.
 pub(crate) fn named(error: Error) -> Error {
     let Error::ContextLost { source, .. } = error else { return error };
     let panics: Vec<_> = lock(&ALL).iter().filter_map(Weak::upgrade).collect();
@@ -130,14 +129,13 @@ unsafe impl Send for Marks {}
 unsafe impl Sync for Marks {}
 
 impl Marks {
-    /// Pages of their own, which no other registration overlaps. They are the host's, so that they outlive a lost
-    /// context.
+    /// Whole pages, which no other registration overlaps. They are host memory, so that they outlive a lost context.
     const LAYOUT: Layout = match Layout::from_size_align(4 * MARKS, 4096) {
         Ok(layout) => layout,
         Err(_) => Layout::new::<[u32; MARKS]>(),
     };
 
-    /// Registers memory in the context that is bound; `None` where that cannot be: then panics stay nameless.
+    /// Registers memory in the bound context; `None` if that fails: then errors do not name the operator.
     fn new() -> Option<Self> {
         // SAFETY: the layout has a size.
         let words = ptr::NonNull::new(unsafe { alloc::alloc_zeroed(Self::LAYOUT) })?;
@@ -159,10 +157,10 @@ impl Marks {
 
 impl Drop for Marks {
     fn drop(&mut self) {
-        // SAFETY: it is registered, or this is refused; in a lost context, too. No kernel is left that could write
-        // there: each holds the marks.
+        // SAFETY: it is registered, or the call is refused, also in a lost context. No kernel is left that could write
+        // it, because each holds the marks.
         let _ = unsafe { sys::cuMemHostUnregister(self.words.as_ptr().cast()) };
-        // SAFETY: it was allocated so.
+        // SAFETY: it was allocated with this layout.
         unsafe { alloc::dealloc(self.words.as_ptr(), Self::LAYOUT) };
     }
 }

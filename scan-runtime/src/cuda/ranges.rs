@@ -1,9 +1,10 @@
-//! What kernels are wanted for, and the plans for it: one for each range of lengths.
+//! The tasks of kernels, and their plans: one for each range of lengths.
 
 use std::{sync::Arc, thread};
 
 use scan_codegen::{
-    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec, Tuned,
+    ColumnLayout, DeviceLimits, KernelSource, OpSource, Overrides, Plan, PlanError, Plans, Reduction, ScanSpec,
+    Segments, Tuned,
 };
 use tracing::{Dispatch, Span, dispatcher};
 
@@ -17,21 +18,23 @@ use super::{
 };
 use crate::{Error, ScanOp, generate, tune};
 
-/// What kernels are wanted for.
+/// The task of kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Task {
     /// A scan.
     Scan(ScanSpec, Overrides),
-    /// A reduction, with an initial value or without.
+    /// A reduction, with or without an initial value.
     Reduce(Reduction, bool),
     /// A scan along an axis.
     Columns(ScanSpec, Overrides),
+    /// The last result of each segment, out of the results of a scan.
+    LastResults(Segments),
 }
 
-/// The plans of a task for all lengths, in the order of these.
+/// The plans of a task for all lengths, in ascending order of the lengths.
 #[derive(Debug)]
 pub(super) struct Ranges {
-    /// What they were made for, and the kernels are made of.
+    /// The operator of the plans, from which the kernels are rendered.
     pub(super) operator: OpSource,
     shortest: Range,
     pub(super) longer: Vec<Range>,
@@ -40,10 +43,10 @@ pub(super) struct Ranges {
 /// The plan of a task for a range of lengths.
 #[derive(Debug)]
 pub(super) struct Range {
-    /// The fewest elements that it is for.
+    /// The minimum number of elements that it is for.
     pub(super) from: u64,
     pub(super) plan: AnyPlan,
-    /// Its kernels, once a call has needed them.
+    /// Its kernels, loaded by the first call that needs them.
     pub(super) kernels: Made<Kernels>,
 }
 
@@ -61,20 +64,24 @@ impl Ranges {
             }
             Task::Reduce(reduction, initial_value) => {
                 let plan = generate::plan_reduction(&operator, *initial_value, limits, *reduction)?;
-                (AnyPlan::Reduction(plan).into(), Vec::new())
+                (Range::for_all(AnyPlan::Reduction(plan)), Vec::new())
             }
             // Not for lengths: the first of them that suits an array is for it.
             Task::Columns(spec, overrides) => {
                 let plan = generate::plan_columns(&operator, spec, limits, overrides)?;
-                let mut ranges = plan.all().into_iter().map(|plan| AnyPlan::Columns(plan).into());
-                let first = ranges.next().unwrap_or_else(|| AnyPlan::Columns(plan.clone()).into());
+                let mut ranges = plan.all().into_iter().map(|plan| Range::for_all(AnyPlan::Columns(plan)));
+                let first = ranges.next().unwrap_or_else(|| Range::for_all(AnyPlan::Columns(plan.clone())));
                 (first, ranges.collect())
+            }
+            Task::LastResults(segments) => {
+                let plan = generate::plan_last_results(&operator, segments, limits)?;
+                (Range::for_all(AnyPlan::LastResults(plan)), Vec::new())
             }
         };
         Ok(Ranges { operator, shortest, longer })
     }
 
-    /// Those for a device that is not here.
+    /// The plans for a device that this machine may not have.
     fn for_limits(operator: &OpSource, task: &Task, limits: &DeviceLimits) -> Result<Self, Error> {
         let plan = |operator: &_, spec: &_, overrides: &_| generate::plan(operator, spec, limits, overrides);
         Self::new(operator.clone(), task, limits, plan)
@@ -106,8 +113,9 @@ impl Ranges {
     }
 }
 
-impl From<AnyPlan> for Range {
-    fn from(plan: AnyPlan) -> Self {
+impl Range {
+    /// For all lengths.
+    fn for_all(plan: AnyPlan) -> Self {
         Range { from: 0, plan, kernels: Made::default() }
     }
 }
@@ -118,7 +126,7 @@ impl From<&Plan> for Range {
     }
 }
 
-/// The sources of all kernels that a task may need on a device, whatever the length, with the words for them.
+/// The sources of all kernels that a task may need on a device, for any length, with their descriptions.
 pub(crate) fn sources(
     operator: &OpSource,
     task: &Task,
@@ -128,7 +136,7 @@ pub(crate) fn sources(
     Ok(sources.into_iter().map(|(plan, source)| (format!("{}: {plan}", operator.name), source)).collect())
 }
 
-/// The machine code of all kernels that a task may need on a device, come by as the device would.
+/// The machine code of all kernels that a task may need on a device, obtained as the device obtains it.
 pub(crate) fn machine_code(
     operator: &OpSource,
     task: &Task,
@@ -139,8 +147,8 @@ pub(crate) fn machine_code(
     at_once(&sources, |(plan, source)| cubin(source, &operator.name, plan, limits.architecture, stores))
 }
 
-/// Does the same with all of the items at once, each on a thread, the first on this one. Results come in the order of the items,
-/// and what the threads tell goes where this one's goes.
+/// Does the same with all items in parallel, each on a thread, the first on this one. Results are in the order of the
+/// items. The threads' spans go to this thread's subscriber.
 pub(super) fn at_once<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Error> + Sync,
@@ -149,13 +157,13 @@ pub(super) fn at_once<T: Sync, R: Send>(
     let (work, dispatch, span) = (&work, &dispatcher::get_default(Dispatch::clone), &Span::current());
     thread::scope(|scope| {
         let begin = |item| {
-            let told = move || dispatcher::with_default(dispatch, || span.in_scope(|| work(item)));
-            (item, thread::Builder::new().name("scan-compile".to_owned()).spawn_scoped(scope, told))
+            let traced = move || dispatcher::with_default(dispatch, || span.in_scope(|| work(item)));
+            (item, thread::Builder::new().name("scan-compile".to_owned()).spawn_scoped(scope, traced))
         };
         let threads: Vec<_> = others.iter().map(begin).collect();
         let others = |(item, thread): (_, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // Where the system has no thread left, this one does it.
+            // If the system has no thread left, this one does it.
             Err(_) => work(item),
         };
         std::iter::once_with(|| work(first)).chain(threads.into_iter().map(others)).collect()
@@ -167,14 +175,14 @@ impl CudaDevice {
         Ranges::new(operator, task, &self.limits, |operator, spec, overrides| self.plans(operator, spec, overrides))
     }
 
-    /// The plans of a scan: with what has been tuned for it, where the caller wants nothing in particular.
+    /// The plans of a scan, with its tuned shapes if there are no overrides.
     pub(crate) fn plans(
         &self,
         operator: &OpSource,
         spec: &ScanSpec,
         overrides: &Overrides,
     ) -> Result<Plans, PlanError> {
-        // A tuned shape is none of those that were compiled ahead of time.
+        // The kernels compiled ahead of time do not have tuned shapes.
         if *overrides != Overrides::default() || self.stores.no_compiler {
             return generate::plan(operator, spec, &self.limits, overrides);
         }
@@ -187,12 +195,13 @@ impl CudaDevice {
         generate::plan_tuned(operator, spec, &self.limits, tuned)
     }
 
-    /// From now on scans with `op` have this shape, for a range of lengths; whether other processes will hear of it.
+    /// From now on scans with `op` have this shape, for a range of lengths. Returns whether it is stored for other
+    /// processes.
     pub(crate) fn keep_tuned<Op: ScanOp>(&self, op: &Op, spec: &ScanSpec, new: Tuned) -> bool {
         let entry = self.tuned_entry(&op.source(), spec);
         let kept = self.stores.disk.as_ref().is_some_and(|cache| tune::store(cache, &entry, new));
         tune::replace(lock(&self.tuned).entry(entry).or_default(), new);
-        // Planned anew when it is needed next.
+        // Planned again when it is needed next.
         self.forget(op, &Task::Scan(spec.clone(), Overrides::default()));
         kept
     }

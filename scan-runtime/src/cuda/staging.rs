@@ -1,9 +1,9 @@
-//! Host memory on its way to the device and back.
+//! Copies of host memory to the device and back.
 //!
-//! A call with host slices takes a [`Lane`]: a stream with page-locked memory and device memory of its own, all of
-//! which it finds as an earlier call left it. Calls of several threads take a lane each, so none waits for another.
-//! What is small is read and written by the kernels right in the page-locked memory. Anything else is copied in pieces:
-//! while one is on the bus, the next is brought to page-locked memory, or the one before to its place.
+//! A call with host slices takes a [`Lane`]: a stream with page-locked memory and device memory of its own, reused from
+//! an earlier call. Calls of several threads take a lane each, so none waits for another.
+//! Kernels read and write small slices directly in page-locked memory. Other slices are copied in pieces: while one is
+//! on the bus, the next is copied to page-locked memory, or the one before to its place.
 
 mod copy;
 mod lane;
@@ -20,12 +20,12 @@ use std::{
 use cudarc::driver::{CudaStream, sys};
 
 use super::{CudaDevice, lock, named};
-use crate::{Error, primitives, telemetry::transferring};
+use crate::{Error, columns::HostArray, few::Few, primitives, telemetry::transferring};
 use lane::Lane;
 
-/// How host slices travel to a CUDA device and back, for
-/// [`ScannerBuilder::staging`](crate::ScannerBuilder::staging). What is not set is as
-/// suits most machines.
+/// How host slices are copied to a CUDA device and back, for
+/// [`ScannerBuilder::staging`](crate::ScannerBuilder::staging). The defaults suit most
+/// machines.
 ///
 /// ```
 /// use scan_runtime::{Scanner, Staging};
@@ -39,7 +39,7 @@ pub struct Staging {
     mapped_bytes: usize,
     piece_bytes: usize,
     kept_bytes: u64,
-    /// `None` for as many as suit the machine.
+    /// `None` for the default.
     copy_threads: Option<usize>,
     shared_bytes: usize,
     chunk_bytes: usize,
@@ -66,39 +66,39 @@ impl Staging {
         self
     }
 
-    /// The most bytes that are copied at once. A call holds up to four times as much page-locked memory.
+    /// The maximum number of bytes that are copied at once. A call holds up to four times as much page-locked memory.
     pub fn with_piece_bytes(mut self, bytes: usize) -> Self {
         self.piece_bytes = bytes.max(1);
         self
     }
 
-    /// How many threads copy between slices and page-locked memory, the caller among them. Unless told, half as many as
-    /// there are cores, up to eight. The first call with slices that are worth it starts the threads, which all
+    /// The number of threads that copy between slices and page-locked memory, including the caller. The default is half
+    /// the number of cores, up to eight. The first call with slices that are long enough starts the threads, which all
     /// scanners share.
     pub fn with_copy_threads(mut self, threads: usize) -> Self {
         self.copy_threads = Some(threads);
         self
     }
 
-    /// Pieces of at least this many bytes are copied by several threads, shorter ones by the caller alone: to wake
-    /// others takes longer. A slice has at least four pieces, if they are not shorter than 256 KiB: so slices of 2 MiB
-    /// are the first whose pieces are shared, unless told.
+    /// Pieces of at least this many bytes are copied by several threads, shorter ones by the caller alone, because
+    /// waking others takes longer. A slice has at least four pieces, if they are not shorter than 256 KiB. So by
+    /// default slices from 2 MiB on are copied by several threads.
     pub fn with_shared_bytes(mut self, bytes: usize) -> Self {
         self.shared_bytes = bytes;
         self
     }
 
-    /// The most bytes of input, and of output, that are on the device at once. Longer slices are scanned in chunks of
-    /// at most this size, each beginning with the total of those before it: while one is brought back, the next one is
-    /// brought to the device. So they may be larger than its memory. The default is 32 MiB. Scans that restart by
-    /// flags, bits, keys or offsets are not chunked, nor are rows longer than a chunk. Sums of floats that round depend
-    /// on this number, as they do on every grouping.
+    /// The maximum number of bytes of input, and of output, that are on the device at once. Longer slices are scanned
+    /// in chunks of at most this size, each with the total of the chunks before it as initial value. While one is
+    /// copied back, the next one is copied to the device. So slices may be larger than device memory. The default is 32
+    /// MiB. Scans segmented by flags, bits, keys or offsets are not chunked, nor are rows longer than a chunk. Sums of
+    /// floats that round depend on this number, as on every grouping.
     pub fn with_chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes;
         self
     }
 
-    /// The most bytes of device memory that a call leaves for the next one.
+    /// The maximum number of bytes of device memory that a call keeps for the next one.
     pub fn with_kept_bytes(mut self, bytes: u64) -> Self {
         self.kept_bytes = bytes;
         self
@@ -111,27 +111,39 @@ const CHUNK_GRAIN: usize = 1 << 10;
 /// Host memory that a call reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostMemory<'h> {
-    pub(crate) input: *const u8,
-    pub(crate) input_bytes: usize,
-    pub(crate) output: *mut u8,
-    pub(crate) output_bytes: usize,
-    /// Whether the device may write the output over the input.
+    /// The arrays of the input, of `input_len` items each,
+    pub(crate) input: &'h [HostArray],
+    pub(crate) input_len: usize,
+    /// and of the output.
+    pub(crate) output: &'h [HostArray],
+    pub(crate) output_len: usize,
+    /// Whether the device may write the output, which is one array, over the input, which is one too.
     pub(crate) in_place: bool,
     pub(crate) heads: &'h [u8],
     pub(crate) total: *mut u8,
     pub(crate) total_bytes: usize,
 }
 
+impl HostMemory<'_> {
+    fn input_bytes(&self) -> usize {
+        self.input.iter().map(|array| array.item * self.input_len).sum()
+    }
+
+    fn output_bytes(&self) -> usize {
+        self.output.iter().map(|array| array.item * self.output_len).sum()
+    }
+}
+
 /// Where the device finds them. What has no bytes is null.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Places {
-    pub(crate) input: sys::CUdeviceptr,
-    pub(crate) output: sys::CUdeviceptr,
+    pub(crate) input: Few<sys::CUdeviceptr>,
+    pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) heads: sys::CUdeviceptr,
     pub(crate) total: sys::CUdeviceptr,
 }
 
-/// The lanes of a device that no call has at the moment.
+/// The lanes of a device that are not in use.
 #[derive(Default)]
 pub(crate) struct Lanes {
     idle: Mutex<Idle<Lane>>,
@@ -149,10 +161,10 @@ impl Lanes {
         lock(&self.idle)
     }
 
-    /// Puts a lane back, with what it has of memory if few others have some, up to this many bytes on the device.
+    /// Returns a lane. It keeps its memory, up to this many bytes on the device, if few others have some.
     fn put_back(&self, mut lane: Lane, limit: u64) {
         let keeps = self.idle().has_room();
-        // Calls the driver, for which nobody needs to wait.
+        // Calls the driver, so without the lock.
         if keeps {
             lane.trim(limit)
         } else {
@@ -162,12 +174,12 @@ impl Lanes {
     }
 }
 
-/// Lanes at rest, or whatever else has memory.
+/// Idle lanes, or in tests another type.
 struct Idle<L> {
-    /// Those with memory, the one used last at the end.
+    /// The lanes with memory, the one used last at the end.
     with_memory: Vec<L>,
     without: Vec<L>,
-    /// How many with memory are about to be put back.
+    /// The number of lanes with memory that are about to be returned.
     returning: usize,
 }
 
@@ -181,12 +193,12 @@ impl<L> Idle<L> {
     /// More idle lanes than these keep their streams only.
     const WITH_MEMORY: usize = 4;
 
-    /// One with memory before one without: to lock memory takes longer than most calls.
+    /// Prefers a lane with memory, because locking memory takes longer than most calls.
     fn take(&mut self) -> Option<L> {
         self.with_memory.pop().or_else(|| self.without.pop())
     }
 
-    /// Whether the next one put back may have memory. Whoever asks puts one back.
+    /// Whether the next returned lane may keep memory. The caller then returns one.
     fn has_room(&mut self) -> bool {
         let has_room = self.with_memory.len() + self.returning < Self::WITH_MEMORY;
         self.returning += usize::from(has_room);
@@ -199,19 +211,19 @@ impl<L> Idle<L> {
     }
 }
 
-/// A lane while a call has it.
+/// A lane in use by a call.
 struct Taken<'d> {
     device: &'d CudaDevice,
     lane: Option<Lane>,
-    /// Whether all that was enqueued is known to be done.
+    /// Whether all enqueued work is known to be done.
     finished: bool,
 }
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
         let Some(mut lane) = self.lane.take() else { return };
-        // After an error or a panic a transfer may be under way. Where it cannot be waited for, the context is lost,
-        // and with it all that the lane has.
+        // After an error or a panic a transfer may be in progress. If waiting for it fails, the context is lost, and
+        // with it everything in the lane.
         if !self.finished && lane.finish().is_err() {
             return;
         }
@@ -219,13 +231,13 @@ impl Drop for Taken<'_> {
     }
 }
 
-/// What is done with the places on a stream. Not known when this is compiled, or it would be compiled for every
+/// A function that enqueues the work on a stream. It is a trait object, so that its callers are not compiled for every
 /// operator.
 type Enqueue<'a> = &'a dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>;
 
 impl CudaDevice {
-    /// How many elements of this size a chunk has, which is a multiple of `multiple`; `None` where there is no chunk of
-    /// so few bytes. Its beginning is aligned as that of the whole is, as far as rows allow.
+    /// The number of elements of this size in a chunk, which is a multiple of `multiple`; `None` if no chunk is that
+    /// small. Its beginning has the alignment of the whole, as far as rows allow.
     pub(crate) fn chunk(&self, element_bytes: usize, multiple: usize) -> Option<usize> {
         let most = self.staging.chunk_bytes / element_bytes.max(1);
         [multiple.saturating_mul(CHUNK_GRAIN), multiple]
@@ -234,15 +246,15 @@ impl CudaDevice {
             .find(|elements| *elements > 0)
     }
 
-    /// Brings host memory to the device, lets `enqueue` use it on a stream, and brings the results back. All is done on
-    /// return. `enqueue` is asked twice where memory is short.
+    /// Copies host memory to the device, lets `enqueue` use it on a stream, and copies the results back. All is done on
+    /// return. If memory is short, `enqueue` is called twice.
     ///
     /// # Safety
     ///
     /// The input is valid for reads, output and total for writes, of their bytes. `enqueue` writes every byte of the
-    /// output and the total that is ever read, and stays within what it is given.
+    /// output and the total that is ever read, and stays within the given buffers.
     pub(crate) unsafe fn through(&self, host: &HostMemory<'_>, enqueue: Enqueue<'_>) -> Result<(), Error> {
-        // SAFETY: the caller vouches for all of it.
+        // SAFETY: the caller guarantees all of it.
         unsafe { self.through_a_lane(host, enqueue) }.map_err(named)
     }
 
@@ -264,10 +276,10 @@ impl CudaDevice {
             }
             made => made?,
         };
-        let telling = transferring("device", host.input_bytes + host.heads.len());
-        // SAFETY: the caller vouches for the host memory.
+        let span = transferring("device", host.input_bytes() + host.heads.len());
+        // SAFETY: the caller guarantees the host memory.
         unsafe { lane.send(host, &self.staging)? };
-        drop(telling);
+        drop(span);
         match enqueue(lane.stream(), places) {
             // Nothing has been launched yet.
             Err(Error::OutOfDeviceMemory { .. }) => {
@@ -276,14 +288,14 @@ impl CudaDevice {
             }
             enqueued => enqueued?,
         }
-        let _telling = transferring("host", host.output_bytes + host.total_bytes);
+        let _span = transferring("host", host.output_bytes() + host.total_bytes);
         // SAFETY: as above.
         unsafe { lane.receive(host, &self.staging)? };
         taken.finished = true;
         Ok(())
     }
 
-    /// Frees what earlier calls have left for later ones.
+    /// Frees the memory that earlier calls have kept for later ones.
     pub(crate) fn free_idle_memory(&self) {
         let with_memory = mem::take(&mut self.lanes.idle().with_memory);
         for mut lane in with_memory {
@@ -297,7 +309,7 @@ impl CudaDevice {
 mod tests {
     use super::*;
 
-    /// Takes so many at once, each with memory from then on, and puts them back. Gives how many had none.
+    /// Takes `calls` lanes at once, which then have memory, and returns them. Gives how many had none before.
     fn calls_at_once(idle: &mut Idle<bool>, calls: usize) -> usize {
         let taken: Vec<_> = (0..calls).map(|_| idle.take().unwrap_or(false)).collect();
         for _ in 0..calls {

@@ -94,11 +94,12 @@ impl Work {
         side: SideBuffers,
         work: InOut<'_>,
     ) -> Result<(), Error> {
-        // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
         match self {
+            // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
             Work::Once { kernels, constants } => unsafe { kernels.enqueue(stream, constants, side, work) },
             Work::Often(Prepared { stream, constants, ranges }) => {
                 let Some(range) = ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };
+                // SAFETY: as above.
                 unsafe { range.kernels.launch(stream, &mut lock(&range.workspace), constants, side, work) }
             }
         }

@@ -1,8 +1,9 @@
-//! Workspaces: the device memory that kernels need beyond input and output, kept from launch to launch.
+//! Workspaces: the device memory that kernels need in addition to input and output, kept from launch to launch.
 //!
-//! The kernels of a plan have one workspace on each stream. Work on a stream is done in order, so no two launches use a workspace
-//! at once, and what kernels leave there for the next launch is found by it ([`Needs::Kept`]). Memory is taken and freed in the
-//! order of the stream, so a workspace can grow, or go, while work that uses it is still to be done.
+//! The kernels of a plan have one workspace on each stream. Work on a stream is done in order, so no two launches use a
+//! workspace at once, and each launch finds the contents that the previous one left ([`Needs::Kept`]). Memory is
+//! allocated and freed in the order of the stream, so a workspace can grow, or be freed, before the enqueued work that
+//! uses it is done.
 
 use std::{
     collections::HashMap,
@@ -19,7 +20,7 @@ use crate::Error;
 /// The handle that means another stream on each thread of the host.
 pub(super) const PER_THREAD: sys::CUstream = ptr::without_provenance_mut(2);
 
-/// Memory on a stream. Whoever has it frees it, there.
+/// Memory on a stream. Its owner frees it, on that stream.
 #[derive(Debug, Default)]
 struct Area {
     pointer: sys::CUdeviceptr,
@@ -27,12 +28,13 @@ struct Area {
 }
 
 impl Area {
-    /// Makes the area as long as needed. What it held is gone if it had to grow; then the new memory is zero if `zeroed`.
+    /// Makes the area as long as needed. If it must grow, its contents are lost, and the new memory is zeroed if
+    /// `zeroed`.
     fn grow(&mut self, stream: &CudaStream, needed: u64, zeroed: bool) -> Result<(), Error> {
         if needed <= self.bytes {
             return Ok(());
         }
-        // Lengths that go up step by step do not allocate at every step.
+        // With increasing lengths, not every call allocates.
         let generous = needed.max(self.bytes.saturating_mul(2));
         self.free(stream);
         let (pointer, bytes) = match memory::allocate(stream, generous) {
@@ -59,8 +61,8 @@ impl Area {
     }
 }
 
-/// The workspace of the kernels of one plan on one stream. What is kept and what is not have areas of their own, so that no
-/// schedule of the plan can spoil what another one's kernels keep.
+/// The workspace of the kernels of one plan on one stream. Kept memory and scratch memory have areas of their own, so
+/// that no schedule of the plan can overwrite memory that another one's kernels keep.
 #[derive(Debug)]
 pub(super) struct Workspace {
     scratch: Area,
@@ -87,8 +89,8 @@ pub(super) struct Place {
 }
 
 impl Workspace {
-    /// The launches for `len` elements under a plan, always the same one, and room for them. They are to be enqueued before
-    /// anybody else asks.
+    /// The launches for `len` elements under a plan, which must always be the same one, and their memory. They must be
+    /// enqueued before the next call.
     pub(super) fn schedule(
         &mut self,
         stream: &CudaStream,
@@ -110,7 +112,7 @@ impl Workspace {
         Ok((&self.schedule, place))
     }
 
-    /// Frees the memory. The stream is the one on which it was asked for.
+    /// Frees the memory. The stream must be the one on which it was allocated.
     pub(super) fn free(&mut self, stream: &CudaStream) {
         self.scratch.free(stream);
         self.kept.free(stream);
@@ -139,13 +141,13 @@ impl Drop for OwnWorkspace {
 /// The workspaces on one stream, by the number of the kernels.
 #[derive(Debug)]
 struct OnStream {
-    /// Holds the stream, so that its handle means no other one, and memory can be freed on it.
+    /// Keeps the stream alive, so that its handle is not reused, and memory can be freed on it.
     stream: Arc<CudaStream>,
     workspaces: Mutex<HashMap<u64, Arc<Mutex<Workspace>>>>,
 }
 
 impl OnStream {
-    /// Whether nobody else holds the stream. The default stream needs no holder.
+    /// Whether there is no other holder of the stream. The default stream needs none.
     fn is_abandoned(&self) -> bool {
         !self.stream.cu_stream().is_null() && Arc::strong_count(&self.stream) == 1
     }
@@ -161,17 +163,18 @@ impl Drop for OnStream {
 
 /// The workspaces of a device.
 ///
-/// Its streams are held until it is asked for a workspace on a new one and finds that nobody else holds them any more.
+/// It keeps a stream alive until it is asked for a workspace on a new one and finds that there is no other holder any
+/// more.
 #[derive(Debug, Default)]
 pub(super) struct Workspaces {
-    /// By the handle of the stream. Changed by the first call on a stream; later ones only look, at the same time.
+    /// By the handle of the stream. The first call on a stream writes it; later ones only read it, concurrently.
     streams: RwLock<HashMap<usize, Arc<OnStream>>>,
 }
 
 impl Workspaces {
     /// The workspace of the kernels with this number on this stream. `None` where none can be kept: the handle means several
-    /// streams, or the work is captured into a graph, which then must have its memory to itself, however often and wherever it
-    /// is launched.
+    /// streams, or the work is captured into a graph, which needs memory of its own, because it may be launched many
+    /// times and on any stream.
     pub(super) fn of(&self, stream: &Arc<CudaStream>, kernels: u64) -> Result<Option<Arc<Mutex<Workspace>>>, Error> {
         if stream.cu_stream() == PER_THREAD || is_captured(stream)? {
             return Ok(None);
@@ -183,18 +186,18 @@ impl Workspaces {
         Ok(Some(workspace))
     }
 
-    /// Takes in a stream, and lets go of those that nobody else holds.
+    /// Adds a stream, and drops those without another holder.
     fn add(&self, stream: &Arc<CudaStream>) -> Arc<OnStream> {
         let mut streams = write(&self.streams);
         let abandoned: Vec<_> = streams.extract_if(|_, on_stream| on_stream.is_abandoned()).collect();
         let on_stream = || Arc::new(OnStream { stream: stream.clone(), workspaces: Mutex::default() });
         let on_stream = streams.entry(stream.cu_stream() as usize).or_insert_with(on_stream).clone();
         drop(streams);
-        drop(abandoned); // calls the driver, for which nobody needs to wait
+        drop(abandoned); // calls the driver, so after the lock is released
         on_stream
     }
 
-    /// Frees the workspaces of kernels that nobody can launch any more.
+    /// Frees the workspaces of kernels that cannot be launched any more.
     pub(super) fn forget(&self, kernels: u64) {
         let streams: Vec<_> = read(&self.streams).values().cloned().collect();
         for on_stream in streams {

@@ -1,7 +1,8 @@
-//! What can happen to a cache: processes that die, disks that are full or cannot be written, other users, many at once.
+//! Faults of a cache: processes that die, disks that are full or cannot be written, other users, many processes at
+//! once.
 //!
-//! Where a test needs a process of its own, it starts this program again with the test [`child`], told by variables what to
-//! do.
+//! A test that needs a process of its own starts this program again with the test [`child`], whose task is in
+//! environment variables.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -23,11 +24,11 @@ use tracing::{Event, Level, Metadata, Subscriber, span};
 use super::*;
 
 const FOLDER: &str = "SCAN_TESTS_FOLDER";
-/// What the child does there: `store`, or `crowd`.
+/// The child's task: `store`, or `crowd`.
 const TASK: &str = "SCAN_TESTS_TASK";
 /// The step at which it ends.
 const END_AT: &str = "SCAN_TESTS_END_AT";
-/// The longest file that it can write.
+/// The maximum length of a file that it can write.
 const FILE_LIMIT: &str = "SCAN_TESTS_FILE_LIMIT";
 
 const CUBIN: &[u8] = b"some machine code";
@@ -48,7 +49,7 @@ pub(super) fn end_at(step: &str) {
     }
 }
 
-/// Machine code of many sizes, which tells its key.
+/// Machine code of various sizes, which contains its key.
 fn cubin_of(number: u64) -> Vec<u8> {
     number.to_le_bytes().repeat(1 + (number as usize * 997) % 5000)
 }
@@ -64,7 +65,7 @@ fn child() {
             }
             let warnings = Warnings::default();
             let stored = tracing::subscriber::with_default(warnings.clone(), || {
-                // Anew each time, as each scanner has its own.
+                // A new one each time, as each scanner has its own.
                 (0..3).map(|_| DiskCache::at(cache.folder()).store(&key("a"), CUBIN)).collect::<Vec<_>>()
             });
             let found = cache.load(&key("a")).is_some_and(|found| found == CUBIN);
@@ -86,7 +87,7 @@ fn child() {
     }
 }
 
-/// Counts warnings, and lets everything else pass.
+/// Counts warnings, and ignores everything else.
 #[derive(Clone, Default)]
 struct Warnings(std::sync::Arc<AtomicU32>);
 
@@ -127,7 +128,7 @@ fn answer(output: &Output) -> String {
     text.lines().find_map(|line| line.strip_prefix("answer: ")).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
-/// How many whole files a folder holds, and the lengths of those that were begun.
+/// The number of complete files in a folder, and the lengths of the unfinished ones.
 fn files(folder: &Path) -> (usize, Vec<u64>) {
     let entries = folder.read_dir().map(|entries| entries.map(Result::unwrap).collect::<Vec<_>>()).unwrap_or_default();
     let (unfinished, whole): (Vec<_>, Vec<_>) =
@@ -208,7 +209,7 @@ fn a_process_that_dies_at_any_byte_of_the_write_leaves_a_miss() {
     }
 }
 
-/// Told by the kernel that a file cannot grow further, as it tells of a full disk. See also the next test.
+/// The kernel reports that a file cannot grow further, as it does for a full disk. See also the next test.
 #[test]
 fn a_file_that_cannot_grow_is_one_warning() {
     for limit in [0, 1, entry_bytes() / 2, entry_bytes() - 1] {
@@ -220,8 +221,8 @@ fn a_file_that_cannot_grow_is_one_warning() {
     }
 }
 
-/// Runs `store` in a mount namespace in which `mount` has been run with the folder as `$PLACE`; `None`, said, where this
-/// machine lets nobody have one.
+/// Runs `store` in a mount namespace in which `mount` has been run with the folder as `$PLACE`; `None`, with a note, if
+/// this machine does not allow that.
 fn mounted(mount: &str, folder: &Path) -> Option<String> {
     let quoted = format!("PLACE='{}'\n{mount} || {{ echo 'answer: cannot mount'; exit 0; }}", folder.display());
     let store = again(&quoted, folder, "store");
@@ -315,14 +316,14 @@ fn what_another_user_may_have_made_is_not_used() {
     let own = folder.path().join("own");
     let cache = DiskCache::at(&own);
     assert!(cache.store(&key("a"), CUBIN));
-    // A link of the user's own is a way to say where.
+    // A link of the user's own is allowed.
     let link = folder.path().join("link");
     symlink(&own, &link).unwrap();
     assert_eq!(DiskCache::at(&link).load(&key("a")).unwrap(), CUBIN);
     assert!(DiskCache::at(&link).store(&key("b"), CUBIN));
 
     if !rustix::process::geteuid().is_root() {
-        // Nobody else can give files away; root's are there.
+        // Only root can change the owner of files.
         assert!(!DiskCache::at("/usr").store(&key("a"), CUBIN));
         println!("the rest is for root");
         return;
@@ -331,7 +332,7 @@ fn what_another_user_may_have_made_is_not_used() {
     lchown(&link, Some(SOMEBODY), None).unwrap();
     let through = DiskCache::at(&link);
     assert!(through.load(&key("a")).is_none() && !through.store(&key("c"), CUBIN));
-    // One file of theirs in the user's folder is a miss, and becomes the user's.
+    // Another user's file in the folder is a miss, and is replaced by the user's own.
     chown(cache.place(&key("a")), Some(SOMEBODY), None).unwrap();
     assert!(cache.load(&key("a")).is_none() && cache.store(&key("a"), CUBIN));
     assert_eq!(cache.load(&key("a")).unwrap(), CUBIN);
@@ -339,8 +340,8 @@ fn what_another_user_may_have_made_is_not_used() {
     assert!(cache.load(&key("a")).is_none() && !cache.store(&key("c"), CUBIN));
 }
 
-/// Links to entries: read by nobody, removed by nobody, and never followed. The folder itself may be reached by a link of the
-/// user's own, and by no one else's.
+/// Links to entries are neither read, nor removed, nor followed. The folder itself may be reached through a link of the
+/// user's own, but not of another user's.
 #[test]
 fn links_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
@@ -371,7 +372,7 @@ fn links_are_not_followed() {
     assert_eq!(other.entries().unwrap(), 0);
 }
 
-/// Of a folder that others own, or may write to, nothing is removed.
+/// Nothing is removed from a folder that others own, or may write to.
 #[test]
 fn nothing_is_removed_from_a_folder_that_is_not_the_users_own() {
     let folder = tempfile::tempdir().unwrap();
@@ -417,7 +418,7 @@ fn what_is_no_private_file_is_a_miss() {
     mended("a link to nothing");
     fs::remove_file(&place).unwrap();
     fs::create_dir(&place).unwrap();
-    // Nothing of a size that could be an entry's is removed for it.
+    // A folder in the place of an entry is not removed.
     assert!(cache.load(&key("a")).is_none() && !cache.store(&key("a"), CUBIN));
     assert_eq!(files(cache.folder()), (1, Vec::new()));
 }

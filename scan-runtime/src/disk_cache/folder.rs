@@ -1,4 +1,5 @@
-//! The folder of a cache, opened once: what is listed, read and removed is in this one, wherever its path leads meanwhile.
+//! The folder of a cache, opened once: all files are listed, read and removed in it, even if its path changes
+//! meanwhile.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -12,7 +13,7 @@ use super::{check_owner, check_user};
 
 /// An open folder.
 pub(super) struct Folder {
-    /// What stands at its path: itself, or a link to it.
+    /// The metadata of its path: of the folder itself, or of a link to it.
     link: Metadata,
     open: Open,
 }
@@ -22,21 +23,21 @@ impl Folder {
         Ok(Folder { link: fs::symlink_metadata(path)?, open: Open::at(path)? })
     }
 
-    /// Whether nobody else can have put the entries there, nor the link that may lead there.
+    /// Checks that no other user can have written the entries, nor the link to the folder, if there is one.
     pub(super) fn check(&self) -> io::Result<()> {
         if self.link.is_symlink() {
-            // What a link's permissions say has no meaning.
+            // The permissions of a link have no meaning.
             check_user(&self.link)?;
         }
         check_owner(&self.open.metadata()?)
     }
 
-    /// The names of all that is in it.
+    /// The names of everything in it.
     pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
         self.open.names()
     }
 
-    /// The ordinary file with this name, to be read; `None` of anything else: a link, a folder, a pipe.
+    /// The regular file with this name, opened for reading; `None` for anything else: a link, a folder, a pipe.
     pub(super) fn file(&self, name: &OsStr) -> io::Result<Option<(File, Metadata)>> {
         let Some(file) = self.open.file(name)? else { return Ok(None) };
         let metadata = file.metadata()?;
@@ -99,7 +100,7 @@ mod by_handle {
             Ok(names)
         }
 
-        /// Follows no link, and does not wait where a pipe stands in the place of a file.
+        /// Follows no link, and does not block if the name is that of a pipe.
         pub(super) fn file(&self, name: &OsStr) -> io::Result<Option<File>> {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             match openat(&self.0, name, flags, Mode::empty()) {
@@ -123,7 +124,7 @@ mod by_handle {
 #[cfg(not(unix))]
 use by_path::Open;
 
-/// Where files are reached by their paths alone.
+/// For systems where files are accessed by their paths only.
 #[cfg(not(unix))]
 mod by_path {
     use std::{

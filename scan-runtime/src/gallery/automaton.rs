@@ -1,6 +1,6 @@
 //! A finite automaton over bytes: the state of a small lexer at every byte of a text.
 //!
-//! A part of the text is a function from states to states, which is a table. Tables compose.
+//! A part of the text is a function from states to states, stored as a table. Tables compose.
 
 use crate::{ScanOp, scan_element, scan_fn, scan_op};
 

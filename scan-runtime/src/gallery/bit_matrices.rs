@@ -57,7 +57,7 @@ impl ScanOp for ShiftRegister {
         for bit in 0..16_usize {
             let image = (b.columns[bit / 2] >> (16 * (bit % 2)) & 0xffff) * 0x1_0001;
             for pair in 0..8_usize {
-                columns[pair] ^= (a.columns[pair] >> bit & 0x1_0001) * 0xffff & image;
+                columns[pair] ^= ((a.columns[pair] >> bit & 0x1_0001) * 0xffff) & image;
             }
         }
         BitMatrix { columns }
@@ -73,7 +73,7 @@ impl ScanOp for ShiftRegister {
         let mut images = 0_u32;
         for pair in 0..8_usize {
             let bits = (register as u32) >> (2 * pair);
-            images ^= ((bits & 1) | (bits & 2) << 15) * 0xffff & s.columns[pair];
+            images ^= (((bits & 1) | (bits & 2) << 15) * 0xffff) & s.columns[pair];
         }
         (images ^ images >> 16) as u16
     }

@@ -1,7 +1,7 @@
 //! Matching brackets: the depth of nesting at every byte of a text.
 //!
 //! Without the brackets that match each other, a part of the text is some closing brackets and then some opening ones.
-//! Two counts say it all.
+//! Two counts describe it fully.
 
 use crate::{ScanOp, scan_element, scan_op};
 
@@ -17,7 +17,7 @@ pub struct Unmatched {
 
 /// The number of brackets that are open after each byte, or −1 from the first one that closes none.
 ///
-/// - Input: a byte of the text. `(`, `[` and `{` open, `)`, `]` and `}` close, whichever it was that opened.
+/// - Input: a byte of the text. `(`, `[` and `{` open. `)`, `]` and `}` close any of them.
 /// - Output: the depth, or −1.
 /// - Source: I. Bar-On and U. Vishkin, *Optimal Parallel Generation of a Computation Tree Form*, ACM Transactions on
 ///   Programming Languages and Systems 7, 1985.

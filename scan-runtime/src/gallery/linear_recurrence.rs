@@ -10,7 +10,7 @@ use crate::{ScanOp, scan_element, scan_op};
 pub struct Step {
     /// The factor of y.
     pub a: f32,
-    /// What is added.
+    /// The term that is added.
     pub b: f32,
 }
 

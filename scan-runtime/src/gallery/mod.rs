@@ -1,8 +1,8 @@
 //! Twenty operators from many fields, to use as they are or to begin from; with the feature `gallery`.
 //!
-//! Each is a file that can be copied: the types of its elements, the operator, its source, and an example. The page
-//! of the operator says what its input and its output are. `cargo test` checks the laws of each, and compares its
-//! scans on the CPU and in an emulator of the GPU with results that are computed without it.
+//! Each is a file that can be copied: the types of its elements, the operator, its source in the literature, and an
+//! example. The page of the operator describes its input and its output. `cargo test` checks the laws of each, and
+//! compares its scans on the CPU and in a GPU emulator with results that are computed without it.
 //!
 //! | I want | operator |
 //! |---|---|
@@ -27,8 +27,8 @@
 //! | counters that saturate | [`BranchPredictor`](saturating_counter::BranchPredictor) |
 //! | the union of intervals | [`Booked`](interval_union::Booked) |
 //!
-//! The operators are like any of yours: their scans can be exclusive, reversed, by rows or by keys, in device memory,
-//! and the types of their states serve operators of yours.
+//! Use the operators like your own: their scans can be exclusive, reversed, by rows or by keys, and in device memory.
+//! Your own operators can use the types of their states.
 //!
 //! ```
 //! use scan_runtime::{Scanner, gallery::welford::Moments};

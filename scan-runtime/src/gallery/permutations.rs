@@ -35,6 +35,16 @@ impl ScanOp for Shuffle {
         order[place as usize + 1] = place;
         order
     }
+    fn append(s: Order, place: u8) -> Order {
+        let mut order = s;
+        for left in 0..7_usize {
+            if left as u8 == place {
+                order[left] = s[left + 1];
+                order[left + 1] = s[left];
+            }
+        }
+        order
+    }
     fn combine(a: Order, b: Order) -> Order {
         let mut order = a;
         for place in 0..8_usize {

@@ -1,4 +1,4 @@
-//! Counters that saturate, as a branch predictor has them.
+//! Saturating counters, as in a branch predictor.
 //!
 //! Saturating addition is not associative. But x ↦ (x + add).clamp(low, high) is a map, and two such maps compose to a
 //! third.
@@ -9,7 +9,7 @@ use crate::{ScanOp, scan_element, scan_op};
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug)]
 pub struct Clamped {
-    /// What is added.
+    /// The term that is added.
     pub add: i32,
     /// The least result.
     pub low: i32,

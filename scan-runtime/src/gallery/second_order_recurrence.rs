@@ -37,8 +37,11 @@ pub struct Oscillator {
 impl ScanOp for Oscillator {
     type Input = f64;
     type State = Matrix;
+    /// The last two outputs, the last one first.
+    type Carry = [f64; 2];
     type Output = f64;
     const IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    const START: [f64; 2] = [0.0, 0.0];
     fn lift(&self, x: f64) -> Matrix {
         [[self.p, self.q, x], [1.0_f64, 0.0, 0.0], [0.0_f64, 0.0, 1.0]]
     }
@@ -54,7 +57,21 @@ impl ScanOp for Oscillator {
         }
         product
     }
-    fn project(steps: Matrix) -> f64 {
-        steps[0][2] // The product with (0, 0, 1), which is rest.
+    fn append(&self, steps: Matrix, x: f64) -> Matrix {
+        let mut first = [0.0_f64; 3];
+        for j in 0..3_usize {
+            first[j] = self.p * steps[0][j] + self.q * steps[1][j];
+        }
+        first[2] += x;
+        [first, steps[0], steps[2]]
+    }
+    fn apply(steps: Matrix, y: [f64; 2]) -> [f64; 2] {
+        [steps[0][0] * y[0] + steps[0][1] * y[1] + steps[0][2], steps[1][0] * y[0] + steps[1][1] * y[1] + steps[1][2]]
+    }
+    fn step(&self, y: [f64; 2], x: f64) -> [f64; 2] {
+        [self.p * y[0] + self.q * y[1] + x, y[0]]
+    }
+    fn project(y: [f64; 2]) -> f64 {
+        y[0]
     }
 }

@@ -7,7 +7,7 @@ use crate::{ScanOp, scan_op};
 /// The best score of a path from each state (rows) to each state (columns).
 pub type Scores = [[f32; 3]; 3];
 
-/// What a change of the state costs.
+/// The cost of a change of the state.
 pub const CHANGE: f32 = 3.0;
 
 /// The score of the best path so far that begins in state 0.
@@ -35,12 +35,15 @@ pub struct Viterbi;
 impl ScanOp for Viterbi {
     type Input = [f32; 3];
     type State = Scores;
+    /// The best score that ends in each state.
+    type Carry = [f32; 3];
     type Output = f32;
     const IDENTITY: Scores = [
         [0.0, f32::NEG_INFINITY, f32::NEG_INFINITY],
         [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY],
         [f32::NEG_INFINITY, f32::NEG_INFINITY, 0.0],
     ];
+    const START: [f32; 3] = [0.0, f32::NEG_INFINITY, f32::NEG_INFINITY];
     fn lift(fit: [f32; 3]) -> Scores {
         let mut scores = [[0.0_f32; 3]; 3];
         for i in 0..3_usize {
@@ -61,7 +64,26 @@ impl ScanOp for Viterbi {
         }
         best
     }
-    fn project(s: Scores) -> f32 {
-        s[0][0].max(s[0][1]).max(s[0][2])
+    fn apply(s: Scores, best: [f32; 3]) -> [f32; 3] {
+        let mut after = [f32::NEG_INFINITY; 3];
+        for j in 0..3_usize {
+            for i in 0..3_usize {
+                after[j] = after[j].max(best[i] + s[i][j]);
+            }
+        }
+        after
+    }
+    fn step(best: [f32; 3], fit: [f32; 3]) -> [f32; 3] {
+        let mut after = [f32::NEG_INFINITY; 3];
+        for j in 0..3_usize {
+            for i in 0..3_usize {
+                let change = if i == j { fit[j] } else { fit[j] - CHANGE };
+                after[j] = after[j].max(best[i] + change);
+            }
+        }
+        after
+    }
+    fn project(best: [f32; 3]) -> f32 {
+        best[0].max(best[1]).max(best[2])
     }
 }

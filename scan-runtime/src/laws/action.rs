@@ -107,7 +107,7 @@ impl<Op: ScanOp> Search<'_, Op> {
         let lengths: Vec<usize> =
             (0..=parts).map(|part| if part == 0 || law == Law::Apply { 1 + below(longest) } else { 1 }).collect();
         let total: usize = lengths.iter().sum();
-        let mut runs: Vec<Run> = if self.check.in_order || number % 2 == 0 {
+        let mut runs: Vec<Run> = if self.check.in_order || number.is_multiple_of(2) {
             let room = self.samples.len().checked_sub(total)?;
             let mut next = below(room + 1);
             let neighbours = |&length: &usize| {
@@ -158,7 +158,7 @@ impl<Op: ScanOp> Search<'_, Op> {
         let op = self.op;
         let Shapes { input, state, carry } = &self.shapes;
         let shown = |value: &Value, shape: &Shape| shape.show(value);
-        // SAFETY, of each `element`: the value has the shape of the type, made by it or by nudging floats of one that was.
+        // SAFETY: the value has the shape of the type, made of one or by nudging floats of one that was; so below.
         let as_state = |value: &Value| unsafe { value.element::<Op::State>() };
         // SAFETY: as above.
         let as_carry = |value: &Value| unsafe { value.element::<Op::Carry>() };

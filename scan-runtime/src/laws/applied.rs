@@ -1,4 +1,4 @@
-//! An operator applied to values: what both sides of a law are, and by how much they may differ.
+//! An operator applied to values: both sides of a law, and by how much they may differ.
 
 use super::{
     Law,
@@ -9,15 +9,15 @@ use crate::{
     caught::{self, Panic, quietly},
 };
 
-/// How often each float is nudged to see what rounding may do.
+/// How often each float is nudged to estimate the effect of rounding.
 const TRIALS: u64 = 4;
 
-/// An operator by the bytes of its operands, so that the search is compiled once, not for each operator.
+/// An operator on the bytes of its operands, so that the search is compiled once and not for each operator.
 pub(super) trait Combine {
     fn combine(&self, a: &Value, b: &Value) -> Value;
 }
 
-/// An operator, whose states all values are.
+/// An operator. All values are its states.
 pub(super) struct Typed<'a, Op>(pub(super) &'a Op);
 
 impl<Op: ScanOp> Combine for Typed<'_, Op> {
@@ -28,7 +28,7 @@ impl<Op: ScanOp> Combine for Typed<'_, Op> {
     }
 }
 
-/// An operator whose panics are failures.
+/// An operator whose panics are returned as errors.
 pub(super) struct Applied<'a> {
     pub(super) op: &'a dyn Combine,
     pub(super) identity: Option<Value>,
@@ -36,7 +36,7 @@ pub(super) struct Applied<'a> {
     pub(super) tolerance: Option<f64>,
 }
 
-/// Both sides of a law, and what was computed on the way.
+/// Both sides of a law, and the partial results.
 pub(super) struct Sides {
     pub(super) operands: Vec<Value>,
     pub(super) partials: Vec<Value>,
@@ -44,13 +44,13 @@ pub(super) struct Sides {
     pub(super) right: Value,
 }
 
-/// What becomes of a case.
+/// The outcome of a case.
 pub(super) enum Outcome {
     Holds {
-        /// The largest difference of floats, in relation to what rounding explains.
+        /// The largest difference of floats, relative to what rounding explains.
         rounding: f64,
     },
-    /// A float left its range: nothing can be said.
+    /// A float left its range, so the case shows nothing.
     Overflow,
     Violated(Box<Sides>, Difference),
 }
@@ -152,7 +152,7 @@ impl Applied<'_> {
         let largest = scale.iter().copied().fold(0.0, f64::max);
         let allowed = shape.primitives().zip(scale.iter().zip(&spread)).map(|(primitive, (scale, spread))| {
             let tolerance = shape.tolerance(self.tolerance, primitive);
-            // The bound on the spread: where the operator jumps, a nudge says nothing of rounding.
+            // The spread is bounded: where the operator is discontinuous, a nudge does not measure rounding.
             tolerance * scale + spread.min(tolerance.sqrt() * largest)
         });
         Ok(allowed.collect())

@@ -1,4 +1,4 @@
-//! What a mistake may be, found by trying the operator out on the samples and on what lies between them.
+//! The probable mistake, found by trying the operator on the samples and on values between them.
 
 use std::{cell::Cell, fmt};
 
@@ -8,13 +8,13 @@ use super::{
     value::{Difference, Scalar, Shape, Value},
 };
 
-/// The known shapes of operators that break a law. The text of each says what to scan instead.
+/// The known shapes of operators that break a law. The text of each says which scan to use instead.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Hint {
-    /// `a * 0.5 + b`: linear in `a`, and no sum.
+    /// `a * 0.5 + b`: linear in `a`, but not a sum.
     RecurrenceStep,
-    /// `tanh(a) + b`: any other function of what came before, and the next input.
+    /// `tanh(a) + b`: any other function of the previous result and the next input.
     NonlinearStep,
     /// `a + exp(b)`: a sum, or a product, that maps its right operand each time.
     LiftedMap,
@@ -32,16 +32,16 @@ pub enum Hint {
     Saturation,
     /// A comparison, and a NaN among the operands.
     NotANumber,
-    /// Chooses one of the operands, and not by an order.
+    /// Chooses one of the operands, but not by an order.
     Choice,
-    /// The identity is not one, and another value is, on the samples.
+    /// The identity is not one, but another value is, on the samples.
     OtherIdentity {
-        /// It, as Rust would write it.
+        /// The other value, in Rust notation.
         value: String,
     },
     /// The identity made a NaN.
     EmptyPart,
-    /// So small a difference that it may be rounding.
+    /// A difference so small that it may be rounding.
     Rounding,
     /// `append` is not what `lift` and `combine` do.
     OtherAppend,
@@ -97,7 +97,7 @@ impl fmt::Display for Hint {
                  a triple, and two of them compose to another."
             }
             Hint::NotANumber => {
-                "an operand is NaN, and every comparison with NaN is false, so the choice depends on which side it stands. \
+                "an operand is NaN, and every comparison with NaN is false, so the choice depends on its side. \
                  Decide what NaN means: `a.max(b)` passes over it; `if a >= b || a != a { a } else { b }` keeps it."
             }
             Hint::Choice => {
@@ -179,7 +179,7 @@ impl<'a> Probe<'a> {
         Probe { applied, shape, pool, panicked: Cell::new(false) }
     }
 
-    /// The operator's own answer; `None` where it panics, and ever after, since each panic is printed.
+    /// The operator's result. `None` from its first panic on, since each panic is printed.
     fn combine(&self, a: &Value, b: &Value) -> Option<Value> {
         if self.panicked.get() {
             return None;
@@ -202,7 +202,7 @@ impl<'a> Probe<'a> {
 
     fn associativity(&self, sides: &Sides, difference: &Difference) -> Option<Hint> {
         let nan = sides.operands.iter().chain(&sides.partials).any(|value| self.shape.has_nan(value));
-        // Before all others, and before their probes: what is a difference of rounding has the shape of a sum.
+        // Before all others, and before their probes: a rounding difference has the shape of a sum.
         if self.is_small(sides, difference) {
             return Some(Hint::Rounding);
         }
@@ -216,7 +216,7 @@ impl<'a> Probe<'a> {
             return Some(Hint::Choice);
         }
         if self.shape.is_numeric() {
-            // The last number: by how much integers may miss it, which round one way or another.
+            // The last number: by how much integers may differ, which round one way or another.
             let known: [(Hint, Leafwise, f64); 4] = [
                 (Hint::Subtraction, |a, b| a - b, 0.0),
                 (Hint::AbsoluteDifference, |a, b| (a - b).abs(), 0.0),
@@ -244,7 +244,7 @@ impl<'a> Probe<'a> {
         None
     }
 
-    /// Whether only floats differ, each by little of what was added to make it.
+    /// Whether only floats differ, each by little relative to the terms that were added.
     fn is_small(&self, sides: &Sides, difference: &Difference) -> bool {
         let values = sides.operands.iter().chain(&sides.partials).chain([&sides.left, &sides.right]);
         let largest = values
@@ -319,7 +319,7 @@ impl<'a> Probe<'a> {
         tested >= 4
     }
 
-    /// Whether it is a sum but for a limit that some sums meet, above or below.
+    /// Whether it is a sum except for an upper or lower limit that some sums reach.
     fn saturates(&self) -> bool {
         let leaves = self.shape.primitives().count();
         if leaves != 1 {
@@ -448,7 +448,7 @@ impl<'a> Probe<'a> {
                 I32 => integer([0, 1, i32::MIN.into(), i32::MAX.into()]),
                 I64 | Isize => integer([0, 1, i64::MIN.into(), i64::MAX.into()]),
                 I128 => integer([0, 1, i128::MIN, i128::MAX]),
-                // All bits of whichever width: what does not fit is cut off.
+                // All bits of any width: bits that do not fit are cut off.
                 _ => [0, 1, u128::MAX].map(Scalar::Unsigned).to_vec(),
             }
         };
@@ -484,7 +484,7 @@ fn signed(scalar: Scalar) -> f64 {
     }
 }
 
-/// Wraps as the integers do; their width is seen to by [`Shape::value`] and [`near`].
+/// Wraps like integers; [`Shape::value`] and [`near`] handle their width.
 fn plus(a: Scalar, b: Scalar) -> Option<Scalar> {
     Some(match (a, b) {
         (Scalar::Int(a), Scalar::Int(b)) => Scalar::Int(a.wrapping_add(b)),
@@ -503,7 +503,8 @@ fn minus(a: Scalar, b: Scalar) -> Option<Scalar> {
     })
 }
 
-/// Whether numbers are equal: integers in the width of their types, floats but for little of what they were computed from.
+/// Whether numbers are equal: integers in the width of their types, floats up to a small part of what they were
+/// computed from.
 fn near(shape: &Shape, a: &[Scalar], b: &[Scalar], largest: f64) -> bool {
     a.iter().zip(b).zip(shape.primitives()).all(|((a, b), primitive)| match (a, b) {
         (Scalar::Float(a), Scalar::Float(b)) => (a - b).abs() <= CLOSE * largest,

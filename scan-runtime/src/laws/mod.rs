@@ -1,8 +1,8 @@
 //! Checks that an operator keeps the laws of a scan: that it is associative, that its identity is one, and that what it says twice
 //! (how an input is appended, how a carry moves on) is the same both times.
 //!
-//! A scan groups as it likes, so an operator for which the grouping matters gives results that change with the device, the
-//! length and the strategy. Neither the compiler nor a GPU can see that; this check can:
+//! A scan chooses how it groups its elements. If the grouping matters, the results change with the device, the length
+//! and the strategy. Neither the compiler nor a GPU can detect that; this check can:
 //!
 //! ```
 //! use scan_runtime::{laws, scan_op};
@@ -23,29 +23,30 @@
 //!
 //! # What is tested
 //!
-//! Values that scans reach: your samples, lifted, and folds of runs of them, drawn from a fixed seed, so that every run tests
-//! the same. Samples may stand in any order, any number of times; [`Check::in_order`] tests runs of the samples as they
-//! stand instead, for operators that rely on an order.
+//! The check tests values that scans reach: your samples, lifted, and folds of runs of them. They are drawn from a
+//! fixed seed, so that every run tests the same. Samples may occur in any order, any number of times. For operators
+//! that rely on an order, [`Check::in_order`] tests only runs of neighbouring samples, in the given order.
 //!
-//! A counterexample is made small: the fewest samples, then the simplest ones. The failure tells the law, the values and both
-//! sides, and where the mistake has a known shape, what to do about it. Shapes are found by trying the operator out.
+//! A counterexample is shrunk to the fewest samples, then to the simplest ones. The failure reports the law, the values
+//! and both sides. Where the mistake has a known shape, which is found by trying the operator, it also reports the
+//! remedy.
 //!
 //! # Panics
 //!
-//! An operator that panics, such as one that overflows in a debug build, fails the check. The panics of the check's own trials are
-//! not printed: the first check of a process puts a panic hook in front of the one that is set, which passes on all panics but
-//! those of a thread that tries an operator out. A hook that you set later is left alone; it hears of those trials, too, unless it
-//! passes on to the hook that it replaced.
+//! An operator that panics, such as one that overflows in a debug build, fails the check. The panics of the check's own
+//! trials are not printed. For that, the first check of a process installs a panic hook, which forwards all panics but
+//! those of a thread that tries an operator to the previous hook. A hook that you set later stays in place. It is
+//! called for those trials too, unless it forwards to the hook that it replaced.
 //!
 //! # Floats
 //!
 //! Integers and `bool` must be equal. Floats round, so the two sides may differ: each float of the element by `tolerance` times
 //! its own magnitude (the largest that this field has in the operands, the partial results and the two sides), and by as much
-//! as it moves when the floats of operands and partial results are changed by `tolerance` of their values. The second part
-//! covers sums whose large terms cancel; it ends at √`tolerance` times the largest float of the element, so that operators
-//! that jump are not excused. [`Check::tolerance`] sets it; unless you do, it is 64 times the relative distance of neighbouring
-//! floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0 equals -0.0. Cases in which finite operands
-//! make an infinity or a NaN on the way are left out, and counted.
+//! as it moves when the floats of operands and partial results are changed by `tolerance` of their values. The second
+//! part covers sums whose large terms cancel. It is bounded by √`tolerance` times the largest float of the element, so
+//! that discontinuous operators are not excused. [`Check::tolerance`] sets the tolerance; the default is 64 times the
+//! relative distance of neighbouring floats (7.6 · 10⁻⁶ for `f32`, 1.4 · 10⁻¹⁴ for `f64`). NaN equals NaN, and 0.0
+//! equals -0.0. Cases in which finite operands give an infinity or a NaN on the way are left out, and counted.
 
 mod action;
 mod applied;
@@ -66,7 +67,7 @@ use value::{Difference, Shape, Value};
 ///
 /// # Errors
 ///
-/// The first law that does not hold, with a counterexample; or why nothing could be tested.
+/// The first law that does not hold, with a counterexample; or the reason why nothing could be tested.
 ///
 /// ```
 /// use scan_runtime::{laws, ops};
@@ -79,7 +80,7 @@ pub fn check<Op: ScanOp>(op: &Op, samples: impl AsRef<[Op::Input]>) -> Result<Re
     Check::new().run(op, samples)
 }
 
-/// How laws are checked. Options are set by chaining.
+/// The options of a check of the laws, set by chaining.
 ///
 /// ```
 /// use scan_runtime::{laws::Check, ops};
@@ -116,26 +117,26 @@ impl Check {
         self
     }
 
-    /// Another seed draws other cases.
+    /// The seed from which cases are drawn.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
-    /// About how many cases of associativity are tried; 1,000 unless told otherwise.
+    /// About how many cases of associativity are tried; 1,000 by default.
     pub fn cases(mut self, cases: usize) -> Self {
         self.cases = cases.max(1);
         self
     }
 
-    /// The most samples that an operand is the fold of; 4 unless told otherwise.
+    /// The maximum number of samples whose fold is an operand; 4 by default.
     pub fn longest_run(mut self, samples: usize) -> Self {
         self.longest_run = samples.max(1);
         self
     }
 
-    /// Takes the samples for one input, and tests only what scans of it reach: runs of neighbours. For operators that are
-    /// associative because of how inputs are ordered, by ascending keys for example.
+    /// Treats the samples as one input, and tests only values that scans of it reach: runs of neighbours. For operators
+    /// that are associative only if the inputs are ordered, by ascending keys for example.
     pub fn in_order(mut self) -> Self {
         self.in_order = true;
         self
@@ -150,13 +151,13 @@ impl Check {
         search::run(self, op, samples.as_ref())
     }
 
-    /// Checks an operator on samples made of its input's layout: small numbers, positive and negative ones.
+    /// Checks an operator on samples generated from its input's layout: small numbers, positive and negative ones.
     ///
-    /// They are poor samples where an input has rules of its own, a probability or an index; then bring samples.
+    /// They are poor samples if the input has rules of its own, such as a probability or an index; then give samples.
     ///
     /// # Errors
     ///
-    /// As [`check`]; and [`Failure::NoDefaultSamples`] where the layout does not tell which values there are.
+    /// As [`check`]; and [`Failure::NoDefaultSamples`] if the layout does not determine which values are valid.
     pub fn run_on_default_samples<Op: ScanOp>(&self, op: &Op) -> Result<Report, Failure<Op>> {
         match search::samples::<Op::Input>(24, self.seed) {
             Some(samples) => self.run(op, samples),
@@ -165,7 +166,7 @@ impl Check {
     }
 }
 
-/// What held, in how many cases.
+/// The laws that held, with the number of cases.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Report {
@@ -181,7 +182,7 @@ pub struct Report {
     pub carried: usize,
     /// Cases left out because a float left its range.
     pub overflowed: usize,
-    /// The largest difference of floats, as a part of what the tolerance allows.
+    /// The largest difference of floats, as a fraction of what the tolerance allows.
     pub rounding: f64,
 }
 
@@ -228,7 +229,7 @@ pub enum Law {
     IdentityApplied,
 }
 
-/// Why a check did not pass.
+/// The reason why a check did not pass.
 #[non_exhaustive]
 pub enum Failure<Op: ScanOp> {
     /// A law does not hold.
@@ -258,7 +259,7 @@ pub enum Failure<Op: ScanOp> {
         /// How many cases that was.
         overflowed: usize,
     },
-    /// The layout of an input does not tell which values there are.
+    /// The layout of an input does not determine which values are valid.
     NoDefaultSamples {
         /// The input's type.
         input: String,
@@ -309,7 +310,7 @@ impl<Op: ScanOp> fmt::Debug for Failure<Op> {
 
 impl<Op: ScanOp> std::error::Error for Failure<Op> {}
 
-/// A counterexample to a law. Its text tells all of it.
+/// A counterexample to a law. `Display` writes all of it.
 #[non_exhaustive]
 pub struct Violation<Op: ScanOp> {
     /// The operator.
@@ -330,9 +331,9 @@ pub struct Violation<Op: ScanOp> {
     pub path: String,
     /// By how much it differs, where it is a finite float.
     pub amount: Option<f64>,
-    /// By how much it might.
+    /// By how much it may differ.
     pub allowed: f64,
-    /// What the mistake may be.
+    /// The probable mistake.
     pub hint: Option<Hint>,
     text: String,
 }
@@ -345,7 +346,7 @@ impl<Op: ScanOp> Violation<Op> {
         let origin = |sample: usize| (lifted, shapes[0].show(&Value::of(&samples[sample])));
         let text = counterexample.text(&operator, &shapes[1], &origin);
         let Sides { operands, partials, left, right } = &counterexample.sides;
-        // SAFETY: what a search computes with are states of its operator.
+        // SAFETY: a search computes with states of its operator only.
         let state = |value: &Value| unsafe { value.element::<Op::State>() };
         Violation {
             law: counterexample.law,
@@ -406,7 +407,7 @@ impl<Op: ScanOp> fmt::Debug for Disagreement<Op> {
 }
 
 impl Counterexample {
-    /// All of it in words. `sample` tells whether a sample is lifted to become a state, and shows it.
+    /// The text of `Display`. `sample` gives whether a sample is lifted to become a state, and its text.
     fn text(&self, operator: &str, shape: &Shape, sample: &dyn Fn(usize) -> (bool, String)) -> String {
         let Sides { operands, partials, left, right } = &self.sides;
         let (broken, names, [left_name, right_name]) = match self.law {

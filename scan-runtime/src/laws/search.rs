@@ -1,4 +1,4 @@
-//! Looks for a counterexample among what scans can reach, and makes it small.
+//! Searches for a counterexample among the values that scans can reach, and shrinks it.
 
 use std::cell::Cell;
 
@@ -18,7 +18,7 @@ const SIMPLEST: usize = 64;
 /// A run of samples, by their indices: an operand is the fold of one.
 type Run = Vec<usize>;
 
-/// Why a check ends before its end.
+/// The reason why a check stops early.
 enum Stop {
     Panicked(Panicked),
     Violated(Box<Counterexample>),
@@ -116,7 +116,7 @@ impl<'a> Search<'a> {
         ((u128::from(super::mixed(self.random.get())) * limit as u128) >> 64) as usize
     }
 
-    /// Three runs each: all that are short, then longer ones at random.
+    /// Triples of runs: all short ones, then longer ones at random.
     fn triples(&self) -> Vec<Vec<Run>> {
         let len = self.states.len();
         let mut triples: Vec<Vec<Run>> = Vec::new();
@@ -135,7 +135,7 @@ impl<'a> Search<'a> {
             let lengths: [usize; 3] = std::array::from_fn(|_| 1 + self.below(self.check.longest_run.max(1)));
             let total: usize = lengths.iter().sum();
             if case % 2 == 0 && total <= len || self.check.in_order {
-                // Runs that are neighbours in the samples as they stand.
+                // Runs that are neighbours in the order of the samples.
                 let Some(room) = len.checked_sub(total) else { continue };
                 let first = self.below(room + 1);
                 let starts = [first, first + lengths[0], first + lengths[0] + lengths[1]];
@@ -266,7 +266,7 @@ impl<'a> Search<'a> {
                 next
             };
             for index in (0..runs.len()).filter(|&index| runs[index].len() > 1) {
-                // What this run loses at one end is made up for by its neighbours, which move.
+                // The neighbours move to fill the place of what this run loses at one end.
                 smaller.push(shorter(&|next| {
                     next[index].remove(0);
                     next[..index].iter_mut().flatten().for_each(|sample| *sample += 1);

@@ -1,12 +1,12 @@
-//! Values of any element type, seen leaf by leaf through the layout: shown, compared, changed by a little.
+//! Values of any element type, accessed leaf by leaf through the layout: shown, compared, changed by a little.
 //!
-//! Everything goes by bytes and layout, not by the type: it is compiled once, not for each operator that is checked.
+//! All code works on bytes and layouts, not on types, so it is compiled once and not for each operator that is checked.
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
 use crate::{ScanElement, element::bytes_of};
 
-/// The bytes of an element, padding as zeros.
+/// The bytes of an element, with zeros for padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Value(Vec<u8>);
 
@@ -22,7 +22,7 @@ impl Value {
     /// The value is one of type `T`: made by [`of`](Value::of) or by a [`Shape`] of it.
     pub(super) unsafe fn element<T: ScanElement>(&self) -> T {
         debug_assert_eq!(self.0.len(), size_of::<T>());
-        // SAFETY: these are the bytes of a `T`, but for padding, which may hold anything.
+        // SAFETY: these are the bytes of a `T`, except for padding, which may hold any bytes.
         unsafe { self.0.as_ptr().cast::<T>().read_unaligned() }
     }
 }
@@ -37,7 +37,7 @@ pub(super) enum Scalar {
     Bool(bool),
 }
 
-/// Where a number lies in an element.
+/// The place of a number in an element.
 #[derive(Clone, Debug)]
 struct Leaf {
     /// `.b[1]`; empty where the element is the number itself.
@@ -143,7 +143,7 @@ impl Scalar {
         }
     }
 
-    /// The number, of whichever kind.
+    /// The absolute value of the number.
     pub(super) fn magnitude(self) -> f64 {
         match self {
             Scalar::Int(value) => value as f64,
@@ -154,7 +154,7 @@ impl Scalar {
         .abs()
     }
 
-    /// How much there is to read in it: 0, then 1, then small whole numbers, then the rest.
+    /// How complex it is to read: 0, then 1, then small whole numbers, then the rest.
     fn complexity(self) -> u64 {
         let whole = |value: u128| u64::from(u128::BITS - value.leading_zeros()) * 2;
         match self {
@@ -222,7 +222,7 @@ impl Shape {
     }
 
     /// The value of these numbers; `None` where they need not make one: every leaf is a primitive, which holds a value of its
-    /// type (a `bool` 0 or 1), and what lies between the leaves is padding.
+    /// type (a `bool` 0 or 1), and the bytes between the leaves are padding.
     pub(super) fn value(&self, scalars: &[Scalar]) -> Option<Value> {
         if !self.free || scalars.len() != self.leaves.len() {
             return None;
@@ -269,7 +269,7 @@ impl Shape {
         tolerance.unwrap_or_else(|| 64.0 * epsilon(primitive))
     }
 
-    /// Where the values differ most in relation to what each float may differ by; `None` where they are equal within that.
+    /// Where the values differ most, relative to what each float may differ by; `None` if they are equal within that.
     pub(super) fn difference(&self, left: &Value, right: &Value, allowed: &[f64]) -> Option<Difference> {
         let mut worst: Option<Difference> = None;
         let pairs = self.scalars(left).into_iter().zip(self.scalars(right));
@@ -296,7 +296,7 @@ impl Shape {
         worst
     }
 
-    /// The value as Rust would write it.
+    /// The value in Rust notation.
     pub(super) fn show(&self, value: &Value) -> String {
         show(&self.layout, &value.0)
     }

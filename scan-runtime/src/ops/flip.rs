@@ -4,7 +4,7 @@ use scan_codegen::OpSource;
 
 use crate::{Parameters, ScanOp};
 
-/// The operator whose `combine(a, b)` is `combine(b, a)` of another one.
+/// An operator whose `combine(a, b)` is the `combine(b, a)` of another one.
 ///
 /// Reversed scans of JAX and PyTorch exchange the operands; [`Scan::reverse`](crate::Scan::reverse) does not. With this
 /// operator the results are the same as theirs:

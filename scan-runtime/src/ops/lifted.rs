@@ -1,4 +1,4 @@
-//! An operator over what a function makes of each input.
+//! An operator whose inputs are first mapped by a function.
 
 use std::{fmt, marker::PhantomData};
 
@@ -9,8 +9,8 @@ use crate::{
     Parameters, ScanElement, ScanOp,
 };
 
-/// An operator over what a function marked [`#[scan_fn]`](macro@crate::scan_fn) makes of each input: of a larger struct
-/// a field, of a byte a flag, of a number its square.
+/// An operator whose inputs are first mapped by a function marked [`#[scan_fn]`](macro@crate::scan_fn): a struct to one
+/// of its fields, a byte to a flag, a number to its square.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops, scan_fn};
@@ -20,7 +20,7 @@ use crate::{
 ///     (byte == b'\n') as u32
 /// }
 ///
-/// // On which line each byte of a text stands.
+/// // The line number of each byte of a text.
 /// let lines = Scanner::new()?.scan(ops::lifted::<is_newline, _>(ops::sum())).exclusive().run(b"a\nb\n\nc")?;
 /// assert_eq!(lines, [0, 0, 1, 1, 2, 3]);
 /// # Ok::<(), scan_runtime::Error>(())
@@ -54,8 +54,8 @@ impl<F, Op: fmt::Debug> fmt::Debug for Lifted<F, Op> {
     }
 }
 
-// SAFETY: the state, the output, the identity and the parameters are those of the operator. Its `lift` takes what the
-// function gives, in the text too; `ScanMap` vouches that the function is that of the text.
+// SAFETY: the state, the output, the identity and the parameters are those of the operator. Its `lift` takes the
+// function's result, in the text too; `ScanMap` guarantees that the function is that of the text.
 unsafe impl<F, Op> ScanOp for Lifted<F, Op>
 where
     F: ScanMap<To = Op::Input>,

@@ -4,17 +4,17 @@ use scan_codegen::{CarrySource, OpSource};
 
 use crate::{__private::bytes_of, Parameters, ScanElement, ScanOp, scan_element};
 
-/// Two values: of a [`Pair`], its partial results, and its outputs.
+/// Two values: the partial results and the outputs of a [`Pair`].
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Both<A, B> {
-    /// Of the first operator.
+    /// The value of the first operator.
     pub first: A,
-    /// Of the second operator.
+    /// The value of the second operator.
     pub second: B,
 }
 
-/// Two operators over the same input, in one scan: it reads the input once.
+/// Two operators over the same input in one scan, which reads the input once.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -24,7 +24,7 @@ pub struct Both<A, B> {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// It has an identity if both have one. More than two are pairs of pairs.
+/// It has an identity if both have one. For more than two operators, nest pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair<A, B> {
     /// The first operator.
@@ -39,7 +39,7 @@ pub fn pair<A: ScanOp, B: ScanOp<Input = A::Input>>(first: A, second: B) -> Pair
 }
 
 // SAFETY: the layouts are those of `Both`. The functions call those of the two operators, each on its field of the
-// state and with its own parameters. The identity is there if both are, always or never.
+// state and with its own parameters. It has an identity if both have one, which never changes.
 unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
     type Input = A::Input;
     type State = Both<A::State, B::State>;

@@ -1,8 +1,9 @@
-//! What the macros' output names. Not part of the public interface.
+//! Items that the macros' output refers to. Not part of the public interface.
 //!
-//! An operator's text comes as constants, and what only Rust knows as functions without arguments: so it costs the
-//! user's program data and hardly any code.
+//! An operator's text is stored in constants, and values that only Rust knows in functions without arguments. So it
+//! adds data to the user's program and hardly any code.
 
+pub use crate::columns::{Columns, Fields, Whole};
 pub use crate::cpu::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 pub use crate::element::bytes_of;
 pub use crate::parameters::{Parameter, Parameters};
@@ -29,8 +30,8 @@ use crate::{
 use scan_codegen::{CarrySource, DeviceLimits, ElementKind, Field, FunctionSource, Piece};
 use std::{collections::HashMap, sync::Arc};
 
-/// The machine code of all kernels that a scan or a reduction may need on a device, come by as the device would. For the
-/// project's own tests, which have no device.
+/// The machine code of all kernels that a scan or a reduction may need on a device, obtained as the device obtains it.
+/// For the project's own tests, which have no device.
 pub fn machine_code(
     what: &impl Precompile,
     limits: &DeviceLimits,
@@ -41,16 +42,16 @@ pub fn machine_code(
     what.wanted().machine_code(limits, &stores)
 }
 
-/// What the test of an operator's laws returns.
+/// The return type of the test of an operator's laws.
 pub type LawsResult = Result<(), Box<dyn std::error::Error>>;
 
-/// How the layout of a type is found.
+/// A function that returns the layout of a type.
 pub type Layout = fn() -> ElementType;
 
-/// A piece of CUDA text, as the macro can write it down.
+/// A piece of CUDA text, in the form that the macro emits.
 #[derive(Clone, Copy, Debug)]
 pub enum Part {
-    /// Text as it stands.
+    /// Literal text.
     Text(&'static str),
     /// A local or a field.
     Name(&'static str),
@@ -60,23 +61,23 @@ pub enum Part {
     Constant(fn() -> Piece),
     /// A struct expression.
     Struct {
-        /// The struct; `None` for that of the field in which it stands.
+        /// The struct; `None` for the type of the field that it initializes.
         ty: Option<Layout>,
         /// Its fields, in the order in which the user wrote them.
         fields: &'static [(&'static str, &'static [Part])],
-        /// Whence the other fields come.
+        /// The struct that the other fields are copied from.
         base: Option<&'static [Part]>,
     },
     /// The name of a function that is called.
     Call(FindCallee),
-    /// The user's line of what follows.
+    /// The line in the user's file of the text that follows.
     Line(u32),
 }
 
-/// How often a loop is taken to go round of which the macro cannot tell.
+/// The assumed number of iterations of a loop, if the macro cannot determine it.
 pub const SOME_ROUNDS: u64 = 8;
 
-/// How often a loop from `start` to before `end` goes round.
+/// The number of iterations of a loop over `start..end`.
 pub const fn rounds(start: i128, end: i128) -> u64 {
     let rounds = end.saturating_sub(start);
     match rounds {
@@ -86,7 +87,7 @@ pub const fn rounds(start: i128, end: i128) -> u64 {
     }
 }
 
-/// The sum of the products of numbers; the largest number where it has no room.
+/// The sum of products; `u64::MAX` on overflow.
 pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
     let (mut sum, mut index) = (0_u64, 0);
     while index < products.len() {
@@ -101,43 +102,46 @@ pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
     sum
 }
 
-/// A function that operators can call. `#[scan_fn]` makes a type of the function's name, which implements it; nothing else
-/// should.
+/// A function that operators can call. `#[scan_fn]` makes a type with the function's name, which implements it; nothing
+/// else should.
 ///
 /// # Safety
 ///
-/// The text says of the function's parameters and result what Rust says, and touches no memory but them. `#[scan_fn]` sees to it.
+/// The text has the parameter types and the result type of the Rust function, and accesses no other memory.
+/// `#[scan_fn]` ensures that.
 #[diagnostic::on_unimplemented(
     message = "an operator can only call functions that are marked `#[scan_fn]`",
     label = "not marked `#[scan_fn]`",
     note = "mark the function: `#[scan_fn]` on the line before its `fn`"
 )]
 pub unsafe trait ScanFn: 'static {
-    /// Its text, and how those of the functions that it calls are found.
+    /// Its text, and the callees that it refers to.
     #[doc(hidden)]
     const CALLEE: Callee;
 
-    /// The same, for those that call it: a constant that holds those of others could not be evaluated in a circle.
+    /// The same as a function, for callers: a constant that holds those of its callees could not be evaluated in a
+    /// cycle.
     #[doc(hidden)]
     fn callee() -> Callee {
         Self::CALLEE
     }
 }
 
-/// A function that calls none that calls it. `#[scan_fn]` implements it for a function where those that it calls have it.
+/// A function that is not recursive, directly or through others. `#[scan_fn]` implements it for a function whose
+/// callees all implement it.
 pub trait NoRecursion {}
 
-/// What an unmarked function is taken for, which is reported elsewhere.
+/// The stand-in type for an unmarked function, which is reported elsewhere.
 impl NoRecursion for () {}
 
-/// Compiles where a function calls none that calls it.
+/// Compiles only for a function that is not recursive.
 pub const fn not_recursive<F: NoRecursion>() {}
 
-/// A function that operators can call, of one parameter. `#[scan_fn]` implements it; nothing else should.
+/// A function of one parameter that operators can call. `#[scan_fn]` implements it; nothing else should.
 ///
 /// # Safety
 ///
-/// `map` is the function whose text [`ScanFn`] has.
+/// `map` is the function whose text [`ScanFn`] gives.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no `#[scan_fn]` of one parameter",
     label = "not a function that maps one element to another"
@@ -151,20 +155,20 @@ pub unsafe trait ScanMap: ScanFn {
     fn map(from: Self::From) -> Self::To;
 }
 
-/// The text of a function, after those of the functions that it calls.
+/// The text of a function, preceded by the texts of its callees.
 pub(crate) fn function_text<F: ScanFn>() -> Vec<FunctionSource> {
     let mut texts = Texts::default();
     texts.helper(F::callee);
     texts.helpers
 }
 
-/// How the text of a function that is called is found.
+/// A function that returns a callee.
 pub type FindCallee = fn() -> Callee;
 
 /// A function that operators can call.
 #[derive(Clone, Copy, Debug)]
 pub struct Callee {
-    /// Which one it is, generic arguments included.
+    /// Its identity, generic arguments included.
     pub id: fn() -> TypeId,
     /// Its generic arguments, as parts of a C++ name.
     pub arguments: fn() -> Vec<String>,
@@ -175,7 +179,7 @@ pub struct Callee {
 /// A function of an operator, or one that it calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// `combine`, `lift` or `project`, or the name of what is called.
+    /// `combine`, `lift` or `project`, or the name of the callee.
     pub name: &'static str,
     /// Its parameters.
     pub parameters: &'static [(&'static str, Layout)],
@@ -183,9 +187,9 @@ pub struct Function {
     pub returns: Layout,
     /// The statements between the braces.
     pub body: &'static [Part],
-    /// Parts of the prelude that they need, and how often a call uses each.
+    /// The parts of the prelude that the body needs, and how often a call uses each.
     pub uses: &'static [(&'static str, u64)],
-    /// The functions that they call, and how often.
+    /// The callees of the body, and how often it calls each.
     pub calls: &'static [(FindCallee, u64)],
     /// The user's file.
     pub file: fn() -> String,
@@ -207,13 +211,13 @@ fn structure_of(
     ElementType { name, size, align, kind: ElementKind::Struct(fields.iter().map(field).collect()), compares }
 }
 
-/// The layout of an enum: the type of its number, and its variants.
+/// The layout of an enum: the type of its discriminant, and its variants.
 pub fn enumeration(name: &str, repr: Primitive, variants: &[(&str, i128)]) -> ElementType {
     let variant = |&(name, number): &(&str, i128)| (name.to_owned(), number);
     ElementType::enumeration(name.to_owned(), repr, variants.iter().map(variant).collect())
 }
 
-/// A constant of the user's, evaluated by Rust; its name where it has one.
+/// A constant of the user's, evaluated by Rust, with its name if it has one.
 pub fn constant<T: ScanElement>(value: T, name: Option<&'static str>) -> Piece {
     Piece::Constant { ty: T::layout(), bytes: bytes_of(&value), name }
 }
@@ -231,7 +235,7 @@ pub fn operator<Op: ScanOp>(op: &Op, name: &str, functions: &[Function]) -> OpSo
     source(name, layouts, [identity, start], op.parameters(), functions)
 }
 
-/// As [`operator`]: what would be most of the code that is made for an operator, if it were made for each.
+/// The non-generic part of [`operator`], which is most of its code and so is compiled once.
 fn source(
     name: &str,
     [input, state, output, carry]: [fn() -> ElementType; 4],

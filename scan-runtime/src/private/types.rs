@@ -1,12 +1,13 @@
-//! Which operations an operator has on which types.
+//! The operations that operators may use on each type.
 //!
-//! The macros see tokens; rustc knows types. So beside each body stands its twin, the same statements in a closure that nothing
-//! calls, where every operand, receiver and comparison names a function of this module. Each asks for a trait that is
-//! implemented for the types whose Rust operation is the one that the CUDA text has. What is outside is rustc's error, at the
-//! operand.
+//! The macros see tokens; rustc knows types. So each body gets a twin: the same statements in a closure that nothing
+//! calls, where every operand, receiver and comparison is passed to a function of this module. Each function requires a
+//! trait that is implemented for the types whose Rust operation is the one in the CUDA text. For any other type rustc
+//! reports an error at the operand.
 //!
-//! In generic items the types are known only when the item is used. There the functions take a token, made in a constant that
-//! does not compile for a type without the operation: [`Operations`] tells, as a constant of the type.
+//! In generic items the types are known only when the item is used. There the functions take a token, made in a
+//! constant that does not compile for a type without the operation. The type's constant [`Operations`] says which it
+//! has.
 
 use std::marker::PhantomData;
 
@@ -14,53 +15,53 @@ use std::marker::PhantomData;
 #[diagnostic::on_unimplemented(
     message = "in an operator only numbers and `bool` have operators such as `+`, and `{Self}` is neither",
     label = "neither a number nor `bool`",
-    note = "operators that are implemented by hand are not carried to the GPU: write out what this one does, or call a function marked `#[scan_fn]`"
+    note = "operators that are implemented by hand are not translated to CUDA: write out what this one does, or call a function marked `#[scan_fn]`"
 )]
 pub trait Operand {}
 
-/// A type that has some of the methods of the operator language, those of the group `Group`, and has them itself.
+/// A type that has the methods of the operator language in `Group` as inherent methods.
 #[diagnostic::on_unimplemented(
     message = "in an operator only the numeric types' own methods are called, and `{Self}` has none of this name",
     label = "has no such method in an operator",
-    note = "methods of traits and of types of your own are not carried to the GPU: write out what this one does, or call a function marked `#[scan_fn]`"
+    note = "methods of traits and of types of your own are not translated to CUDA: write out what this one does, or call a function marked `#[scan_fn]`"
 )]
 pub trait Receiver<Group> {}
 
-/// A type that `x[i]` and `x.len()` read.
+/// A type that supports `x[i]` and `x.len()`.
 #[diagnostic::on_unimplemented(
     message = "in an operator only arrays and tables have an index and a length, and `{Self}` is neither",
     label = "neither an array nor a `Table`",
-    note = "an index that is implemented by hand is not carried to the GPU: name the field that holds the array"
+    note = "an index that is implemented by hand is not translated to CUDA: name the field that holds the array"
 )]
 pub trait Indexed {}
 
-/// A type that `==` compares with another as the CUDA text does: part by part.
+/// A type whose `==` with another type compares as the CUDA text does: part by part.
 #[diagnostic::on_unimplemented(
     message = "an operator cannot compare values of `{Self}` by `==`",
     label = "`==` needs `#[derive(PartialEq)]` below `#[scan_element]`",
-    note = "a `PartialEq` that is written by hand is not carried to the GPU: derive it, for the types of the fields too, or compare the parts"
+    note = "a `PartialEq` that is written by hand is not translated to CUDA: derive it, for the types of the fields too, or compare the parts"
 )]
 pub trait Equal<Other = Self> {}
 
-/// A type that `<` compares with another as the CUDA text does: numbers, and enums by their numbers.
+/// A type whose `<` with another type compares as the CUDA text does: numbers, and enums by their discriminants.
 #[diagnostic::on_unimplemented(
     message = "an operator cannot compare values of `{Self}` by `<`",
     label = "`<` needs numbers, or enums with `#[derive(PartialOrd)]` below `#[scan_element]`",
-    note = "structs and arrays have no order on the GPU, and a `PartialOrd` that is written by hand is not carried there: compare the parts"
+    note = "structs and arrays have no order in CUDA, and a `PartialOrd` that is written by hand is not translated: compare the parts"
 )]
 pub trait Ordered<Other = Self> {}
 
-/// A type whose values a number can be compared with, or `bool`: rustc says which.
+/// A type whose values can be compared with a number or a `bool`; rustc checks which of both.
 #[diagnostic::on_unimplemented(
     message = "an operator cannot compare a number with a value of `{Self}`",
     label = "compares a number with `{Self}`",
-    note = "a comparison that is written by hand is not carried to the GPU: compare the fields"
+    note = "a comparison that is written by hand is not translated to CUDA: compare the fields"
 )]
 pub trait Scalar {}
 
-/// A type whose constants can stand in patterns.
+/// A type whose constants can be used in patterns.
 #[diagnostic::on_unimplemented(
-    message = "a constant of type `{Self}` cannot stand in a pattern of an operator",
+    message = "a constant of type `{Self}` cannot be used in a pattern of an operator",
     label = "needs `#[derive(PartialEq)]` below `#[scan_element]`",
     note = "derive it for the types of the fields too, or match the parts"
 )]
@@ -71,7 +72,7 @@ pub trait Matched {}
 pub struct Operations(u32);
 
 impl Operations {
-    /// Values are moved, and nothing else.
+    /// No operation: values are only moved.
     pub const NONE: Operations = Operations(0);
     const OPERATORS: Operations = Operations(1);
     const EQUAL: Operations = Operations(1 << 1);
@@ -91,7 +92,7 @@ impl Operations {
         self.0 & other.0 == other.0
     }
 
-    /// Those of a struct, whose `PartialEq` is derived or not.
+    /// The operations of a struct, whose `PartialEq` is derived or not.
     pub const fn structure(derives_equality: bool, fields: &[Operations]) -> Operations {
         let mut all = match derives_equality {
             true => Operations::EQUAL.and(Operations::MATCHED),
@@ -105,14 +106,14 @@ impl Operations {
         all
     }
 
-    /// Those of an enum, whose `PartialEq` and `PartialOrd` are derived or not.
+    /// The operations of an enum, whose `PartialEq` and `PartialOrd` are derived or not.
     pub const fn enumeration(derives_equality: bool, derives_order: bool) -> Operations {
         let equal = if derives_equality { Operations::EQUAL } else { Operations::NONE };
         let ordered = if derives_order { Operations::ORDERED } else { Operations::NONE };
         Operations::MATCHED.and(equal).and(ordered)
     }
 
-    /// Those of an array.
+    /// The operations of an array.
     pub(crate) const fn array(item: Operations) -> Operations {
         Operations::INDEXED.and(item.only(Operations::EQUAL.and(Operations::MATCHED)))
     }
@@ -161,7 +162,7 @@ groups! {
     SignedIntegers signed_integers = 13;
     /// `sqrt`.
     Floats floats = 14;
-    /// `is_subnormal`, which the floats of 16 bits have not.
+    /// `is_subnormal`, which the 16-bit floats lack.
     WideFloats wide_floats = 15;
     /// `to_f32`.
     Halves halves = 16;
@@ -200,7 +201,7 @@ primitives! {
 
 impl<T, const N: usize> Indexed for [T; N] {}
 impl<T> Indexed for crate::Table<T> {}
-// That it is no parameter is said where it is read.
+// An error elsewhere reports that a `Vec` cannot be a parameter.
 impl<T> Indexed for Vec<T> {}
 impl<T: Equal<Other>, Other, const N: usize> Equal<[Other; N]> for [T; N] {}
 impl<T: Matched, const N: usize> Matched for [T; N] {}
@@ -210,7 +211,7 @@ pub fn operand<T: Operand>(value: T) -> T {
     value
 }
 
-/// What is compared with a number.
+/// A value that is compared with a number.
 pub fn scalar<T: Scalar>(value: T) -> T {
     value
 }
@@ -220,7 +221,7 @@ pub fn only_operand<T: Operand>(value: &T) -> &T {
     value
 }
 
-/// What is read by an index.
+/// A value that is indexed.
 pub fn indexed<T: Indexed + ?Sized>(value: &T) -> &T {
     value
 }
@@ -230,7 +231,7 @@ pub fn matched<T: Matched>(value: &T) -> &T {
     value
 }
 
-/// What is compared.
+/// The types of the two sides of a comparison.
 #[derive(Debug)]
 pub struct Sides<Left, Right>(PhantomData<(Left, Right)>);
 
@@ -254,7 +255,8 @@ pub fn right<Left, Right>(_: &Sides<Left, Right>, value: Right) -> Right {
     value
 }
 
-/// The same where types are known when the item is used: a value comes with the token that its type has the operation.
+/// The same for generic items, whose types are known when the item is used: each value comes with a token which proves
+/// that its type has the operation.
 pub mod generic {
     use super::{Methods, Operations, PhantomData};
     use crate::{ScanElement, Table};
@@ -273,7 +275,7 @@ pub mod generic {
         const OPERATIONS: Operations = Operations::INDEXED;
     }
 
-    /// The token: values of the type have the operation.
+    /// The token, which proves that the type has the operation.
     #[derive(Debug)]
     pub struct Has<T>(PhantomData<T>);
 
@@ -293,7 +295,7 @@ pub mod generic {
         /// An operand of an operator.
         operand = Operations::OPERATORS,
             "in an operator only numbers and `bool` have operators such as `+`: the generic item is used with another type";
-        /// What is compared with a number.
+        /// A value that is compared with a number.
         scalar = Operations::OPERATORS,
             "in an operator a number is compared with a number: the generic item is used with another type";
         /// The operand of a unary operator, and what an operator assigns to.
@@ -302,13 +304,13 @@ pub mod generic {
         /// The receiver of a method of the group.
         receiver<Group> = Group::OPERATIONS,
             "in an operator only the numeric types' own methods are called: the generic item is used with a type that has none of this name";
-        /// What is read by an index.
+        /// A value that is indexed.
         indexed = Operations::INDEXED,
             "in an operator only arrays and tables have an index and a length: the generic item is used with another type";
-        /// What is compared by `==`.
+        /// A side of `==`.
         equal = Operations::EQUAL,
             "in an operator `==` needs `#[derive(PartialEq)]` below `#[scan_element]`: the generic item is used with a type that lacks it";
-        /// What is compared by `<`.
+        /// A side of `<`.
         ordered = Operations::ORDERED,
             "in an operator `<` needs numbers, or enums with `#[derive(PartialOrd)]` below `#[scan_element]`: the generic item is used with another type";
         /// A constant in a pattern.
@@ -331,8 +333,8 @@ pub mod generic {
         value
     }
 
-    /// Stands in code that is never reached, so that the twin is instantiated: the constants in it are evaluated, and nothing
-    /// is compiled.
+    /// Called in code that is never reached, so that the twin is instantiated: its constants are evaluated, but no code
+    /// is generated.
     pub fn instantiate<Arguments, Value>(twin: impl FnOnce(Arguments) -> Value) {
         let never: Option<Arguments> = None;
         if let Some(arguments) = never {

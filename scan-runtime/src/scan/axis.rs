@@ -1,14 +1,15 @@
 //! Scans along an axis of an array, of host and of device memory.
 
-use std::{any::TypeId, fmt, ptr, sync::Arc};
+use std::{fmt, ptr, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
 use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, Plans, ScanSpec};
 
-use super::Scan;
+use super::{HostPlaces, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
+    few::Few,
     generate,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
@@ -215,7 +216,7 @@ impl<Op: ScanOp> AxisScan<Op> {
                 if self.scan.overrides.is_some() {
                     self.columns_plan()?;
                 }
-                let _telling = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
                 let Scan { op, kind, order, initial_value, .. } = &self.scan;
                 let places = cpu::Places { input, output, len: self.axis.len() };
                 // SAFETY: the caller vouches for the memory.
@@ -288,15 +289,12 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         input: *const Op::Input,
         output: *mut Op::Output,
     ) -> Result<(), Error> {
+        let places = HostPlaces::of(input, output, axis.len());
         let memory = HostMemory {
-            input: input.cast(),
-            input_bytes: axis.input_len() * size_of::<Op::Input>(),
-            output: output.cast(),
-            output_bytes: axis.output_len() * size_of::<Op::Output>(),
-            in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>() && axis.lies_the_same(),
-            heads: &[],
-            total: ptr::null_mut(),
-            total_bytes: 0,
+            input_len: axis.input_len(),
+            output_len: axis.output_len(),
+            in_place: places.in_place && axis.lies_the_same(),
+            ..places.memory()
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let buffers = InOut { input: at.input, output: at.output, len: axis.len() as u64, columns: Some(layout) };
@@ -323,7 +321,8 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
         let kernels = match buffers.columns {
             Some(columns) => {
-                let (task, addresses) = (Task::Columns(spec, self.shape()), (buffers.input, buffers.output));
+                let (task, addresses) =
+                    (Task::Columns(spec, self.shape()), (buffers.input.first(), buffers.output.first()));
                 device.kernels_of_columns(&self.op, &task, columns, addresses)?
             }
             None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
@@ -448,7 +447,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             ..SideBuffers::default()
         };
         let columns = if layout.is_rows() { None } else { Some(layout) };
-        let buffers = InOut { input, output, len: axis.len() as u64, columns };
+        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;
             if layout.is_empty() {

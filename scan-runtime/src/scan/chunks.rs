@@ -9,23 +9,66 @@ use cudarc::driver::{CudaEvent, CudaStream, sys};
 use scan_codegen::ScanSpec;
 
 use crate::{
-    Error, Goal, HostHeads, Scan, ScanOp,
+    Error, Goal, HostHeads, Scan, ScanElement, ScanOp,
+    columns::HostArray,
     cpu::Order,
     cuda::{
         Constants, CudaDevice, DeviceMemory, HostMemory, InOut, Places, SideBuffers, Task, driver_error, in_chunks,
     },
+    few::Few,
     heads::HeadKind,
 };
 
-/// Host memory that is valid for reads, and for writes, of `len` elements.
-pub(super) struct HostPlaces<I, O> {
-    pub(super) input: *const I,
-    pub(super) output: *mut O,
-    pub(super) len: usize,
+/// Arrays in host memory that are valid for reads, and for writes, of `len` items.
+pub(crate) struct HostPlaces {
+    pub(crate) input: Few<HostArray>,
+    pub(crate) output: Few<HostArray>,
+    pub(crate) len: usize,
+    /// Whether input and output are of one type, in one array each: every strategy works in place then.
+    pub(crate) in_place: bool,
 }
 
 // SAFETY: elements can be read and written on any thread; each chunk is touched by one.
-unsafe impl<I: Sync, O: Send> Sync for HostPlaces<I, O> {}
+unsafe impl Sync for HostPlaces {}
+
+impl HostPlaces {
+    /// An array of inputs, and one of outputs.
+    pub(super) fn of<I: ScanElement, O: ScanElement>(input: *const I, output: *mut O, len: usize) -> Self {
+        let input = HostArray { at: input.cast_mut().cast(), item: size_of::<I>() };
+        let output = HostArray { at: output.cast(), item: size_of::<O>() };
+        let in_place = TypeId::of::<I>() == TypeId::of::<O>();
+        HostPlaces { input: Few::one(input), output: Few::one(output), len, in_place }
+    }
+
+    /// Bytes of the larger of an element's input and output.
+    pub(super) fn element_bytes(&self) -> usize {
+        let bytes = |arrays: &[HostArray]| arrays.iter().map(|array| array.item).sum();
+        usize::max(bytes(&self.input), bytes(&self.output))
+    }
+
+    /// `len` elements from element `start` on, which are in bounds.
+    fn part(&self, start: usize, len: usize) -> Self {
+        let part = |arrays: &[HostArray]| -> Few<HostArray> {
+            let begin = |array: &HostArray| HostArray { at: array.at.wrapping_add(start * array.item), ..*array };
+            arrays.iter().map(begin).collect()
+        };
+        HostPlaces { input: part(&self.input), output: part(&self.output), len, in_place: self.in_place }
+    }
+
+    /// As what a device is given, without heads and total.
+    pub(super) fn memory(&self) -> HostMemory<'_> {
+        HostMemory {
+            input: &self.input,
+            input_len: self.len,
+            output: &self.output,
+            output_len: self.len,
+            in_place: self.in_place,
+            heads: &[],
+            total: std::ptr::null_mut(),
+            total_bytes: 0,
+        }
+    }
+}
 
 /// Two states in device memory: the initial value of a chunk, and its total, the initial value of the next one.
 struct States {
@@ -54,13 +97,19 @@ impl States {
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of
     /// their own, which are not compiled ahead of time: without NVRTC all elements go at once.
-    pub(crate) fn chunk(&self, device: &CudaDevice, len: usize, with_total: bool) -> Result<Option<usize>, Error> {
+    pub(crate) fn chunk(
+        &self,
+        device: &CudaDevice,
+        element_bytes: usize,
+        len: usize,
+        with_total: bool,
+    ) -> Result<Option<usize>, Error> {
         let multiple = match self.heads.heads().kind {
             HeadKind::None => 1,
             HeadKind::Rows { len } => len,
             HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } | HeadKind::Offsets(_) => return Ok(None),
         };
-        let chunk = device.chunk(size_of::<Op::Input>().max(size_of::<Op::Output>()), multiple);
+        let chunk = device.chunk(element_bytes, multiple);
         let Some(chunk) = chunk.filter(|chunk| *chunk < len) else { return Ok(None) };
         let count = len.div_ceil(chunk);
         let last = len - (count - 1) * chunk;
@@ -90,7 +139,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     pub(super) unsafe fn run_in_chunks(
         &self,
         device: &CudaDevice,
-        host: HostPlaces<Op::Input, Op::Output>,
+        host: &HostPlaces,
         chunk: usize,
         total: *mut Op::Carry,
     ) -> Result<(), Error> {
@@ -101,23 +150,12 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
         let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
         let count = host.len.div_ceil(chunk);
-        let host = &host;
         in_chunks(count, &|index, turns| {
             let place = if order == Order::Reversed { count - 1 - index } else { index };
             let start = place * chunk;
             let len = chunk.min(host.len - start);
-            let memory = HostMemory {
-                // SAFETY: the chunk lies within the host memory.
-                input: unsafe { host.input.add(start) }.cast(),
-                input_bytes: len * size_of::<Op::Input>(),
-                // SAFETY: as above.
-                output: unsafe { host.output.add(start) }.cast(),
-                output_bytes: len * size_of::<Op::Output>(),
-                in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
-                heads: &[],
-                total: std::ptr::null_mut(),
-                total_bytes: 0,
-            };
+            let part = host.part(start, len);
+            let memory = part.memory();
             let enqueue = |stream: &Arc<CudaStream>, at: Places| {
                 // After an error of another chunk nothing is launched, and so nothing may be brought back.
                 if carries {

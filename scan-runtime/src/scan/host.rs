@@ -1,6 +1,6 @@
 //! Runs over host memory: the one path from a call to the CPU backend or to the device.
 
-use std::{any::TypeId, mem::MaybeUninit, ptr, sync::Arc};
+use std::{mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
 use scan_codegen::ScanKind;
@@ -155,7 +155,7 @@ impl<Op: ScanOp> Reduce<Op> {
         match self.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
             _ => {
-                let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
                 match cpu::reduce(&self.op, self.initial_value, input)? {
                     Some(total) => cpu::project(&self.op, total),
                     None => self.result_of_nothing(),
@@ -167,16 +167,8 @@ impl<Op: ScanOp> Reduce<Op> {
     /// Copies to the device, reduces there, copies the result back, and waits for it.
     fn reduce_on_device(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let mut output = MaybeUninit::<Op::Output>::uninit();
-        let host = HostMemory {
-            input: input.as_ptr().cast(),
-            input_bytes: size_of_val(input),
-            output: output.as_mut_ptr().cast(),
-            output_bytes: size_of::<Op::Output>(),
-            in_place: false,
-            heads: &[],
-            total: ptr::null_mut(),
-            total_bytes: 0,
-        };
+        let places = HostPlaces::of(input.as_ptr(), output.as_mut_ptr(), input.len());
+        let host = HostMemory { output_len: 1, in_place: false, ..places.memory() };
         // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
         unsafe { self.through(device, &host, input.len(), 0)? };
         // SAFETY: the last kernel has written the output.
@@ -186,7 +178,7 @@ impl<Op: ScanOp> Reduce<Op> {
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// What the planner refuses on the GPU is refused on the CPU as well.
-    pub(super) fn check_planned(&self) -> Result<(), Error> {
+    pub(crate) fn check_planned(&self) -> Result<(), Error> {
         let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
         let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, &self.heads.heads(), needs_identity);
         if self.planned || surely() { Ok(()) } else { self.check_task(&self.task(false)) }
@@ -224,7 +216,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
                 self.check_planned()?;
-                let _telling = tells_of_calls().then(|| computing::<Op>(len));
+                let _span = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let places = cpu::Places { input, output, len };
                 // SAFETY: the caller vouches for the elements.
@@ -236,13 +228,10 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 let with_total = with_total && len > 0;
                 let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
                 // SAFETY: as above.
-                unsafe { self.run_on_device(device, HostPlaces { input, output, len }, place)? };
+                unsafe { self.run_on_device(device, &HostPlaces::of(input, output, len), place)? };
+                let of_nothing = || cpu::begin(&self.op, self.initial_value);
                 // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total {
-                    Some(unsafe { total.assume_init() })
-                } else {
-                    cpu::begin(&self.op, self.initial_value)
-                })
+                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
             }
         }
     }
@@ -252,31 +241,21 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// # Safety
     ///
     /// As for [`run_at`](Scan::run_at). `total` is null, or valid for a write.
-    unsafe fn run_on_device(
+    pub(crate) unsafe fn run_on_device(
         &self,
         device: &CudaDevice,
-        host: HostPlaces<Op::Input, Op::Output>,
+        host: &HostPlaces,
         total: *mut Op::Carry,
     ) -> Result<(), Error> {
-        let HostPlaces { input, output, len } = host;
-        if let Some(chunk) = self.chunk(device, len, !total.is_null())? {
+        if let Some(chunk) = self.chunk(device, host.element_bytes(), host.len, !total.is_null())? {
             // SAFETY: the caller vouches for the host memory.
             return unsafe { self.run_in_chunks(device, host, chunk, total) };
         }
         let heads = self.heads.heads();
-        let memory = HostMemory {
-            input: input.cast(),
-            input_bytes: len * size_of::<Op::Input>(),
-            output: output.cast(),
-            output_bytes: len * size_of::<Op::Output>(),
-            // Every strategy works in place where the types are the same.
-            in_place: TypeId::of::<Op::Input>() == TypeId::of::<Op::Output>(),
-            heads: heads.bytes,
-            total: total.cast(),
-            total_bytes: if total.is_null() { 0 } else { size_of::<Op::Carry>() },
-        };
+        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::Carry>() };
+        let memory = HostMemory { heads: heads.bytes, total: total.cast(), total_bytes, ..host.memory() };
         // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
-        unsafe { self.through(device, &memory, len, heads.head_count()) }
+        unsafe { self.through(device, &memory, host.len, heads.head_count()) }
     }
 
     /// Has the kernels work on `len` elements of host memory, and waits for them.

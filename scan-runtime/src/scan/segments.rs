@@ -33,7 +33,7 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
                 return segments.iter().map(last).collect();
             }
             Engine::Cpu { .. } => {
-                let _telling = tells_of_calls().then(|| computing::<Op>(input.len()));
+                let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
                 |segment: &Range<usize>| match cpu::reduce(&self.op, self.initial_value, &input[segment.clone()])? {
                     Some(total) => cpu::project(&self.op, total),
                     None => self.result_of_nothing(),

@@ -1,4 +1,4 @@
-//! Shapes that a search has found, and the search.
+//! The search for the fastest kernel shapes, and its stored results.
 
 mod progress;
 mod search;
@@ -10,7 +10,7 @@ use crate::DiskCache;
 pub use progress::{TuningProgress, TuningStep};
 pub use search::{TimedShape, Tuning};
 
-/// The entry of a disk cache that holds what was tuned for an operator, a scan and a device.
+/// The disk-cache entry with the tuned shapes of an operator, a scan and a device.
 pub(crate) fn entry(text: &str, spec: &str, device: &str) -> blake3::Hash {
     let mut hash = blake3::Hasher::new();
     for part in ["tuned shapes", env!("CARGO_PKG_VERSION"), device, spec, text] {
@@ -20,7 +20,7 @@ pub(crate) fn entry(text: &str, spec: &str, device: &str) -> blake3::Hash {
     hash.finalize()
 }
 
-/// What such an entry says; nothing where there is none, or not of this form.
+/// The shapes of such an entry; empty if there is none, or it does not have this form.
 pub(crate) fn load(cache: &DiskCache, entry: &blake3::Hash) -> Vec<Tuned> {
     let Some(bytes) = cache.load(entry) else { return Vec::new() };
     String::from_utf8_lossy(&bytes).lines().filter_map(Tuned::parse).collect()
@@ -32,7 +32,7 @@ pub(crate) fn replace(all: &mut Vec<Tuned>, tuned: Tuned) {
     all.push(tuned);
 }
 
-/// Adds to such an entry, in place of what it says for the same lengths; whether that could be kept.
+/// Adds a shape to such an entry, in place of those for the same lengths, and returns whether it was stored.
 pub(crate) fn store(cache: &DiskCache, entry: &blake3::Hash, tuned: Tuned) -> bool {
     let mut all = load(cache, entry);
     replace(&mut all, tuned);

@@ -1,23 +1,23 @@
-//! How far a search is.
+//! The progress of a search.
 
 use std::{
     fmt,
     sync::{Mutex, PoisonError},
 };
 
-/// How far a [search](crate::Scan::tune_with) is. `Display` writes it in one line: `compiling: 12 of 130`.
+/// The progress of a [search](crate::Scan::tune_with). `Display` writes it in one line: `compiling: 12 of 130`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TuningProgress {
-    /// The present step.
+    /// The current step.
     pub step: TuningStep,
-    /// How much of this step is done: 1 to `of`.
+    /// The number of parts of this step that are done: 1 to `of`.
     pub done: usize,
-    /// How much there is in this step.
+    /// The number of parts of this step.
     pub of: usize,
 }
 
-/// The steps of a search, in their order.
+/// The steps of a search, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TuningStep {
@@ -25,7 +25,7 @@ pub enum TuningStep {
     Compiling,
     /// Measures every shape once.
     Measuring,
-    /// Measures the fastest shapes again, in turns.
+    /// Measures the fastest shapes again, alternating between them.
     Comparing,
 }
 
@@ -49,8 +49,8 @@ impl fmt::Display for TuningProgress {
 pub(super) struct Counter<F>(Mutex<(TuningProgress, F)>);
 
 impl<F: FnMut(TuningProgress)> Counter<F> {
-    pub(super) fn new(tell: F) -> Self {
-        Counter(Mutex::new((TuningProgress { step: TuningStep::Compiling, done: 0, of: 0 }, tell)))
+    pub(super) fn new(report: F) -> Self {
+        Counter(Mutex::new((TuningProgress { step: TuningStep::Compiling, done: 0, of: 0 }, report)))
     }
 
     /// Begins a step of this number of parts.
@@ -61,9 +61,9 @@ impl<F: FnMut(TuningProgress)> Counter<F> {
     /// Reports that another part is done.
     pub(super) fn one_more(&self) {
         // Held during the report, so that parts are reported in order.
-        let (progress, tell) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (progress, report) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         progress.done += 1;
-        tell(*progress);
+        report(*progress);
     }
 }
 
@@ -75,14 +75,14 @@ mod tests {
 
     #[test]
     fn every_part_is_told_once_in_order() {
-        let mut told = Vec::new();
-        let counter = Counter::new(|progress: TuningProgress| told.push(progress.to_string()));
+        let mut reports = Vec::new();
+        let counter = Counter::new(|progress: TuningProgress| reports.push(progress.to_string()));
         counter.begin(TuningStep::Compiling, 100);
         (0..100).into_par_iter().for_each(|_| counter.one_more());
         counter.begin(TuningStep::Comparing, 1);
         counter.one_more();
         let mut expected: Vec<String> = (1..=100).map(|done| format!("compiling: {done} of 100")).collect();
         expected.push("comparing the fastest: 1 of 1".to_owned());
-        assert_eq!(told, expected);
+        assert_eq!(reports, expected);
     }
 }

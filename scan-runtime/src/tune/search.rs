@@ -1,4 +1,4 @@
-//! The search for the fastest shape of a user's own scan on a user's own device.
+//! The search for the fastest kernel shape of a user's own scan on the user's own device.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -13,17 +13,18 @@ use crate::{
     scanner::Engine,
 };
 
-/// What a [search](Scan::tune) found: the time of every shape, the fastest first.
+/// The result of a [search](Scan::tune): the time of every shape, the fastest first.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tuning {
     /// Elements of the input.
     pub len: usize,
-    /// What was measured: the fastest few, timed several times, in the order of their medians; then those that lost a first heat.
+    /// The measured shapes: first the fastest few, timed several times, in the order of their medians; then those that
+    /// were eliminated after one measurement.
     pub shapes: Vec<TimedShape>,
-    /// Shapes that could not be compiled or run, and why.
+    /// Shapes that could not be compiled or run, each with its error.
     pub failures: Vec<(Overrides, Error)>,
-    /// Whether the winner is kept for other processes: it is where the scanner has a cache that can be written.
+    /// Whether the fastest shape is kept for other processes: it is if the scanner has a cache that can be written.
     pub kept: bool,
 }
 
@@ -35,9 +36,9 @@ pub struct TimedShape {
     pub overrides: Overrides,
     /// Its plan.
     pub plan: Plan,
-    /// The time of a scan, back to back with others of its kind.
+    /// The time of a scan, run back to back with others of this shape.
     pub time: Duration,
-    /// Whether this is what would have run without the search.
+    /// Whether this shape would have run without the search.
     pub default: bool,
 }
 
@@ -66,21 +67,21 @@ fn microseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// Samples of the shapes that are in the final.
+/// The number of samples of each finalist.
 const SAMPLES: usize = 9;
-/// Shapes that are in the final.
+/// The number of shapes that are measured again.
 const FINALISTS: usize = 8;
-/// A sample is about so long.
+/// The approximate duration of a sample.
 const SAMPLE: Duration = Duration::from_micros(400);
 
 impl<Op: ScanOp + Clone> Scan<Op> {
-    /// Searches the shapes of the kernels for the one that scans these elements fastest on this scanner's device, and keeps
-    /// it: from then on scans with this operator and these options, of half as many to twice as many elements, run in that
-    /// shape, in this process and, where the scanner has a [disk cache](crate::DiskCache), in those that come. Removing the cache's
-    /// entries undoes that.
+    /// Searches for the kernel shape that scans these elements fastest on this scanner's device, and keeps it. From
+    /// then on, scans with this operator and these options, of half as many to twice as many elements, run in that
+    /// shape: in this process and, if the scanner has a [disk cache](crate::DiskCache), in later ones. Removing the
+    /// cache's entries undoes that.
     ///
-    /// It takes from seconds to a few minutes, since it compiles many kernels. [`tune_with`](Scan::tune_with) tells how
-    /// far it is.
+    /// It takes from seconds to a few minutes, since it compiles many kernels. [`tune_with`](Scan::tune_with) reports
+    /// its progress.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -94,14 +95,15 @@ impl<Op: ScanOp + Clone> Scan<Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::ShapeChosen`] where the scan leaves
-    /// nothing to search, [`Error::OutOfDeviceMemory`]; the first error of a shape, if none could run.
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::NothingToTune`] without elements, [`Error::ShapeChosen`] if the
+    /// scan's options already choose its shape, [`Error::OutOfDeviceMemory`]; the first error of a shape, if none could
+    /// run.
     pub fn tune(&self, input: &[Op::Input]) -> Result<Tuning, Error> {
         self.tune_with(input, |_| ())
     }
 
     /// As [`tune`](Scan::tune), and calls `progress` whenever a shape has been compiled or measured. The calls come one
-    /// at a time, in the order in which they count; those of [`TuningStep::Compiling`] come from rayon's threads.
+    /// at a time, in the order of `done`; those of [`TuningStep::Compiling`] come from rayon's threads.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -171,7 +173,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
             finalists.push((default, Vec::new()));
         }
         progress.begin(TuningStep::Comparing, SAMPLES * finalists.len());
-        // In turns, so that what slows the device for a while slows all of them.
+        // The samples alternate between the shapes, so that a temporary slowdown of the device affects all of them.
         for _ in 0..SAMPLES {
             for (overrides, times) in &mut finalists {
                 times.push(self.clone().overrides(*overrides).time(&stream, &device_input, &mut output)?);
@@ -200,7 +202,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         if timed.is_empty() && !failures.is_empty() {
             return Err(failures.swap_remove(0).1);
         }
-        // What lost is not wanted any more.
+        // The slower shapes are not needed any more.
         for shape in shapes.iter().filter(|shape| **shape != Overrides::default()) {
             device.forget(&self.op, &task(*shape));
         }
@@ -214,7 +216,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         Ok(Tuning { len: input.len(), shapes: timed, failures, kept })
     }
 
-    /// Runs it once, so that errors come out, and times it then.
+    /// Runs the scan once, which finds its errors, and then times it.
     fn warm_and_time(
         &self,
         stream: &Arc<CudaStream>,
@@ -226,7 +228,7 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         self.time(stream, input, output)
     }
 
-    /// The time of a scan, several of them one after the other.
+    /// The mean time of several scans, run one after the other.
     fn time(
         &self,
         stream: &Arc<CudaStream>,

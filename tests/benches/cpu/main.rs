@@ -18,7 +18,7 @@ use std::{
 };
 
 use criterion::{BenchmarkId, Criterion};
-use scan_runtime::{Scan, ScanElement, ScanOp, Scanner, ops};
+use scan_runtime::{Scan, ScanElement, ScanOp, Scanner, ops, scan_element, scan_op};
 use scan_tests::operators::{Affine, compose, mixed};
 use tbb::Tbb;
 
@@ -66,6 +66,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         bench.segmented(mean)?;
     }
 
+    bench.columns(unit);
+
     for (row, name) in [(usize::MAX, ""), (1_024, ", rows of 1024"), (8, ", rows of 8")] {
         let sum = |a: f32, b: f32| a + b;
         for reversed in [false, true] {
@@ -83,6 +85,33 @@ fn main() -> Result<(), Box<dyn Error>> {
     bench.criterion.final_summary();
     table(&bench.rows);
     Ok(())
+}
+
+/// The coefficients of a step of a recurrence.
+#[scan_element]
+#[derive(Clone, Copy)]
+struct Step {
+    gate: f32,
+    token: f32,
+}
+
+/// `h = gate * h + token`
+struct Recurrence;
+
+#[scan_op]
+impl ScanOp for Recurrence {
+    type Input = Step;
+    type State = Step;
+    type Output = f32;
+    fn lift(step: Step) -> Step {
+        step
+    }
+    fn combine(f: Step, g: Step) -> Step {
+        Step { gate: f.gate * g.gate, token: g.gate * f.token + g.token }
+    }
+    fn project(h: Step) -> f32 {
+        h.token
+    }
 }
 
 struct Bench {
@@ -192,6 +221,30 @@ impl Bench {
         });
         self.rows.push(race(&mut self.criterion, name, &mut ours, &mut [plain]));
         Ok(())
+    }
+
+    /// The recurrence `h = gate * h + token` over two arrays.
+    fn columns(&mut self, unit: impl Fn(u64) -> f32) {
+        let gates: Vec<f32> = (0..MOST as u64).map(|i| 0.9 + 0.1 * unit(!i)).collect();
+        let tokens: Vec<f32> = (0..MOST as u64).map(unit).collect();
+        let mut states = vec![0.0_f32; MOST];
+        let to = states.as_mut_ptr();
+        // SAFETY: as in `scan`.
+        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
+        let scan = Scanner::cpu().scan(Recurrence).columns();
+        let mut ours: Contender<'_> = Box::new(|len| {
+            let done = scan.run_into((black_box(&gates[..len]), black_box(&tokens[..len])), black_box(output(len)));
+            done.unwrap_or_else(|error| panic!("{error}"));
+        });
+        let plain: Contender<'_> = Box::new(|len| {
+            let (gates, tokens, states) = (black_box(&gates[..len]), black_box(&tokens[..len]), black_box(output(len)));
+            let mut h = 0.0;
+            for ((gate, token), state) in gates.iter().zip(tokens).zip(states) {
+                h = gate * h + token;
+                *state = h;
+            }
+        });
+        self.rows.push(race(&mut self.criterion, "recurrence over two f32 arrays", &mut ours, &mut [plain]));
     }
 
     fn segmented(&mut self, mean: u64) -> Result<(), Box<dyn Error>> {

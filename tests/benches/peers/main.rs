@@ -12,6 +12,7 @@
 
 mod cases;
 mod check;
+mod columns;
 mod cub;
 mod ours;
 mod race;
@@ -93,6 +94,8 @@ enum Part {
     Segments,
     /// Scans of rows, at many lengths of them.
     Rows,
+    /// A recurrence over several arrays.
+    Columns,
 }
 
 /// So many elements the CPU scans in no time; longer results are compared with each other.
@@ -225,6 +228,11 @@ fn run(arguments: Arguments) -> Outcome<Vec<String>> {
             return Err("offsets of 32 bits reach to 2³¹ elements".into());
         }
         cases::visit_all(&mut Segments { bench: &mut bench, len: 1 << power, patterns })?;
+    }
+    if all(Part::Columns) && bench.wants("recurrence") {
+        let fits = |power: &u32| *power >= 10 && (8 << power) <= limit;
+        let lengths: Vec<usize> = powers.iter().filter(|power| fits(power)).map(|power| 1 << power).collect();
+        bench.columns(&lengths)?;
     }
     println!("{}", bench.report.summary());
     if let Some(folder) = arguments.out {

@@ -2,7 +2,7 @@
 
 use scan_codegen::{Argument, Launch, Schedule, Workspace};
 
-use super::{Memory, callbacks::Handle, kept::TURNS_BYTES, machine::Machine, memory::Buffer};
+use super::{Array, Arrays, Memory, callbacks::Handle, kept::TURNS_BYTES, machine::Machine, memory::Buffer};
 
 /// A stretch of a buffer that is far longer than what a test has memory for. The rest of the buffer is not there: an access to it is
 /// a fault.
@@ -22,6 +22,8 @@ pub struct Stretch {
 pub(super) struct Buffers {
     /// The pointer arguments, and the number of the buffer of each.
     numbers: Vec<(Argument, u32)>,
+    /// The arguments that point at several arrays, and the numbers of their buffers.
+    arrays: Vec<(Argument, Vec<u32>)>,
     pub(super) status_room: u64,
 }
 
@@ -31,17 +33,11 @@ impl Buffers {
         let is_kept = matches!(schedule.workspace, Workspace::Kept { .. });
         let workspace_bytes = if is_kept { kept.len() as u64 } else { schedule.workspace.bytes() };
         let status_room = schedule.workspace.status_room(workspace_bytes);
-        let mut buffers = Buffers { numbers: Vec::new(), status_room };
-        let in_place = memory.output_bytes.is_none();
-        let input = Buffer::initialised("input", memory.input.to_vec()).at(memory.input_offset);
-        let input = if in_place { input } else { input.read_only() };
-        let number = buffers.add(machine, Argument::Input, input);
-        match memory.output_bytes {
-            Some(bytes) => {
-                let output = Buffer::uninitialised("output", bytes).at(memory.output_offset);
-                buffers.add(machine, Argument::Output, output);
-            }
-            None => buffers.numbers.push((Argument::Output, number)),
+        let mut buffers = Buffers { numbers: Vec::new(), arrays: Vec::new(), status_room };
+        if let Some(arrays) = memory.arrays {
+            buffers.add_arrays(machine, &arrays);
+        } else {
+            buffers.add_input_and_output(machine, memory);
         }
         let heads = Buffer::initialised("heads", memory.heads.to_vec()).at(memory.heads_offset);
         buffers.add(machine, Argument::Heads, heads.read_only());
@@ -66,9 +62,41 @@ impl Buffers {
         buffers
     }
 
+    /// One array of the input and one of the output, which may be the same.
+    fn add_input_and_output(&mut self, machine: &mut Machine, memory: &Memory<'_>) {
+        let in_place = memory.output_bytes.is_none();
+        let input = Buffer::initialised("input", memory.input.to_vec()).at(memory.input_offset);
+        let input = if in_place { input } else { input.read_only() };
+        let number = self.add(machine, Argument::Input, input);
+        match memory.output_bytes {
+            Some(bytes) => {
+                let output = Buffer::uninitialised("output", bytes).at(memory.output_offset);
+                self.add(machine, Argument::Output, output);
+            }
+            None => self.numbers.push((Argument::Output, number)),
+        }
+    }
+
+    /// Several arrays of the input and of the output.
+    fn add_arrays(&mut self, machine: &mut Machine, arrays: &Arrays<'_>) {
+        let mut add = |buffer| {
+            machine.memory.push(buffer);
+            machine.memory.len() as u32
+        };
+        let number = |(index, array): (usize, &Array)| {
+            let buffer = Buffer::initialised(format!("input[{index}]"), array.bytes.clone());
+            add(buffer.at(array.offset).read_only())
+        };
+        self.arrays.push((Argument::Input, arrays.inputs.iter().enumerate().map(number).collect()));
+        let number = |(index, array): (usize, &Array)| {
+            add(Buffer::uninitialised(format!("output[{index}]"), array.bytes.len()).at(array.offset))
+        };
+        self.arrays.push((Argument::Output, arrays.outputs.iter().enumerate().map(number).collect()));
+    }
+
     /// Buffers of which only these stretches are there.
     pub(super) fn of_stretches(machine: &mut Machine, stretches: &[Stretch], status_room: u64) -> Self {
-        let mut buffers = Buffers { numbers: Vec::new(), status_room };
+        let mut buffers = Buffers { numbers: Vec::new(), arrays: Vec::new(), status_room };
         for Stretch { argument, before, bytes, initialised } in stretches {
             let name = format!("{argument:?}");
             let buffer = match initialised {
@@ -92,6 +120,12 @@ impl Buffers {
     /// The number of the buffer that a pointer argument means.
     pub(super) fn of(&self, argument: &Argument) -> Option<u32> {
         self.numbers.iter().find(|(known, _)| known == argument).map(|&(_, number)| number)
+    }
+
+    /// The numbers of all buffers that an argument means.
+    pub(super) fn all_of(&self, argument: &Argument) -> Vec<u32> {
+        let arrays = self.arrays.iter().find(|(known, _)| known == argument);
+        arrays.map_or_else(|| self.of(argument).into_iter().collect(), |(_, numbers)| numbers.clone())
     }
 
     /// The parts of the workspace: where each begins, and its buffer.
@@ -138,6 +172,17 @@ pub(super) fn argument_values(
             Argument::Operator => memory.operator.to_vec(),
             Argument::InitialValue => memory.initial_value.to_vec(),
             Argument::Layout => memory.layout.to_vec(),
+            pointers if buffers.arrays.iter().any(|(known, _)| known == pointers) => {
+                let numbers = buffers.all_of(pointers);
+                if size as usize != numbers.len() * size_of::<Handle>() {
+                    return Err(format!(
+                        "argument {position} is {} pointers, which the kernel does not take",
+                        numbers.len()
+                    ));
+                }
+                values.push(numbers.into_iter().map(u128::from).collect());
+                continue;
+            }
             pointer => {
                 let buffer =
                     buffers.of(pointer).ok_or(format!("argument {position} ({pointer:?}) is not known here"))?;

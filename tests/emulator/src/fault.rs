@@ -164,7 +164,7 @@ pub enum FaultKind {
         /// What it is.
         found: String,
     },
-    /// The sum of all elements is not what the operator by definition gives.
+    /// The total is not what the operator by definition gives.
     WrongTotal {
         /// What it should be.
         expected: String,

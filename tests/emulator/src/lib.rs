@@ -1,30 +1,30 @@
-//! Executes CUDA kernels on the CPU, and finds what hardware hides.
+//! Executes CUDA kernels on the CPU, and finds faults that hardware hides.
 //!
 //! The CUDA text is translated to C++, compiled, and executed: each GPU thread is a coroutine, several blocks are
 //! resident at once, and the order of threads and blocks is drawn from a seed. The same seed gives the same run.
-//! Every access to memory is checked. The first thing that is wrong ends the run with a [`Fault`] that names the
-//! kernel, the line of the text, the block and the thread:
+//! Every access to memory is checked. The first fault ends the run with a [`Fault`], which names the kernel, the line
+//! of the text, the block and the thread:
 //!
-//! - an access outside of a buffer, or misaligned; a read of what nothing has written
+//! - an access outside of a buffer, or misaligned; a read of memory that nothing has written
 //! - a race: two accesses, one of them a write, that no barrier, warp instruction, or release and acquire orders
 //! - values that are published by relaxed accesses in an order which the hardware need not keep
 //! - an access to global memory by a launch that may begin early, before it has waited for the previous launch
 //! - a barrier or warp instruction that not all threads reach
-//! - in a cluster, a store to a block that may not have begun, or has ended
-//! - a deadlock: all threads wait, perhaps for a block that finds no room to start
+//! - in a cluster, a store to a block that may not have started, or has ended
+//! - a deadlock: all threads wait, perhaps for a block that cannot become resident
 //! - an output that is never written
 //! - an application of the operator to anything but two adjacent partial results (see [`Emulator::check`])
 //!
-//! What the kernels did is counted ([`Counters`]), and traced on demand ([`Trace`]).
+//! The emulator counts what the kernels do ([`Counters`]), and traces it on demand ([`Trace`]).
 //!
-//! Two kinds of text can be executed. A scan or reduction of `scan-codegen`, rendered with
-//! [`Target::Host`](scan_codegen::Target::Host), is a [`Module::new`]; its plan has the [`Schedule`]. A text of your
-//! own is a [`Module::from_text`], in [the dialect](#the-dialect) below. It needs a C++20 compiler: `c++`, or the one
-//! that the environment variable `CXX` names.
+//! Two kinds of text can be executed. [`Module::new`] takes a scan or reduction of `scan-codegen`, rendered with
+//! [`Target::Host`](scan_codegen::Target::Host); its plan gives the [`Schedule`]. [`Module::from_text`] takes a text of
+//! your own, in [the dialect](#the-dialect) below. The emulator needs a C++20 compiler: `c++`, or the one that the
+//! environment variable `CXX` names.
 //!
 //! # Example
 //!
-//! A kernel of one's own, with a barrier or without:
+//! A kernel of your own, with and without a barrier:
 //!
 //! ```
 //! use scan_codegen::{Argument, Launch, Schedule, Workspace};
@@ -54,7 +54,7 @@
 //! }
 //! "#;
 //!
-//! // One launch of one block, and its arguments. The operator comes by value.
+//! // One launch of one block, and its arguments. The operator is passed by value.
 //! let arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
 //! let schedule = Schedule {
 //!     workspace: Workspace::Scratch { bytes: 0 },
@@ -69,8 +69,8 @@
 //!
 //! assert_eq!(run(text, 1)?.output, 2016_u32.to_ne_bytes());
 //!
-//! // Without a barrier between steps, a thread may read what another one has not written yet. On a GPU the sum may
-//! // still be right, by chance.
+//! // Without a barrier between steps, a thread may read a value before another thread has written it. On a GPU the
+//! // sum may still be right, by chance.
 //! let planted = text.replace("__syncthreads(); // before the next step", "");
 //! let Err(EmulatorError::Fault(fault)) = run(&planted, 1) else { panic!("nothing was found") };
 //! assert!(matches!(fault.kind, FaultKind::Race { .. }));
@@ -78,14 +78,14 @@
 //! println!("{fault}");
 //! # assert!(fault.to_string().starts_with("race: a "), "{fault}");
 //!
-//! // What the dialect does not have is refused, with its line.
+//! // A construct outside the dialect is refused, with its line.
 //! let unknown = Module::from_text("sum.cu", &text.replace("*output = x[0]", "atomicAdd(output, x[0])"));
 //! let Err(EmulatorError::Unsupported { unsupported, .. }) = unknown else { panic!("it was not refused") };
 //! assert_eq!((unsupported.line, unsupported.construct.as_str()), (19, "atomicAdd"));
 //! # Ok::<(), EmulatorError>(())
 //! ```
 //!
-//! It prints what is wrong, and where:
+//! It prints the fault and its place:
 //!
 //! ```text
 //! race: a write of shared x[62], and nothing orders it with a read of the same (line 14, thread 60 of block 0)
@@ -131,25 +131,25 @@ pub use target::target_dir;
 pub use trace::{Event, EventNumber, Trace, What};
 pub use translate::Unsupported;
 
-/// Why there is no result.
+/// The errors of the emulator.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmulatorError {
-    /// The kernels do something wrong.
+    /// A kernel has a fault.
     #[error("{0}")]
     Fault(#[from] Box<Fault>),
-    /// The generated text has something in it that the emulator does not know.
+    /// The text has a construct that the emulator does not support.
     #[error("{source_name}, {unsupported}")]
     Unsupported {
         /// The source.
         source_name: String,
-        /// What it is.
+        /// The construct.
         unsupported: Unsupported,
     },
     /// The C++ compiler is missing, or refused the translated text.
     #[error("compiling for the emulator: {message}")]
     Compiler {
-        /// What went wrong.
+        /// The compiler's message, or the system's.
         message: String,
     },
     /// A launch does not fit the kernel.
@@ -157,7 +157,7 @@ pub enum EmulatorError {
     Launch {
         /// The kernel.
         kernel: String,
-        /// What does not fit.
+        /// The mismatch.
         message: String,
     },
     /// There is no plan.
@@ -171,15 +171,18 @@ pub enum EmulatorError {
 /// The memory of a scan, as bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory<'a> {
-    /// The operator's parameters; nothing where it has none.
+    /// The operator's parameters; empty if it has none.
     pub operator: &'a [u8],
-    /// The initial value; nothing where there is none.
+    /// The initial value; empty if there is none.
     pub initial_value: &'a [u8],
     /// The input.
     pub input: &'a [u8],
+    /// The arrays of the input and of the output, where kernels take several of them. `input` and what is said of the
+    /// output then count for nothing.
+    pub arrays: Option<Arrays<'a>>,
     /// What tells where segments begin; nothing where the scan restarts nowhere.
     pub heads: &'a [u8],
-    /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
+    /// The number of offsets, for segments by offsets; the number of elements of a row, for rows.
     pub head_count: u64,
     /// Where the elements of an array lie of which an axis is scanned; nothing where none is.
     pub layout: &'a [u8],
@@ -187,30 +190,50 @@ pub struct Memory<'a> {
     pub output_bytes: Option<usize>,
     /// Bytes of one output element.
     pub output_element: usize,
-    /// Bytes of the sum of all elements, where it is wanted.
+    /// Bytes of the total, or of the number of segments, where it is wanted.
     pub total_bytes: usize,
-    /// How many bytes beyond an aligned address the input begins, and
+    /// The number of bytes between an aligned address and the input.
     pub input_offset: usize,
-    /// the output, and
+    /// The same for the output.
     pub output_offset: usize,
-    /// what tells where segments begin.
+    /// The same for the source of segment heads.
     pub heads_offset: usize,
+}
+
+/// An array of the input or of the output.
+#[derive(Clone, Debug, Default)]
+pub struct Array {
+    /// What it holds; of the output, as many bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes of an item.
+    pub item: usize,
+    /// How many bytes beyond an aligned address it begins.
+    pub offset: usize,
+}
+
+/// The arrays of a scan that has several.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrays<'a> {
+    /// Those of the input.
+    pub inputs: &'a [Array],
+    /// Those of the output.
+    pub outputs: &'a [Array],
 }
 
 /// What a run has brought.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// The output.
+    /// The output; of several arrays, one after the other.
     pub output: Vec<u8>,
-    /// The sum of all elements, where it was wanted.
+    /// The total, or the number of segments, where it was wanted.
     pub total: Vec<u8>,
-    /// What it took.
+    /// The counts of operations.
     pub counters: Counters,
-    /// What happened, if that was asked for.
+    /// The trace, if it was requested.
     pub trace: Option<Trace>,
 }
 
-/// How kernels are executed. Cheap to make; a run changes nothing in it.
+/// The settings by which kernels are executed. Cheap to make; a run does not change them.
 #[derive(Clone)]
 pub struct Emulator {
     seed: u64,
@@ -224,7 +247,7 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// An emulator whose choices are drawn from this seed.
+    /// An emulator whose scheduling is drawn from this seed.
     pub fn new(seed: u64) -> Self {
         Emulator {
             seed,
@@ -238,46 +261,46 @@ impl Emulator {
         }
     }
 
-    /// How many blocks are alive at once; 4 unless told otherwise. With 1, a block ends before the next one starts.
+    /// The number of resident blocks; 4 by default. With 1, a block ends before the next one starts.
     pub fn resident_blocks(mut self, blocks: usize) -> Self {
         self.resident_blocks = blocks;
         self
     }
 
-    /// Interrupts threads also at ordinary accesses, on average once in so many. Otherwise another thread takes over only
-    /// where threads wait for each other, and at atomic accesses.
+    /// Also interrupts threads at ordinary accesses, on average once in `accesses`. By default another thread takes
+    /// over only where threads wait for each other, and at atomic accesses.
     pub fn interrupt_once_in(mut self, accesses: usize) -> Self {
         self.interrupt = accesses;
         self
     }
 
-    /// The accesses after which a launch is taken never to end.
+    /// The number of accesses after which a launch is assumed never to end.
     pub fn limit(mut self, accesses: u64) -> Self {
         self.limit = accesses;
         self
     }
 
-    /// How long a thread may run without an access or a barrier; two minutes unless told otherwise. After that the process ends with a
-    /// message: a kernel cannot be stopped from outside.
+    /// How long a thread may run without an access or a barrier; two minutes by default. After that the process ends
+    /// with a message, because a kernel cannot be stopped from outside.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// Counts the conflicts of a shared memory like this one.
+    /// Counts the bank conflicts of a shared memory with these banks.
     pub fn banks(mut self, banks: Banks) -> Self {
         self.banks = Some(banks);
         self
     }
 
-    /// Keeps a trace.
+    /// Records a trace.
     pub fn trace(mut self) -> Self {
         self.trace = true;
         self
     }
 
-    /// Has the operands of every application checked before the operator is applied, as values of the operator's state
-    /// type `T`.
+    /// Checks the operands of every application before the operator is applied, as values of the operator's state type
+    /// `T`.
     ///
     /// ```
     /// # use scan_emulator::Emulator;
@@ -298,8 +321,8 @@ impl Emulator {
         })
     }
 
-    /// Has the operands of every application checked before the operator is applied: by their bytes; if they must not be
-    /// combined, the answer is how to name them.
+    /// Checks the operands of every application, as bytes, before the operator is applied. If they must not be
+    /// combined, `check` returns texts that describe both.
     pub fn check_operands(mut self, check: impl Fn(&[u8], &[u8]) -> Option<(String, String)> + 'static) -> Self {
         self.check = Some(Rc::new(check));
         self
@@ -307,7 +330,7 @@ impl Emulator {
 
     /// Executes the launches of a schedule. `kernel_name` names the kernel with a role, as
     /// [`KernelSource::kernel_name`](scan_codegen::KernelSource::kernel_name) does. `kept` is the memory that the kernels
-    /// keep; it grows if it must, and is given back as they leave it. After an error it is gone, as all memory of a device is.
+    /// keep; it grows if it must, and is returned as they leave it. An error drops it, like all memory of a device.
     ///
     /// # Errors
     ///
@@ -323,23 +346,32 @@ impl Emulator {
     ) -> Result<Run, EmulatorError> {
         let mut machine = self.machine();
         if let Workspace::Kept { status_bytes, .. } = schedule.workspace {
-            // Looking for a long message takes many loads.
+            // Polling a long status takes many loads.
             machine.patience = machine.patience.max(2 * status_bytes as u32);
         }
         let workspace = kept.take(&schedule.workspace);
         let buffers = Buffers::new(&mut machine, schedule, memory, &workspace);
         let counters = self.launch_all(&mut machine, module, &kernel_name, &schedule.launches, &buffers, memory)?;
-        let buffer = |argument| buffers.of(&argument).map_or(0, |number| number as usize - 1);
-        let (total, output) = (buffer(Argument::Total), buffer(Argument::Output));
+        let total = buffers.of(&Argument::Total).map_or(0, |number| number as usize - 1);
         let total = &mut machine.memory[total];
         let unwritten_total = total.first_unwritten(memory.total_bytes.max(1));
         let total = std::mem::take(&mut total.bytes);
-        let output = &mut machine.memory[output];
-        if let Some(index) = output.first_unwritten(memory.output_element).or(unwritten_total) {
+        let items = match memory.arrays {
+            Some(arrays) => arrays.outputs.iter().map(|array| array.item).collect(),
+            None => vec![memory.output_element],
+        };
+        let outputs = buffers.all_of(&Argument::Output).into_iter().map(|number| number as usize - 1);
+        let mut unwritten = unwritten_total;
+        let mut output = Vec::new();
+        for (index, item) in outputs.zip(items) {
+            let array = &mut machine.memory[index];
+            unwritten = array.first_unwritten(item).or(unwritten);
+            output.append(&mut array.bytes);
+        }
+        if let Some(index) = unwritten {
             let kernel = schedule.launches.last().map_or_else(String::new, |launch| kernel_name(launch.kernel));
             return Err(Box::new(Fault::at_end(FaultKind::NotWritten { index }, &module.name, &kernel)).into());
         }
-        let output = std::mem::take(&mut output.bytes);
         if matches!(schedule.workspace, Workspace::Kept { .. }) {
             let parts =
                 buffers.workspace().map(|(offset, buffer)| (offset, &*machine.memory[buffer as usize - 1].bytes));
@@ -348,8 +380,9 @@ impl Emulator {
         Ok(Run { output, total, counters, trace: machine.trace.take() })
     }
 
-    /// Executes launches on buffers of which only stretches are there, and returns what the stretches hold then. So kernels can be
-    /// seen to find their places beyond what a machine has memory for. Of `memory` only what is handed over by value counts.
+    /// Executes launches on buffers of which only some stretches exist, and returns the contents of these stretches
+    /// afterwards. With that, tests check the indexing of kernels in buffers larger than the machine's memory. Of
+    /// `memory` only the values that are passed by value are used.
     ///
     /// # Errors
     ///
@@ -431,7 +464,7 @@ impl Emulator {
         let resident_blocks = if cooperative { usize::MAX } else { self.resident_blocks };
         callbacks::machine(|machine| machine.begin_launch(shape, name));
         let watched = watchdog::watch(format!("{name} ({})", module.name), self.patience);
-        // SAFETY: the machine is active; the arguments have the sizes that the kernel tells, and live as long as the launch.
+        // SAFETY: the machine is active; the arguments have the sizes that the kernel declares, and outlive the launch.
         let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr(), &watched) };
         launched.map_err(|error| failed(format!("a stack for a thread: {error}")))?;
         match callbacks::machine(|machine| machine.fault.take()) {

@@ -13,11 +13,12 @@ use clap::Parser;
 use object::{Object, ObjectSection, SectionKind};
 use rayon::prelude::*;
 use scan_codegen::{
-    Architecture, Carry, DeviceLimits, KernelSource, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan,
-    plan_columns, render, render_columns,
+    Architecture, Arrays, Carry, DeviceLimits, KernelSource, OffsetWidth, OpSource, Overrides, ScanSpec, Segments,
+    plan, plan_columns, render, render_columns,
 };
-use scan_runtime::{ScanElement, half::f16, nvrtc, ops};
+use scan_runtime::{ScanElement, ScanOp, half::f16, nvrtc, ops};
 use scan_tests::{
+    columns,
     operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
     strategies,
 };
@@ -71,6 +72,15 @@ impl Kernels {
 }
 
 impl Kernels {
+    /// With an array for each field.
+    fn add_zipped(&mut self, name: &str, operator: &OpSource) {
+        for (way, spec) in specs().into_iter().filter(|(_, spec)| !spec.total) {
+            let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField);
+            let limits = DeviceLimits::of(SM_90);
+            self.add(&format!("{name}, {way}"), operator, &spec, &limits, &Overrides::default());
+        }
+    }
+
     fn add_columns(&mut self, name: &str, operator: &OpSource, spec: &ScanSpec) {
         let plan = match plan_columns(operator, spec, &DeviceLimits::of(SM_90), &Overrides::default()) {
             Ok(plan) => plan,
@@ -113,9 +123,7 @@ impl Visitor for Kernels {
         for ((way, spec), (heads, segments)) in
             specs().into_iter().flat_map(|way| segments().map(|heads| (way.clone(), heads)))
         {
-            if spec.total && !segments.is_none()
-                || spec.kind == scan_codegen::ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none()
-            {
+            if spec.kind == scan_codegen::ScanKind::Exclusive && !spec.initial_value && operator.identity.is_none() {
                 continue;
             }
             let spec = spec.with_segments(segments);
@@ -211,6 +219,9 @@ fn main() -> ExitCode {
     kernels.visit::<MixedSum>("sum of 12 bytes");
     kernels.visit::<MatrixProduct<3>>("3 x 3 matrix of u32");
     kernels.visit::<MatrixProduct<5>>("5 x 5 matrix of u32");
+    kernels.add_zipped("recurrence over two arrays", &columns::Recurrence.source());
+    kernels.add_zipped("readings of three arrays into two", &columns::Summarize.source());
+    kernels.add_zipped("readings of three arrays into two larger ones", &columns::Widen.source());
     let Kernels { sources, mut failures } = kernels;
     let named = sources.iter().filter(|(name, _)| name.contains(&arguments.kernel));
     let wanted: Vec<_> = named.step_by(usize::from(arguments.every)).collect();

@@ -1,8 +1,10 @@
 //! Executes generated kernels on the CPU, and finds what hardware hides: the emulator, and scans of typed elements for it.
 
 mod columns;
+mod last_results;
 mod program;
 
 pub use columns::ColumnsProgram;
+pub use last_results::{LastResultsProgram, last_results};
 pub use program::{Emulated, Program, ReductionProgram};
 pub use scan_emulator::*;

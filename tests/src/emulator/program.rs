@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Debug,
-    mem,
+    iter, mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,8 +12,8 @@ use scan_codegen::{
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
-use super::{Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
-use crate::{mutants, reference, segments::Heads};
+use super::{Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
+use crate::{columns, mutants, reference, segments::Heads};
 
 /// The alignment of the parts of a workspace that has no unused bytes, which would hide an access beyond the end of a part.
 const UNPADDED: u64 = 1;
@@ -313,6 +313,36 @@ impl<Op: ScanOp> Program<Op> {
         self.compare(self.run_in(emulator, input, memory, change)?, input)
     }
 
+    /// As [`verify`](Program::verify), with the arrays of input and output that the plan's layouts tell of. Each begins so
+    /// many of its items beyond an aligned address; arrays beyond these offsets begin there.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_columns(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        offsets: &[usize],
+    ) -> Result<Emulated<Op::Output>, EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let mut offsets = offsets.iter().copied().chain(iter::repeat(0));
+        let mut array = |(bytes, item): (Vec<u8>, usize)| {
+            let offset = item * offsets.next().unwrap_or_default();
+            Array { bytes, item, offset }
+        };
+        let spec = &self.plan.spec;
+        let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
+        let items: Vec<_> = columns::split::<Op::Output>(spec.output, &[]);
+        let outputs = items.into_iter().map(|(_, item)| (vec![0; input.len() * item], item));
+        let outputs: Vec<_> = outputs.map(&mut array).collect();
+        let arrays = Arrays { inputs: &inputs, outputs: &outputs };
+        let memory = Memory { output_bytes: Some(0), arrays: Some(arrays), ..Memory::default() };
+        self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
+    }
+
     fn memory_at_offset(&self, input: &[Op::Input], elements: (usize, usize)) -> Memory<'static> {
         Memory {
             output_bytes: Some(input.len() * size_of::<Op::Output>()),
@@ -346,14 +376,14 @@ impl<Op: ScanOp> Program<Op> {
             }
         }
         // What the total of nothing is, is no question for the kernels.
-        let total = if spec.reversed { reference::total_back } else { reference::total };
-        if let Some(expected) = total(&self.op, initial_value, input).filter(|_| self.total_of(input)) {
+        let total = reference::total_as(&self.op, spec, initial_value, input, begins);
+        if let Some(expected) = total.filter(|_| self.total_of(input)) {
             compare_total(&expected, &emulated.total, &self.source, |total| self.op.project(total))?;
         }
         Ok(emulated)
     }
 
-    /// Whether the kernels write the sum of this input.
+    /// Whether the kernels write the total of this input.
     fn total_of(&self, input: &[Op::Input]) -> bool {
         self.plan.spec.total && !input.is_empty()
     }
@@ -387,9 +417,13 @@ impl<Op: ScanOp> Program<Op> {
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
+        let bytes = match memory.arrays {
+            Some(_) => columns::joined::<Op::Output>(self.plan.spec.output, &run.output, input.len()),
+            None => run.output,
+        };
         // SAFETY: the kernels have written every output (the emulator has seen to it), and what an operator produces is a
         // valid element.
-        let output = unsafe { elements(&run.output) };
+        let output = unsafe { elements(&bytes) };
         Ok(Emulated { output, total: run.total, counters: run.counters, trace: run.trace })
     }
 }

@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
 
 use scan_codegen::{
     Axis, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target,
-    Templates, render_columns_from, render_from, render_reduction_from,
+    Templates, render_columns_from, render_from, render_last_results_from, render_reduction_from,
 };
 use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 
 use crate::{
     axes::elements,
     climb::{self, climb},
-    emulator::{ColumnsProgram, Emulator, EmulatorError, Program, ReductionProgram},
+    emulator::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
@@ -100,6 +100,7 @@ fn scan<Op: ScanOp + Clone + 'static>(
 pub fn all() -> Vec<Probe> {
     let mut probes = Vec::new();
     reductions(&mut probes);
+    last_results(&mut probes);
     ladder(&mut probes);
     totals(&mut probes);
     of_longer_inputs(&mut probes);
@@ -269,6 +270,31 @@ fn reductions_of<Op: ScanOp + Clone + 'static>(
                 probes.push(Probe::new(name, render, run, source));
             }
         }
+    }
+}
+
+fn last_results(probes: &mut Vec<Probe>) {
+    let op = ops::sum::<i32>();
+    for telling in [0, 2, 3, 5, 7, 8, TELLINGS] {
+        let heads = move |len: usize, pattern: usize| match telling {
+            TELLINGS => Heads::rows(3, len / 3 * 3),
+            _ => Heads::new(telling, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
+        };
+        let program = planned(LastResultsProgram::new(&op, &heads(3, 0), 32));
+        let (source, operator, plan) = (program.source.clone(), op.source(), program.plan.clone());
+        let name = format!("last results, {}", plan.segments);
+        let render = move |templates: &Templates| render_last_results_from(templates, &operator, &plan, Target::Host);
+        let run = move |source: &KernelSource| {
+            let mut program = program.clone();
+            program.source = source.clone();
+            for (pattern, length) in [1, 33, 1_024, 1_025, 36_000].into_iter().enumerate() {
+                let heads = heads(length, telling + pattern);
+                let scanned = inputs::<ops::Sum<i32>>(heads.begins.len());
+                program.verify(&Emulator::new(length as u64).limit(LIMIT), &scanned, &heads, -1)?;
+            }
+            Ok(())
+        };
+        probes.push(Probe::new(name, render, run, source));
     }
 }
 
@@ -616,7 +642,7 @@ fn lifts(probes: &mut Vec<Probe>) {
             overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
             let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
             let spec = match telling {
-                Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+                Some(telling) => spec.with_total().with_segments(Heads::new(telling, &[]).segments()),
                 None => spec.with_total(),
             };
             let initial_value = with_initial_value.then_some(lifting::INITIAL_VALUE);

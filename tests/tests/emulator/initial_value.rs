@@ -20,7 +20,7 @@ fn program(index: usize, strategy: Strategy, segments: Segments) -> Program<Lift
         ScanKind::Exclusive => ScanSpec::exclusive(),
     };
     let spec = if index.is_multiple_of(3) { spec.reverse() } else { spec };
-    let spec = if segments.is_none() { spec.with_total() } else { spec.with_segments(segments) };
+    let spec = spec.with_total().with_segments(segments);
     Program::of(Lifting, &spec.with_initial_value_on_device(), Some(INITIAL_VALUE), &overrides).unwrap()
 }
 

@@ -20,7 +20,7 @@ fn program(strategy: Strategy, way: (ScanKind, bool), segments: Segments) -> Pro
     (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
     overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
-    let spec = if segments.is_none() { spec.with_total() } else { spec.with_segments(segments) };
+    let spec = spec.with_total().with_segments(segments);
     Program::of(Lifting, &spec, with_initial_value.then_some(INITIAL_VALUE), &overrides).unwrap()
 }
 

@@ -41,18 +41,21 @@ fn segmented(turn: usize) -> Vec<How> {
     strategies::all_segmented().enumerate().map(how).collect()
 }
 
+fn shape(strategy: Strategy) -> Overrides {
+    let mut overrides = Overrides::default().strategy(strategy).threads(32);
+    overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+    overrides
+}
+
 fn program<Op: ScanOp>(op: Op, how: How, initial_value: Op::Carry) -> Program<Op> {
     let How { strategy, way: (kind, with_initial_value), reversed, telling } = how;
-    let mut overrides = Overrides::default();
-    (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
-    overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = if reversed { spec.reverse() } else { spec };
     let spec = match telling {
         Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
         None => spec.with_total(),
     };
-    Program::of(op, &spec, with_initial_value.then_some(initial_value), &overrides).unwrap()
+    Program::of(op, &spec, with_initial_value.then_some(initial_value), &shape(strategy)).unwrap()
 }
 
 /// Runs an operator in all of these ways. `input` makes elements of where segments begin, which are all in one if nothing
@@ -125,6 +128,24 @@ fn the_numbers_are_in_order() {
         let forwards = numbers(How { reversed: false, ..how }, &begins);
         assert_eq!(forwards[0], 1);
         assert!((1..50).all(|i| forwards[i] == if begins[i] { 1 } else { forwards[i - 1] + 1 }));
+    }
+}
+
+/// What a machine is applied to while runs are scanned is counted nowhere: its steps are none.
+#[test]
+fn applications_are_as_the_formulas_say() {
+    for how in plain(0) {
+        let in_registers = how.strategy.block.in_registers || how.strategy.carry == Carry::LookAhead;
+        // What stands by depends on what is late.
+        if !in_registers || matches!(how.strategy.carry, Carry::LookBack | Carry::LookAtAll) {
+            continue;
+        }
+        let program = Program::of(Coder, &ScanSpec::exclusive(), Some(99), &shape(how.strategy)).unwrap();
+        let length = 3 * program.plan.tile as usize - 2;
+        let emulated = program.verify(&Emulator::new(7), &inputs(length)).unwrap();
+        let cost = program.plan.cost(length as u64).unwrap();
+        let (found, expected) = (emulated.counters.applications(), cost.applications());
+        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod axis;
 mod cluster;
+mod columns;
 mod composed;
 mod counts;
 mod distant;
@@ -11,6 +12,7 @@ mod faults;
 mod in_registers;
 mod initial_value;
 mod ladder;
+mod last_results;
 mod launches;
 mod lifting;
 mod long;
@@ -23,6 +25,7 @@ mod reversed;
 mod rows;
 mod segmented;
 mod segmented_faults;
+mod segmented_totals;
 mod shared_memory;
 mod statuses;
 mod texts;

@@ -176,17 +176,18 @@ fn totals_of_look_ahead_in_groups() {
 
 #[test]
 fn planted_faults_of_totals_are_found() {
+    let append = "append(op, prefix, last_aggregate, mark_of(status));";
     let grouped: &[Change<'_>] = &[
         ("      if (place_in_group > 0) {\n        prefix.value", "      if (false) {\n        prefix.value"),
         ("(tiles - 1) / gridDim.x % STAGES", "tiles / gridDim.x % STAGES"),
         ("(tiles - 1) / gridDim.x % STAGES", "(tiles - 1) / gridDim.x"),
-        ("total[0] = then(op, prefix, last_aggregate);", "total[0] = op.combine(last_aggregate, prefix.value);"),
+        (append, "prefix.value = op.combine(last_aggregate, prefix.value);"),
         ("blockIdx.x == (tiles - 1) % gridDim.x", "blockIdx.x == gridDim.x - 1"),
         ("poll(&statuses[tiles - 1], &last_aggregate", "poll(&statuses[0], &last_aggregate"),
     ];
     let ungrouped: &[Change<'_>] = &[
-        ("total[0] = then(op, prefix, last_aggregate);", "total[0] = last_aggregate;"),
-        ("total[0] = then(op, prefix, last_aggregate);", "total[0] = op.combine(last_aggregate, prefix.value);"),
+        (append, "prefix.value = last_aggregate;"),
+        (append, "prefix.value = op.combine(last_aggregate, prefix.value);"),
         ("blockIdx.x == (tiles - 1) % gridDim.x", "blockIdx.x == gridDim.x - 1"),
         ("poll(&statuses[tiles - 1], &last_aggregate", "poll(&statuses[0], &last_aggregate"),
     ];

@@ -6,6 +6,7 @@
 mod against_cpu;
 mod axis;
 mod cases;
+mod columns;
 mod devices;
 mod errors;
 mod faults;
@@ -27,6 +28,7 @@ mod segmented;
 mod sharing;
 mod staging;
 mod stress;
+mod totals;
 mod tuner;
 mod warm;
 
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
     large::add(&mut trials);
     launches::add(&mut trials);
     prepared::add(&mut trials);
+    columns::add(&mut trials);
     rows::add(&mut trials);
     segmented::add(&mut trials);
     reduction::add(&mut trials);
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
     sharing::add(&mut trials);
     staging::add(&mut trials);
     stress::add(&mut trials);
+    totals::add(&mut trials);
     tuner::add(&mut trials);
     warm::add(&mut trials);
     older::add(&mut trials);

@@ -130,7 +130,7 @@ fn what_needs_an_identity_is_refused() {
     assert!(matches!(error, Error::Plan(PlanError::NoIdentity { .. })), "{error}");
     let error = scanner.reduce(leftmost).run(&[]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
-    assert!(error.to_string().contains("the sum of no elements needs an initial value"), "{error}");
+    assert!(error.to_string().contains("the total of no elements needs an initial value"), "{error}");
     assert_eq!(scanner.reduce(leftmost).init(3).run(&[]).unwrap(), 3);
     for strategy in strategies::all().filter(needs_identity) {
         let error = Program::new(Leading, ScanKind::Inclusive, None, &{

@@ -560,7 +560,7 @@ fn disagrees<Op: ScanOp<Input = u32>>(op: &Op, law: Law, hint: Hint) -> String {
 #[test]
 fn what_is_said_twice_is_the_same() {
     let report = laws::check(&Machine::<0>, [1, 2, 3, 5, 8]).unwrap();
-    assert!(report.appended >= 900 && report.carried >= 2700, "{report}");
+    assert!(report.appended >= 900 && report.carried >= 2000, "{report}");
     let text = disagrees(&Machine::<APPEND>, Law::Append, Hint::OtherAppend);
     assert!(text.contains("append(s, x) ≠ combine(s, lift(x))") && text.contains("x = "), "{text}");
     let text = disagrees(&Machine::<STEP>, Law::Step, Hint::OtherStep);

@@ -167,7 +167,7 @@ fn what_cannot_be_compiled_is_said() {
     );
     assert_eq!(
         error(Bundle::new().architecture("hopper").with(&sum)),
-        "kernels cannot be compiled ahead of time: `hopper` is no architecture: write compute capability 9.0 as `sm_90`"
+        "kernels cannot be compiled ahead of time: `hopper` is not an architecture: write compute capability 9.0 as `sm_90`"
     );
     // No compiler knows it.
     assert!(error(Bundle::new().architecture("sm_999").with(&sum)).contains("--gpu-architecture"));

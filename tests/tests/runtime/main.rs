@@ -4,6 +4,7 @@
 mod aot;
 mod arrays;
 mod axis;
+mod columns;
 mod cpu;
 mod disk_cache;
 mod examples;

@@ -2,8 +2,8 @@
 //! own.
 
 use rayon::prelude::*;
-use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec, plan};
-use scan_runtime::{Architecture, Carry, Error, PlanError, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
+use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, Reduction, ScanSpec, Segments, plan};
+use scan_runtime::{Architecture, Carry, ScanKind, ScanOp, Scanner, Strategy, nvrtc, ops};
 use scan_tests::{
     configure,
     emulator::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
@@ -80,9 +80,19 @@ fn kernels_compile_without_a_word() {
     for carry in CARRIES {
         let mut overrides = Overrides::default();
         overrides.strategy = Some(Strategy { block: strategies::all().next().unwrap().block, carry });
-        for spec in [ScanSpec::inclusive().with_total(), ScanSpec::exclusive().with_initial_value().with_total()] {
+        let by_bits = ScanSpec::inclusive().with_segments(Segments::HeadBits);
+        let specs = [ScanSpec::inclusive(), ScanSpec::exclusive().with_initial_value(), by_bits];
+        for spec in specs.map(ScanSpec::with_total) {
             let plan = plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
             sources.push(scan_codegen::render(&operator, plan.longest()).unwrap());
+        }
+    }
+    let keys = Segments::Keys(ops::sum::<u64>().source().state);
+    let offsets = Segments::Offsets(OffsetWidth::U32);
+    for segments in [Segments::HeadFlags, Segments::HeadBits, keys, offsets, Segments::Rows] {
+        let plan = scan_codegen::plan_last_results(&segments, &DeviceLimits::BASELINE).unwrap();
+        for operator in [ops::sum::<f32>().source(), MatrixProduct::<4>::new().source()] {
+            sources.push(scan_codegen::render_last_results(&operator, &plan).unwrap());
         }
     }
     sources.into_par_iter().for_each(|source| {
@@ -104,14 +114,11 @@ fn the_text_of_a_reduction() {
 }
 
 #[test]
-fn a_segmented_scan_has_no_total() {
-    let spec = ScanSpec::inclusive().with_total().with_segments(scan_runtime::Segments::HeadFlags);
-    let refused = plan(&ops::sum::<i32>().source(), &spec, &DeviceLimits::BASELINE, &Overrides::default());
-    assert_eq!(refused, Err(PlanError::TotalOfSegments));
-    assert!(matches!(Error::from(PlanError::TotalOfSegments), Error::Plan(_)));
+fn by_segments() {
+    scan_tests::reduced::check(&scan_runtime::Scanner::cpu()).unwrap();
 }
 
 #[test]
-fn by_segments() {
-    scan_tests::reduced::check(&scan_runtime::Scanner::cpu()).unwrap();
+fn totals_on_the_cpu() {
+    scan_tests::totals::check(&Scanner::cpu()).unwrap();
 }

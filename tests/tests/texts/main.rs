@@ -1,5 +1,6 @@
 //! The generated CUDA: under review, and through the real NVRTC.
 
+mod columns;
 mod machine;
 mod nvrtc;
 mod operator_text;

@@ -109,7 +109,8 @@ fn sums_larger_than_elements_are_planned_for_themselves() {
     assert_eq!(long_bytes_of_large_states(2, 4, true, none), Some(16 << 20));
     let teams = |element: usize, state: usize| {
         let op = OpSource { state: operator_of(state).state, ..operator_of(element) };
-        Sizes::of(&op, none).teams()[0]
+        let spec = ScanSpec::inclusive();
+        Sizes::of(&op, &spec, &ItemBytes::of(&op, &spec)).teams()[0]
     };
     assert_eq!([teams(24, 24), teams(8, 24)], [(192, 3), (192, 2)]);
     // Narrow elements under larger states have short runs.

@@ -1,4 +1,4 @@
-//! Kernels compiled ahead of time: what a file holds, and how one is made.
+//! Kernels compiled ahead of time: lists, makes and checks files of them.
 
 use std::{collections::BTreeMap, fs, io::Write, path::Path};
 
@@ -14,7 +14,7 @@ use crate::{
     what::{self, AnyScan, Shape},
 };
 
-/// Scans by ready operators.
+/// Scans with built-in operators.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Scans {
     /// Operators and types, such as sum:f32
@@ -39,7 +39,7 @@ fn open(file: &Path) -> Outcome<Precompiled> {
     Ok(Precompiled::open(bytes)?)
 }
 
-/// Lists the kernels of a file. It has their names, architectures and machine code, no plans and no sources.
+/// Lists the kernels of a file. It has their names, architectures and machine code, but no plans or sources.
 pub(crate) fn show(file: &Path, out: &mut impl Write) -> Outcome {
     let kernels = open(file)?;
     let mut rows = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn make(scans: &Scans, file: &Path, out: &mut impl Write) -> Outcome 
     Ok(())
 }
 
-/// Names what scans need and a file lacks; whether it lacks nothing.
+/// Lists the kernels that scans need and a file lacks. Returns whether it lacks none.
 pub(crate) fn check(scans: &Scans, file: &Path, out: &mut impl Write) -> Outcome<bool> {
     let kernels = open(file)?;
     let mut rows = Vec::new();

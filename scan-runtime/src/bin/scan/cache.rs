@@ -7,7 +7,7 @@ use scan_runtime::{CACHE_VARIABLE, DiskCache};
 /// Counts them, and names their folder.
 pub(crate) fn write(out: &mut impl Write) -> io::Result<()> {
     let Some(cache) = DiskCache::of_user() else {
-        return writeln!(out, "kernels on disk  none: {CACHE_VARIABLE} says so, or there is no folder for them");
+        return writeln!(out, "kernels on disk  none: {CACHE_VARIABLE} is `off`, or there is no folder for them");
     };
     let folder = cache.folder().display();
     match cache.entries().and_then(|entries| Ok((entries, cache.size()?))) {

@@ -1,4 +1,4 @@
-//! NVRTC, and the places where it is looked for.
+//! NVRTC, and the places where it is searched for.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use scan_runtime::nvrtc::{self, LIBRARY_VARIABLE, Location};
 
 use crate::missing::{Missing, loaded};
 
-/// Tells of NVRTC, and of every place where it is looked for if `verbose`; whether it is missing.
+/// Reports NVRTC, and every place where it is searched for if `verbose`. Returns the missing part, if any.
 pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<Result<(), Missing>> {
     let location = nvrtc::locate();
     let version = location.as_ref().ok().map(|_| nvrtc::version());

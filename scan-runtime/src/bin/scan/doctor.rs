@@ -1,4 +1,4 @@
-//! What is there, what is missing, and the command that mends it.
+//! A report of what the machine has, what is missing, and the command that installs it.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use scan_runtime::Scanner;
 
 use crate::{cache, compiler, driver, selftest};
 
-/// Writes the report; whether a GPU can be used and every result of the self-test is right.
+/// Writes the report. Returns whether a GPU can be used and every result of the self-test is right.
 pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
     let device = driver::write(out)?;
     let compiler = compiler::write(verbose, out)?;
@@ -19,7 +19,7 @@ pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
     let usable = device.is_ok() && compiler.is_ok();
     for (what, command) in device.err().into_iter().chain(compiler.err()) {
         match command {
-            Some(command) => writeln!(out, "missing          {what}; to mend it:\n                   {command}")?,
+            Some(command) => writeln!(out, "missing          {what}; to fix it:\n                   {command}")?,
             None => writeln!(out, "missing          {what}")?,
         }
     }

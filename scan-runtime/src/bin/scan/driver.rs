@@ -9,7 +9,7 @@ use scan_runtime::{DeviceInfo, devices, driver_version};
 
 use crate::missing::{Missing, loaded};
 
-/// Tells of the driver and its devices; what is missing, if anything.
+/// Reports the driver and its devices. Returns the missing part, if any.
 pub(crate) fn write(out: &mut impl Write) -> io::Result<Result<(), Missing>> {
     match driver_version() {
         Ok((major, minor)) => {
@@ -31,7 +31,7 @@ pub(crate) fn write(out: &mut impl Write) -> io::Result<Result<(), Missing>> {
             Ok(Err(("a device that the driver sees", Some("unset CUDA_VISIBLE_DEVICES; nvidia-smi -L"))))
         }
         Ok(devices) => {
-            // Machines of several devices have some of a kind.
+            // Machines with several devices often have equal ones.
             for alike in devices.chunk_by(is_alike) {
                 write_devices(alike, out)?;
             }
@@ -59,7 +59,7 @@ fn write_devices(alike: &[DeviceInfo], out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "{label:<16} {}, {}, {gibibytes:.1} GiB", first.name, first.limits)
 }
 
-/// What to do where there is no driver: it depends on whether there is anything to drive, and on the system.
+/// The remedy for a missing driver: it depends on whether there is a GPU, and on the system.
 fn no_driver() -> Missing {
     const NVIDIA: &str = "0x10de";
     let devices = fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten();

@@ -1,4 +1,4 @@
-//! What each strategy would launch and take at a length, by formula.
+//! The launches and the cost of each strategy at a length, by formula.
 
 use std::{error::Error, io::Write};
 
@@ -13,7 +13,7 @@ use crate::{
     what::{self, AnyScan, Shape, Target, Way},
 };
 
-/// A scan of a length. The cost model knows no data, so that it is one that does not restart.
+/// A scan of a length. The cost model does not depend on data, so it is a scan without segments.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     all: bool,
 }
 
-/// Writes the table, what the planner chooses at which lengths, and which strategies are not available.
+/// Writes the table, the planner's choice for each length, and the strategies that are not available.
 pub(crate) fn write(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let Arguments { ready, way, target, len, all } = arguments;
     let scan = what::scan(ready, Shape { way, ..Shape::default() }, &target.scanner()?)?;
@@ -90,7 +90,7 @@ fn per_element(figure: Count, len: u64) -> String {
     if least == most { least } else { format!("{least} to {most}") }
 }
 
-/// The lengths at which the planner chooses what.
+/// The planner's choice for each length.
 fn write_choice(plans: &Plans, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     writeln!(out, "\nby default")?;
     let mut strategy = None;

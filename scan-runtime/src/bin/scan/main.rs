@@ -1,4 +1,4 @@
-//! `scan`: what a machine has for scans, how a scan would run, and how fast it is.
+//! `scan`: reports a machine's support for scans, the plan of a scan, and its speed.
 //!
 //! ```sh
 //! cargo install --path scan-runtime --features cli
@@ -12,7 +12,7 @@
 //! scan bench sum f32                                         # times, against a copy
 //! ```
 //!
-//! `what.rs` has the arguments that say which scan, `ready.rs` finds the ready operators by name.
+//! `what.rs` has the arguments that specify a scan, `ready.rs` finds the built-in operators by name.
 //! Each command has a file.
 
 mod bench;
@@ -42,10 +42,10 @@ use std::{
 use clap::{Parser, Subcommand};
 use what::What;
 
-/// What comes of a command.
+/// The result of a command.
 pub(crate) type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-/// Scans: what this machine has for them, how they would run, how fast they are
+/// Reports this machine's support for scans, their plans, and their speed
 #[derive(Parser)]
 #[command(name = "scan", version)]
 struct Arguments {
@@ -55,13 +55,13 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What is there, what is missing, and a quick self-test (this is the default); fails where no GPU can be used
+    /// What this machine has, what is missing, and a quick self-test (this is the default); fails if no GPU can be used
     Doctor {
-        /// Every place where NVRTC is looked for, and the self-test of every device
+        /// Also list every place where NVRTC is searched for, and the self-test of every device
         #[arg(long)]
         verbose: bool,
     },
-    /// How a ready operator would be scanned
+    /// The plan of a scan with a built-in operator
     Plan {
         #[command(flatten)]
         what: What,
@@ -77,12 +77,12 @@ enum Command {
         #[arg(long)]
         len: Option<usize>,
     },
-    /// What each strategy would launch and take, and which one is the default
+    /// The launches and the cost of each strategy, and which one is the default
     Explain(explain::Arguments),
     /// Kernels compiled ahead of time
     #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
     Bundle {
-        /// The file whose kernels are to be listed
+        /// The file whose kernels to list
         #[arg(required = true)]
         file: Option<PathBuf>,
         #[command(subcommand)]
@@ -94,13 +94,13 @@ enum Command {
         #[arg(long)]
         clear: bool,
     },
-    /// Times of a scan on this machine, against a copy of the same bytes
+    /// Times of a scan on this machine, compared with a copy of the same bytes
     Bench(bench::Arguments),
 }
 
 #[derive(Subcommand)]
 enum BundleCommand {
-    /// Compile scans by ready operators into a file
+    /// Compile scans with built-in operators into a file
     Make {
         #[command(flatten)]
         scans: bundle::Scans,
@@ -108,7 +108,7 @@ enum BundleCommand {
         #[arg(long)]
         out: PathBuf,
     },
-    /// Name what scans by ready operators need and a file lacks; fails where it lacks something
+    /// List the kernels that scans with built-in operators need and a file lacks; fails if it lacks some
     Check {
         /// The file
         #[arg(long)]

@@ -1,8 +1,8 @@
-//! What the parts of the report share.
+//! Helpers that the parts of the report share.
 
 use std::fs;
 
-/// What is missing, and the command that mends it where one does.
+/// The missing part, and the command that installs it, if there is one.
 pub(crate) type Missing = (&'static str, Option<&'static str>);
 
 /// The path of a library that this process has loaded.

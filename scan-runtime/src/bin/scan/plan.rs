@@ -1,4 +1,4 @@
-//! How a ready operator would be scanned.
+//! The plan and the CUDA source of a scan with a built-in operator.
 
 use std::{error::Error, io::Write};
 

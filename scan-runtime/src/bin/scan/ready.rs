@@ -1,10 +1,10 @@
-//! The ready operators, by name.
+//! The built-in operators, by name.
 
 use std::{fmt, str::FromStr};
 
 use scan_runtime::{ScanElement, ScanOp, ops};
 
-/// The names of the ready operators.
+/// The names of the built-in operators.
 pub(crate) const OPERATORS: [&str; 9] = ["sum", "product", "max", "min", "bit_and", "bit_or", "bit_xor", "all", "any"];
 
 /// The types that they work on.
@@ -39,7 +39,7 @@ impl FromStr for ElementName {
     }
 }
 
-/// A ready operator on a type.
+/// A built-in operator on a type.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Ready {
     /// The operator
@@ -105,9 +105,9 @@ impl Sample for bool {
     }
 }
 
-/// What is done with a ready operator.
+/// Code that is generic over the built-in operators.
 pub(crate) trait Visitor {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     fn visit<T, Op>(self, op: Op) -> Self::Output
@@ -116,7 +116,7 @@ pub(crate) trait Visitor {
         Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone;
 }
 
-/// Hands the operator to the visitor.
+/// Passes the operator to the visitor.
 pub(crate) fn visit<V: Visitor>(ready: Ready, visitor: V) -> Result<V::Output, NoSuch> {
     macro_rules! of_types {
         ($on:literal: $make:ident of $($ty:ident)*) => {

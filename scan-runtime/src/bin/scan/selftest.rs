@@ -1,4 +1,4 @@
-//! A quick self-test: a few scans on the GPU and on the CPU, beside plain loops.
+//! A quick self-test: a few scans on the GPU and on the CPU, compared with plain loops.
 
 use std::io::{self, Write};
 
@@ -19,8 +19,8 @@ fn compose(f: Map, g: Map) -> Map {
 
 const LENGTHS: [usize; 7] = [0, 1, 33, 1_019, 4_101, 65_537, 1_048_577];
 
-/// Scans on every device there is and on the CPU; whether all results are right. Tells what is wrong, and one line for
-/// all that are right, or a line for each if `verbose`.
+/// Scans on every device and on the CPU, and returns whether all results are right. Writes what is wrong, and one line
+/// for all devices that are right, or a line for each if `verbose`.
 pub(crate) fn write(verbose: bool, out: &mut impl Write) -> io::Result<bool> {
     let devices = (0..).map(|index| Scanner::builder().device(index).build()).map_while(Result::ok);
     let (mut right, mut wrong) = (Vec::new(), false);

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
 
-/// How tiles carry. The block scan is the one that the planner takes with it.
+/// How prefixes are carried between tiles. The block scan is the one that the planner uses with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StrategyName {
     OneBlock,

@@ -62,7 +62,7 @@ fn plans_are_those_of_the_length_and_the_architecture() {
     assert!(source("1000000000").contains("_scan_look_ahead(") && !source("100").contains("_scan_look_ahead("));
     let all = output(&["plan", "sum", "f32", "--arch", "sm_90"]);
     assert!(all.contains("elements on") && !all.contains("launch"), "{all}");
-    assert!(run(&["plan", "sum", "f32", "--arch", "hopper"]).unwrap_err().to_string().contains("no architecture"));
+    assert!(run(&["plan", "sum", "f32", "--arch", "hopper"]).unwrap_err().to_string().contains("not an architecture"));
 }
 
 #[test]

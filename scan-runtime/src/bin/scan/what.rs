@@ -1,4 +1,4 @@
-//! Which scan, for which device: the arguments that several commands have.
+//! The arguments of several commands: the scan and the device.
 
 use clap::ValueEnum;
 use scan_runtime::{
@@ -11,7 +11,7 @@ use crate::{
     strategies::StrategyName,
 };
 
-/// How an operator is scanned.
+/// The kind of scan.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct Way {
     /// Exclusive, not inclusive
@@ -23,7 +23,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// The scan by this operator, with this algorithm where one is named.
+    /// The scan with this operator, with this algorithm if one is named.
     pub(crate) fn scan<Op: ScanOp>(self, scanner: &Scanner, op: Op, strategy: Option<StrategyName>) -> Scan<Op> {
         let scan = scanner.scan(op);
         let scan = if self.exclusive { scan.exclusive() } else { scan };
@@ -35,7 +35,7 @@ impl Way {
     }
 }
 
-/// The kind of heads by which a scan restarts.
+/// The source of segment heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     /// A `bool` for each element
@@ -50,29 +50,29 @@ pub(crate) enum By {
     Rows,
 }
 
-/// All that decides which kernels a scan has.
+/// All arguments that determine the kernels of a scan.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct Shape {
     #[command(flatten)]
     pub(crate) way: Way,
-    /// Restarting by these heads
+    /// Segmented by these heads
     #[arg(long, value_enum)]
     pub(crate) by: Option<By>,
-    /// With this algorithm, in place of the planner's choice
+    /// With this algorithm, instead of the planner's choice
     #[arg(long, value_enum)]
     pub(crate) strategy: Option<StrategyName>,
 }
 
-/// For which device.
+/// The device.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Target {
-    /// For the devices of this architecture, such as sm_90, in place of the one that is here
+    /// For the devices of this architecture, such as sm_90, instead of this machine's device
     #[arg(long)]
     arch: Option<Architecture>,
 }
 
 impl Target {
-    /// For the architecture that is named; else for this machine's device, or an H200 where there is none.
+    /// For the named architecture; else for this machine's device, or an H200 if there is none.
     pub(crate) fn scanner(self) -> Result<Scanner, Error> {
         match self.arch {
             Some(architecture) => Ok(Scanner::cpu_for(DeviceLimits::of(architecture))),
@@ -81,7 +81,7 @@ impl Target {
     }
 }
 
-/// A scan by a ready operator.
+/// A scan with a built-in operator.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct What {
     #[command(flatten)]
@@ -92,10 +92,10 @@ pub(crate) struct What {
     pub(crate) target: Target,
 }
 
-/// A scan whose operator is not known by its type.
+/// A scan with a type-erased operator.
 pub(crate) trait AnyScan {
     fn plan(&self) -> Result<Plans, Error>;
-    /// The plans by another strategy than its own.
+    /// The plans with another strategy than its own.
     fn plan_by(&self, strategy: Strategy) -> Result<Plans, Error>;
     /// The CUDA source for inputs of this length, or for the longest.
     fn source(&self, len: Option<usize>) -> Result<KernelSource, Error>;
@@ -152,7 +152,7 @@ impl Visitor for Make<'_> {
     }
 }
 
-/// The scan by a ready operator.
+/// The scan with a built-in operator.
 pub(crate) fn scan(ready: Ready, shape: Shape, scanner: &Scanner) -> Result<Box<dyn AnyScan>, NoSuch> {
     ready::visit(ready, Make { scanner, shape })
 }

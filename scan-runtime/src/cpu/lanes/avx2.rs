@@ -1,7 +1,7 @@
-//! Registers of AVX2: 32 bytes in two halves, through whose middle few instructions reach.
+//! Registers of AVX2: 32 bytes in two halves. Few instructions cross the middle.
 //!
-//! Everything here needs a machine with AVX2. The functions are inlined into [`scan`] and [`fold`], which say so to the
-//! compiler, and which are only called where the machine has been asked.
+//! Everything here needs a machine with AVX2. The functions are inlined into [`scan`] and [`fold`], which enable it for
+//! the compiler, and which are called only after a check of the machine.
 
 use std::{arch::x86_64::*, mem::transmute_copy};
 
@@ -11,7 +11,7 @@ use crate::ScanOp;
 /// Bytes of a register.
 const REGISTER_BYTES: usize = 32;
 
-/// A type of which a register holds several.
+/// A type of which a register holds several values.
 #[allow(clippy::missing_safety_doc, reason = "all need AVX2, as the module says")]
 pub trait Lane: Copy {
     /// Whether folding in any order gives the same bits.
@@ -43,14 +43,14 @@ pub trait Lane: Copy {
     }
 }
 
-/// What is applied to all lanes of two registers.
+/// An operation on all lanes of two registers.
 #[allow(clippy::missing_safety_doc, reason = "all need AVX2, as the module says")]
 pub trait Apply: 'static {
-    /// Whether grouping it in another way gives the same bits, whatever the lanes are.
+    /// Whether any grouping gives the same bits, for all types of lanes.
     const ANY_GROUPING: bool;
-    /// The same where no lane is a NaN, in fewer instructions.
+    /// The same if no lane is a NaN, in fewer instructions.
     type OfNumbers: Apply;
-    /// Whether there are fewer, and to ask for NaNs pays.
+    /// Whether that has fewer instructions, so that a check for NaNs pays.
     const ASKS_FOR_NUMBERS: bool = false;
     /// Applies it, lanes of `a` on the left.
     unsafe fn apply<T: Lane>(a: __m256i, b: __m256i) -> __m256i;
@@ -80,12 +80,12 @@ applies! {
 
 macro_rules! applies_to_numbers {
     ($($name:ident: $function:expr, $of_numbers:ident: $function_of_numbers:expr;)*) => {$(
-        /// As its namesake, where there are no NaNs.
+        /// As its namesake, if there are no NaNs.
         #[derive(Clone, Copy, Debug)]
         pub struct $of_numbers;
         applies! { $of_numbers: true, $function_of_numbers; }
         impl Apply for $name {
-            // The first of the largest or smallest, before all of which comes a NaN.
+            // The first of the largest or smallest values; a NaN takes precedence over all.
             const ANY_GROUPING: bool = true;
             type OfNumbers = $of_numbers;
             const ASKS_FOR_NUMBERS: bool = true;
@@ -103,7 +103,7 @@ applies_to_numbers! {
     Smaller: T::smaller, SmallerNumber: T::smaller_number;
 }
 
-/// Whether grouping in another way gives the same bits.
+/// Whether any grouping gives the same bits.
 pub(super) const fn any_grouping<T: Lane, V: Apply>() -> bool {
     T::ANY_ORDER || V::ANY_GROUPING
 }
@@ -137,8 +137,8 @@ macro_rules! lanes {
     )*};
 }
 
-/// What is simpler for floats that are numbers: the instructions give the second operand where both are equal, and so where both are
-/// zeros.
+/// Operations that are simpler for floats without NaNs: the instructions give the second operand if both are equal, and
+/// so if both are zeros.
 macro_rules! of_numbers {
     ($cast:ident, $larger:ident, $smaller:ident, $compare:ident, $mask:ident, $back:ident) => {
         #[inline(always)]
@@ -177,7 +177,7 @@ lanes! {
         (_mm256_castsi256_pd, _mm256_max_pd, _mm256_min_pd, _mm256_cmp_pd, _mm256_movemask_pd, _mm256_castpd_si256);
 }
 
-/// Where AVX2 has no instruction of the name for these lanes.
+/// Operations for which AVX2 has no instruction on these lanes.
 macro_rules! made_of_several {
     ($($name:ident($a:ident, $b:ident): $body:block)*) => {$(
         #[inline(always)]
@@ -212,7 +212,7 @@ made_of_several! {
     add_f64(a, b): { _mm256_castpd_si256(_mm256_add_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b))) }
     multiply_f32(a, b): { _mm256_castps_si256(_mm256_mul_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b))) }
     multiply_f64(a, b): { _mm256_castpd_si256(_mm256_mul_pd(_mm256_castsi256_pd(a), _mm256_castsi256_pd(b))) }
-    // As the bodies of `ops::Max` and `ops::Min`, which differ from the instructions of these names where there are NaNs and zeros.
+    // As the bodies of `ops::Max` and `ops::Min`, which differ from the instructions of these names for NaNs and zeros.
     larger_f32(a, b): { chosen_f32::<_CMP_GE_OQ>(a, b) }
     smaller_f32(a, b): { chosen_f32::<_CMP_LE_OQ>(a, b) }
     larger_f64(a, b): { chosen_f64::<_CMP_GE_OQ>(a, b) }
@@ -221,7 +221,7 @@ made_of_several! {
 
 macro_rules! chosen {
     ($($name:ident: $cast:ident, $compare:ident, $or:ident, $blend:ident, $back:ident;)*) => {$(
-        /// `a` where the comparison holds, and where `a` is NaN; else `b`.
+        /// `a` if the comparison holds, or if `a` is NaN; else `b`.
         #[inline(always)]
         unsafe fn $name<const COMPARISON: i32>(a: __m256i, b: __m256i) -> __m256i {
             // SAFETY: the machine has AVX2.
@@ -238,12 +238,12 @@ chosen! {
     chosen_f64: _mm256_castsi256_pd, _mm256_cmp_pd, _mm256_or_pd, _mm256_blendv_pd, _mm256_castpd_si256;
 }
 
-/// Scans places, after `before.with_before`; `before.alone` is the identity. Where any grouping gives the same bits, nobody asks for
-/// the sum of the places alone, and it is not computed: it would take a fourth of the time.
+/// Scans places with the exclusive prefix `before.with_before`; `before.alone` is the identity. If any grouping gives
+/// the same bits, the fold of the places alone is not needed and not computed: it would take a fourth of the time.
 ///
 /// # Safety
 ///
-/// The machine has AVX2. The places are valid for reads and writes, and nobody else touches them.
+/// The machine has AVX2. The places are valid for reads and writes, and no other thread accesses them.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn scan<Op, T, V, const EXCLUSIVE: bool>(op: &Op, places: Places<Op>, before: &Sums<T>) -> Sums<T>
 where
@@ -253,8 +253,8 @@ where
 {
     let Places { input, output, len } = places;
     let width = REGISTER_BYTES / size_of::<T>();
-    // SAFETY: the indices are in bounds, and what is written has been read. The lanes are values of T, moved or made as the
-    // operator makes them.
+    // SAFETY: the indices are in bounds, and a place is read before it is written. The lanes are values of T, moved or
+    // made as by the operator.
     unsafe {
         let fill = spread(before.alone);
         let (mut with_before, mut alone) = (spread(before.with_before), fill);
@@ -286,7 +286,8 @@ where
     }
 }
 
-/// Scans a block after `with_before`, and gives what stands after it, and the block's own sum on all lanes.
+/// Scans a block with the exclusive prefix `with_before`, and gives the prefix after it, and the block's own aggregate
+/// on all lanes.
 #[inline(always)]
 unsafe fn scan_block<T: Lane, V: Apply, const EXCLUSIVE: bool>(
     block: __m256i,
@@ -294,7 +295,7 @@ unsafe fn scan_block<T: Lane, V: Apply, const EXCLUSIVE: bool>(
     with_before: __m256i,
     fill: __m256i,
 ) -> (__m256i, __m256i) {
-    // SAFETY: the machine has AVX2, and the caller vouches for the place.
+    // SAFETY: the machine has AVX2, and the caller guarantees the place.
     unsafe {
         let block = prefixes::<T, V>(block, fill);
         let covered = if EXCLUSIVE { up_by_one::<T>(block, fill) } else { block };
@@ -304,11 +305,11 @@ unsafe fn scan_block<T: Lane, V: Apply, const EXCLUSIVE: bool>(
     }
 }
 
-/// Folds places, after `before.with_before`; `before.alone` is the identity.
+/// Folds places with the exclusive prefix `before.with_before`; `before.alone` is the identity.
 ///
 /// # Safety
 ///
-/// The machine has AVX2. The places are valid for reads, and nobody writes there.
+/// The machine has AVX2. The places are valid for reads, and no thread writes them.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn fold<Op, T, V>(op: &Op, places: Places<Op>, before: &Sums<T>) -> T
 where
@@ -350,7 +351,7 @@ where
     }
 }
 
-/// Scans up to 64 places, of which bit `i` of `heads` tells whether the `i`-th begins a segment; gives the last sum.
+/// Scans up to 64 places, of which the `i`-th is a head if bit `i` of `heads` is set; gives the last prefix.
 ///
 /// # Safety
 ///
@@ -385,7 +386,7 @@ where
                 false => with_before,
             };
             _mm256_storeu_si256(output.add(index).cast(), covered);
-            // Not from `with_before`: so blocks wait for each other for two instructions only.
+            // Not from `with_before`: so the dependency between blocks is two instructions only.
             let begun = spread_last::<T>(begun);
             sum = V::apply::<T>(_mm256_blendv_epi8(sum, beginning, begun), spread_last::<T>(block));
             heads >>= width;
@@ -404,7 +405,7 @@ where
     }
 }
 
-/// The inclusive scan of a block that restarts where `begins` is set, and where a segment has begun so far.
+/// The inclusive scan of a block that restarts where `begins` is set, and a mask of the lanes at or after a restart.
 #[inline(always)]
 unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
     mut block: __m256i,
@@ -486,18 +487,18 @@ unsafe fn prefixes<T: Lane, V: Apply>(mut block: __m256i, fill: __m256i) -> __m2
             block = V::apply::<T>(_mm256_alignr_epi8::<12>(block, fill), block);
         }
         block = V::apply::<T>(_mm256_alignr_epi8::<8>(block, fill), block);
-        // The last of the lower half before all of the upper one, and nothing before the lower one.
+        // The last lane of the lower half for all of the upper one, and `fill` for the lower one.
         let below = _mm256_permute2x128_si256::<0x02>(last_of_halves::<T>(block), fill);
         V::apply::<T>(below, block)
     }
 }
 
-/// Moves everything up by a lane, through the middle; the first lane is of `fill`.
+/// Shifts everything up by a lane, across the middle; the first lane is of `fill`.
 #[inline(always)]
 unsafe fn up_by_one<T: Lane>(block: __m256i, fill: __m256i) -> __m256i {
     // SAFETY: the machine has AVX2.
     unsafe {
-        // What comes from below: `fill` into the lower half, the lower half into the upper.
+        // The lanes from below: `fill` for the lower half, the lower half for the upper.
         let below = _mm256_permute2x128_si256::<0x02>(block, fill);
         match size_of::<T>() {
             1 => _mm256_alignr_epi8::<15>(block, below),

@@ -1,16 +1,16 @@
-//! Lets threads in to work that lies on another thread's stack, until that thread closes the gate.
+//! Admits threads to work that is on another thread's stack, until that thread closes the gate.
 
 use std::sync::atomic::Ordering;
 
 use super::primitives::{AtomicUsize, PATIENCE, spin_loop, yield_now};
 
-/// Lets helpers in until it is closed.
+/// Admits helpers until it is closed.
 pub(super) struct Gate {
     /// How many are in, and [`CLOSED`].
     inside: AtomicUsize,
 }
 
-/// Nobody comes in any more.
+/// The flag of a closed gate.
 const CLOSED: usize = 1 << (usize::BITS - 1);
 
 impl Gate {
@@ -18,7 +18,7 @@ impl Gate {
         Gate { inside: AtomicUsize::new(0) }
     }
 
-    /// Lets a thread in, which [leaves](Gate::leave) later; or does not, where the gate is closed.
+    /// Admits a thread, which must [leave](Gate::leave) later; `false` if the gate is closed.
     pub(super) fn enter(&self) -> bool {
         let before = self.inside.fetch_add(1, Ordering::Acquire);
         if before & CLOSED != 0 {

@@ -1,7 +1,7 @@
-//! Other threads' help with work that lies on the stack of the one that calls for it.
+//! Help from other threads with work that is on the stack of the calling thread.
 //!
-//! As rayon's scopes, but for one thing: a helper that has not begun when the work is done is not waited for. Waking a thread
-//! can take longer than the work.
+//! This differs from rayon's scopes in one point: it does not wait for a helper that has not started when the work is
+//! done. Waking a thread can take longer than the work.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -11,19 +11,19 @@ use std::{
 use super::gate::{Closing, Gate};
 use crate::caught::{Panic, discard};
 
-/// Work that any number of threads can share. A thread returns when it finds nothing more to do; when all that have begun have
-/// returned, the work is done.
+/// Work that any number of threads can share. A thread returns when it finds nothing more to do; when all threads that
+/// have started have returned, the work is done.
 pub(super) trait Work: Sync {
     fn work(&self);
 }
 
-/// Works, and lets up to so many threads of rayon's pool join in. A panic of any of them comes out here.
+/// Does the work, with up to `helpers` threads of rayon's pool. Resumes a panic of any of them.
 pub(super) fn work_together<W: Work>(work: &W, helpers: usize) {
     /// # Safety
     ///
     /// The pointer is one to a live `W`.
     unsafe fn erased<W: Work>(work: *const ()) {
-        // SAFETY: the caller vouches for the pointer.
+        // SAFETY: the caller guarantees the pointer.
         unsafe { &*work.cast::<W>() }.work();
     }
 
@@ -38,7 +38,7 @@ pub(super) fn work_together<W: Work>(work: &W, helpers: usize) {
     }
 }
 
-/// What a helper is given.
+/// The data of a helper.
 #[derive(Clone)]
 struct Help {
     entrance: Arc<Entrance>,
@@ -50,7 +50,7 @@ struct Help {
 unsafe impl Send for Help {}
 
 impl Help {
-    /// Calls helpers, each of which calls others: so the caller has soon done its part.
+    /// Calls helpers, each of which calls others, so that the caller soon continues with the work.
     fn call(&self, helpers: usize) {
         let Some(others) = helpers.checked_sub(1) else { return };
         let help = self.clone();
@@ -62,7 +62,7 @@ impl Help {
         if !self.entrance.gate.enter() {
             return;
         }
-        // SAFETY: the gate was open, and whoever made it waits until this has left before the work ends.
+        // SAFETY: the gate was open, and its maker waits until this thread has left before the work ends.
         let work = || unsafe { (self.function)(self.work) };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             self.call(others);
@@ -75,10 +75,10 @@ impl Help {
     }
 }
 
-/// Where helpers come in, and what they leave there.
+/// The gate of the helpers, and their first panic.
 struct Entrance {
     gate: Gate,
-    /// What the first of them to panic said.
+    /// The first panic of a helper.
     panic: Mutex<Option<Panic>>,
 }
 

@@ -1,4 +1,4 @@
-//! The row of chunks at which several threads work, and how they hand chunks to each other.
+//! The row of chunks at which several threads work, and how ownership of chunks passes between them.
 
 use std::{collections::VecDeque, mem, ops::Range, sync::atomic::Ordering};
 
@@ -7,39 +7,39 @@ use super::{
     primitives::{AtomicBool, AtomicU8, AtomicUsize, PATIENCE, spin_loop, yield_now},
 };
 
-/// On a cache line that nothing else is on.
+/// A value on a cache line of its own.
 #[repr(align(128))]
 struct Apart<T>(T);
 
 /// The row of chunks at which several threads work.
 ///
-/// A slot of the chunks is handed on by its state, which is stored after the slot has been touched and loaded before it is. The
-/// carry belongs to the thread that has set `joining`; while the slot of `turn` is open, that thread leaves it alone, and the one
-/// that has taken this chunk reads it.
+/// The state of a slot passes its ownership on: a thread stores it after accessing the slot, and loads it before. The
+/// carry belongs to the thread that has set `joining`. While the slot of `turn` is open, that thread does not access
+/// the carry, and the thread that has taken this chunk reads it.
 pub(super) struct Line<'c> {
     chunks: &'c dyn Chunks,
     len: usize,
     chunk: usize,
     at_once: bool,
-    /// Whether the thread that has called for help goes on alone.
+    /// Whether the thread that has called for help continues alone.
     alone: AtomicBool,
-    /// The next chunk that nobody has taken.
+    /// The next chunk that no thread has taken.
     next: Apart<AtomicUsize>,
-    /// The chunk before which everything is in the carry.
+    /// The chunk whose exclusive prefix is the carry.
     turn: Apart<AtomicUsize>,
     /// Whether a thread is joining.
     joining: AtomicBool,
     /// Whether a thread has panicked.
     broken: AtomicBool,
-    /// What is known of each chunk.
+    /// The state of each chunk's slot.
     states: Vec<AtomicU8>,
 }
 
-/// The slot is that of the thread that has taken the chunk.
+/// The slot belongs to the thread that has taken the chunk.
 const OPEN: u8 = 0;
-/// The slot is that of the thread that joins.
+/// The slot belongs to the thread that joins.
 const DONE: u8 = 1;
-/// The slot holds what stands before the chunk, and stays as it is.
+/// The slot holds the exclusive prefix of the chunk, and does not change any more.
 const KNOWN: u8 = 2;
 
 impl<'c> Line<'c> {
@@ -59,29 +59,29 @@ impl<'c> Line<'c> {
         }
     }
 
-    /// Works until no chunk is left, or this thread is told before one that it is to leave the rest to others.
+    /// Works until no chunk is left, or `leaves` returns true, which leaves the rest to others.
     pub(super) fn work(&self, leaves: impl FnMut() -> bool) {
         let breaks = BreakOnPanic(&self.broken);
         self.take_chunks(leaves);
         mem::forget(breaks);
     }
 
-    /// The chunk before which everything is known.
+    /// The chunk whose turn it is: its exclusive prefix is the carry.
     pub(super) fn turn(&self) -> usize {
         self.turn.0.load(Ordering::Relaxed)
     }
 
-    /// Whether helpers are to leave the rest to the thread that has called them.
+    /// Whether helpers must leave the rest to the thread that has called them.
     pub(super) fn is_for_one(&self) -> bool {
         self.alone.load(Ordering::Relaxed)
     }
 
-    /// Has helpers leave the rest to the thread that has called them.
+    /// Makes helpers leave the rest to the thread that has called them.
     pub(super) fn leave_to_one(&self) {
         self.alone.store(true, Ordering::Relaxed);
     }
 
-    /// Takes chunks while there are some. Stops early only where another thread has panicked.
+    /// Takes chunks until none is left. Stops early only if another thread has panicked.
     fn take_chunks(&self, mut leaves: impl FnMut() -> bool) -> Option<()> {
         let count = self.states.len();
         // Those that this thread has folded and not scanned.
@@ -120,7 +120,7 @@ impl<'c> Line<'c> {
         index * self.chunk..self.len.min((index + 1) * self.chunk)
     }
 
-    /// Scans the chunks before which it is known what stands; `None` where patience ends before the chunks do.
+    /// Scans the pending chunks whose prefix is known; `None` if patience ends before the chunks do.
     fn finish(&self, pending: &mut VecDeque<usize>, patience: u32) -> Option<()> {
         while let Some(&index) = pending.front() {
             self.wait(patience, || self.states[index].load(Ordering::Acquire) == KNOWN)?;
@@ -131,7 +131,7 @@ impl<'c> Line<'c> {
         Some(())
     }
 
-    /// Waits as long as patience lasts, or for ever if it is the greatest; but not where a thread has panicked.
+    /// Polls up to `patience` times, or for ever if it is `u32::MAX`; stops if a thread has panicked.
     fn wait(&self, patience: u32, mut done: impl FnMut() -> bool) -> Option<()> {
         let mut looks = 0_u32;
         while !done() {
@@ -148,17 +148,17 @@ impl<'c> Line<'c> {
         Some(())
     }
 
-    /// Says that something is known of a chunk that this thread has taken.
+    /// Publishes the slot of a chunk that this thread has taken.
     fn publish(&self, index: usize) {
         self.states[index].store(DONE, Ordering::SeqCst);
         self.join();
     }
 
-    /// Joins all chunks that can be, unless another thread is at it.
+    /// Joins all chunks that can be joined, unless another thread is joining.
     fn join(&self) {
         loop {
             if self.joining.swap(true, Ordering::SeqCst) {
-                // That thread will see what this one has published.
+                // The joining thread will see the slots that this one has published.
                 return;
             }
             let mut turn = self.turn.0.load(Ordering::Relaxed);
@@ -172,7 +172,7 @@ impl<'c> Line<'c> {
                 self.turn.0.store(turn, Ordering::Release);
             }
             self.joining.swap(false, Ordering::SeqCst);
-            // A thread that came by meanwhile has gone on, in the belief that this one sees to its chunk.
+            // A thread that published meanwhile has gone on, relying on this one to join its chunk.
             if self.states.get(turn).is_none_or(|state| state.load(Ordering::SeqCst) != DONE) {
                 return;
             }
@@ -180,7 +180,7 @@ impl<'c> Line<'c> {
     }
 }
 
-/// Keeps the other threads from waiting for one that panicked: it is dropped in no other case.
+/// Keeps the other threads from waiting for one that panicked: it is dropped only by a panic.
 struct BreakOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for BreakOnPanic<'_> {

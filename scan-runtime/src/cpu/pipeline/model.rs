@@ -1,7 +1,7 @@
 //! The line and the gate under every order of the threads' steps that the memory model allows, by `loom`.
 //!
-//! The cells that stand for carry, slots and outputs fail the test where two threads touch one without an order between them. A
-//! thread that waits for what never comes fails it, too.
+//! The cells that model carry, slots and outputs fail the test if two threads access one without an order between them.
+//! A thread that waits for ever fails it, too.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
@@ -25,7 +25,7 @@ mod gate;
 #[allow(dead_code, reason = "what measures time is not modelled")]
 mod line;
 
-/// What is known of a chunk of one element: all that counts is which chunks are before.
+/// The contents of a slot of a chunk of one element: only the number of chunks before it counts.
 #[derive(Clone, Copy)]
 enum Known {
     Nothing,
@@ -51,7 +51,7 @@ unsafe impl Sync for Model {}
 
 // SAFETY of the blocks below: loom fails where another thread touches the cell at the same time.
 impl Model {
-    /// Leaked: the threads of loom take nothing borrowed.
+    /// Leaked, because the threads of loom cannot borrow.
     fn new(count: usize, at_once: bool, panics_at: Option<usize>) -> &'static Self {
         let slots = (0..count).map(|_| UnsafeCell::new(Known::Nothing)).collect();
         let done = (0..count).map(|_| UnsafeCell::new(0)).collect();
@@ -139,14 +139,14 @@ impl Chunks for Model {
     }
 }
 
-/// Tries every order with no more than so many switches from a thread that could go on.
+/// Tries every order with at most `switches` switches from a thread that could go on.
 fn explore(switches: usize, test: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(switches);
     builder.check(test);
 }
 
-/// Two threads work at so many chunks.
+/// Two threads work at `count` chunks.
 fn two_threads(count: usize, at_once: bool) {
     let model = Model::new(count, at_once, None);
     let line = Arc::new(model.line());

@@ -8,12 +8,12 @@ use std::{
 
 use super::{Staging, pieces::Pieces};
 
-/// What a thread copies at a time.
+/// The number of bytes that a thread copies at a time.
 const PIECE: usize = if cfg!(miri) { 1 << 7 } else { 128 << 10 };
-/// So many threads copy faster than the bus carries.
+/// This many threads copy faster than the bus.
 const MOST_THREADS: usize = 8;
 
-/// Threads that do nothing but copy, so that they are there for every call, whatever the program's own threads wait for.
+/// Threads that only copy, so that they are available to every call, even if the program's own threads are waiting.
 static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
     let threads = (*CORES).min(MOST_THREADS) - 1;
     let name = |index| format!("scan-copy-{index}");
@@ -23,7 +23,7 @@ static HELPERS: LazyLock<Option<rayon::ThreadPool>> = LazyLock::new(|| {
 
 static CORES: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
 
-/// How many threads copy, the caller among them, where nobody has said how many: some cores are left to the program.
+/// The default number of threads that copy, including the caller: some cores are left to the program.
 fn usual_threads() -> usize {
     (*CORES / 2).min(MOST_THREADS)
 }
@@ -65,7 +65,7 @@ pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize, staging: &
     let threads = if is_shared { staging.copy_threads.unwrap_or_else(usual_threads) } else { 1 };
     let helpers = if threads < 2 { None } else { HELPERS.as_ref() };
     let Some(helpers) = helpers else {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees it.
         unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
         return;
     };
@@ -93,7 +93,7 @@ mod tests {
                         let staging = Staging { copy_threads, shared_bytes, ..Staging::default() };
                         let from: Vec<u8> = (0..bytes).map(mixed).collect();
                         let mut to = vec![0; bytes + 1];
-                        // SAFETY: both have so many bytes.
+                        // SAFETY: both have this many bytes.
                         unsafe { copy(from.as_ptr(), to.as_mut_ptr(), bytes, &staging) };
                         assert!(to[..bytes] == from[..] && to[bytes] == 0, "{bytes}");
                     });

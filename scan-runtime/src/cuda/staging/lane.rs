@@ -1,4 +1,4 @@
-//! What a call with host slices has to itself.
+//! The stream and the memory of a call with host slices.
 
 use std::{ptr, sync::Arc};
 
@@ -6,20 +6,22 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 
 use super::{
     HostMemory, Places, Staging, copy,
-    ring::{self, Mover, Piece, SLOTS},
+    ring::{self, Piece, SLOTS, Transfers},
 };
 use crate::{
     Error,
+    columns::HostArray,
     cuda::{DeviceMemory, driver_error},
+    few::Few,
 };
 
-/// Parts of one allocation begin at multiples of this, as allocations of their own would.
+/// Parts of one allocation begin at multiples of this, like separate allocations.
 const ALIGNMENT: usize = 256;
-/// The least that is allocated at once.
+/// The minimum size of an allocation.
 const LEAST_MAPPED: usize = 128 << 10;
 const LEAST_DEVICE: u64 = 2 << 20;
 
-/// A stream with memory, for one call at a time. All that it has is made when first needed, and kept.
+/// A stream with memory, for one call at a time. Its parts are made when first needed, and kept.
 pub(super) struct Lane {
     // Freed on the stream, so before it.
     device: Option<(DeviceMemory, u64)>,
@@ -29,11 +31,11 @@ pub(super) struct Lane {
     layout: Layout,
 }
 
-/// Where the parts of a call lie.
+/// The place of a part of a call.
 #[derive(Clone, Copy, Default)]
 struct Layout {
-    input: Part,
-    output: Part,
+    input: Few<Part>,
+    output: Few<Part>,
     heads: Part,
     total: Part,
 }
@@ -51,7 +53,7 @@ struct Slot {
     done: CudaEvent,
 }
 
-/// Which way a part goes.
+/// The direction of a copy.
 #[derive(Clone, Copy)]
 enum Way {
     ToDevice(*const u8),
@@ -59,8 +61,8 @@ enum Way {
 }
 
 impl Way {
-    /// Whether the host's side is page-locked, so that the device copies without help: at both ends, of one allocation
-    /// then.
+    /// Whether the host's side is page-locked, so that the device copies it directly. Both ends must be, in one
+    /// allocation.
     fn is_page_locked(self, bytes: usize) -> bool {
         let start = match self {
             Way::ToDevice(from) => from,
@@ -96,8 +98,11 @@ impl Lane {
             *end = part.offset.saturating_add(bytes).next_multiple_of(ALIGNMENT);
             part
         };
-        let input = place(host.input_bytes.max(if host.in_place { host.output_bytes } else { 0 }));
-        let output = if host.in_place { input } else { place(host.output_bytes) };
+        let mut arrays = |arrays: &[HostArray], len: usize| -> Few<Part> {
+            arrays.iter().map(|array| place(array.item.saturating_mul(len))).collect()
+        };
+        let input = arrays(host.input, host.input_len.max(if host.in_place { host.output_len } else { 0 }));
+        let output = if host.in_place { input } else { arrays(host.output, host.output_len) };
         self.layout = Layout { input, output, heads: place(host.heads.len()), total: place(host.total_bytes) };
 
         self.stream().context().bind_to_thread().map_err(driver_error("binding the context"))?;
@@ -113,14 +118,14 @@ impl Lane {
         }
         let pointer = |part: Part, bytes: usize| if bytes == 0 { 0 } else { self.pointer(part) };
         Ok(Places {
-            input: pointer(input, host.input_bytes),
-            output: pointer(output, host.output_bytes),
+            input: input.iter().map(|part| pointer(*part, host.input_len)).collect(),
+            output: output.iter().map(|part| pointer(*part, host.output_len)).collect(),
             heads: pointer(self.layout.heads, host.heads.len()),
             total: pointer(self.layout.total, host.total_bytes),
         })
     }
 
-    /// Where the device finds a part.
+    /// The device pointer of a part.
     fn pointer(&self, part: Part) -> sys::CUdeviceptr {
         let base = match part.mapped {
             true => self.mapped.as_ref().map_or(0, |pinned| pinned.device),
@@ -129,41 +134,43 @@ impl Lane {
         base + part.offset as u64
     }
 
-    /// Brings input and heads to their places.
+    /// Copies input and heads to their places.
     ///
     /// # Safety
     ///
     /// There is room for this call, and its host memory is valid.
     pub(super) unsafe fn send(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
         let Layout { input, heads, .. } = self.layout;
-        for (part, from, bytes) in
-            [(heads, host.heads.as_ptr(), host.heads.len()), (input, host.input, host.input_bytes)]
-        {
-            // SAFETY: the caller vouches for it.
-            unsafe { self.bring(part, Way::ToDevice(from), bytes, staging)? };
+        // SAFETY: the caller vouches for it.
+        unsafe { self.bring(heads, Way::ToDevice(host.heads.as_ptr()), host.heads.len(), staging)? };
+        for (part, array) in input.iter().zip(host.input) {
+            // SAFETY: as above.
+            unsafe { self.bring(*part, Way::ToDevice(array.at), array.item * host.input_len, staging)? };
         }
         Ok(())
     }
 
-    /// Brings the results back. All that was enqueued before is done on return.
+    /// Copies the results back. All work enqueued before is done on return.
     ///
     /// # Safety
     ///
     /// As for [`send`](Lane::send).
     pub(super) unsafe fn receive(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
         let Layout { output, total, .. } = self.layout;
-        let outputs = [(output, host.output, host.output_bytes), (total, host.total, host.total_bytes)];
+        let arrays =
+            output.iter().zip(host.output).map(|(part, array)| (*part, array.at, array.item * host.output_len));
+        let outputs = || arrays.clone().chain([(total, host.total, host.total_bytes)]);
         let mut copied = false;
-        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| !part.mapped) {
+        for (part, to, bytes) in outputs().filter(|(part, ..)| !part.mapped) {
             // SAFETY: the caller vouches for it.
             unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
             copied |= bytes > 0;
         }
-        // What has been copied came last, and is there.
+        // If a result was copied, all work before that copy is done.
         if !copied {
             self.finish()?;
         }
-        for (part, to, bytes) in outputs.into_iter().filter(|(part, ..)| part.mapped) {
+        for (part, to, bytes) in outputs().filter(|(part, ..)| part.mapped) {
             // SAFETY: as above.
             unsafe { self.bring(part, Way::FromDevice(to), bytes, staging)? };
         }
@@ -179,7 +186,7 @@ impl Lane {
         }
         if part.mapped {
             let Some(pinned) = &self.mapped else { return Ok(()) };
-            // SAFETY: the part lies within the mapped memory, and the device is done with it, or has not begun.
+            // SAFETY: the part is within the mapped memory, and the device is done with it, or has not started.
             unsafe {
                 let here = pinned.host.add(part.offset);
                 match way {
@@ -192,7 +199,7 @@ impl Lane {
         let length = ring::piece_bytes(bytes, staging.piece_bytes);
         let device = self.pointer(part);
         if way.is_page_locked(bytes) {
-            // The caller's own memory, which he keeps until the results are back.
+            // The caller's own memory, which the caller keeps until the results are back.
             // SAFETY: as above.
             unsafe { self.begin(device, way, bytes) }?;
             return match way {
@@ -201,7 +208,7 @@ impl Lane {
             };
         }
         if self.make_slots(length.min(bytes), bytes.div_ceil(length)).is_err() {
-            // No more memory can be locked. The driver can copy without, a little slower.
+            // No more memory can be locked. The driver can copy without that, a little slower.
             // SAFETY: as above; on return or error the caller waits for the stream before the memory goes.
             return unsafe { self.bring_directly(device, way, bytes) };
         }
@@ -212,11 +219,11 @@ impl Lane {
         }
     }
 
-    /// Makes as many slots of this length as will be used at once.
+    /// Makes as many slots of this length as are used at once.
     fn make_slots(&mut self, bytes: usize, count: usize) -> Result<(), Error> {
         for slot in self.slots.iter_mut().take(count) {
             if let Some(Slot { pinned, done }) = slot {
-                // The last use may have left a transfer to the device under way.
+                // A transfer to the device from the last use may still be in progress.
                 done.synchronize().map_err(driver_error("copying"))?;
                 if pinned.bytes >= bytes {
                     continue;
@@ -233,7 +240,7 @@ impl Lane {
     ///
     /// As for [`send`](Lane::send); the host memory outlives the transfer.
     unsafe fn bring_directly(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees it.
         unsafe { self.begin(device, way, bytes) }?;
         self.finish()
     }
@@ -243,7 +250,7 @@ impl Lane {
     /// As for [`send`](Lane::send); the host memory outlives the transfer.
     unsafe fn begin(&mut self, device: sys::CUdeviceptr, way: Way, bytes: usize) -> Result<(), Error> {
         let stream = self.stream.0.cu_stream();
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees it.
         unsafe {
             match way {
                 Way::ToDevice(from) => sys::cuMemcpyHtoDAsync_v2(device, from.cast(), bytes, stream),
@@ -254,10 +261,10 @@ impl Lane {
         .map_err(driver_error("copying"))
     }
 
-    /// Waits for all that was enqueued.
+    /// Waits for all enqueued work.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
-        // cudarc's own way would report an older error instead, and not wait.
-        // SAFETY: the context is alive, and so is the stream, which is its.
+        // cudarc's own function would report an older error instead, and not wait.
+        // SAFETY: the context is alive, and so is its stream.
         unsafe {
             result::ctx::set_current(self.stream().context().cu_ctx())
                 .and_then(|()| result::stream::synchronize(self.stream().cu_stream()))
@@ -277,8 +284,7 @@ impl Lane {
         self.device = None;
         self.mapped = None;
         self.slots = Default::default();
-        // The device's memory is free for others when the stream has come so far. An error comes again at the next
-        // call.
+        // The device memory is free for others once the stream reaches this point. An error recurs in the next call.
         let _ = self.finish();
     }
 }
@@ -292,10 +298,11 @@ struct Bridge<'l> {
     staging: &'l Staging,
 }
 
-impl Mover for Bridge<'_> {
+impl Transfers for Bridge<'_> {
     fn copy(&mut self, slot: usize, Piece { offset, bytes }: Piece) {
         let Some(Slot { pinned, .. }) = &self.slots[slot] else { return };
-        // SAFETY: the piece lies within the caller's memory, and the slot, which no transfer uses now, is as long.
+        // SAFETY: the piece is within the caller's memory, and the slot, which no transfer uses now, is at least as
+        // long.
         unsafe {
             match self.way {
                 Way::ToDevice(from) => copy::copy(from.add(offset), pinned.host, bytes, self.staging),
@@ -307,7 +314,8 @@ impl Mover for Bridge<'_> {
     fn transfer(&mut self, slot: usize, Piece { offset, bytes }: Piece) -> Result<(), Error> {
         let Some(Slot { pinned, done }) = &self.slots[slot] else { return Ok(()) };
         let (there, stream) = (self.device + offset as u64, self.stream.cu_stream());
-        // SAFETY: the piece lies within the device memory, and the slot is as long; it lives until its event has come.
+        // SAFETY: the piece is within the device memory, and the slot is at least as long; it lives until its event is
+        // recorded.
         unsafe {
             match self.way {
                 Way::ToDevice(_) => sys::cuMemcpyHtoDAsync_v2(there, pinned.host.cast(), bytes, stream),
@@ -325,7 +333,7 @@ impl Mover for Bridge<'_> {
     }
 }
 
-/// Page-locked memory, which the device can reach.
+/// Page-locked memory, which the device can access.
 struct Pinned {
     host: *mut u8,
     device: sys::CUdeviceptr,
@@ -345,7 +353,7 @@ impl Pinned {
             _ => driver_error("locking host memory")(error),
         })?;
         let mut pinned = Pinned { host: host.cast(), device: 0, bytes };
-        // SAFETY: the memory has just been made for the device to reach it.
+        // SAFETY: the memory has just been allocated as mapped memory.
         unsafe { sys::cuMemHostGetDevicePointer_v2(&mut pinned.device, host, 0) }
             .result()
             .map_err(driver_error("mapping host memory"))?;
@@ -355,14 +363,14 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // SAFETY: it has been allocated so, and is freed once. The driver waits for what uses it. An error means that
-        // the context is gone, and the memory with it.
+        // SAFETY: it has been allocated by `malloc_host`, and is freed once. The driver waits for work that uses it. An
+        // error means that the context is gone, and the memory with it.
         let _ = unsafe { result::free_host(self.host.cast()) };
     }
 }
 
-/// A stream of ours. cudarc's own would make it order the user's slices by events, which costs them time and is theirs
-/// to choose.
+/// A stream of our own. A stream created by cudarc would make it synchronize the user's slices by events, which costs
+/// time and is the user's choice.
 struct OwnStream(Arc<CudaStream>);
 
 impl OwnStream {
@@ -370,20 +378,21 @@ impl OwnStream {
         context.bind_to_thread().map_err(driver_error("binding the context"))?;
         let stream = result::stream::create(result::stream::StreamKind::NonBlocking)
             .map_err(driver_error("creating a stream"))?;
-        // SAFETY: the stream belongs to this context, and is not destroyed while anybody holds the wrapper: see below.
+        // SAFETY: the stream belongs to this context, and is not destroyed while the wrapper is held elsewhere: see
+        // below.
         Ok(OwnStream(unsafe { context.wrap_borrowed_stream(stream) }))
     }
 }
 
 impl Drop for OwnStream {
     fn drop(&mut self) {
-        // Who holds it still has memory on it, and frees that later.
+        // Another holder still has memory on it, and frees that later.
         if Arc::strong_count(&self.0) > 1 {
             return;
         }
         let context = self.0.context();
         context.record_err(context.bind_to_thread());
-        // SAFETY: nobody else holds the stream, and nothing uses it after this.
+        // SAFETY: there is no other holder of the stream, and nothing uses it after this.
         context.record_err(unsafe { result::stream::destroy(self.0.cu_stream()) });
     }
 }

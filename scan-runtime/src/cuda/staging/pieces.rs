@@ -4,12 +4,12 @@ use std::sync::atomic::Ordering;
 
 use super::primitives::{AtomicUsize, PATIENCE, spin_loop, yield_now};
 
-/// So many pieces, of which threads take one after the other.
+/// A number of pieces. Threads take one after the other.
 pub(super) struct Pieces {
     count: usize,
-    /// Pieces that have been taken, and perhaps more.
+    /// The number of taken pieces; it may exceed the number of pieces.
     taken: AtomicUsize,
-    /// Pieces that are copied.
+    /// The number of copied pieces.
     copied: AtomicUsize,
 }
 
@@ -34,8 +34,8 @@ impl Pieces {
         }
     }
 
-    /// Waits, once all pieces are taken, until all are copied. Who comes late finds none and touches nothing; who has one is copying
-    /// now.
+    /// Waits, once all pieces are taken, until all are copied. A late thread finds no piece and touches nothing; a
+    /// thread with a piece is copying it now.
     pub(super) fn wait(&self) {
         let mut looks = 0_u32;
         while self.copied.load(Ordering::Acquire) < self.count {

@@ -1,14 +1,15 @@
-//! In which order pieces pass through a few slots of page-locked memory.
+//! The order in which pieces pass through a few slots of page-locked memory.
 
 use crate::Error;
 
-/// How many slots there are: one is filled or emptied while another's transfer is under way, and transfers wait for neither.
+/// The number of slots. One is filled or emptied while another's transfer is in progress, and transfers wait for
+/// neither.
 pub(super) const SLOTS: usize = 4;
-/// Smaller pieces would cost more than they hide.
+/// The overhead of smaller pieces exceeds the latency that they hide.
 const LEAST_PIECE: usize = 256 << 10;
 
-/// What moves a piece.
-pub(super) trait Mover {
+/// Moves pieces through the slots.
+pub(super) trait Transfers {
     /// Copies between a slot and its place in the caller's memory.
     fn copy(&mut self, slot: usize, piece: Piece);
     /// Begins the transfer between a slot and the device.
@@ -17,14 +18,14 @@ pub(super) trait Mover {
     fn wait(&mut self, slot: usize) -> Result<(), Error>;
 }
 
-/// Part of what is moved.
+/// A part of the bytes that are moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) offset: usize,
     pub(super) bytes: usize,
 }
 
-/// How long pieces are, the last one perhaps not: so that even a copy that is not long has several.
+/// The length of all pieces but perhaps the last. Even a copy of moderate length has several.
 pub(super) fn piece_bytes(bytes: usize, most: usize) -> usize {
     bytes.div_ceil(SLOTS).next_multiple_of(4096).clamp(LEAST_PIECE.min(most), most)
 }
@@ -34,31 +35,31 @@ fn pieces(bytes: usize, length: usize) -> impl Iterator<Item = (usize, Piece)> {
     (0..bytes).step_by(length.max(1)).map(piece).enumerate()
 }
 
-/// Moves bytes to the device. Nothing is known to have arrived on return. The slots may still be on their way.
-pub(super) fn send(bytes: usize, length: usize, mover: &mut impl Mover) -> Result<(), Error> {
+/// Moves bytes to the device. On return, transfers from the slots may still be in progress.
+pub(super) fn send(bytes: usize, length: usize, transfers: &mut impl Transfers) -> Result<(), Error> {
     for (index, piece) in pieces(bytes, length) {
         let slot = index % SLOTS;
         if index >= SLOTS {
-            mover.wait(slot)?;
+            transfers.wait(slot)?;
         }
-        mover.copy(slot, piece);
-        mover.transfer(slot, piece)?;
+        transfers.copy(slot, piece);
+        transfers.transfer(slot, piece)?;
     }
     Ok(())
 }
 
 /// Moves bytes from the device. All of them have arrived on return, and the slots are free.
-pub(super) fn receive(bytes: usize, length: usize, mover: &mut impl Mover) -> Result<(), Error> {
+pub(super) fn receive(bytes: usize, length: usize, transfers: &mut impl Transfers) -> Result<(), Error> {
     let mut ahead = pieces(bytes, length);
     for (slot, piece) in ahead.by_ref().take(SLOTS) {
-        mover.transfer(slot, piece)?;
+        transfers.transfer(slot, piece)?;
     }
     for (index, piece) in pieces(bytes, length) {
         let slot = index % SLOTS;
-        mover.wait(slot)?;
-        mover.copy(slot, piece);
+        transfers.wait(slot)?;
+        transfers.copy(slot, piece);
         if let Some((_, next)) = ahead.next() {
-            mover.transfer(slot, next)?;
+            transfers.transfer(slot, next)?;
         }
     }
     Ok(())
@@ -68,7 +69,7 @@ pub(super) fn receive(bytes: usize, length: usize, mover: &mut impl Mover) -> Re
 mod tests {
     use super::*;
 
-    /// Moves bytes as late as it may: a transfer takes place when it is waited for.
+    /// Moves bytes as late as possible: a transfer takes place in the wait for it.
     struct Late {
         from: Vec<u8>,
         to: Vec<u8>,
@@ -86,7 +87,7 @@ mod tests {
         }
     }
 
-    impl Mover for Late {
+    impl Transfers for Late {
         fn copy(&mut self, slot: usize, Piece { offset, bytes }: Piece) {
             assert!(self.under_way[slot].is_none(), "a slot is touched while its transfer is under way");
             if self.sends {
@@ -119,15 +120,15 @@ mod tests {
         for length in [1, 3, 64] {
             for bytes in (0..40).chain([64, 65, 255, 256, 257, 1000]) {
                 for sends in [true, false] {
-                    let mut mover = Late::new(bytes, length, sends);
+                    let mut transfers = Late::new(bytes, length, sends);
                     if sends {
-                        send(bytes, length, &mut mover).unwrap();
-                        (0..SLOTS).for_each(|slot| mover.wait(slot).unwrap());
+                        send(bytes, length, &mut transfers).unwrap();
+                        (0..SLOTS).for_each(|slot| transfers.wait(slot).unwrap());
                     } else {
-                        receive(bytes, length, &mut mover).unwrap();
-                        assert_eq!(mover.under_way, [None; SLOTS]);
+                        receive(bytes, length, &mut transfers).unwrap();
+                        assert_eq!(transfers.under_way, [None; SLOTS]);
                     }
-                    assert!(mover.from == mover.to, "{bytes} in pieces of {length}, sent {sends}");
+                    assert!(transfers.from == transfers.to, "{bytes} in pieces of {length}, sent {sends}");
                 }
             }
         }
@@ -137,8 +138,8 @@ mod tests {
     fn an_error_ends_it() {
         for fails_at in 0..10 {
             for sends in [true, false] {
-                let mut mover = Late { fails_at, ..Late::new(64, 4, sends) };
-                let outcome = if sends { send(64, 4, &mut mover) } else { receive(64, 4, &mut mover) };
+                let mut transfers = Late { fails_at, ..Late::new(64, 4, sends) };
+                let outcome = if sends { send(64, 4, &mut transfers) } else { receive(64, 4, &mut transfers) };
                 assert!(outcome.is_err());
             }
         }

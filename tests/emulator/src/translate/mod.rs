@@ -191,7 +191,7 @@ impl<'a> Translator<'a> {
                 };
                 self.types.insert(self.text(name));
             }
-            if self.text(position).starts_with("Array<") {
+            if ["Array<", "RunUnit<"].iter().any(|template| self.text(position).starts_with(template)) {
                 self.types.insert(self.text(position));
             }
         }
@@ -375,8 +375,10 @@ impl<'a> Translator<'a> {
     fn rewrite_indexing(&mut self, start: usize, open: usize) {
         let close = if self.text(open) == "{" { self.partner[open] } else { open };
         for position in start..close {
-            let indexes = ["operator", "[", "]", "(", "unsigned"].iter().enumerate();
-            if indexes.into_iter().all(|(offset, text)| self.text(position + offset) == *text) {
+            let indexes = ["operator", "[", "]", "("].iter().enumerate();
+            if indexes.into_iter().all(|(offset, text)| self.text(position + offset) == *text)
+                && matches!(self.text(position + 4), "unsigned" | "size_t")
+            {
                 self.replace(position + 4, "::emulator::Index");
             }
         }

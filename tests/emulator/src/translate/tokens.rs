@@ -67,8 +67,8 @@ fn token(rest: &str, first: char, line_start: bool) -> (Kind, usize) {
     }
     if first.is_alphabetic() || first == '_' {
         let word = until(|c| !c.is_alphanumeric() && c != '_');
-        // The type of an array is one word, so that it is treated as any other type.
-        let arguments = if &rest[..word] == "Array" { angles_length(&rest[word..]) } else { 0 };
+        // The type of an array, and of a unit of a run, is one word, so that it is treated as any other type.
+        let arguments = if matches!(&rest[..word], "Array" | "RunUnit") { angles_length(&rest[word..]) } else { 0 };
         return (Kind::Word, word + arguments);
     }
     if first.is_ascii_digit() {

@@ -1,4 +1,4 @@
-//! Times of a scan on this machine, against a copy of the same bytes.
+//! Times of a scan on this machine, compared with a copy of the same bytes.
 
 mod cpu;
 mod device;
@@ -19,29 +19,29 @@ use crate::{
     what::Way,
 };
 
-/// What is measured.
+/// The arguments of the measurement.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     ready: Ready,
     #[command(flatten)]
     way: Way,
-    /// With this algorithm, in place of the planner's choice; it changes nothing on the CPU
+    /// With this algorithm, instead of the planner's choice; it has no effect on the CPU
     #[arg(long, value_enum)]
     strategy: Option<StrategyName>,
     /// The length of the inputs, may be given several times; by default powers of two from 4096 on
     #[arg(long)]
     len: Vec<NonZeroUsize>,
-    /// How often scan and copy take turns
+    /// How often scan and copy alternate
     #[arg(long, default_value = "11")]
     turns: NonZeroUsize,
 }
 
-/// Powers of two, where no lengths are named.
+/// The default lengths: powers of two.
 const LENGTHS: [usize; 5] = [1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 28];
 /// The longest inputs of them, in bytes: on a device, and on the CPU.
 const MOST_BYTES: [usize; 2] = [1 << 30, 1 << 27];
-/// A turn takes so long at the least, in which a call is repeated: clocks are coarse.
+/// The minimum duration of a turn, in which a call is repeated, because clocks are coarse.
 const TURN: Duration = Duration::from_millis(2);
 
 /// Measures and writes the table.

@@ -26,8 +26,8 @@ fn process(arguments: &str, variables: &[(&str, &str)]) -> String {
 fn what_is_missing_is_told_with_the_command_that_mends_it() {
     let report = process("", &[("SCAN_NVRTC", "off"), ("SCAN_CACHE", "off")]);
     assert!(report.contains("NVRTC            none\n"), "{report}");
-    assert!(report.contains("SCAN_NVRTC says `off`; to mend it:\n                   unset SCAN_NVRTC"), "{report}");
-    assert!(report.contains("kernels on disk  none: SCAN_CACHE says so"), "{report}");
+    assert!(report.contains("SCAN_NVRTC says `off`; to fix it:\n                   unset SCAN_NVRTC"), "{report}");
+    assert!(report.contains("kernels on disk  none: SCAN_CACHE is `off`"), "{report}");
     assert!(report.contains("NVRTC is loaded: false"), "{report}");
 
     // What is named and is no library; every place says what is there.

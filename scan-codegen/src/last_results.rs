@@ -1,0 +1,189 @@
+//! Totals of segments: the last result of each, after a scan that restarts.
+
+use std::fmt;
+
+use serde::Serialize;
+use tera::Context;
+
+use crate::{
+    error::{PlanError, RenderError},
+    limits::DeviceLimits,
+    operator::OpSource,
+    operator_text::operator_text_at,
+    render::{KernelSource, finish},
+    schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
+    segments::Segments,
+    target::Target,
+    templates::Templates,
+    used::used,
+    weight::{Places, WRITTEN_OUT},
+};
+
+/// Elements of a thread, a bit of a word each.
+const RUN: u32 = 32;
+
+/// Threads of a block.
+const THREADS: u32 = 256;
+
+/// The shape of the kernels that take the last result of each segment. The operator is not applied: a scan that restarts
+/// has done that.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LastResultsPlan {
+    /// The device that it is for.
+    pub device: DeviceLimits,
+    /// What tells where segments begin.
+    pub segments: Segments,
+    /// Threads of a block.
+    pub threads: u32,
+}
+
+/// Chooses the shape of the kernels that take the last result of each segment. A pure function, like
+/// [`plan`](crate::plan()).
+///
+/// # Errors
+///
+/// [`PlanError::KeyPadding`] for keys that cannot be compared.
+pub fn plan_last_results(segments: &Segments, limits: &DeviceLimits) -> Result<LastResultsPlan, PlanError> {
+    segments.check()?;
+    let threads = THREADS.min(limits.usable()?.threads_per_block);
+    Ok(LastResultsPlan { device: *limits, segments: segments.clone(), threads: 1 << threads.max(1).ilog2() })
+}
+
+impl fmt::Display for LastResultsPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "last result of each segment, {}, for {}", self.segments, self.device)
+    }
+}
+
+impl LastResultsPlan {
+    /// Whether only the device knows how many segments there are.
+    fn counts(&self) -> bool {
+        !matches!(self.segments, Segments::Rows | Segments::Offsets(_))
+    }
+
+    /// The roles of the kernels that schedules of this plan may launch.
+    pub fn kernels(&self) -> &'static [&'static str] {
+        if self.counts() { &["count_segments", "place_segments", "last_results"] } else { &["last_results"] }
+    }
+
+    /// The launches that take the last results out of the input, which is the output of a scan.
+    ///
+    /// | segments | `len` | [`Argument::HeadCount`] | [`Argument::InitialValue`] | [`Argument::Total`] |
+    /// |---|---|---|---|---|
+    /// | rows | segments | elements of a row | | |
+    /// | offsets | segments | elements of the input | the result of an empty segment, an output | |
+    /// | flags, bits, keys | elements of the input | results that there is room for | | one `u64`, the number of segments |
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::TooLong`] if the device's grid cannot have that many blocks.
+    pub fn schedule(&self, len: u64) -> Result<Schedule, PlanError> {
+        self.schedule_aligned(len, ALIGNMENT)
+    }
+
+    /// As [`Plan::schedule_aligned`](crate::Plan::schedule_aligned).
+    #[doc(hidden)]
+    pub fn schedule_aligned(&self, len: u64, alignment: u64) -> Result<Schedule, PlanError> {
+        use Argument::*;
+        let of_block = u64::from(self.threads) * if self.counts() { u64::from(RUN) } else { 1 };
+        let max_len = self.device.usable()?.blocks_per_grid.saturating_mul(of_block);
+        if len > max_len {
+            return Err(PlanError::TooLong { len, max_len });
+        }
+        let blocks = len.div_ceil(of_block);
+        let mut workspace = Reserved::new(alignment);
+        let launch = |kernel, blocks: u64, arguments| Launch::new(kernel, blocks as u32, self.threads, arguments);
+        let mut launches = Vec::new();
+        match self.segments {
+            Segments::Rows => {
+                launches.push(launch("last_results", blocks, vec![Input, Output, HeadCount, Length(len)]))
+            }
+            Segments::Offsets(_) => {
+                let arguments = vec![Input, Heads, Output, HeadCount, Length(len), InitialValue];
+                launches.push(launch("last_results", blocks, arguments));
+            }
+            _ => {
+                let counts = Workspace(workspace.reserve(8 * blocks.max(1)));
+                launches.push(launch("count_segments", blocks, vec![Heads, counts, Length(len)]));
+                launches.push(launch("place_segments", 1, vec![counts, Length(blocks), Total]));
+                let arguments = vec![Input, Heads, counts, Output, HeadCount, Length(len)];
+                launches.push(launch("last_results", blocks, arguments));
+            }
+        }
+        launches.retain(|launch| launch.blocks > 0);
+        Ok(Schedule { workspace: workspace.scratch(), launches })
+    }
+}
+
+#[derive(Serialize)]
+struct Words {
+    operator: String,
+    prefix: String,
+    input: String,
+    state: String,
+    output: String,
+    threads: u32,
+    run: u32,
+    in_registers: bool,
+    heads_by: &'static str,
+    offset: &'static str,
+    key_word: &'static str,
+    key_words: usize,
+    description: String,
+    strategy: &'static str,
+}
+
+/// Writes the kernels that take the last result of each segment. A pure function, like [`render`](crate::render()).
+pub fn render_last_results(operator: &OpSource, plan: &LastResultsPlan) -> Result<KernelSource, RenderError> {
+    render_last_results_from(Templates::of_kernels(), operator, plan, Target::Cuda)
+}
+
+/// As [`render_last_results`], for another target than the GPU's compiler, from other templates than those of this crate.
+pub fn render_last_results_from(
+    templates: &Templates,
+    operator: &OpSource,
+    plan: &LastResultsPlan,
+    target: Target,
+) -> Result<KernelSource, RenderError> {
+    let words = operator_text_at(operator, target, Places::all(0), WRITTEN_OUT)?;
+    let segments = plan.segments.words();
+    let context = Context::from_serialize(&Words {
+        operator: words.operator,
+        prefix: words.prefix.clone(),
+        input: words.input,
+        state: words.state,
+        output: words.output,
+        threads: plan.threads,
+        run: RUN,
+        in_registers: false,
+        heads_by: segments.heads_by,
+        offset: segments.offset,
+        key_word: segments.key_word,
+        key_words: segments.key_words,
+        description: format!("last result of each segment, {}", plan.segments),
+        strategy: if plan.counts() { "counts of blocks, their prefixes, places" } else { "a thread per segment" },
+    })?;
+    let [heading, types, kernels] = ["heading", "types", "last_results"].map(|part| templates.render(part, &context));
+    let text = format!("{}{}\n{}\n{}", heading?, words.text, types?, used(&kernels?));
+    Ok(finish(&text, words.prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segments::OffsetWidth;
+
+    fn blocks(segments: Segments, len: u64) -> Vec<u32> {
+        let plan = plan_last_results(&segments, &DeviceLimits::BASELINE).unwrap();
+        plan.schedule(len).unwrap().launches.iter().map(|launch| launch.blocks).collect()
+    }
+
+    #[test]
+    fn no_launch_has_no_block() {
+        assert_eq!(blocks(Segments::Rows, 257), [2]);
+        assert!(blocks(Segments::Offsets(OffsetWidth::U32), 0).is_empty());
+        assert_eq!(blocks(Segments::HeadFlags, 8_193), [2, 1, 2]);
+        assert_eq!(blocks(Segments::HeadFlags, 0), [1], "there are no segments, which is written");
+    }
+}

@@ -1,0 +1,178 @@
+//! Scans of arrays in host memory.
+
+use std::{mem::MaybeUninit, ptr};
+
+use super::{Columns, Slices, SlicesMut, arrays, layouts, read_at, write_at};
+use crate::{
+    Error, HostHeads, KernelSource, NoHeads, Plans, Scan, ScanOp,
+    aot::{Precompile, Wanted},
+    cpu::{self, InColumns},
+    scan::HostPlaces,
+    scanner::Engine,
+    telemetry::{computing, tells_of_calls},
+};
+
+/// A scan whose input and output have an array for each field of an element, made by [`Scan::columns`].
+///
+/// Fields that lie in arrays of their own are neither interleaved before the scan nor taken apart after it, on no
+/// device, and the padding between them is not moved. The arrays of the output are other ones than those of the input.
+/// Everything else is as of the [`Scan`].
+///
+/// On a GPU it is as fast as a scan of one array of as many bytes where the arrays are aligned alike: where in each of
+/// them the same number of items lies between the first one and an address that is a multiple of 16 bytes. That is so
+/// of whole allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is
+/// slower.
+///
+/// Reductions, scans along an axis, the tuner and handles for host memory take one array of elements. The total alone is
+/// that of [`run_into_with_total`](ColumnScan::run_into_with_total).
+#[derive(Clone)]
+#[must_use = "a scan does nothing until it is run"]
+pub struct ColumnScan<Op: ScanOp, H = NoHeads> {
+    scan: Scan<Op, H>,
+}
+
+impl<Op: ScanOp<Input: Columns, Output: Columns>, H> Scan<Op, H> {
+    /// The same scan of inputs and outputs that have an array for each field of an element (a struct of arrays). Inputs
+    /// and outputs that have no fields lie in one array.
+    ///
+    /// ```
+    /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
+    ///
+    /// /// `h[i] = gate[i] * h[i-1] + token[i]`
+    /// #[derive(Clone)]
+    /// struct Recurrence;
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Step {
+    ///     gate: f32,
+    ///     token: f32,
+    /// }
+    ///
+    /// #[scan_op]
+    /// impl ScanOp for Recurrence {
+    ///     type Input = Step;
+    ///     type State = Step;
+    ///     type Output = f32;
+    ///     fn lift(step: Step) -> Step {
+    ///         step
+    ///     }
+    ///     fn combine(a: Step, b: Step) -> Step {
+    ///         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
+    ///     }
+    ///     fn project(h: Step) -> f32 {
+    ///         h.token
+    ///     }
+    /// }
+    ///
+    /// let (gates, tokens) = (vec![0.5, 0.5, 0.25], vec![8.0, 2.0, 4.0]);
+    /// let mut states = [0.0; 3];
+    /// Scanner::new()?.scan(Recurrence).columns().run_into((&gates, &tokens), &mut states)?;
+    /// assert_eq!(states, [8.0, 6.0, 5.5]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// An output with several fields takes a tuple, too: `run_into((&gates, &tokens), (&mut means, &mut counts))`.
+    pub fn columns(mut self) -> ColumnScan<Op, H> {
+        self.layouts = layouts::<Op>();
+        ColumnScan { scan: self }
+    }
+}
+
+impl<Op: ScanOp, H: HostHeads> Precompile for ColumnScan<Op, H> {
+    fn wanted(&self) -> Wanted {
+        self.scan.wanted()
+    }
+}
+
+impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H> {
+    /// Scans arrays into others of the same length.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not
+    /// of one length.
+    pub fn run_into(&self, input: Slices<'_, Op::Input>, output: SlicesMut<'_, Op::Output>) -> Result<(), Error> {
+        self.run(input, output, false).map(drop)
+    }
+
+    /// Scans arrays into others of the same length, and gives the total, as [`Scan::run_into_with_total`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](ColumnScan::run_into).
+    pub fn run_into_with_total(
+        &self,
+        input: Slices<'_, Op::Input>,
+        output: SlicesMut<'_, Op::Output>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        self.run(input, output, true)
+    }
+
+    /// What would run on the GPU, as [`Scan::plan`] tells it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scan::plan`].
+    pub fn plan(&self) -> Result<Plans, Error> {
+        self.scan.plan()
+    }
+
+    /// The CUDA source that would run on the GPU over the longest inputs, as [`Scan::cuda_source`] gives it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scan::cuda_source`].
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        self.scan.cuda_source()
+    }
+
+    /// As [`cuda_source`](ColumnScan::cuda_source), over inputs of `len` elements.
+    ///
+    /// # Errors
+    ///
+    /// As [`cuda_source`](ColumnScan::cuda_source).
+    pub fn cuda_source_for(&self, len: usize) -> Result<KernelSource, Error> {
+        self.scan.cuda_source_for(len)
+    }
+
+    fn run(
+        &self,
+        input: Slices<'_, Op::Input>,
+        output: SlicesMut<'_, Op::Output>,
+        with_total: bool,
+    ) -> Result<Option<Op::Carry>, Error> {
+        let ((input, len), (output, output_len)) = (read_at::<Op::Input>(input)?, write_at::<Op::Output>(output)?);
+        if len != output_len {
+            return Err(Error::OutputLength { input: len, output: output_len });
+        }
+        let scan = &self.scan;
+        let heads = scan.heads.heads();
+        match scan.scanner.engine() {
+            Engine::Cpu { .. } => {
+                scan.check_planned()?;
+                let _telling = tells_of_calls().then(|| computing::<Op>(len));
+                heads.check(len)?;
+                let memory = InColumns::<Op> { input, output };
+                // SAFETY: all arrays are slices of the same length, those of the output exclusively borrowed.
+                unsafe { cpu::scan_in(&scan.op, scan.kind, scan.order, scan.initial_value, &heads, memory, len) }
+            }
+            Engine::Cuda(device) => {
+                heads.check(len)?;
+                let (input, output) = (arrays::<Op::Input>(input), arrays::<Op::Output>(output));
+                let places = HostPlaces { input, output, len, in_place: false };
+                let mut total = MaybeUninit::uninit();
+                let with_total = with_total && len > 0;
+                let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
+                // SAFETY: as above.
+                unsafe { scan.run_on_device(device, &places, place)? };
+                Ok(if with_total {
+                    // SAFETY: the kernels have written the total that was asked of them.
+                    Some(unsafe { total.assume_init() })
+                } else {
+                    cpu::begin(&scan.op, scan.initial_value)
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Where inputs are read and outputs written: in one array each, or in one for each field.
+
+use super::Places;
+use crate::{
+    ScanOp,
+    columns::{At, Columns, Fields},
+};
+
+/// Elements in memory, by their index.
+pub(crate) trait Memory<Op: ScanOp>: Copy {
+    /// # Safety
+    ///
+    /// The index is in bounds, and no other thread writes there.
+    unsafe fn read(self, index: usize) -> Op::Input;
+
+    /// # Safety
+    ///
+    /// The index is in bounds, and no other thread touches it.
+    unsafe fn write(self, index: usize, output: Op::Output);
+
+    /// The first `len` elements, where the loops over vector registers can be had: in one array each.
+    fn places(self, len: usize) -> Option<Places<Op>>;
+}
+
+/// An array of inputs, and one of outputs.
+pub(super) struct Elements<Op: ScanOp> {
+    pub(super) input: *const Op::Input,
+    pub(super) output: *mut Op::Output,
+}
+
+impl<Op: ScanOp> Clone for Elements<Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp> Copy for Elements<Op> {}
+
+impl<Op: ScanOp> Memory<Op> for Elements<Op> {
+    #[inline(always)]
+    unsafe fn read(self, index: usize) -> Op::Input {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.input.add(index).read() }
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, index: usize, output: Op::Output) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.output.add(index).write(output) }
+    }
+
+    fn places(self, len: usize) -> Option<Places<Op>> {
+        Some(Places { input: self.input, output: self.output, len })
+    }
+}
+
+/// An array for each field of an input, and of an output.
+pub(crate) struct InColumns<Op: ScanOp<Input: Columns, Output: Columns>> {
+    pub(crate) input: At<Op::Input>,
+    pub(crate) output: At<Op::Output>,
+}
+
+impl<Op: ScanOp<Input: Columns, Output: Columns>> Clone for InColumns<Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp<Input: Columns, Output: Columns>> Copy for InColumns<Op> {}
+
+impl<Op: ScanOp<Input: Columns, Output: Columns>> Memory<Op> for InColumns<Op> {
+    #[inline(always)]
+    unsafe fn read(self, index: usize) -> Op::Input {
+        // SAFETY: the caller vouches for the index.
+        Op::Input::from_fields(unsafe { Fields::read(self.input, index) })
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, index: usize, output: Op::Output) {
+        // SAFETY: the caller vouches for the index.
+        unsafe { output.into_fields().write(self.output, index) }
+    }
+
+    fn places(self, _: usize) -> Option<Places<Op>> {
+        None
+    }
+}

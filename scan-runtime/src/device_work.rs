@@ -1,0 +1,106 @@
+//! What a run over device memory enqueues.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+
+use crate::{
+    Error, Goal, NoHeads, Scan, ScanOp,
+    cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
+    few::Few,
+    heads::HeadKind,
+    prepared::Brings,
+};
+
+/// A scan or a reduction; or, for a total of each segment, a scan and what takes the last result of each out of it.
+#[derive(Debug)]
+pub(crate) struct DeviceWork {
+    work: Work,
+    last_results: Option<LastResults>,
+}
+
+#[derive(Debug)]
+struct LastResults {
+    work: Work,
+    /// What tells where segments begin.
+    heads: HeadKind,
+    /// The scan's results.
+    scanned: DeviceMemory,
+}
+
+/// What a device is asked for by a run that brings this.
+pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Brings) -> Task {
+    if G::FOLDS && brings.heads.is_none() {
+        return scan.task(false);
+    }
+    let spec = scan.spec().with_segments(brings.heads.segments());
+    let spec = spec.with_arrays(brings.layouts.0, brings.layouts.1);
+    let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
+    Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
+}
+
+impl DeviceWork {
+    pub(crate) fn new<Op: ScanOp, G: Goal>(
+        scan: &Scan<Op, NoHeads, G>,
+        device: &CudaDevice,
+        stream: &Arc<CudaStream>,
+        brings: Brings,
+        runs: Runs,
+    ) -> Result<Self, Error> {
+        let constants = Constants::new(stream, &scan.op, scan.initial_value.as_ref())?;
+        let work = Work::new(device, stream, &scan.op, constants, task(scan, brings), runs)?;
+        let last_results = (G::FOLDS && !brings.heads.is_none()).then(|| {
+            // Only where offsets tell them can segments be empty; the host does not see whether one is.
+            let of_nothing = match brings.heads {
+                HeadKind::Offsets(_) => Some(scan.result_of_nothing()?),
+                _ => None,
+            };
+            let constants = Constants::new(stream, &scan.op, of_nothing.as_ref())?;
+            let task = Task::LastResults(brings.heads.segments());
+            let work = Work::new(device, stream, &scan.op, constants, task, runs)?;
+            let (Runs::Once(len) | Runs::Often(len)) = runs;
+            let bytes = (len as u64).saturating_mul(size_of::<Op::Output>() as u64);
+            Ok::<_, Error>(LastResults { work, heads: brings.heads, scanned: DeviceMemory::new(stream, bytes)? })
+        });
+        Ok(DeviceWork { work, last_results: last_results.transpose()? })
+    }
+
+    /// Enqueues it on the stream that it was made for. `results` is how many the output has room for.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Work::enqueue`]: but for the output, which has room for so many results.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        stream: &Arc<CudaStream>,
+        side: SideBuffers,
+        buffers: InOut,
+        results: u64,
+    ) -> Result<(), Error> {
+        let Some(LastResults { work, heads, scanned }) = &self.last_results else {
+            // SAFETY: the caller vouches for the buffers.
+            return unsafe { self.work.enqueue(stream, side, buffers) };
+        };
+        let InOut { output, len, .. } = buffers;
+        let scanned = scanned.pointer();
+        if len > 0 {
+            let side = SideBuffers { total: 0, ..side };
+            // SAFETY: as above, for the input; the results of the scan are as many as its elements.
+            unsafe { self.work.enqueue(stream, side, InOut { output: Few::one(scanned), ..buffers })? };
+        }
+        // As the plan's schedule wants it.
+        let (len, head_count) = match heads {
+            HeadKind::Rows { .. } => (results, side.head_count),
+            HeadKind::Offsets(_) => (results, len),
+            _ => (len, results),
+        };
+        // SAFETY: the output has room for the results; what is read of the scan's lies within it, whatever the offsets say.
+        unsafe {
+            work.enqueue(
+                stream,
+                SideBuffers { head_count, ..side },
+                InOut { input: Few::one(scanned), output, len, columns: None },
+            )
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The recurrence `h = gate * h + token` over two arrays to one, beside a copy of as many bytes, the same over one
+//! array of pairs, and a plain sum.
+
+use std::{cell::RefCell, sync::Arc};
+
+use scan_runtime::{
+    DevicePrepared, ScanElement, ScanOp, Scanner,
+    cudarc::driver::{CudaSlice, CudaStream},
+    ops, scan_element, scan_op,
+};
+
+use crate::{
+    Bench, Outcome,
+    race::{self, Buffers, Call, Entrant, Mode},
+};
+
+/// The coefficients of a step.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Step {
+    gate: f32,
+    token: f32,
+}
+
+#[derive(Clone)]
+struct Recurrence;
+
+#[scan_op]
+impl ScanOp for Recurrence {
+    type Input = Step;
+    type State = Step;
+    type Output = f32;
+    fn lift(step: Step) -> Step {
+        step
+    }
+    fn combine(f: Step, g: Step) -> Step {
+        Step { gate: f.gate * g.gate, token: g.gate * f.token + g.token }
+    }
+    fn project(h: Step) -> f32 {
+        h.token
+    }
+}
+
+/// The arrays, each with room for an element more in front.
+struct Arrays {
+    gates: CudaSlice<f32>,
+    tokens: CudaSlice<f32>,
+    states: CudaSlice<f32>,
+    pairs: CudaSlice<Step>,
+}
+
+/// Gates are signs and tokens small integers, so that every grouping gives the same.
+fn step(index: usize) -> Step {
+    Step { gate: if index.is_multiple_of(3) { -1.0 } else { 1.0 }, token: (index % 7) as f32 - 3.0 }
+}
+
+/// `len` values that repeat, made on the host in parts.
+fn repeating<T: ScanElement>(
+    stream: &Arc<CudaStream>,
+    len: usize,
+    value: impl Fn(usize) -> T,
+) -> Outcome<CudaSlice<T>> {
+    const PERIOD: usize = 21 << 18;
+    let block: Vec<T> = (0..PERIOD.min(len)).map(value).collect();
+    Ok(Buffers::repeating(stream, &block, len)?.input)
+}
+
+/// Who takes part: a copy moves as many bytes as the scan.
+fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) -> Vec<Entrant<'a, f32>> {
+    let entrant = |name: &str, call: Call<'a, f32>| Entrant { name: name.to_owned(), call: Ok(call), side_bytes: 0 };
+    let mut entrants = vec![race::copy()];
+    for (name, apart) in [("two arrays to one", 0), ("the same, the tokens an element further", 1)] {
+        let mut handle: Option<DevicePrepared<Recurrence>> = None;
+        let call: Call<'a, f32> = Box::new(move |buffers, _| {
+            if handle.is_none() {
+                let scan = scanner.scan(Recurrence);
+                handle = Some(scan.on(&buffers.stream).columns().prepare(len)?);
+            }
+            let Arrays { gates, tokens, states, .. } = &mut *arrays.borrow_mut();
+            let (gates, tokens) = (gates.slice(..len), tokens.slice(apart..apart + len));
+            let mut states = states.slice_mut(..len);
+            let Some(handle) = &handle else { return Ok(()) };
+            Ok(handle.columns().run_into((&gates, &tokens), &mut states)?)
+        });
+        entrants.push(entrant(name, call));
+    }
+    let mut handle: Option<DevicePrepared<Recurrence>> = None;
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        if handle.is_none() {
+            handle = Some(scanner.scan(Recurrence).on(&buffers.stream).prepare(len)?);
+        }
+        let Arrays { pairs, states, .. } = &mut *arrays.borrow_mut();
+        let (pairs, mut states) = (pairs.slice(..len), states.slice_mut(..len));
+        handle.as_ref().map_or(Ok(()), |handle| Ok(handle.run_into(&pairs, &mut states)?))
+    });
+    entrants.push(entrant("one array of pairs to one", call));
+    let mut handle: Option<DevicePrepared<ops::Sum<f32>>> = None;
+    let call: Call<'a, f32> = Box::new(move |buffers, moved| {
+        if handle.is_none() {
+            handle = Some(scanner.scan(ops::sum()).on(&buffers.stream).prepare(moved)?);
+        }
+        let (input, mut output) = (buffers.input.slice(..moved), buffers.output.slice_mut(..moved));
+        handle.as_ref().map_or(Ok(()), |handle| Ok(handle.run_into(&input, &mut output)?))
+    });
+    entrants.push(entrant("a sum of as many bytes", call));
+    entrants
+}
+
+impl Bench {
+    /// Times the recurrence at these lengths, and prints a table for each.
+    pub(crate) fn columns(&mut self, lengths: &[usize]) -> Outcome {
+        for &len in lengths {
+            self.columns_of(len)?;
+        }
+        Ok(())
+    }
+
+    fn columns_of(&mut self, len: usize) -> Outcome {
+        let stream = self.stream.clone();
+        let arrays = RefCell::new(Arrays {
+            gates: repeating(&stream, len, |index| step(index).gate)?,
+            tokens: repeating(&stream, len + 1, |index| step(index).token)?,
+            states: stream.alloc_zeros(len)?,
+            pairs: repeating(&stream, len, step)?,
+        });
+        // A copy reads and writes four bytes an element: half as many elements again move twelve bytes.
+        let moved = len * 3 / 2;
+        let mut buffers = Buffers::repeating(&stream, &[1.0_f32], moved)?;
+        let scanner = self.scanner.clone();
+        let mut entrants = line_up(&scanner, &arrays, len);
+        let checked = len.min(self.checked);
+        let steps: Vec<Step> = (0..checked).map(step).collect();
+        let expected = Scanner::cpu().scan(Recurrence).run(&steps)?;
+        let mut wrong = Vec::new();
+        for entrant in entrants.iter_mut().filter(|entrant| entrant.name.ends_with("to one")) {
+            stream.memset_zeros(&mut arrays.borrow_mut().states)?;
+            if let Ok(call) = &mut entrant.call {
+                call(&mut buffers, len)?;
+            }
+            if stream.clone_dtoh(&arrays.borrow().states.slice(..checked))? != expected {
+                wrong.push(format!("{}: wrong result at {len} elements", entrant.name));
+            }
+        }
+        self.wrong.extend(wrong);
+        let hindrances: Vec<Option<String>> = entrants.iter().map(|_| None).collect();
+        let times = self.clock.race(&mut buffers, &mut entrants, &hindrances, moved, Mode::Stream);
+        println!("h = gate * h + token, {len} elements, {} bytes moved:\n", 12 * len);
+        let copy = times.first().and_then(|times| times.as_ref().ok()).map_or(f64::NAN, |times| times.median);
+        for (entrant, times) in entrants.iter().zip(times) {
+            match times {
+                Ok(times) => println!(
+                    "{:>40}  {:9.2} µs ({:.2} to {:.2})  {:.3} of the copy",
+                    entrant.name,
+                    times.median,
+                    times.fastest,
+                    times.slowest,
+                    copy / times.median
+                ),
+                Err(why) => println!("{:>40}  {why}", entrant.name),
+            }
+        }
+        println!();
+        Ok(())
+    }
+}

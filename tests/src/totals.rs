@@ -1,0 +1,87 @@
+//! Totals of scans of host memory, restarting or not, against a plain loop, on any scanner; prepared, too.
+
+use scan_codegen::ScanSpec;
+use scan_runtime::{Error, HostHeads, Scan, ScanKind, Scanner};
+
+use crate::{
+    configure,
+    operators::{AffineU32, TestOperator, bits, inputs},
+    reference::{self, WAYS},
+    restart,
+    segments::{Heads, PATTERNS, TELLINGS, begins},
+};
+
+type Op = AffineU32;
+type Item = <Op as TestOperator>::Item;
+
+/// Compares totals of scans by every kind of heads, in every way and direction.
+///
+/// # Errors
+///
+/// What goes wrong.
+pub fn check(scanner: &Scanner) -> Result<(), Box<dyn std::error::Error>> {
+    for (turn, len) in [0, 1, 2, 65, 4_097, 40_003].into_iter().enumerate() {
+        let input = inputs::<Op>(len);
+        for telling in 0..=TELLINGS + 1 {
+            let way = WAYS[(turn + telling) % WAYS.len()];
+            let (kind, with_initial) = way;
+            let reversed = (turn + telling / 4) % 2 == 1;
+            let initial = with_initial.then(Op::initial_value);
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = if reversed { spec.reverse() } else { spec };
+            let scan = configure::<Op>(scanner, way);
+            let scan = if reversed { scan.reverse() } else { scan };
+            let heads = match telling {
+                TELLINGS => Heads::rows(len.max(1), len),
+                _ => Heads::new(telling, &begins(PATTERNS[(turn + telling) % PATTERNS.len()], len, 4_096)),
+            };
+            let begins = (telling <= TELLINGS).then_some(&heads.begins[..]);
+            let expected = (
+                reference::scan_as(&Op::new(), &spec, initial, &input, begins),
+                reference::total_as(&Op::new(), &spec, initial, &input, begins),
+            );
+            let what = format!("{len} elements, {spec}, {heads:?}");
+            match telling {
+                0..TELLINGS => {
+                    restart!(scan, heads, |vector| vector, |scan| same(scan, &input, &expected, &what)?);
+                }
+                TELLINGS => same(scan.rows(len.max(1)), &input, &expected, &what)?,
+                _ => same(scan, &input, &expected, &what)?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every way to run it, at once and prepared.
+fn same<H: HostHeads>(
+    scan: Scan<Op, H>,
+    input: &[Item],
+    expected: &(Vec<Item>, Option<Item>),
+    what: &str,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let is_right = |how: &str, output: &[Item], total: Option<Item>| {
+        let right = bits(output) == bits(&expected.0)
+            && total.map(|total| bits(&[total])) == expected.1.map(|total| bits(&[total]));
+        if right { Ok(()) } else { Err(format!("{how}, {what}: another output or total")) }
+    };
+    let (output, total) = scan.run_with_total(input)?;
+    is_right("a vector", &output, total)?;
+    let mut output = input.to_vec();
+    let total = scan.run_into_with_total(input, &mut output)?;
+    is_right("a slice", &output, total)?;
+    let mut output = input.to_vec();
+    let total = scan.run_in_place_with_total(&mut output)?;
+    is_right("in place", &output, total)?;
+    let prepared = scan.prepare_with_total(input.len())?;
+    let mut output = input.to_vec();
+    let total = prepared.run_in_place_with_total(&mut output)?;
+    is_right("prepared, in place", &output, total)?;
+    let total = prepared.run_into_with_total(input, &mut output)?;
+    is_right("prepared, a slice", &output, total)?;
+    is_right("prepared, without", &prepared.run(input)?, expected.1)?;
+    match prepared.run(&vec![Op::initial_value(); input.len() + 1]) {
+        Err(Error::PreparedLength { len, max_len }) if (len, max_len) == (input.len() + 1, input.len()) => Ok(()),
+        found => Err(format!("{what}: more elements than prepared for: {:?}", found.err()).into()),
+    }
+}

@@ -1,0 +1,92 @@
+//! Scans by columns on the CPU against a plain loop, bit for bit, and what is refused.
+
+use scan_codegen::{Arrays, ScanSpec};
+use scan_runtime::{Error, ScanKind, ScanOp, Scanner};
+use scan_tests::{
+    columns::{ColumnsOperator, Reading, Recurrence, Step, Summarize, Summary},
+    reference::{self, WAYS},
+    time_limit::TimeLimit,
+};
+
+fn readings(len: usize) -> (Vec<Reading>, Vec<u8>, Vec<f32>, Vec<[u16; 3]>) {
+    let input = Summarize::inputs(len, 7);
+    let kinds = input.iter().map(|x| x.kind).collect();
+    let values = input.iter().map(|x| x.value).collect();
+    let codes = input.iter().map(|x| x.code).collect();
+    (input, kinds, values, codes)
+}
+
+#[test]
+fn equals_a_plain_loop() {
+    let _limit = TimeLimit::seconds(600);
+    let scanner = Scanner::cpu();
+    // A chunk has 5,504 elements.
+    for (index, len) in [0, 1, 2, 33, 5_503, 5_504, 5_505, 50_021].into_iter().enumerate() {
+        let (input, kinds, values, codes) = readings(len);
+        for (turn, (kind, with_initial_value)) in WAYS.into_iter().enumerate() {
+            let reversed = (index + turn).is_multiple_of(2);
+            let begins: Option<Vec<bool>> =
+                (turn % 3 == 1).then(|| (0..len).map(|i| i == 0 || i % 1_019 == 5).collect());
+            let scan = scanner.scan(Summarize);
+            let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
+            let scan = if reversed { scan.reverse() } else { scan };
+            let initial_value = with_initial_value.then(Summarize::initial_value);
+            let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
+            let spec = if kind == ScanKind::Exclusive { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
+            let spec = if reversed { spec.reverse() } else { spec };
+            let expected = reference::scan_as(&Summarize, &spec, initial_value, &input, begins.as_deref());
+            let (mut hashes, mut factors) = (vec![0; len], vec![0; len]);
+            let arrays = (&kinds[..], &values[..], &codes[..]);
+            match &begins {
+                Some(begins) => scan.by_flags(begins).columns().run_into(arrays, (&mut hashes, &mut factors)),
+                None => scan.columns().run_into(arrays, (&mut hashes, &mut factors)),
+            }
+            .unwrap();
+            let found = hashes.iter().zip(&factors).map(|(&hash, &factor)| Summary { hash, factor });
+            assert!(found.eq(expected), "{spec}, {len} elements, restarting: {}", begins.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_total_comes_along() {
+    let input = Recurrence::inputs(10_000, 3);
+    let gates: Vec<u32> = input.iter().map(|step| step.gate).collect();
+    let tokens: Vec<u32> = input.iter().map(|step| step.token).collect();
+    let mut states = vec![0; input.len()];
+    let scan = Scanner::cpu().scan(Recurrence).columns();
+    let total = scan.run_into_with_total((&gates, &tokens), &mut states).unwrap();
+    assert_eq!(states, reference::scan(&Recurrence, ScanKind::Inclusive, None, &input));
+    assert_eq!(total.map(|map| map.b), states.last().copied());
+    assert_eq!(scan.run_into_with_total((&[], &[]), &mut []).unwrap(), None);
+}
+
+#[test]
+fn arrays_of_other_lengths_are_refused() {
+    let scan = Scanner::cpu().scan(Summarize).columns();
+    let run = |kinds: usize, codes: usize, hashes: usize, factors: usize| {
+        let (kinds, values, codes) = (vec![0; kinds], [0.0; 3], vec![[0; 3]; codes]);
+        scan.run_into((&kinds, &values, &codes), (&mut vec![0; hashes], &mut vec![0; factors]))
+    };
+    assert!(run(3, 3, 3, 3).is_ok());
+    let error = run(3, 4, 3, 3).unwrap_err();
+    assert!(matches!(error, Error::ColumnLength { what: "input", column: 2, len: 4, first: 3 }), "{error}");
+    let error = run(3, 3, 3, 2).unwrap_err();
+    assert!(matches!(error, Error::ColumnLength { what: "output", column: 1, len: 2, first: 3 }), "{error}");
+    let error = run(3, 3, 4, 4).unwrap_err();
+    assert!(matches!(error, Error::OutputLength { input: 3, output: 4 }), "{error}");
+}
+
+/// What has no fields lies in one array, whose kernels are the usual ones.
+#[test]
+fn the_plan_tells_which_arrays_there_are() {
+    let plans = Scanner::cpu().scan(Recurrence).columns().plan().unwrap();
+    let spec = &plans.longest().spec;
+    assert_eq!((spec.input, spec.output), (Arrays::PerField, Arrays::One));
+    let scan = Scanner::cpu().scan(scan_runtime::ops::sum::<f32>());
+    assert_eq!(scan.clone().columns().cuda_source().unwrap().text, scan.cuda_source().unwrap().text);
+    let source = Scanner::cpu().scan(Recurrence).columns().cuda_source_for(100).unwrap();
+    assert!(source.text.contains("Inputs input"), "{}", source.text);
+    let step = Step { gate: 1, token: 2 };
+    assert_eq!(Recurrence.lift(step).b, 2);
+}
