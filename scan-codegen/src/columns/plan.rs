@@ -12,6 +12,7 @@ use crate::{
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
     weight::{WRITTEN_OUT, Weights},
+    zipped::Arrays,
 };
 
 /// The role of the kernel.
@@ -191,6 +192,9 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     }
     if !spec.segments.is_none() {
         return refused("it restarts with each column, and nowhere else: scan without segments");
+    }
+    if (spec.input, spec.output) != (Arrays::One, Arrays::One) {
+        return refused("it reads one array and writes one: make structs of what belongs together");
     }
     if spec.total {
         return refused("it has a total for each column: the last result of an inclusive scan");
@@ -443,6 +447,8 @@ mod tests {
         assert!(matches!(plan(&rows, &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec.clone().with_total(), &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec, &Overrides::default().teams(2)), Err(PlanError::Columns { .. })));
+        let per_field = ScanSpec { input: Arrays::PerField, ..spec.clone() };
+        assert!(matches!(plan(&per_field, &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec, &Overrides::default().threads(96)), Err(PlanError::Threads { .. })));
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);
