@@ -30,7 +30,8 @@ const MOST_ALIGNED_WIDTH: u32 = 4;
 /// Bytes of the partial results that a thread has side by side, where it has several.
 const ROW_STATE_BYTES: u32 = 32;
 
-/// Bytes of a row of a tile, at the most, where columns need not be shared by more threads.
+/// Bytes of a row of a tile, at the most, where columns need not be shared by more threads. This and what follows:
+/// `docs/tuning.md#scans-along-an-axis`.
 const WIDE_ROW_BYTES: u64 = 256;
 
 /// Bytes of all columns of a group of tiles, at the least: passing on a prefix from group to group takes 0.6 microseconds.
