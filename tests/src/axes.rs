@@ -11,7 +11,7 @@ use crate::{
 
 /// The elements of an array. Those of a column follow each other. Columns are so many elements apart.
 pub fn elements<T: Copy>(axis: &Axis, apart: u64, element: impl Fn(u64) -> T) -> Vec<T> {
-    let mut input: Vec<T> = (0..axis.input_len() as u64).map(|gap| element(1 << 50 | 3 * gap)).collect();
+    let mut input: Vec<T> = (0..axis.input_len() as u64).map(|gap| element((1 << 50) | (3 * gap))).collect();
     let (strides, _) = axis.both_strides();
     for (number, column) in reference::columns(axis).iter().enumerate() {
         let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();

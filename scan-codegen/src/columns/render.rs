@@ -7,7 +7,7 @@ use tera::Context;
 
 use super::{axis::ColumnLayout, plan::ColumnsPlan};
 use crate::{
-    constants::WARP,
+    constants::{WARP, WORD},
     error::RenderError,
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
@@ -43,6 +43,8 @@ struct Words<'a> {
     output_unit: u32,
     output_word: &'static str,
     output_words: u32,
+    /// Whether pieces of elements are loaded asynchronously.
+    loads_async: bool,
     /// What the machine is asked for: runs that stay in registers, and none of the rest.
     in_registers: bool,
     looks_at_all: bool,
@@ -99,7 +101,7 @@ pub fn render_columns_from(
     let operator = flipped.as_ref().unwrap_or(operator);
     let text = operator_text_at(operator, target, places(operator, plan), plan.written_out)?;
     let (input_unit, output_unit) = plan.alignments;
-    let (input_word, input_words) = words(plan.width * plan.input_bytes, input_unit);
+    let (input_word, input_words) = words(input_unit, input_unit);
     let (output_word, output_words) = words(plan.width * plan.output_bytes, output_unit);
     let context = Context::from_serialize(&Words {
         operator: &text,
@@ -123,6 +125,7 @@ pub fn render_columns_from(
         output_unit,
         output_word,
         output_words,
+        loads_async: input_unit >= WORD,
         in_registers: true,
         looks_at_all: false,
         looks_ahead: false,

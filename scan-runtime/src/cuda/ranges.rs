@@ -69,8 +69,9 @@ impl Ranges {
             // Not for lengths: the first of them that suits an array is for it.
             Task::Columns(spec, overrides) => {
                 let plan = generate::plan_columns(&operator, spec, limits, overrides)?;
-                let unaligned = AnyPlan::Columns(plan.unaligned());
-                (Range::for_all(AnyPlan::Columns(plan)), vec![Range::for_all(unaligned)])
+                let mut ranges = plan.all().into_iter().map(|plan| Range::for_all(AnyPlan::Columns(plan)));
+                let first = ranges.next().unwrap_or_else(|| Range::for_all(AnyPlan::Columns(plan.clone())));
+                (first, ranges.collect())
             }
             Task::LastResults(segments) => {
                 let plan = generate::plan_last_results(&operator, segments, limits)?;

@@ -26,8 +26,8 @@ pub struct ColumnsProgram<Op: ScanOp> {
     pub plan: ColumnsPlan,
     /// The generated text. Change it to see what the emulator makes of it.
     pub source: KernelSource,
-    /// The plan and the text for arrays that do not suit it.
-    unaligned: (ColumnsPlan, KernelSource),
+    /// The plans and the texts for arrays that do not suit it, or suit another one better.
+    others: Vec<(ColumnsPlan, KernelSource)>,
     kept: Mutex<KeptMemory>,
 }
 
@@ -38,7 +38,7 @@ impl<Op: ScanOp + Clone> Clone for ColumnsProgram<Op> {
             initial_value: self.initial_value,
             plan: self.plan.clone(),
             source: self.source.clone(),
-            unaligned: self.unaligned.clone(),
+            others: self.others.clone(),
             kept: Mutex::default(),
         }
     }
@@ -61,21 +61,15 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let operator = op.source();
         let plan = change(plan_columns(&operator, &spec, &DeviceLimits::BASELINE, overrides)?);
         let render = |plan: &ColumnsPlan| render_columns_from(mutants::templates(), &operator, plan, Target::Host);
-        let (source, unaligned) = (render(&plan)?, plan.unaligned());
-        let unaligned_source = render(&unaligned)?;
-        Ok(ColumnsProgram {
-            op,
-            initial_value,
-            plan,
-            source,
-            unaligned: (unaligned, unaligned_source),
-            kept: Mutex::default(),
-        })
+        let source = render(&plan)?;
+        let others = plan.all().into_iter().filter(|other| *other != plan);
+        let others = others.map(|plan| render(&plan).map(|source| (plan, source))).collect::<Result<_, _>>()?;
+        Ok(ColumnsProgram { op, initial_value, plan, source, others, kept: Mutex::default() })
     }
 
     /// Its texts.
-    pub fn sources(&self) -> [&KernelSource; 2] {
-        [&self.source, &self.unaligned.1]
+    pub fn sources(&self) -> impl Iterator<Item = &KernelSource> {
+        std::iter::once(&self.source).chain(self.others.iter().map(|(_, source)| source))
     }
 
     /// Scans `input`, which has [`Axis::input_len`] elements, into memory that begins so many elements beyond an aligned
@@ -152,10 +146,10 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
         let layout = axis.layout();
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
-        let (plan, source) = match self.plan.suits(&layout, memory.input_offset as u64, output_offset as u64) {
-            true => (&self.plan, &self.source),
-            false => (&self.unaligned.0, &self.unaligned.1),
-        };
+        let suits = |plan: &ColumnsPlan| plan.suits(&layout, memory.input_offset as u64, output_offset as u64);
+        let chosen = self.plan.all().into_iter().find(suits).unwrap_or(self.plan.clone());
+        let other = self.others.iter().find(|(plan, _)| *plan == chosen);
+        let (plan, source) = other.map_or((&self.plan, &self.source), |(plan, source)| (plan, source));
         let module = Module::new(source)?;
         let schedule = plan.schedule(&layout)?;
         let operator = self.op.parameters();

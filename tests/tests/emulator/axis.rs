@@ -14,18 +14,18 @@ use scan_tests::{
     reference::WAYS,
 };
 
-/// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least.
-type Shape = (u32, u32, u32, u32);
+/// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks.
+type Shape = (u32, u32, u32, u32, u32);
 
 /// Blocks of one warp and of several, tiles of one column and of many.
 const SHAPES: [Shape; 6] =
-    [(32, 2, 1, 4), (64, 3, 2, 8), (64, 2, 1, 32), (128, 1, 2, 64), (64, 2, 1, 1), (64, 1, 4, 2)];
+    [(32, 2, 1, 4, 3), (64, 3, 2, 8, 7), (64, 2, 1, 32, 100), (128, 1, 2, 64, 2), (64, 2, 1, 1, 1), (64, 1, 4, 2, 5)];
 
-fn overrides((threads, run, ..): Shape) -> Overrides {
-    Overrides::default().threads(threads).run(run)
+fn overrides((threads, run, _, _, blocks): Shape) -> Overrides {
+    Overrides::default().threads(threads).run(run).blocks(blocks)
 }
 
-fn shaped((_, _, width, across): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPlan {
+fn shaped((_, _, width, across, _): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPlan {
     move |plan| plan.shaped(width, across)
 }
 
@@ -82,7 +82,7 @@ fn climb<Op: TestOperator>(shapes: &[Shape], way: usize, reversed: bool, prepare
     Module::compile(&programs.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
     let mut failures = Vec::new();
     for (index, program) in programs.iter().enumerate() {
-        let (threads, run, _, across) = shapes[index];
+        let (threads, run, _, across, _) = shapes[index];
         for (number, (shape, axis)) in arrays((threads / across * run) as usize).into_iter().enumerate() {
             let axis = Axis::of(&shape, axis).unwrap();
             let seed = mixed((index * 64 + number) as u64);
@@ -124,7 +124,7 @@ fn as_planned() {
     {
         let program = ColumnsProgram::new(Lifting, &spec, initial_value, &Overrides::default(), |plan| plan).unwrap();
         for (seed, (shape, axis)) in
-            [(vec![600, 33], 0), (vec![17, 70], 0), (vec![3, 530, 8], 1)].into_iter().enumerate()
+            [(vec![600, 33], 0), (vec![17, 70], 0), (vec![3, 530, 8], 1), (vec![3, 300], 0)].into_iter().enumerate()
         {
             let axis = Axis::of(&shape, axis).unwrap();
             let result = program.verify(&emulator(seed as u64), &axis, &inputs(axis.len()), (seed, 0));
@@ -156,7 +156,20 @@ fn of_strided_arrays() {
 #[test]
 fn planted_faults_are_found() {
     let changes = [
-        ("places_of(layout, part.column);", "places_of(layout, part.column + WIDTH);"),
+        ("places_of(layout, part.column).input", "places_of(layout, part.column + WIDTH).input"),
+        ("places_of(layout, next_part.column).input", "places_of(layout, part.column).input"),
+        ("places_of(layout, part.column).output", "places_of(layout, part.column + WIDTH).output"),
+        ("    wait_for_loads();\n", ""),
+        (
+            "return (k * PIECES + piece) * THREADS + threadIdx.x;",
+            "return (k * PIECES + piece) * THREADS + threadIdx.x / 2;",
+        ),
+        ("(size_t)chunk + gridDim.x : chunk;", "(size_t)chunk + 1 : chunk;"),
+        ("while (chunk < chunks)", "while (chunk + 1 < chunks)"),
+        ("ends_chunk = step + 1 == height;", "ends_chunk = step + 2 >= height;"),
+        ("next_step = ends_chunk ? 0 : step + 1;", "next_step = 0;"),
+        ("step > 0 && part.rows > 0) {", "step > 1 && part.rows > 0) {"),
+        ("combine_rows(op, carried, aggregates) : aggregates;", "aggregates : aggregates;"),
         ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
         ("index -= column * layout.extents[k]", "index -= column"),
         ("places.output += index * layout.output_strides[k]", "places.output += index * layout.input_step"),
@@ -198,12 +211,12 @@ fn planted_faults_are_found() {
         ("if (!ends_group && !is_last) {", "if (!is_last) {"),
         ("part.y == 0 && part.is_within) {\n      publish", "part.y == 0 && w == 0) {\n      publish"),
         ("missing ^= 1u << w;", "missing = 0;"),
-        ("const bool carries = tile_rows > 1;", "const bool carries = false;"),
-        ("assign_tile(tickets, blockIdx.x, carries)", "assign_tile(tickets, blockIdx.x, false)"),
-        ("assignment.tile_index / tile_columns", "assignment.tile_index / (tile_columns + 1)"),
+        ("carries = strips == 0 && tile_rows > 1;", "carries = false;"),
+        ("tile_row = chunk / tile_columns + step;", "tile_row = chunk / (tile_columns + 1) + step;"),
         ("if (part.y > 0 && part.rows > 0) {", "if (part.y > 1 && part.rows > 0) {"),
+        ("exchanges = tile_height > RUN;", "exchanges = false;"),
     ];
-    let program = program::<Interval>((64, 2, 2, 16), (ScanKind::Inclusive, false), false);
+    let program = program::<Interval>((64, 2, 2, 16, 5), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
         let shapes = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![100, 32], 0)];
         (0..8).any(|seed| {
