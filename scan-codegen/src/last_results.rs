@@ -121,6 +121,8 @@ struct Words {
     operator: String,
     prefix: String,
     input: String,
+    /// How the input is told: it is one array.
+    inputs: &'static str,
     state: String,
     output: String,
     threads: u32,
@@ -151,6 +153,7 @@ pub fn render_last_results_from(
     let context = Context::from_serialize(&Words {
         operator: words.operator,
         prefix: words.prefix.clone(),
+        inputs: "const Input*",
         input: words.input,
         state: words.state,
         output: words.output,
