@@ -168,7 +168,7 @@ mod tests {
         for (open, close, most) in shapes {
             assert_eq!(nested(most, open, close), [""; 0], "{open}");
             assert_eq!(nested(most + 1, open, close).len(), 1, "{open}");
-            assert!(nested(most + 1, open, close)[0].contains("give parts of it names"), "{open}");
+            assert!(nested(most + 1, open, close)[0].contains("bind parts of it to names"), "{open}");
         }
         assert_eq!(nested(1000, "if c { ", " } else { b }"), [""; 0]);
         assert!(nested(1001, "if c { ", " } else { b }")[0].contains("make functions"));

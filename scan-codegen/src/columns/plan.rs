@@ -297,14 +297,12 @@ impl ColumnsPlan {
         let wider = || std::iter::successors(Some(least), |across| Some(2 * across));
         let widths: Vec<u64> =
             wider().take_while(|across| *across == least || across * row_bytes <= WIDE_ROW_BYTES).collect();
-        // The widest for which strips keep nearly all blocks busy to the end.
-        let keep_busy = |across: &u64| {
-            let strips = layout.columns().div_ceil(fitting(*across) * u64::from(self.aligned_width));
-            let blocks = u64::from(self.blocks);
-            10 * strips >= 9 * strips.div_ceil(blocks) * blocks
-        };
-        if let Some(across) = widths.iter().rev().copied().find(|across| keep_busy(across)) {
-            return Placement { across: fitting(across) as u32, strips: true };
+        // Strips, where the widest keep nearly all blocks busy to the end: narrow ones are slower than statuses.
+        let widest = fitting(widths.last().copied().unwrap_or(least));
+        let strips = layout.columns().div_ceil(widest * u64::from(self.aligned_width));
+        let blocks = u64::from(self.blocks);
+        if 10 * strips >= 9 * strips.div_ceil(blocks) * blocks {
+            return Placement { across: widest as u32, strips: true };
         }
         // Else the widest for which groups of tiles are not so short that tiles wait for what groups pass on.
         let column_bytes = layout.columns().saturating_mul(row_bytes / u64::from(self.aligned_width));
@@ -409,10 +407,10 @@ mod tests {
             let Placement { across, strips } = plan.placement(&layout);
             (across, strips, schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
         };
-        // Many columns: strips as wide as they keep all blocks busy.
+        // Many columns: strips where the widest keep all blocks busy.
         assert_eq!(of(&[4096, 65536], 0), (32, true, 264, 0));
-        assert_eq!(of(&[8, 65536, 1536], 1), (8, true, 264, 0));
-        assert_eq!(of(&[65536, 4096], 0), (8, true, 256, 0));
+        assert_eq!(of(&[8, 65536, 1536], 1), (32, false, 264, 512 * 8 * 1536));
+        assert_eq!(of(&[65536, 4096], 0), (32, false, 264, 512 * 4096));
         // Long ones: tiles of 16 columns and 512 rows.
         assert_eq!(of(&[1 << 22, 64], 0), (8, false, 264, 8192 * 64));
         assert_eq!(of(&[1 << 20, 1024], 0), (32, false, 264, 8192 * 1024));
