@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{segments::Segments, zipped::Arrays};
+use crate::{operator::OpSource, segments::Segments, zipped::Arrays};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,6 +32,9 @@ pub struct ScanSpec {
     /// this order. The left element in memory is the left operand, and an initial value comes after the last element
     /// (of each segment).
     pub reversed: bool,
+    /// Whether results are projections of the carry after each input, also of an operator that has `emit`: a reduction
+    /// by segments takes the last of them.
+    pub projects: bool,
     /// In how many arrays the input lies,
     pub input: Arrays,
     /// and the output.
@@ -65,6 +68,16 @@ impl ScanSpec {
     /// The same scan, with the total as well.
     pub fn with_total(self) -> Self {
         ScanSpec { total: true, ..self }
+    }
+
+    /// The same scan, whose results are projections of carries in any case.
+    pub fn projecting(self) -> Self {
+        ScanSpec { projects: true, ..self }
+    }
+
+    /// Whether results come from the operator's `emit`.
+    pub(crate) fn emits(&self, operator: &OpSource) -> bool {
+        self.kind == ScanKind::Inclusive && !self.projects && operator.has("emit")
     }
 
     /// The same scan, from the last element to the first.

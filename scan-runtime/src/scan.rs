@@ -111,7 +111,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
 
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input,
 /// `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the device, in this order. [`rows`](Scan::rows), [`by_keys`](Scan::by_keys) and others
-/// give a total for each segment.
+/// give a total for each segment. A result is `project` of the total, also of a machine that has `emit`.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -303,6 +303,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
         let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
+        let spec = if G::FOLDS { spec.projecting() } else { spec };
         let spec = spec.with_arrays(self.layouts.0, self.layouts.1);
         let spec = spec.with_segments(self.heads.heads().kind.segments());
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }

@@ -105,7 +105,7 @@ pub fn render_columns_from(
     let (output_word, output_words) = words(plan.width * plan.output_bytes, output_unit);
     let context = Context::from_serialize(&Words {
         operator: &text,
-        emits: plan.spec.kind == ScanKind::Inclusive && operator.has("emit"),
+        emits: plan.spec.emits(operator),
         exclusive: plan.spec.kind == ScanKind::Exclusive,
         initial_value: plan.spec.initial_value,
         seeds: plan.spec.initial_value && operator.carry.is_none(),

@@ -11,7 +11,7 @@ use crate::{
     carry::Blocks,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
-    spec::{ScanKind, ScanSpec},
+    spec::ScanSpec,
     strategy::Strategy,
     weight::WRITTEN_OUT,
     zipped::Zipped,
@@ -156,7 +156,7 @@ impl Plan {
             Blocks::PerTile | Blocks::Persistent => limits.blocks_per_grid,
             Blocks::PerTileResident => limits.blocks_at_once(),
         };
-        let emits = spec.kind == ScanKind::Inclusive && operator.has("emit");
+        let emits = spec.emits(operator);
         Plan {
             spec: spec.clone(),
             from: 0,

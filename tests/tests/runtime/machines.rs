@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-use scan_runtime::Scanner;
-use scan_tests::machines::compare_with_the_loop;
+use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, render};
+use scan_runtime::{ScanOp, Scanner};
+use scan_tests::machines::{Coder, compare_with_the_loop};
 
 #[test]
 fn machines_are_the_plain_loop() {
@@ -11,5 +12,16 @@ fn machines_are_the_plain_loop() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let compare = || compare_with_the_loop(&Scanner::cpu(), &[0, 1, 2, 100, 9_001]);
         pool.install(|| compare().map_err(|error| error.to_string())).unwrap();
+    }
+}
+
+/// A reduction by segments gives `project` of a carry, on every device: the kernels whose last results it takes do not emit.
+#[test]
+fn reductions_by_segments_do_not_emit() {
+    let spec = ScanSpec::inclusive().with_segments(Segments::Rows);
+    for (spec, emits) in [(spec.clone(), true), (spec.projecting(), false)] {
+        let plans = plan(&Coder.source(), &spec, &DeviceLimits::H200, &Overrides::default()).unwrap();
+        let text = render(&Coder.source(), plans.longest()).unwrap().text;
+        assert_eq!(text.contains("op.emit("), emits, "{spec}");
     }
 }
