@@ -3,7 +3,6 @@
 use crate::{
     element::{ElementKind, ElementType},
     operator::OpSource,
-    spec::ScanSpec,
 };
 
 /// In how many arrays the elements of an input, or of an output, lie.
@@ -61,8 +60,12 @@ pub(crate) struct Zipped {
 impl Zipped {
     /// `None` where input and output are one array each. `unit` gives the bytes in which a thread moves a run of items
     /// of so many bytes.
-    pub(crate) fn of(operator: &OpSource, spec: &ScanSpec, unit: impl Fn(u32) -> u32) -> Option<Self> {
-        if !spec.input.is_by_field(&operator.input) && !spec.output.is_by_field(&operator.output) {
+    pub(crate) fn of(
+        operator: &OpSource,
+        (input, output): (Arrays, Arrays),
+        unit: impl Fn(u32) -> u32,
+    ) -> Option<Self> {
+        if !input.is_by_field(&operator.input) && !output.is_by_field(&operator.output) {
             return None;
         }
         let array = |before: &mut u32, item: &ElementType| {
@@ -75,8 +78,8 @@ impl Zipped {
             let mut before = 0;
             items.into_iter().map(|item| array(&mut before, item)).collect::<Vec<_>>()
         };
-        let inputs = all(spec.input.items(&operator.input));
-        let mut outputs = all(spec.output.items(&operator.output));
+        let inputs = all(input.items(&operator.input));
+        let mut outputs = all(output.items(&operator.output));
         let taken = in_place_of(&inputs, &outputs);
         let in_place = taken.is_some();
         for (output, before) in outputs.iter_mut().zip(taken.unwrap_or_default()) {
@@ -99,7 +102,7 @@ fn in_place_of(inputs: &[ZippedArray], outputs: &[ZippedArray]) -> Option<Vec<u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceLimits, Overrides, Primitive, operator::operator_of, plan};
+    use crate::{DeviceLimits, Overrides, Primitive, ScanSpec, operator::operator_of, plan};
 
     /// Fields of these primitives, in an operator whose output has those of `output`.
     fn operator(input: &[Primitive], output: &[Primitive]) -> OpSource {
@@ -116,7 +119,7 @@ mod tests {
         use Primitive::{F32, I32, U8, U64};
         let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
         let places = |input: &[Primitive], output: &[Primitive]| {
-            let zipped = Zipped::of(&operator(input, output), &spec, |_| 0).unwrap();
+            let zipped = Zipped::of(&operator(input, output), (spec.input, spec.output), |_| 0).unwrap();
             (zipped.in_place, zipped.outputs.iter().map(|array| array.before).collect::<Vec<_>>())
         };
         assert_eq!(places(&[U8, F32, I32], &[I32, F32, U8]), (true, vec![1, 5, 0]));

@@ -74,9 +74,6 @@ fn layouts<Op: ScanOp<Input: Columns, Output: Columns>>() -> Layouts {
     (layout::<Op::Input>(), layout::<Op::Output>())
 }
 
-/// The most arrays of an input or output.
-pub(crate) const MOST_ARRAYS: usize = 16;
-
 /// An array in host memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostArray {

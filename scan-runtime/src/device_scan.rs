@@ -10,10 +10,9 @@ use crate::{
     columns::Layouts,
     cpu,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
-    device_work::{DeviceWork, task},
+    device_work::{Brings, DeviceWork, task},
     few::Few,
     heads::{DeviceHeads, NoHeads},
-    prepared::Brings,
 };
 
 /// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared) with what it

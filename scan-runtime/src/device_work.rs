@@ -1,16 +1,34 @@
 //! What a run over device memory enqueues.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use cudarc::driver::CudaStream;
 
 use crate::{
     Error, Goal, NoHeads, Scan, ScanOp,
+    columns::Layouts,
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
     few::Few,
     heads::HeadKind,
-    prepared::Brings,
 };
+
+/// What a run brings besides input and output, as far as the kernels differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Brings {
+    pub(crate) heads: HeadKind,
+    pub(crate) total: bool,
+    pub(crate) initial: bool,
+    /// In how many arrays input and output lie.
+    pub(crate) layouts: Layouts,
+}
+
+impl fmt::Display for Brings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (total, initial) = (if self.total { "a total" } else { "no total" }, if self.initial { "" } else { "no " });
+        let columns = if self.layouts == Layouts::default() { "" } else { ", columns" };
+        write!(f, "{}, {total}, {initial}initial value in device memory{columns}", self.heads.name())
+    }
+}
 
 /// A scan or a reduction; or, for a total of each segment, a scan and what takes the last result of each out of it.
 #[derive(Debug)]

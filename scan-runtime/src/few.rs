@@ -2,7 +2,8 @@
 
 use std::ops::Deref;
 
-use crate::columns::MOST_ARRAYS;
+/// The most arrays of an input or output.
+pub(crate) const MOST_ARRAYS: usize = 16;
 
 /// As many values as an input or output has arrays.
 #[derive(Clone, Copy, Debug)]

@@ -6,12 +6,9 @@ use cudarc::driver::CudaStream;
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DeviceScan, Error, Goal, Heads, HostHeads, NoHeads, Prefixes, Scan, ScanElement,
-    ScanOp, Scanner, Totals,
-    columns::Layouts,
-    cpu,
+    ScanOp, Scanner, Totals, cpu,
     cuda::{Kernels, Runs},
-    device_work::DeviceWork,
-    heads::HeadKind,
+    device_work::{Brings, DeviceWork},
     scanner::Engine,
 };
 
@@ -147,24 +144,6 @@ impl<Op: ScanOp> Prepared<Op, Heads<'_>, Totals> {
     /// As the [reduction's](crate::Reduce) own.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         self.scan_of(input.len())?.run(input)
-    }
-}
-
-/// What a run brings besides input and output, as far as the kernels differ.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Brings {
-    pub(crate) heads: HeadKind,
-    pub(crate) total: bool,
-    pub(crate) initial: bool,
-    /// In how many arrays input and output lie.
-    pub(crate) layouts: Layouts,
-}
-
-impl fmt::Display for Brings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (total, initial) = (if self.total { "a total" } else { "no total" }, if self.initial { "" } else { "no " });
-        let columns = if self.layouts == Layouts::default() { "" } else { ", columns" };
-        write!(f, "{}, {total}, {initial}initial value in device memory{columns}", self.heads.name())
     }
 }
 

@@ -184,7 +184,7 @@ impl Plan {
             machine: operator.carry.is_some(),
             emits,
             state_bytes: operator.state.size as u64,
-            zipped: Zipped::of(operator, spec, |_| 0),
+            zipped: Zipped::of(operator, (spec.input, spec.output), |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,
             output_bytes: spec.output.bytes(&operator.output) as u64,
         }

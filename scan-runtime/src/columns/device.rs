@@ -1,11 +1,11 @@
 //! Scans of arrays in device memory.
 
-use super::{Columns, DeviceSlices, DeviceSlicesMut, Fields, Lengths, MOST_ARRAYS, layouts};
+use super::{Columns, DeviceSlices, DeviceSlicesMut, Fields, Lengths, layouts};
 use crate::{
     DeviceBufferMut, DevicePrepared, DeviceScan, Error, ScanOp,
     cuda::InOut,
     device_scan::{Total, told},
-    few::Few,
+    few::{Few, MOST_ARRAYS},
 };
 
 /// A scan of device memory whose input and output have an array for each field of an element, made by
