@@ -11,7 +11,7 @@ use crate::{
     reference::{self, WAYS},
 };
 
-/// Composes affine mappings like [`Lifting`](crate::lifting::Lifting), and tells how an input is appended.
+/// Composes affine mappings like [`Lifting`], and says how an input is appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Appending;
 
