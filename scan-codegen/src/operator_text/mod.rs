@@ -44,6 +44,9 @@ pub struct OperatorText {
     pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
     pub start: String,
+    /// The type of initial values and totals, and of what a segment begins with.
+    pub carried: &'static str,
+    pub seed_type: &'static str,
     /// Whether the struct has a function `lift`.
     pub lifts: bool,
     /// Whether the struct has a function `append`.
@@ -214,6 +217,8 @@ pub(crate) fn operator_text_at(
         output_fields,
         carry_type: carry,
         start,
+        carried: if op.carry.is_some() { "Carry" } else { "State" },
+        seed_type: if op.carry.is_some() { "Seed" } else { "Prefix" },
         lifts: op.has("lift"),
         appends: op.has("append"),
         machine: op.carry.is_some(),
