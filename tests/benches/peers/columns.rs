@@ -125,7 +125,7 @@ impl Bench {
         });
         // A copy reads and writes four bytes an element: half as many elements again move twelve bytes.
         let moved = len * 3 / 2;
-        let mut buffers = Buffers::repeating(&stream, &[1.0_f32], moved)?;
+        let mut buffers = Buffers::repeating(&stream, &vec![1.0_f32; moved.min(1 << 20)], moved)?;
         let scanner = self.scanner.clone();
         let mut entrants = line_up(&scanner, &arrays, len);
         let checked = len.min(self.checked);
