@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared) with what it
-/// brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets` and `rows` tell where it restarts; the last word counts.
+/// brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets` and `rows` choose the segments; the last call counts.
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
 /// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then

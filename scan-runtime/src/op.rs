@@ -26,10 +26,11 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 ///
 /// # Machines
 ///
-/// Many operators begin as a loop: a small carry `c` that each input moves on, `c = step(c, x)`. Say both: the loop, and the
-/// monoid that tells of a part of the input what it does to any carry. Threads then fold their parts by
-/// [`append`](ScanOp::append), `combine` joins only the folds of parts, [`apply`](ScanOp::apply) turns what precedes a part into a
-/// carry, and [`step`](ScanOp::step) goes through the part as the loop does; on one thread of the CPU it is the loop.
+/// Many operators begin as a loop: each input updates a small carry `c`, `c = step(c, x)`. Write both: the loop, and
+/// the monoid that describes the effect of a part of the input on any carry. Threads then fold their parts by
+/// [`append`](ScanOp::append), `combine` joins only the folds of parts, [`apply`](ScanOp::apply) turns the exclusive
+/// prefix of a part into a carry, and [`step`](ScanOp::step) goes through the part as the loop does; on one thread of
+/// the CPU it is the loop.
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -50,7 +51,7 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 ///     type Carry = u32;
 ///     const START: u32 = 17;
 ///     fn step(h: u32, byte: u8) -> u32 { h.wrapping_mul(31).wrapping_add(byte as u32) }
-///     // What a part of the text does to any hash.
+///     // The effect of a part of the text on any hash.
 ///     type State = Map;
 ///     const IDENTITY: Map = Map { scale: 1, shift: 0 };
 ///     fn lift(byte: u8) -> Map { Map { scale: 31, shift: byte as u32 } }
@@ -67,9 +68,10 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// The initial value of a scan is a carry, in place of `START`; so is the total: the carry after the last input. Each segment
-/// begins anew with it. An exclusive scan gives the carry before each input. A reversed scan reads from the right: `step` takes
-/// the last input first, and what `combine` has on its left has been read before, so it is on the right in memory.
+/// The initial value of a scan is a carry, in place of `START`; so is the total: the carry after the last input. Each
+/// segment begins anew with it. An exclusive scan gives the carry before each input. A reversed scan reads from the
+/// right: `step` takes the last input first, and the left operand of `combine` is the part that was read first, which
+/// is on the right in memory.
 ///
 /// # Laws
 ///
@@ -105,7 +107,7 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     type Input: ScanElement;
     /// The type of partial results, which `combine` works on.
     type State: ScanElement;
-    /// What each input moves on: the state, unless the operator is a [machine](ScanOp#machines). Initial values and totals are
+    /// What each input updates: the state, unless the operator is a [machine](ScanOp#machines). Initial values and totals are
     /// carries.
     type Carry: ScanElement;
     /// What the scan writes.

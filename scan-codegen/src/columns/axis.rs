@@ -3,7 +3,7 @@
 /// The most dimensions of an array, the scanned one among them.
 const MOST_DIMENSIONS: usize = 8;
 
-/// The most neighbouring columns that [`ColumnLayout::grain`] tells of.
+/// The maximum of [`ColumnLayout::grain`].
 const MOST_GRAIN: u64 = 16;
 
 /// Why an array cannot be scanned along an axis.
@@ -53,8 +53,8 @@ pub enum AxisError {
     },
 }
 
-/// An axis of an array along which to scan. The array is contiguous, the last index counting fastest, unless strides
-/// tell otherwise. Results have the same shape.
+/// An axis of an array along which to scan. Without strides the array is contiguous, and its last index varies fastest.
+/// Results have the same shape.
 ///
 /// ```
 /// use scan_codegen::Axis;
@@ -108,8 +108,8 @@ impl Axis {
         self.input_strides(strides)?.output_strides(strides)
     }
 
-    /// The same of an array with these strides, in elements. A stride of 0 repeats what is there. Results are
-    /// contiguous, unless strides of their own tell otherwise.
+    /// The same of an array with these strides, in elements. A stride of 0 repeats elements. Results are
+    /// contiguous unless [`output_strides`](Axis::output_strides) says otherwise.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Axis {
         Ok(Axis { input_strides: strides.to_vec(), ..self })
     }
 
-    /// The same with results that lie with these strides, in elements. What lies between them is left as it is.
+    /// The same with these strides of the results, in elements. Memory between results is not written.
     ///
     /// # Errors
     ///
@@ -172,12 +172,12 @@ impl Axis {
         self.shape.contains(&0)
     }
 
-    /// How many elements the memory of the array must have, what lies between those of the array among them.
+    /// The length that the memory of the array must have, in elements, gaps included.
     pub fn input_len(&self) -> usize {
         self.memory(&self.input_strides)
     }
 
-    /// How many elements the memory of the results must have.
+    /// The length that the memory of the results must have, in elements, gaps included.
     pub fn output_len(&self) -> usize {
         self.memory(&self.output_strides)
     }
@@ -192,7 +192,7 @@ impl Axis {
         if self.is_empty() { 0 } else { 1 + reach(&self.shape, strides).map_or(0, |reach| reach) }
     }
 
-    /// What a kernel must know of the array. Dimensions that lie one within the other are one.
+    /// The layout that a kernel is given. Dimensions that can be merged are merged.
     pub fn layout(&self) -> ColumnLayout {
         let number = |number: usize| number as u64;
         let mut dimensions: Vec<Dimension> = (0..self.shape.len())
