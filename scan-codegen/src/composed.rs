@@ -16,8 +16,8 @@ const INPUT: &str = "x";
 const TAKES_INPUT: [&str; 4] = ["lift", "append", "step", "emit"];
 
 impl OpSource {
-    /// The same operator with the operands of `combine` exchanged. An input is appended on the other side then, for which
-    /// it has no function.
+    /// The same operator with the operands of `combine` exchanged. An input is appended on the other side then, for
+    /// which it has no function.
     #[must_use]
     pub fn flipped(&self) -> Self {
         let mut flipped = self.clone();

@@ -25,8 +25,8 @@ const RUN: u32 = 32;
 /// Threads of a block.
 const THREADS: u32 = 256;
 
-/// The shape of the kernels that take the last result of each segment. The operator is not applied: a scan that restarts
-/// has done that.
+/// The shape of the kernels that take the last result of each segment. The operator is not applied: a scan that
+/// restarts has done that.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct LastResultsPlan {
@@ -141,7 +141,8 @@ pub fn render_last_results(operator: &OpSource, plan: &LastResultsPlan) -> Resul
     render_last_results_from(Templates::of_kernels(), operator, plan, Target::Cuda)
 }
 
-/// As [`render_last_results`], for another target than the GPU's compiler, from other templates than those of this crate.
+/// As [`render_last_results`], for another target than the GPU's compiler, from other templates than those of this
+/// crate.
 pub fn render_last_results_from(
     templates: &Templates,
     operator: &OpSource,

@@ -25,7 +25,8 @@ pub struct OpSource {
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,
-    /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a machine.
+    /// The operator of a reversed scan, where it is not this one with the operands of `combine` exchanged, or a
+    /// machine.
     pub backwards: Option<Box<OpSource>>,
 }
 

@@ -39,8 +39,8 @@ pub struct ScanSpec {
     pub input: Arrays,
     /// and the output.
     pub output: Arrays,
-    /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment with
-    /// which the scan ends, where it restarts.
+    /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment
+    /// with which the scan ends, where it restarts.
     pub total: bool,
 }
 

@@ -21,8 +21,8 @@ pub(crate) const WRITTEN_OUT: u32 = 8192;
 /// Longer ones take NVRTC longer and are no faster. Measured: `docs/tuning.md#unrolled-runs`.
 const UNROLLED: u64 = 4096;
 
-/// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find the
-/// run's exclusive prefix, and as a part of what the first warp does.
+/// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find
+/// the run's exclusive prefix, and as a part of what the first warp does.
 const JOINS_OF_A_RUN: u64 = 8;
 
 /// The weight of each function of an operator, and whether it is called or inlined.
@@ -99,8 +99,8 @@ impl Weights {
         Weights { functions, helpers }
     }
 
-    /// So many elements of a run, where they are folded input by input, are worth joining the run to others: that takes no
-    /// longer than they do, then.
+    /// So many elements of a run, where they are folded input by input, are worth joining the run to others: that takes
+    /// no longer than they do, then.
     pub(crate) fn worthwhile_run(op: &OpSource) -> u32 {
         let Some(joins) = op.takes_inputs().then_some(JOINS_OF_A_RUN) else { return 1 };
         let weights = Weights::of(op, Places::all(1), u32::MAX);

@@ -167,8 +167,8 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
     }
 }
 
-/// The bounds of a function that does not call itself through others: those that it calls do not, either. In a circle each
-/// would need the next one's, which rustc reports at the calls.
+/// The bounds of a function that does not call itself through others: those that it calls do not, either. In a circle
+/// each would need the next one's, which rustc reports at the calls.
 fn not_recursive(krate: &Path, generics: &Generics, lowered: Option<&Lowered>) -> Option<WhereClause> {
     let mut bounds = generics.clone();
     for called in uses::of(lowered.map_or(&[], |function| &function.body)).types() {

@@ -5,8 +5,8 @@ use crate::{
     heads::{DeviceHeads, HeadKind},
 };
 
-/// Ways to restart. Each makes a scan of which every segment is a scan of its own, or a [reduction](crate::Reduce) that gives a
-/// total for each segment, in their order.
+/// Ways to restart. Each makes a scan of which every segment is a scan of its own, or a [reduction](crate::Reduce) that
+/// gives a total for each segment, in their order.
 impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     /// Restarts at every element whose flag is set (`true`, or another `u8` than 0). There is a flag for each element; the
     /// first element begins a segment whatever its flag.
@@ -63,9 +63,9 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     /// output tells. The length of the input may stand at the end, or not. What stands before the first position is a segment
     /// too.
     ///
-    /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of compressed rows:
-    /// `n + 1` offsets for `n` totals. That of an empty segment is the initial value, or else the identity. Elements before
-    /// the first offset or behind the last are in none.
+    /// In a reduction, total `k` is that of the elements from offset `k` to offset `k + 1`, as in a matrix of
+    /// compressed rows: `n + 1` offsets for `n` totals. That of an empty segment is the initial value, or else the
+    /// identity. Elements before the first offset or behind the last are in none.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};

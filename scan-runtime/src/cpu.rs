@@ -74,9 +74,9 @@ pub(crate) enum Order {
     Reversed,
 }
 
-/// Scans, and gives the total, which is that of the last segment in a scan that restarts. `initial_value` is what stands before the first element, and
-/// before the first of each segment that the heads tell of. An exclusive scan without it begins with the identity. The caller has
-/// checked the heads against the length.
+/// Scans, and gives the total, which is that of the last segment in a scan that restarts. `initial_value` is what
+/// stands before the first element, and before the first of each segment that the heads tell of. An exclusive scan
+/// without it begins with the identity. The caller has checked the heads against the length.
 ///
 /// # Safety
 ///
@@ -190,7 +190,8 @@ struct Job<'a, Op: ScanOp, M> {
 enum Known<Op: ScanOp> {
     /// What the chunk adds to what stands before it: its sum.
     Sum(Option<Op::State>),
-    /// What stands after the chunk, which has been scanned, or in which a segment begins: nothing from before it reaches beyond it.
+    /// What stands after the chunk, which has been scanned, or in which a segment begins: nothing from before it
+    /// reaches beyond it.
     After(Option<Op::Carry>),
     /// What stands before it.
     Before(Option<Op::Carry>),

@@ -15,8 +15,9 @@ use crate::{
     heads::{DeviceHeads, NoHeads},
 };
 
-/// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared) with what it
-/// brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets` and `rows` choose the segments; the last call counts.
+/// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared)
+/// with what it brings. `by_flags`, `by_bits`, `by_keys`, `by_offsets` and `rows` choose the segments; the last call
+/// counts.
 ///
 /// Every method enqueues its work on the stream and returns: nothing is copied, and the host does not wait. Errors that
 /// happen while the work runs are reported by the driver at a later call, such as the stream's `synchronize`; then
@@ -95,16 +96,17 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
 
 impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     /// Prepares runs like this one of up to `max_len` elements. Each brings what is said here before `prepare`, by the
-    /// same words: other flags, bits, keys or offsets, other rows, another initial value in device memory. The lengths of
-    /// what is given here do not matter.
+    /// same words: other flags, bits, keys or offsets, other rows, another initial value in device memory. The lengths
+    /// of what is given here do not matter.
     ///
     /// What a call does each time is then done once: the kernels are compiled and loaded, the operator's parameters and
     /// the initial value taken as they are now, the workspace allocated for as many elements as may come. A run checks
-    /// the lengths and launches: it allocates no device memory, copies nothing, waits for nothing, and takes no lock that
-    /// work on another stream could hold. Where the plan is a single launch and the length that of the run before, it
-    /// allocates nothing on the host either.
+    /// the lengths and launches: it allocates no device memory, copies nothing, waits for nothing, and takes no lock
+    /// that work on another stream could hold. Where the plan is a single launch and the length that of the run before,
+    /// it allocates nothing on the host either.
     ///
-    /// Other parameters of the operator, another initial value of the scan, stream or greater length need another handle.
+    /// Other parameters of the operator, another initial value of the scan, stream or greater length need another
+    /// handle.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -128,9 +130,9 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream is of another context, [`Error::Captured`] and
-    /// [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::PreparedTwice`] for a run of a handle,
-    /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream is of another context,
+    /// [`Error::Captured`] and [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::PreparedTwice`]
+    /// for a run of a handle, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn prepare(&self, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
         self.prepare_for(self.brings(false), max_len)
     }
@@ -203,8 +205,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         unsafe { self.enqueue_at(buffers, results, total) }
     }
 
-    /// Enqueues a run on buffers. `results` is how many the output has room for, `total` where a total or the number of segments
-    /// goes, or 0.
+    /// Enqueues a run on buffers. `results` is how many the output has room for, `total` where a total or the number of
+    /// segments goes, or 0.
     ///
     /// # Safety
     ///
@@ -235,7 +237,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                     &made
                 }
             };
-            // SAFETY: the caller vouches for the buffers; the heads are borrowed from a live slice, whose length has been checked.
+            // SAFETY: the caller vouches for the buffers; the heads are borrowed from a live slice, whose length has
+            // been checked.
             unsafe { work.enqueue(stream, side, buffers, results) }
         };
         enqueue().map_err(named)
@@ -366,9 +369,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         self.scan(None, buffer, None)
     }
 
-    /// Scans a device slice or view into a new slice, and puts the total, the initial value included, into another one, of
-    /// one element: `None` where there is neither an element nor an initial value. Both come from the same launches. The
-    /// total of a scan that restarts is that of the segment with which it ends.
+    /// Scans a device slice or view into a new slice, and puts the total, the initial value included, into another one,
+    /// of one element: `None` where there is neither an element nor an initial value. Both come from the same launches.
+    /// The total of a scan that restarts is that of the segment with which it ends.
     ///
     /// # Errors
     ///
@@ -391,9 +394,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Ok((output, Some(total)))
     }
 
-    /// Scans a device slice or view into another of the same length, and writes the total, the initial value included, to
-    /// `total`, which has one element. The total of no elements is the initial value, or else the identity; that of a scan
-    /// that restarts is that of the segment with which it ends.
+    /// Scans a device slice or view into another of the same length, and writes the total, the initial value included,
+    /// to `total`, which has one element. The total of no elements is the initial value, or else the identity; that of
+    /// a scan that restarts is that of the segment with which it ends.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -496,8 +499,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
 
 /// Ways to reduce.
 impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
-    /// Reduces a device slice or view into a new slice: of one element, or by rows and offsets of one for each segment. The
-    /// total of no elements is the initial value, or else the identity.
+    /// Reduces a device slice or view into a new slice: of one element, or by rows and offsets of one for each segment.
+    /// The total of no elements is the initial value, or else the identity.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -513,8 +516,8 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     ///
     /// # Errors
     ///
-    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another
-    /// context, [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`] for no elements, and by offsets,
+    /// [`Error::NotCuda`] on a CPU scanner, [`Error::ForeignContext`] if the stream or a buffer are of another context,
+    /// [`Error::UnknownSegments`] by flags, bits or keys, [`PlanError::NoElements`] for no elements, and by offsets,
     /// without an initial value and an identity, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
         self.heads.check(input.len())?;
@@ -524,8 +527,8 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
         Ok(output)
     }
 
-    /// Reduces a device slice or view into a slice or view of as many elements as there are results: one, or by rows and
-    /// offsets one for each segment.
+    /// Reduces a device slice or view into a slice or view of as many elements as there are results: one, or by rows
+    /// and offsets one for each segment.
     ///
     /// # Errors
     ///
@@ -567,8 +570,8 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
     ///
     /// # Errors
     ///
-    /// As [`run`](DeviceScan::run), [`Error::KnownSegments`] for other segments, and [`Error::ResultLength`] if the count is
-    /// not one element.
+    /// As [`run`](DeviceScan::run), [`Error::KnownSegments`] for other segments, and [`Error::ResultLength`] if the
+    /// count is not one element.
     pub fn run_into_with_count(
         &self,
         input: &impl DeviceBuffer<Op::Input>,

@@ -40,7 +40,7 @@ pub(crate) struct DeviceWork {
 #[derive(Debug)]
 struct LastResults {
     work: Work,
-    /// What tells where segments begin.
+    /// The source of segment heads.
     heads: HeadKind,
     /// The scan's results.
     scanned: DeviceMemory,
@@ -112,7 +112,8 @@ impl DeviceWork {
             HeadKind::Offsets(_) => (results, len),
             _ => (len, results),
         };
-        // SAFETY: the output has room for the results; what is read of the scan's lies within it, whatever the offsets say.
+        // SAFETY: the output has room for the results; what is read of the scan's lies within it, whatever the offsets
+        // say.
         unsafe {
             work.enqueue(
                 stream,

@@ -7,7 +7,8 @@ use scan_codegen::{AxisError, PlanError, RenderError};
 
 use crate::nvrtc::INSTALL_COMMAND;
 
-/// Errors of this crate. What the driver, NVRTC or the system says about one is its [`source`](std::error::Error::source).
+/// Errors of this crate. What the driver, NVRTC or the system says about one is its
+/// [`source`](std::error::Error::source).
 ///
 /// `Debug` writes the message with its remedy, and the sources: a `main` that returns a `Result` prints that.
 #[derive(Clone, thiserror::Error)]
@@ -136,7 +137,8 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
-    /// The slice that the caller brought for totals has another length than there are of them: one, or one for each segment.
+    /// The slice that the caller brought for totals has another length than there are of them: one, or one for each
+    /// segment.
     #[error("the slice for the results has {output} elements, and there are {expected} results")]
     ResultLength {
         /// Elements of the slice.

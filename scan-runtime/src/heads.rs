@@ -1,4 +1,4 @@
-//! What tells where segments begin: the one place that knows the ways to tell it, in host and in device memory.
+//! Sources of segment heads: the one place that knows all of them, in host and in device memory.
 
 use std::{any::TypeId, marker::PhantomData, ops::Range, sync::Arc};
 
@@ -99,7 +99,7 @@ impl HeadKind {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHeads;
 
-/// What tells a scan of host memory where it restarts: [`NoHeads`] or [`Heads`].
+/// A source of segment heads in host memory: [`NoHeads`] or [`Heads`].
 pub trait HostHeads: on_host::Heads {}
 
 impl HostHeads for NoHeads {}
@@ -124,7 +124,7 @@ pub(crate) mod on_host {
     }
 }
 
-/// What tells where segments begin, in device memory.
+/// A source of segment heads in device memory.
 #[derive(Clone, Copy)]
 pub(crate) struct DeviceHeads<'a> {
     pub(crate) kind: HeadKind,
@@ -203,8 +203,8 @@ impl<'a> DeviceHeads<'a> {
         }
     }
 
-    /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is dropped once
-    /// the launches are made.
+    /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is
+    /// dropped once the launches are made.
     pub(crate) fn pointer(&self, stream: &'a CudaStream) -> (sys::CUdeviceptr, Option<SyncOnDrop<'a>>) {
         match self.memory.map(|memory| memory.pointer(stream)) {
             Some((pointer, reading)) => (pointer, Some(reading)),
@@ -213,7 +213,7 @@ impl<'a> DeviceHeads<'a> {
     }
 }
 
-/// What tells where segments begin, in host memory: made by [`Scan::by_flags`](crate::Scan::by_flags) and its like.
+/// A source of segment heads in host memory: made by [`Scan::by_flags`](crate::Scan::by_flags) and its like.
 #[derive(Clone, Copy, Debug)]
 pub struct Heads<'h> {
     pub(crate) kind: HeadKind,

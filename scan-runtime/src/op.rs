@@ -76,18 +76,19 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// # Laws
 ///
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
-/// `append(s, x)` equals `combine(s, lift(x))`. Of a machine, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`, `step(c, x)`
-/// equals `apply(lift(x), c)`, and the identity applied to a carry gives that carry.
-/// The operator need not be commutative: the machinery always applies it to two adjacent partial results, the earlier one
-/// on the left. [`laws`](crate::laws) checks both.
+/// `append(s, x)` equals `combine(s, lift(x))`. Of a machine, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`,
+/// `step(c, x)` equals `apply(lift(x), c)`, and the identity applied to a carry gives that carry. The operator need not
+/// be commutative: the machinery always applies it to two adjacent partial results, the earlier one on the left.
+/// [`laws`](crate::laws) checks both.
 ///
 /// # Safety
 ///
-/// Kernels are made of the text and the layouts that [`source`](ScanOp::source) gives, and run on the memory of values of
-/// `Input`, `State`, `Carry` and `Output`. `#[scan_op]` derives all of it from the Rust bodies, so that an operator needs no `unsafe`;
-/// there is no reason to implement the trait by hand. Who does so vouches that
+/// Kernels are made of the text and the layouts that [`source`](ScanOp::source) gives, and run on the memory of values
+/// of `Input`, `State`, `Carry` and `Output`. `#[scan_op]` derives all of it from the Rust bodies, so that an operator
+/// needs no `unsafe`; there is no reason to implement the trait by hand. Who does so vouches that
 ///
-/// - `source` gives the layouts of `Input`, `State`, `Carry` and `Output`, and the same text for every operator of the type;
+/// - `source` gives the layouts of `Input`, `State`, `Carry` and `Output`, and the same text for every operator of the
+///   type;
 /// - the functions in the text touch nothing but their parameters, the operator's own fields and the items of its tables, and
 ///   give valid values of the types that they return;
 /// - `identity` and `start` always give a value or never do, and `source` tells the same values;
@@ -107,8 +108,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     type Input: ScanElement;
     /// The type of partial results, which `combine` works on.
     type State: ScanElement;
-    /// What each input updates: the state, unless the operator is a [machine](ScanOp#machines). Initial values and totals are
-    /// carries.
+    /// What each input updates: the state, unless the operator is a [machine](ScanOp#machines). Initial values and
+    /// totals are carries.
     type Carry: ScanElement;
     /// What the scan writes.
     type Output: ScanElement;
@@ -124,8 +125,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// Combines two adjacent partial results. `a` is the left one, of the earlier elements.
     fn combine(&self, a: Self::State, b: Self::State) -> Self::State;
 
-    /// Combines a partial result with the input that follows it: `combine(state, lift(input))`, unless the operator knows a
-    /// cheaper way.
+    /// Combines a partial result with the input that follows it: `combine(state, lift(input))`, unless the operator
+    /// knows a cheaper way.
     #[inline]
     fn append(&self, state: Self::State, input: Self::Input) -> Self::State {
         self.combine(state, self.lift(input))
@@ -140,7 +141,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     /// Moves a carry past one input.
     fn step(&self, carry: Self::Carry, input: Self::Input) -> Self::Carry;
 
-    /// Makes the output for an input, of the carry before it: that of the carry after it, unless the operator tells another.
+    /// Makes the output for an input, of the carry before it: that of the carry after it, unless the operator tells
+    /// another.
     #[inline]
     fn emit(&self, carry: Self::Carry, input: Self::Input) -> Self::Output {
         self.project(self.step(carry, input))
@@ -165,8 +167,8 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     #[doc(hidden)]
     fn state_of(&self, carry: Self::Carry) -> Option<Self::State>;
 
-    /// `append`, `apply`, `step` and `advance` of a reversed scan: where partial results are combined in the order of memory, the other
-    /// way round.
+    /// `append`, `apply`, `step` and `advance` of a reversed scan: where partial results are combined in the order of
+    /// memory, the other way round.
     #[doc(hidden)]
     fn append_back(&self, state: Self::State, input: Self::Input) -> Self::State;
     #[doc(hidden)]

@@ -14,7 +14,8 @@ use crate::{
 
 /// A scan or a reduction of host memory that is ready to run, made by [`Scan::prepare`].
 ///
-/// The planner has been asked once. On a CUDA device the kernels are compiled and loaded, so that no run waits for that.
+/// The planner has been asked once. On a CUDA device the kernels are compiled and loaded, so that no run waits for
+/// that.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -35,8 +36,8 @@ pub struct Prepared<Op: ScanOp, H = NoHeads, G = Prefixes> {
 }
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
-    /// Prepares runs over host memory, of up to `max_len` elements: what a first call does is done here. For device memory
-    /// there is [`DeviceScan::prepare`].
+    /// Prepares runs over host memory, of up to `max_len` elements: what a first call does is done here. For device
+    /// memory there is [`DeviceScan::prepare`].
     ///
     /// # Errors
     ///
@@ -147,11 +148,11 @@ impl<Op: ScanOp> Prepared<Op, Heads<'_>, Totals> {
     }
 }
 
-/// A scan or a reduction of device memory that is ready to run on a stream, made by [`DeviceScan::prepare`], which says what
-/// is ready.
+/// A scan or a reduction of device memory that is ready to run on a stream, made by [`DeviceScan::prepare`], which says
+/// what is ready.
 ///
-/// Every run enqueues its work on the stream and returns. The handle can be dropped at once: its memory goes when the work that
-/// is enqueued has been done.
+/// Every run enqueues its work on the stream and returns. The handle can be dropped at once: its memory goes when the
+/// work that is enqueued has been done.
 ///
 /// # Graphs
 ///
@@ -266,9 +267,9 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     }
 }
 
-/// Runs that bring input and output alone, and a total; [`by_flags`](DevicePrepared::by_flags) and its like give others. They are
-/// those of [`DeviceScan`], with its errors; [`Error::PreparedLength`] for more elements than the handle was prepared for,
-/// [`Error::OtherRun`] for a run of another kind.
+/// Runs that bring input and output alone, and a total; [`by_flags`](DevicePrepared::by_flags) and its like give
+/// others. They are those of [`DeviceScan`], with its errors; [`Error::PreparedLength`] for more elements than the
+/// handle was prepared for, [`Error::OtherRun`] for a run of another kind.
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
 impl<Op: ScanOp> DevicePrepared<Op> {
     /// Puts a value before the first element that is in device memory; see [`DeviceScan::init_from`].

@@ -68,10 +68,11 @@ mod sealed {
 ///
 /// [`reverse`](Scan::reverse) goes from the last element to the first: `y[i]` is `x[i] ∘ … ∘ x[n-1]`.
 ///
-/// [`by_flags`](Scan::by_flags), [`by_bits`](Scan::by_bits), [`by_keys`](Scan::by_keys) and [`by_offsets`](Scan::by_offsets) make
-/// it one that restarts. Each segment is then scanned as if it were all of the input: an exclusive scan begins each with the
-/// identity, and an [initial value](Scan::init) stands before the first element of each. `H` is what tells where. `G` is what
-/// comes of it: [`Reduce`] is the same with totals only.
+/// [`by_flags`](Scan::by_flags), [`by_bits`](Scan::by_bits), [`by_keys`](Scan::by_keys) and
+/// [`by_offsets`](Scan::by_offsets) make it one that restarts. Each segment is then scanned as if it were all of the
+/// input: an exclusive scan begins each with the identity, and an [initial value](Scan::init) stands before the first
+/// element of each. `H` is the source of segment heads, `G` the
+/// goal: [`Reduce`] is the same with totals only.
 ///
 /// It owns what it needs, its scanner too, so that a struct can hold both.
 ///
@@ -100,7 +101,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) overrides: Option<Box<Overrides>>,
     /// How a total alone is made on a GPU.
     pub(crate) reduction: Reduction,
-    /// What tells where it restarts.
+    /// The source of segment heads.
     pub(crate) heads: H,
     /// Whether the planner has been asked already.
     pub(crate) planned: bool,
@@ -109,9 +110,9 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     goal: PhantomData<G>,
 }
 
-/// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input,
-/// `x[0] ∘ … ∘ x[n - 1]`, grouped as it suits the device, in this order. [`rows`](Scan::rows), [`by_keys`](Scan::by_keys) and others
-/// give a total for each segment. A result is `project` of the total, also of a machine that has `emit`.
+/// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input, `x[0] ∘ … ∘ x[n -
+/// 1]`, grouped as it suits the device, in this order. [`rows`](Scan::rows), [`by_keys`](Scan::by_keys) and others give
+/// a total for each segment. A result is `project` of the total, also of a machine that has `emit`.
 ///
 /// ```
 /// use scan_runtime::{Scanner, ops};
@@ -138,8 +139,8 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
         Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, goal }
     }
 
-    /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph, [`prepare`](DeviceScan::prepare) does
-    /// at once what each call does otherwise.
+    /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph,
+    /// [`prepare`](DeviceScan::prepare) does at once what each call does otherwise.
     ///
     /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
     /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
@@ -243,8 +244,8 @@ impl<Op: ScanOp, H> Scan<Op, H> {
 
 /// Options of scans and reductions.
 impl<Op: ScanOp, H, G> Scan<Op, H, G> {
-    /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output
-    /// once, from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
+    /// Puts a value before the first element (of each segment, in a scan that restarts). It enters every output once,
+    /// from the left. In a [reversed](Scan::reverse) scan it stands behind the last element, and enters from the right.
     pub fn init(mut self, value: Op::Carry) -> Self {
         self.initial_value = Some(value);
         self

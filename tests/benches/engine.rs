@@ -1,11 +1,13 @@
 //! The shapes of look-ahead, each as a ratio to a device-to-device copy of the same bytes, measured in turns in one run.
 //!
-//! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them, `default` the
-//! planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the shapes of short and middle
-//! lengths), `floor` (what short scans wait for), `early` (launches that begin before what is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis), `profile-…`, `operators`
-//! (those of the gallery, `variants` of them, other `carries`, only the `longest` inputs) and
-//! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before anything is
-//! timed, and that with the CPU. A time is the median of several samples, each between two events on the stream.
+//! `cargo bench -p scan-tests --bench engine` prints Markdown tables. Names of operators after `--` choose among them,
+//! `default` the planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the
+//! shapes of short and middle lengths), `floor` (what short scans wait for), `early` (launches that begin before what
+//! is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis),
+//! `profile-…`, `operators` (those of the gallery, `variants` of them, other `carries`, only the `longest` inputs) and
+//! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before
+//! anything is timed, and that with the CPU. A time is the median of several samples, each between two events on the
+//! stream.
 
 #[path = "engine/axis.rs"]
 mod axis;

@@ -36,8 +36,8 @@ impl ScanOp for Appending {
     }
 }
 
-/// A register that each input maps, and an output of the register before an input and of the input. The four types are of
-/// four sizes.
+/// A register that each input maps, and an output of the register before an input and of the input. The four types are
+/// of four sizes.
 #[derive(Clone, Copy, Debug)]
 pub struct Coder;
 
@@ -125,8 +125,8 @@ pub struct Page {
 /// In place of what is no page.
 pub const TORN: Page = Page { first: u32::MAX, end: 0 };
 
-/// Reads numbers that follow each other. Its outputs tell all that has been read, so that what is read at a wrong place, or from
-/// a wrong begin, shows. An input is appended as what it is lifted to.
+/// Reads numbers that follow each other. Its outputs tell all that has been read, so that what is read at a wrong
+/// place, or from a wrong begin, shows. An input is appended as what it is lifted to.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader;
 
@@ -181,8 +181,8 @@ pub fn adjacent(a: &Stretch, b: &Stretch) -> bool {
     a.broken + b.broken == 0 && (a.first == a.end || b.first == b.end || a.end == b.first)
 }
 
-/// Scans with machines, and with an operator that appends, on host memory: in every way, forwards and reversed, restarting or
-/// not, with totals and as a reduction, compared with the plain loop.
+/// Scans with machines, and with an operator that appends, on host memory: in every way, forwards and reversed,
+/// restarting or not, with totals and as a reduction, compared with the plain loop.
 ///
 /// # Errors
 ///

@@ -123,8 +123,8 @@ impl Axis {
     ///
     /// # Errors
     ///
-    /// [`AxisError::Strides`], [`AxisError::TooLarge`], and [`AxisError::Overlap`] where two results might have the same
-    /// place.
+    /// [`AxisError::Strides`], [`AxisError::TooLarge`], and [`AxisError::Overlap`] where two results might have the
+    /// same place.
     pub fn output_strides(self, strides: &[usize]) -> Result<Self, AxisError> {
         self.check_strides(strides)?;
         let mut dimensions: Vec<_> = strides.iter().zip(&self.shape).filter(|(_, extent)| **extent > 1).collect();
@@ -268,7 +268,7 @@ pub struct ColumnLayout {
 }
 
 impl ColumnLayout {
-    /// The most dimensions besides the one that is scanned.
+    /// The maximum number of dimensions other than the scanned one.
     pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
 
     /// Words of the kernels' `Layout`.
@@ -339,7 +339,7 @@ impl ColumnLayout {
         [self.input_step, self.output_step].map(|step| step as usize)
     }
 
-    /// The dimensions besides the one that is scanned, the innermost first: the extent, and the strides of input and
+    /// The dimensions other than the scanned one, the innermost first: the extent, and the strides of input and
     /// output.
     #[doc(hidden)]
     pub fn dimensions(&self) -> impl Iterator<Item = [usize; 3]> {

@@ -34,11 +34,12 @@ const ROW_STATE_BYTES: u32 = 32;
 /// `docs/tuning.md#scans-along-an-axis`.
 const WIDE_ROW_BYTES: u64 = 256;
 
-/// Bytes of all columns of a group of tiles, at the least: passing on a prefix from group to group takes 0.6 microseconds.
+/// Bytes of all columns of a group of tiles, at the least: passing on a prefix from group to group takes 0.6
+/// microseconds.
 const GROUP_BYTES: u64 = 4 << 20;
 
-/// How many times as many columns a thread has side by side where columns are short, the most of them, and the most bytes
-/// of their partial results.
+/// How many times as many columns a thread has side by side where columns are short, the most of them, and the most
+/// bytes of their partial results.
 const SHORT: u32 = 4;
 const MOST_WIDTH: u32 = 16;
 const SHORT_STATE_BYTES: u32 = 64;
@@ -46,7 +47,7 @@ const SHORT_STATE_BYTES: u32 = 64;
 /// Bytes of elements that a thread keeps in registers.
 const RUN_BYTES: u32 = 128;
 
-/// Bytes of a row of a tile, at the least, where there are so many columns.
+/// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 64;
 
 /// Registers of a thread for all but elements and partial results.
@@ -67,14 +68,14 @@ const REGISTERS: u32 = 1 << 16;
 /// Threads that every multiprocessor has room for at once.
 const MOST_RESIDENT_THREADS: u32 = 1024;
 
-/// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` tells it in words. Blocks
-/// of the same threads cover tiles of different widths, by the array.
+/// The shape of the kernel that scans along an axis. [`plan_columns`] makes one; its `Display` describes it.
+/// Blocks of the same threads cover tiles of different widths, by the array.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ColumnsPlan {
     /// The device that it is for.
     pub device: DeviceLimits,
-    /// What is scanned.
+    /// The scan.
     pub spec: ScanSpec,
     /// Threads of a block: a power of two.
     pub threads: u32,
@@ -86,19 +87,20 @@ pub struct ColumnsPlan {
     pub run: u32,
     /// Neighbouring columns that a thread scans, and reads and writes at once: a power of two.
     pub width: u32,
-    /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped in
-    /// the same way.
+    /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped
+    /// in the same way.
     pub(super) aligned_width: u32,
     /// What the addresses of input and output must be multiples of.
     pub(super) alignments: (u32, u32),
     own_alignments: (u32, u32),
     /// The longest columns that it is for.
     longest: u64,
-    /// Threads of a block that are side by side at the least, where there are so many columns: a power of two.
+    /// The minimum number of threads of a block that are side by side, unless the array has fewer columns: a power of
+    /// two.
     pub least_across: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
     pub written_out: u32,
-    /// Whether the launch may begin before what is before it in the stream has ended.
+    /// Whether the launch may begin before the preceding work in the stream has ended.
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
     pub delays: bool,
@@ -118,8 +120,8 @@ struct Placement {
 }
 
 /// Chooses the shape of the kernel that scans along an axis. A pure function, like [`plan`](crate::plan()). Of the
-/// overrides it takes those that say how many threads a block has, how many rows a thread, and how many blocks there are, and those that are no
-/// matter of shape.
+/// overrides it takes those that say how many threads a block has, how many rows a thread, and how many blocks there
+/// are, and those that are no matter of shape.
 ///
 /// # Errors
 ///
@@ -208,7 +210,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// Columns that a thread has side by side: so many that the larger elements have [`ROW_BYTES`], or the smaller ones a
+/// The number of columns that a thread has side by side, such that the larger elements have [`ROW_BYTES`], or the smaller ones a
 /// word. Where elements fill no power of two, it is one.
 fn width(input: u32, output: u32) -> u32 {
     let [smaller, larger] = [input.min(output), input.max(output)];
@@ -219,7 +221,7 @@ fn width(input: u32, output: u32) -> u32 {
     (ROW_BYTES / larger).min(MOST_ALIGNED_WIDTH).max(WORD / smaller).clamp(1, widest)
 }
 
-/// The largest power of two up to the widest access that divides so many bytes.
+/// The largest power of two up to the widest access that divides this number of bytes.
 fn unit(bytes: u32) -> u32 {
     1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
 }
@@ -271,7 +273,7 @@ impl ColumnsPlan {
         ColumnsPlan { width: 1, alignments: self.own_alignments, ..self.clone() }
     }
 
-    /// This plan with threads of another width, so many of them side by side: for tests, and to measure.
+    /// This plan with another width of threads and another number of them side by side: for tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, least_across: u32) -> ColumnsPlan {
         let alignments = (unit(width * self.input_bytes), unit(width * self.output_bytes));
@@ -314,7 +316,7 @@ impl ColumnsPlan {
         Placement { across: fitting(across) as u32, strips: false }
     }
 
-    /// Words of a state for which a packet of a status has room, beside its tag.
+    /// Words of a state for which a packet of a status has room, in addition to its tag.
     pub(super) fn packet_payload(&self) -> u32 {
         if self.state_bytes <= WORD { 1 } else { PACKET_PAYLOAD }
     }

@@ -57,8 +57,8 @@ struct Words<'a> {
     strategy: &'static str,
 }
 
-/// The words in which so many bytes are read and written at addresses that are multiples of `alignment`: their type, and
-/// how many there are.
+/// The words in which this number of bytes is read and written at addresses that are multiples of `alignment`: their type,
+/// and how many there are.
 fn words(bytes: u32, alignment: u32) -> (&'static str, u32) {
     match alignment {
         1 => ("unsigned char", bytes),
@@ -67,8 +67,8 @@ fn words(bytes: u32, alignment: u32) -> (&'static str, u32) {
     }
 }
 
-/// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the scans
-/// down the warps, and where their results meet.
+/// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
+/// scans down the warps, and where their results meet.
 fn places(operator: &OpSource, plan: &ColumnsPlan) -> Places {
     let joins = 2 * u64::from(plan.threads / WARP) + 16;
     let elements = 2 * u64::from(plan.run) + joins;

@@ -34,7 +34,8 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
     }
 }
 
-/// A struct of C++ has no field with the name of one of its functions. Other names than these are kept away from fields.
+/// A struct of C++ has no field with the name of one of its functions. Other names than these are kept away from
+/// fields.
 fn fields(operator: &Operator, errors: &mut Errors) {
     for field in &operator.fields {
         let name = field.to_token_stream().to_string();

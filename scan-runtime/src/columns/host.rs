@@ -23,8 +23,8 @@ use crate::{
 /// of whole allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is
 /// slower.
 ///
-/// Reductions, scans along an axis, the tuner and handles for host memory take one array of elements. The total alone is
-/// that of [`run_into_with_total`](ColumnScan::run_into_with_total).
+/// Reductions, scans along an axis, the tuner and handles for host memory take one array of elements. The total alone
+/// is that of [`run_into_with_total`](ColumnScan::run_into_with_total).
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct ColumnScan<Op: ScanOp, H = NoHeads> {

@@ -1,5 +1,5 @@
-//! Scans along an axis of an array, on the CPU: row by row, as the elements lie in memory, so many neighbouring columns at a
-//! time that their carries stay in the cache. Each column is combined from its first element to its last.
+//! Scans along an axis of an array, on the CPU: row by row, as the elements lie in memory, so many neighbouring columns
+//! at a time that their carries stay in the cache. Each column is combined from its first element to its last.
 
 use rayon::prelude::*;
 use scan_codegen::ColumnLayout;
@@ -49,9 +49,9 @@ unsafe impl<Op: ScanOp> Sync for Job<'_, Op> {}
 ///
 /// # Safety
 ///
-/// The elements of the layout are within `input`, which is valid for reads, and its results within `output`, which is valid for
-/// writes; no two results have the same place. Input and output are one, and each result in the place of its element, or they
-/// do not overlap.
+/// The elements of the layout are within `input`, which is valid for reads, and its results within `output`, which is
+/// valid for writes; no two results have the same place. Input and output are one, and each result in the place of its
+/// element, or they do not overlap.
 pub(crate) unsafe fn scan_columns<Op: ScanOp>(
     op: &Op,
     kind: ScanKind,

@@ -7,9 +7,9 @@
 //! | states with floats, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` |
 //! | states with floats, large | as one writes it by hand | as by hand, with the chunk's own sum beside it |
 //!
-//! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘ chunk`, the chunk
-//! folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of
-//! floats depends on nothing but the position.
+//! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
+//! chunk`, the chunk folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of floats
+//! depends on nothing but the position.
 
 use std::{any::TypeId, ops::Range};
 
@@ -379,7 +379,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         }
     }
 
-    /// Scans by blocks, each by itself and then put after what stands before it, which is a state; gives the range's own sum.
+    /// Scans by blocks, each by itself and then put after what stands before it, which is a state; gives the range's
+    /// own sum.
     unsafe fn scan_by_blocks<const EXCLUSIVE: bool>(
         &self,
         range: Range<usize>,

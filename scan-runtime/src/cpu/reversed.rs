@@ -17,8 +17,8 @@ fn in_memory(range: &Range<usize>, len: usize) -> Range<usize> {
     len - range.end..len - range.start
 }
 
-/// The heads among the elements of a range, from the last to the first. Nothing lies before the first element of all, so that it
-/// need not be one.
+/// The heads among the elements of a range, from the last to the first. Nothing lies before the first element of all,
+/// so that it need not be one.
 fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize) -> impl Iterator<Item = usize> + 'h {
     let groups = range.start / GROUP..range.end.div_ceil(GROUP);
     groups.rev().flat_map(move |group| {

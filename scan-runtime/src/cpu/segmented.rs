@@ -198,7 +198,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         for index in range {
             let begins = mask & 1 != 0;
             mask >>= 1;
-            // SAFETY: the caller guarantees the range. Where the buffers are one, an element is read before it is written.
+            // SAFETY: the caller guarantees the range. Where the buffers are one, an element is read before it is
+            // written.
             unsafe {
                 let next = at.input(index);
                 let (with_this, output) = extend(begins, sum, next);

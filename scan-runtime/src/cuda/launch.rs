@@ -148,12 +148,12 @@ impl Kernels {
     ///
     /// # Safety
     ///
-    /// `input` and `output` are device pointers in the stream's context, as many as the plan's input and output have arrays,
-    /// aligned for their items, good for reading and writing `len` items until the enqueued work is done. They may be the same
-    /// pointer if the kernels' input and output types are the same and lie in one array; otherwise no two of them overlap.
-    /// `side.heads` is as long as the plan's segments require for that many elements, and does not overlap the output. Where
-    /// there are columns, they lie within. The constants are those of the operator that the kernels are made of, and of this
-    /// context.
+    /// `input` and `output` are device pointers in the stream's context, as many as the plan's input and output have
+    /// arrays, aligned for their items, good for reading and writing `len` items until the enqueued work is done. They
+    /// may be the same pointer if the kernels' input and output types are the same and lie in one array; otherwise no
+    /// two of them overlap. `side.heads` is as long as the plan's segments require for that many elements, and does not
+    /// overlap the output. Where there are columns, they lie within. The constants are those of the operator that the
+    /// kernels are made of, and of this context.
     pub(super) unsafe fn launch(
         &self,
         stream: &CudaStream,

@@ -82,8 +82,8 @@ impl Work {
         Ok(Work::Often(prepared))
     }
 
-    /// Enqueues the work on the stream that it was made for. Neither copies nor synchronises; if it was made for many runs, it
-    /// allocates no device memory.
+    /// Enqueues the work on the stream that it was made for. Neither copies nor synchronises; if it was made for many
+    /// runs, it allocates no device memory.
     ///
     /// # Safety
     ///
@@ -95,7 +95,8 @@ impl Work {
         work: InOut<'_>,
     ) -> Result<(), Error> {
         match self {
-            // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels were made.
+            // SAFETY: the caller vouches for the buffers; the constants are those of the operator for which the kernels
+            // were made.
             Work::Once { kernels, constants } => unsafe { kernels.enqueue(stream, constants, side, work) },
             Work::Often(Prepared { stream, constants, ranges }) => {
                 let Some(range) = ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };

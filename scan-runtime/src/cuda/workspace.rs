@@ -67,8 +67,8 @@ impl Area {
 pub(super) struct Workspace {
     scratch: Area,
     kept: Area,
-    /// The schedule that was asked for last, for how many elements, and for which columns: most often the next one is the
-    /// same.
+    /// The schedule that was asked for last, for how many elements, and for which columns: most often the next one is
+    /// the same.
     schedule: Schedule,
     len: u64,
     columns: Option<ColumnLayout>,

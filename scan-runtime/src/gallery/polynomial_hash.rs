@@ -70,7 +70,8 @@ impl ScanOp for TextHash {
     }
 }
 
-/// `(a * BASE + byte) % MODULUS` of a number below the modulus: as [`BASE`] has 20 bits, two products of 64 bits are enough.
+/// `(a * BASE + byte) % MODULUS` of a number below the modulus: as [`BASE`] has 20 bits, two products of 64 bits are
+/// enough.
 #[scan_fn(crate = crate)]
 fn times_base_and(a: u64, byte: u8) -> u64 {
     let (low, high) = ((a & 0xffff_ffff) * BASE, (a >> 32) * BASE);
@@ -79,7 +80,8 @@ fn times_base_and(a: u64, byte: u8) -> u64 {
     if sum >= MODULUS { sum - MODULUS } else { sum }
 }
 
-/// `(a * b + c) % MODULUS` of numbers below the modulus: as 2⁶¹ is 1 modulo 2⁶¹ − 1, the upper bits are added to the lower ones.
+/// `(a * b + c) % MODULUS` of numbers below the modulus: as 2⁶¹ is 1 modulo 2⁶¹ − 1, the upper bits are added to the
+/// lower ones.
 #[scan_fn(crate = crate)]
 fn times_and(a: u64, b: u64, c: u64) -> u64 {
     let full = a as u128 * b as u128 + c as u128;

@@ -229,7 +229,8 @@ impl<Op: ScanOp> Search<'_, Op> {
         Ok(folded.unwrap_or_else(|| Value::of(&op.lift(self.samples[0]))))
     }
 
-    /// The carry from the start past all but the first of a run, by `step`. Runs have one at least, so the start comes, too.
+    /// The carry from the start past all but the first of a run, by `step`. Runs have one at least, so the start comes,
+    /// too.
     fn carry_after(&self, run: &Run) -> Result<Value, Panicked> {
         let op = self.op;
         let first = op.start().unwrap_or_else(|| op.carry_of(op.lift(self.samples[run[0]])));

@@ -1,5 +1,5 @@
-//! Checks that an operator keeps the laws of a scan: that it is associative, that its identity is one, and that what it says twice
-//! (how an input is appended, how a carry moves on) is the same both times.
+//! Checks that an operator keeps the laws of a scan: that it is associative, that its identity is one, and that what it
+//! says twice (how an input is appended, how a carry moves on) is the same both times.
 //!
 //! A scan chooses how it groups its elements. If the grouping matters, the results change with the device, the length
 //! and the strategy. Neither the compiler nor a GPU can detect that; this check can:
@@ -379,8 +379,8 @@ pub struct Disagreement<Op: ScanOp> {
     pub operator: String,
     /// The law that it breaks.
     pub law: Law,
-    /// The samples of which the operands are made: those of `s`, of which `c` is reached by the ones after the first, then
-    /// `x`, or those of `a` and of `b`.
+    /// The samples of which the operands are made: those of `s`, of which `c` is reached by the ones after the first,
+    /// then `x`, or those of `a` and of `b`.
     pub inputs: Vec<Vec<Op::Input>>,
     /// The number that differs: `.b[1]`; empty where the result is a number.
     pub path: String,

@@ -8,8 +8,8 @@ use crate::{Error, ScanElement, ScanOp};
 
 /// Scans of `ndarray` arrays along an axis, with the feature `ndarray`: of up to eight dimensions.
 ///
-/// Arrays whose elements fill their memory are scanned where they are, in whatever order their dimensions lie. Views that leave
-/// gaps, or have an axis inverted, are copied first, and their results afterwards.
+/// Arrays whose elements fill their memory are scanned where they are, in whatever order their dimensions lie. Views
+/// that leave gaps, or have an axis inverted, are copied first, and their results afterwards.
 impl<Op: ScanOp + Clone> Scan<Op> {
     /// Scans an array along an axis. The results lie in memory in the order of the elements.
     ///

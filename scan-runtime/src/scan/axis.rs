@@ -15,13 +15,13 @@ use crate::{
     telemetry::{computing, tells_of_calls},
 };
 
-/// A scan along an axis of an array, made by [`Scan::axis`]: each column, which is what lies along the axis, is scanned as if
-/// it were all of the input. An initial value stands before the first element of each column; a
+/// A scan along an axis of an array, made by [`Scan::axis`]: each column, which is what lies along the axis, is scanned
+/// as if it were all of the input. An initial value stands before the first element of each column; a
 /// [reversed](Scan::reverse) scan goes from the last element of each.
 ///
-/// Outer axes have a kernel of their own, whose neighbouring threads scan neighbouring columns. It is at its best where the
-/// last dimension is contiguous; any other strides are scanned as well, slower. An axis whose columns are contiguous, one
-/// behind the other, is scanned as [rows](Scan::rows). Floats come out the same in every run.
+/// Outer axes have a kernel of their own, whose neighbouring threads scan neighbouring columns. It is at its best where
+/// the last dimension is contiguous; any other strides are scanned as well, slower. An axis whose columns are
+/// contiguous, one behind the other, is scanned as [rows](Scan::rows). Floats come out the same in every run.
 ///
 /// ```
 /// use scan_runtime::{Axis, Scanner, ops};
@@ -141,8 +141,8 @@ impl<Op: ScanOp> AxisScan<Op> {
     ///
     /// # Errors
     ///
-    /// [`Error::AxisLength`] if the array has other elements than its shape tells, [`Error::AxisGaps`] if results of these
-    /// strides leave gaps, and those of [`Scan::run`].
+    /// [`Error::AxisLength`] if the array has other elements than its shape tells, [`Error::AxisGaps`] if results of
+    /// these strides leave gaps, and those of [`Scan::run`].
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         let len = self.axis.output_len();
         if len != self.axis.len() {
@@ -175,8 +175,8 @@ impl<Op: ScanOp> AxisScan<Op> {
     ///
     /// # Errors
     ///
-    /// As [`run`](AxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that differ from
-    /// those of the elements.
+    /// As [`run`](AxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that differ
+    /// from those of the elements.
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -187,7 +187,8 @@ impl<Op: ScanOp> AxisScan<Op> {
         }
         check_length(&self.axis, "buffer", buffer.len(), self.axis.input_len())?;
         let to = buffer.as_mut_ptr();
-        // SAFETY: the buffer, which is exclusively borrowed, holds the array, and each result takes the place of its element.
+        // SAFETY: the buffer, which is exclusively borrowed, holds the array, and each result takes the place of its
+        // element.
         unsafe { self.run_at(to.cast_const(), to) }
     }
 
@@ -203,8 +204,8 @@ impl<Op: ScanOp> AxisScan<Op> {
 
     /// # Safety
     ///
-    /// `input` is valid for reads of the axis's `input_len` elements, `output` for writes of its `output_len` results. They are
-    /// one, and each result in the place of its element, or they do not overlap.
+    /// `input` is valid for reads of the axis's `input_len` elements, `output` for writes of its `output_len` results.
+    /// They are one, and each result in the place of its element, or they do not overlap.
     unsafe fn run_at(&self, input: *const Op::Input, output: *mut Op::Output) -> Result<(), Error> {
         if self.layout.is_rows() && !self.layout.is_empty() {
             // SAFETY: the caller vouches for the memory: rows are contiguous.
@@ -407,8 +408,8 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run`](DeviceAxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that differ from
-    /// those of the elements.
+    /// As [`run`](DeviceAxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that
+    /// differ from those of the elements.
     pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -422,8 +423,8 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         device.check_context("buffer", buffer.stream())?;
         check_length(axis, "buffer", buffer.len(), axis.input_len())?;
         let (buffer, _writing) = buffer.device_ptr_mut(self.stream);
-        // SAFETY: the buffer is exclusively borrowed from a live slice, which holds the array; each result takes the place of
-        // its element.
+        // SAFETY: the buffer is exclusively borrowed from a live slice, which holds the array; each result takes the
+        // place of its element.
         unsafe { self.enqueue(device, buffer, buffer) }
     }
 

@@ -123,8 +123,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         Ok(Some(chunk))
     }
 
-    /// What chunk `index` of `count` is asked for, in the order of the scan. The total of a chunk is what the next one begins with,
-    /// but for rows, which end where chunks do.
+    /// What chunk `index` of `count` is asked for, in the order of the scan. The total of a chunk is what the next one
+    /// begins with, but for rows, which end where chunks do.
     fn spec_of_chunk(&self, index: usize, count: usize, with_total: bool) -> ScanSpec {
         let (spec, carries) = (self.spec(), self.heads.heads().kind.is_none());
         let spec = if carries && index > 0 { spec.with_initial_value_on_device() } else { spec };

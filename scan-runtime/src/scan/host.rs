@@ -20,18 +20,18 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::SegmentsLength`] if there
-    /// are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and [`Error::OffsetPastEnd`] if
-    /// the offsets are none.
+    /// Whatever can go wrong is in [`Error`]; the input is never touched. Where it restarts: [`Error::SegmentsLength`]
+    /// if there are more or fewer flags, bits or keys than the input requires, [`Error::OffsetsDescend`] and
+    /// [`Error::OffsetPastEnd`] if the offsets are none.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         Ok(self.run_to_vector(input, false)?.0)
     }
 
-    /// Scans a slice into a new vector, and gives the total too, the initial value included: `None` where there is neither
-    /// an element nor an initial value. On the GPU it comes from the same launches.
+    /// Scans a slice into a new vector, and gives the total too, the initial value included: `None` where there is
+    /// neither an element nor an initial value. On the GPU it comes from the same launches.
     ///
-    /// The total of a scan that restarts is that of the segment with which it ends: of the last one, or of the first one
-    /// if it is [reversed](Scan::reverse).
+    /// The total of a scan that restarts is that of the segment with which it ends: of the last one, or of the first
+    /// one if it is [reversed](Scan::reverse).
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -92,8 +92,8 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a GPU leaves
-    /// each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
+    /// As [`run`](Scan::run). After [`Error::OperatorPanicked`] on the CPU the content is unspecified. An error on a
+    /// GPU leaves each chunk as it was or scanned; otherwise an error leaves the buffer as it was.
     pub fn run_in_place<T>(&self, buffer: &mut [T]) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
@@ -148,8 +148,8 @@ impl<Op: ScanOp> Reduce<Op> {
     ///
     /// # Errors
     ///
-    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity, and whatever
-    /// else can go wrong.
+    /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity, and
+    /// whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
         self.check_planned()?;
         match self.scanner.engine() {
@@ -262,8 +262,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ///
     /// # Safety
     ///
-    /// The host memory is valid: the input for reads of `len` elements, the output for writes of as many results as come of them,
-    /// heads and total as the task requires.
+    /// The host memory is valid: the input for reads of `len` elements, the output for writes of as many results as
+    /// come of them, heads and total as the task requires.
     unsafe fn through(
         &self,
         device: &CudaDevice,

@@ -1,7 +1,7 @@
 //! Scans along an axis: shapes of the kernel over shapes of arrays, as ratios to a copy of the same bytes.
 //!
-//! `engine -- axis` measures the planner's shape, `engine -- axis shapes` others, `axis-f32` and its like choose operators.
-//! The results of some columns are compared with those of a plain loop before anything is timed.
+//! `engine -- axis` measures the planner's shape, `engine -- axis shapes` others, `axis-f32` and its like choose
+//! operators. The results of some columns are compared with those of a plain loop before anything is timed.
 
 use std::{ffi::c_void, ptr, sync::Arc};
 
@@ -123,7 +123,8 @@ fn launch<T>(
             .collect();
         let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
         let function = entrant.function.cu_function();
-        // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as long.
+        // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as
+        // long.
         unsafe {
             match launch.cooperative.applies(false) {
                 true => result::launch_cooperative_kernel(function, grid, block, 0, stream.cu_stream(), &mut pointers)?,

@@ -14,8 +14,8 @@ use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 use super::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
 use crate::{mutants, reference};
 
-/// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share the
-/// memory that the kernel keeps.
+/// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share
+/// the memory that the kernel keeps.
 #[derive(Debug)]
 pub struct ColumnsProgram<Op: ScanOp> {
     /// The operator.
@@ -72,9 +72,9 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         std::iter::once(&self.source).chain(self.others.iter().map(|(_, source)| source))
     }
 
-    /// Scans `input`, which has [`Axis::input_len`] elements, into memory that begins so many elements beyond an aligned
-    /// address, as the input does, and compares the results bit for bit with those of a plain loop. Every element of the
-    /// output must be a result.
+    /// Scans `input`, which has [`Axis::input_len`] elements, into memory that begins so many elements beyond an
+    /// aligned address, as the input does, and compares the results bit for bit with those of a plain loop. Every
+    /// element of the output must be a result.
     ///
     /// # Errors
     ///

@@ -48,8 +48,8 @@ impl LastResultsProgram {
         Ok(LastResultsProgram { plan, source })
     }
 
-    /// Takes the last results out of these, with room for so many where only the device knows how many there are. Gives their
-    /// bytes, and those of their number.
+    /// Takes the last results out of these, with room for so many where only the device knows how many there are. Gives
+    /// their bytes, and those of their number.
     ///
     /// # Errors
     ///

@@ -313,8 +313,8 @@ impl<Op: ScanOp> Program<Op> {
         self.compare(self.run_in(emulator, input, memory, change)?, input)
     }
 
-    /// As [`verify`](Program::verify), with the arrays of input and output that the plan's layouts tell of. Each begins so
-    /// many of its items beyond an aligned address; arrays beyond these offsets begin there.
+    /// As [`verify`](Program::verify), with the arrays of input and output that the plan's layouts tell of. Each begins
+    /// so many of its items beyond an aligned address; arrays beyond these offsets begin there.
     ///
     /// # Errors
     ///
