@@ -63,21 +63,36 @@ impl Area {
 
 /// The workspace of the kernels of one plan on one stream. Kept memory and scratch memory have areas of their own, so
 /// that no schedule of the plan can overwrite memory that another one's kernels keep.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Workspace {
     scratch: Area,
     kept: Area,
-    /// The schedule that was asked for last, for how many elements, and for which columns: most often the next one is
-    /// the same.
-    schedule: Schedule,
-    len: u64,
-    columns: Option<ColumnLayout>,
+    schedules: LastSchedule,
 }
 
-impl Default for Workspace {
+/// The schedule that was asked for last: most often the next one is the same.
+#[derive(Debug)]
+struct LastSchedule {
+    schedule: Schedule,
+    /// For how many elements, and for which columns; `None` before the first.
+    of: Option<(u64, Option<ColumnLayout>)>,
+}
+
+impl Default for LastSchedule {
     fn default() -> Self {
-        let nothing = Schedule { workspace: Needs::Scratch { bytes: 0 }, launches: Vec::new() };
-        Workspace { scratch: Area::default(), kept: Area::default(), schedule: nothing, len: 0, columns: None }
+        LastSchedule { schedule: Schedule { workspace: Needs::Scratch { bytes: 0 }, launches: Vec::new() }, of: None }
+    }
+}
+
+impl LastSchedule {
+    /// That of a plan, which must always be the same one.
+    fn of(&mut self, plan: &AnyPlan, len: u64, columns: Option<&ColumnLayout>) -> Result<&Schedule, Error> {
+        let is_same = |(last, of): &(u64, Option<ColumnLayout>)| *last == len && of.as_ref() == columns;
+        if !self.of.as_ref().is_some_and(is_same) {
+            self.schedule = plan.schedule(len, columns)?;
+            self.of = Some((len, columns.cloned()));
+        }
+        Ok(&self.schedule)
     }
 }
 
@@ -98,18 +113,15 @@ impl Workspace {
         len: u64,
         columns: Option<&ColumnLayout>,
     ) -> Result<(&Schedule, Place), Error> {
-        if len != self.len || columns != self.columns.as_ref() {
-            self.schedule = plan.schedule(len, columns)?;
-            (self.len, self.columns) = (len, columns.cloned());
-        }
-        let needs = &self.schedule.workspace;
+        let schedule = self.schedules.of(plan, len, columns)?;
+        let needs = &schedule.workspace;
         let (area, zeroed) = match needs {
             Needs::Scratch { .. } => (&mut self.scratch, false),
             Needs::Kept { .. } => (&mut self.kept, true),
         };
         area.grow(stream, needs.bytes(), zeroed)?;
         let place = Place { pointer: area.pointer, status_room: needs.status_room(area.bytes) };
-        Ok((&self.schedule, place))
+        Ok((schedule, place))
     }
 
     /// Frees the memory. The stream must be the one on which it was allocated.
@@ -213,4 +225,21 @@ impl Workspaces {
 pub(super) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
     let status = stream.capture_status().map_err(driver_error("asking whether the stream is being captured"))?;
     Ok(status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use scan_codegen::{DeviceLimits, Segments, plan_last_results};
+
+    use super::*;
+
+    #[test]
+    fn the_first_schedule_is_the_plans_also_of_nothing() {
+        let plan = plan_last_results(&Segments::HeadFlags, &DeviceLimits::H200).unwrap();
+        let plan = AnyPlan::LastResults(plan);
+        let mut schedules = LastSchedule::default();
+        for len in [0, 0, 1 << 20, 0] {
+            assert_eq!(schedules.of(&plan, len, None).unwrap(), &plan.schedule(len, None).unwrap());
+        }
+    }
 }
