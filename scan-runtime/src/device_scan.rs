@@ -410,6 +410,21 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
+    /// Two views of one slice get `n + 1` offsets from `n` counts:
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let counts = stream.clone_htod(&[3_u32, 0, 4])?;
+    /// let mut offsets = stream.alloc_zeros(4)?;
+    /// let (mut begins, mut end) = offsets.split_at_mut(3);
+    /// scanner.scan(ops::sum()).exclusive().on(&stream).run_into_with_total(&counts, &mut begins, &mut end)?;
+    /// assert_eq!(stream.clone_dtoh(&offsets)?, [0, 3, 3, 7]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`run_into`](DeviceScan::run_into), [`Error::ResultLength`] if the total is not one element, and

@@ -12,3 +12,4 @@ mod faults;
 mod machines;
 mod nvrtc_fails;
 mod reduction;
+mod with_exclusive;
