@@ -3,6 +3,7 @@
 use std::{slice, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, result, sys};
+use scan_codegen::ArrayKinds;
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
@@ -11,7 +12,6 @@ use crate::{
     cpu,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{Brings, DeviceWork, task},
-    few::Few,
     heads::{DeviceHeads, NoHeads},
 };
 
@@ -39,6 +39,14 @@ enum Way<'a, Op: ScanOp, G> {
     /// They are there.
     Prepared(&'a DevicePrepared<Op, G>),
 }
+
+impl<Op: ScanOp, G> Clone for Way<'_, Op, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp, G> Copy for Way<'_, Op, G> {}
 
 /// What a run writes besides its output.
 pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
@@ -69,6 +77,13 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
 
     pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
         DeviceScan { layouts, ..self }
+    }
+
+    /// The same run of arrays of these kinds.
+    pub(crate) fn with_kinds(&self, input: ArrayKinds, output: ArrayKinds) -> Self {
+        let Layouts { input: (inputs, _), output: (outputs, _) } = self.layouts;
+        let layouts = Layouts { input: (inputs, input), output: (outputs, output) };
+        DeviceScan { way: self.way, initial: self.initial, heads: self.heads, layouts }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -199,7 +214,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         let input = input.map(|input| input.device_ptr(stream));
         let (output, _writing) = output.device_ptr_mut(stream);
         let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64, columns: None };
+        let buffers = InOut { input: &[input], output: &[output], len: len as u64, columns: None };
         // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the total
         // exclusively. Input and output are one buffer only where the caller gave one, of one type.
         unsafe { self.enqueue_at(buffers, results, total) }

@@ -1,8 +1,14 @@
-//! Kinds of results: the exclusive one beside the inclusive one, and one more than there are elements.
+//! Kinds of arrays and of results: what is gathered, scattered, an index, or not written; the exclusive result beside
+//! the inclusive one, and one result more than there are elements.
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{Scanner, ops};
+use scan_runtime::{
+    Error, Scanner,
+    arrays::{device_gather, device_scatter, discard, indices},
+    ops,
+};
 use scan_tests::{
+    columns::{ColumnsOperator, Recurrence, Step, Summarize},
     lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
     operators::{bits, mixed},
     reference,
@@ -16,6 +22,7 @@ const LENGTHS: [usize; 6] = [1, 33, 4_097, 100_003, 1_500_007, 20_000_003];
 pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
+    trials.add("kinds_of_arrays", arrays);
 }
 
 /// Both results in one launch: in host memory in one array, in device memory in two.
@@ -72,4 +79,86 @@ fn offsets() -> Outcome {
         ensure(stream.clone_dtoh(&rests)? == expected, || format!("{len} counts from the end"))?;
     }
     Ok(())
+}
+
+/// Operators over three arrays to two, with arrays that are no slices: gathered, scattered, the index, and not written;
+/// by a call and by a handle.
+fn arrays() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let input = Summarize::inputs(len, 3);
+        let (at, to) = (places(len, len + 3), places(len, len + 7));
+        let mut values = vec![-1.0_f32; len + 3];
+        at.iter().zip(&input).for_each(|(&place, reading)| values[place as usize] = reading.value);
+        let kinds = stream.clone_htod(&input.iter().map(|x| x.kind).collect::<Vec<_>>())?;
+        let codes = stream.clone_htod(&input.iter().map(|x| x.code).collect::<Vec<_>>())?;
+        let (values, narrow) =
+            (stream.clone_htod(&values)?, stream.clone_htod(&at.iter().map(|&x| x as u32).collect::<Vec<_>>())?);
+        // One result has no place.
+        let mut wide = to.clone();
+        wide[len / 2] = u64::MAX;
+        let wide_places = stream.clone_htod(&wide)?;
+        let begins: Vec<bool> = (0..len).map(|i| i == 0 || i % 3_001 == 5).collect();
+        let flags = stream.clone_htod(&begins)?;
+        let (reversed, restarts) = (turn % 2 == 1, turn % 3 == 1);
+        let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = if reversed { scanner.scan(Summarize).reverse() } else { scanner.scan(Summarize) };
+        let expected = reference::scan_as(&Summarize, &spec, None, &input, restarts.then_some(&begins[..]));
+        let mut wanted = vec![9_u32; len + 7];
+        let kept = wide.iter().zip(&expected).filter(|(place, _)| **place < len as u64 + 7);
+        kept.for_each(|(&place, summary)| wanted[place as usize] = summary.hash);
+        for prepared in [false, true] {
+            let what = |what: &str| format!("{what}, {len} elements, prepared: {prepared}");
+            let mut hashes = stream.clone_htod(&vec![9_u32; len + 7])?;
+            let mut factors = stream.clone_htod(&vec![9_u8; len])?;
+            let on_stream = || if restarts { scan.on(&stream).by_flags(&flags) } else { scan.on(&stream) };
+            let inputs = || (&kinds, device_gather(&values, &narrow), &codes);
+            if prepared {
+                let handle = on_stream().columns().prepare_like(
+                    inputs(),
+                    (device_scatter(&mut hashes, &wide_places), &mut factors),
+                    len,
+                )?;
+                let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
+                if restarts {
+                    handle.by_flags(&flags).columns().run_into(inputs(), outputs)?;
+                } else {
+                    handle.columns().run_into(inputs(), outputs)?;
+                }
+            } else {
+                let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
+                on_stream().columns().run_into(inputs(), outputs)?;
+            }
+            ensure(stream.clone_dtoh(&hashes)? == wanted, || what("scattered"))?;
+            let factors_wanted: Vec<u8> = expected.iter().map(|summary| summary.factor).collect();
+            ensure(stream.clone_dtoh(&factors)? == factors_wanted, || what("a slice beside"))?;
+            on_stream().columns().run_into(inputs(), (discard(), &mut factors))?;
+            ensure(stream.clone_dtoh(&factors)? == factors_wanted, || what("a slice beside nothing"))?;
+        }
+        let gates = vec![5_u32; len];
+        let input: Vec<Step> = (0..len as u32).map(|token| Step { gate: 5, token }).collect();
+        let expected = reference::scan_as(&Recurrence, &spec, None, &input, None);
+        let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
+        let (gates, mut states) = (stream.clone_htod(&gates)?, stream.alloc_zeros::<u32>(len)?);
+        scan.on(&stream).columns().run_into((&gates, indices()), &mut states)?;
+        ensure(stream.clone_dtoh(&states)? == expected, || format!("indices, {len} elements"))?;
+    }
+    let (none, some) = (stream.clone_htod(&[1_u32])?, stream.clone_htod(&[0_u32; 3])?);
+    let mut states = stream.alloc_zeros::<u32>(3)?;
+    let nothing = none.slice(..0);
+    let columns = scanner.scan(Recurrence);
+    let found = columns.on(&stream).columns().run_into((&some, device_gather(&nothing, &some)), &mut states);
+    ensure(matches!(found, Err(Error::NothingToGather { array: 1 })), || "gathered from nothing".to_owned())?;
+    let handle = columns.on(&stream).columns().prepare(3)?;
+    let found = handle.columns().run_into((&some, indices()), &mut states);
+    ensure(matches!(found, Err(Error::OtherRun { .. })), || "a handle for slices took indices".to_owned())
+}
+
+/// `len` of `count` places, each once, in no order.
+fn places(len: usize, count: usize) -> Vec<u64> {
+    let mut places: Vec<u64> = (0..count as u64).collect();
+    (1..count).rev().for_each(|last| places.swap(last, mixed(last as u64) as usize % (last + 1)));
+    places.truncate(len);
+    places
 }

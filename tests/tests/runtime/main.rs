@@ -9,6 +9,7 @@ mod cpu;
 mod disk_cache;
 mod examples;
 mod faults;
+mod kinds;
 mod machines;
 mod nvrtc_fails;
 mod reduction;
