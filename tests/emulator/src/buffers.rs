@@ -43,6 +43,8 @@ impl Buffers {
         buffers.add(machine, Argument::Heads, heads.read_only());
         let initial_value = Buffer::initialised("initial value", memory.initial_value.to_vec());
         buffers.add(machine, Argument::InitialPointer, initial_value.read_only());
+        let length = Buffer::initialised("length", memory.length.to_le_bytes().to_vec());
+        buffers.add(machine, Argument::LengthPointer, length.read_only());
         buffers.add(machine, Argument::Total, Buffer::uninitialised("total", memory.total_bytes));
         let offsets = workspace_offsets(schedule);
         for (index, &offset) in offsets.iter().enumerate() {
@@ -70,8 +72,11 @@ impl Buffers {
         let number = self.add(machine, Argument::Input, input);
         match memory.output_bytes {
             Some(bytes) => {
-                let output = Buffer::uninitialised("output", bytes).at(memory.output_offset);
-                self.add(machine, Argument::Output, output);
+                let output = match memory.output_holds {
+                    Some(byte) => Buffer::initialised("output", vec![byte; bytes]),
+                    None => Buffer::uninitialised("output", bytes),
+                };
+                self.add(machine, Argument::Output, output.at(memory.output_offset));
             }
             None => self.numbers.push((Argument::Output, number)),
         }

@@ -15,6 +15,7 @@ mod kinds;
 mod ladder;
 mod last_results;
 mod launches;
+mod length;
 mod lifting;
 mod long;
 mod look_ahead;
