@@ -21,6 +21,7 @@ mod long;
 mod look_ahead;
 mod look_ahead_segmented;
 mod machines;
+mod matrix;
 mod older;
 mod reduction;
 mod reversed;

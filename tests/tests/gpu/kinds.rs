@@ -23,6 +23,9 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
     trials.add("kinds_of_arrays", arrays);
+    trials.add("each_kind_with_each_other", || {
+        scan_tests::matrix::check(&Scanner::cuda(0)?, &[1, 4_099, 40_003, 300_007])
+    });
     trials.add("lengths_in_device_memory", lengths);
 }
 
