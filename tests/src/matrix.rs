@@ -183,6 +183,9 @@ impl ScanOp for Register {
     }
 }
 
+/// The outputs of a scan, and its total.
+pub type Found<Op> = (Vec<<Op as ScanOp>::Output>, Option<<Op as ScanOp>::Carry>);
+
 /// An operator of the matrix: over maps, with two fields in its outputs, and not commutative.
 pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + PartialEq> {
     /// Runs a scan by columns, with the first fields at these places if there are some.
@@ -194,7 +197,7 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
         scan: &ColumnScan<Self, H>,
         input: &[MapU32],
         places: Option<&[u32]>,
-    ) -> Result<(Vec<Self::Output>, Option<Self::Carry>), scan_runtime::Error>;
+    ) -> Result<Found<Self>, scan_runtime::Error>;
 }
 
 macro_rules! operators {
@@ -204,7 +207,7 @@ macro_rules! operators {
                 scan: &ColumnScan<Self, H>,
                 input: &[MapU32],
                 places: Option<&[u32]>,
-            ) -> Result<(Vec<Self::Output>, Option<Self::Carry>), scan_runtime::Error> {
+            ) -> Result<Found<Self>, scan_runtime::Error> {
                 let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
                 let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
                 let total = match places {
