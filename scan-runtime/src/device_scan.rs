@@ -350,8 +350,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
 
     /// Scans as many elements as a number in device memory says when the scan runs, in a slice of one: what an earlier
     /// kernel on the stream has counted, or what a graph finds anew at each launch. There are at most as many as the
-    /// input has; the results behind them stay what they are, and a reversed scan begins at the last of them. The total
-    /// is that of these elements. As many launches are made as for the whole input.
+    /// input has; the results behind them stay what they are, and a reversed scan begins at the last of them. Of rows
+    /// only whole ones are scanned. The total is that of these elements. As many launches are made as for the whole input.
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};

@@ -30,7 +30,7 @@ pub struct Cell {
     pub total: bool,
     /// Where elements and results lie.
     pub memory: Lies,
-    /// Whether only the device knows how many elements there are: kernels only, and over slices of elements.
+    /// Whether only the device knows how many elements there are: of kernels only.
     pub length_on_device: bool,
     /// What tells where it restarts.
     pub restarts: Restarts,
@@ -84,11 +84,6 @@ impl Cell {
         }
     }
 
-    /// Whether its values go together.
-    fn composes(&self) -> bool {
-        !self.length_on_device || self.memory == Lies::InSlices
-    }
-
     /// What a planner is asked for, but for the initial value.
     pub fn spec(&self) -> ScanSpec {
         let spec = if self.exclusive { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
@@ -118,7 +113,7 @@ impl Cell {
     }
 }
 
-/// Cells in which every three values of three axes meet that go together; other cells for another `turn`.
+/// Cells in which every three values of three axes meet; other cells for another `turn`.
 pub fn cells(turn: u64) -> Vec<Cell> {
     let mut places = vec![[0; AXES.len()]];
     for (axis, &values) in AXES.iter().enumerate() {
@@ -132,7 +127,6 @@ pub fn cells(turn: u64) -> Vec<Cell> {
             })
             .collect();
     }
-    places.retain(|place| Cell::at(*place).composes());
     places.sort_by_key(|place| place.iter().fold(turn, |key, &value| mixed(key ^ value as u64)));
     let mut met = std::collections::HashSet::new();
     let news = |place: &[usize; AXES.len()]| {

@@ -35,7 +35,7 @@ impl Buffers {
         let status_room = schedule.workspace.status_room(workspace_bytes);
         let mut buffers = Buffers { numbers: Vec::new(), arrays: Vec::new(), status_room };
         if let Some(arrays) = memory.arrays {
-            buffers.add_arrays(machine, &arrays);
+            buffers.add_arrays(machine, &arrays, memory.output_holds.is_some());
         } else {
             buffers.add_input_and_output(machine, memory);
         }
@@ -82,8 +82,8 @@ impl Buffers {
         }
     }
 
-    /// Several arrays of the input and of the output.
-    fn add_arrays(&mut self, machine: &mut Machine, arrays: &Arrays<'_>) {
+    /// Several arrays of the input and of the output, which keeps what it holds where nothing is written.
+    fn add_arrays(&mut self, machine: &mut Machine, arrays: &Arrays<'_>, keeps: bool) {
         for (argument, what, arrays) in
             [(Argument::Input, "input", arrays.inputs), (Argument::Output, "output", arrays.outputs)]
         {
@@ -103,8 +103,8 @@ impl Buffers {
                         continue;
                     }
                     (Argument::Input, _) => Buffer::initialised(name, bytes.clone()).read_only(),
-                    (_, ArrayKind::Slice) => Buffer::uninitialised(name, bytes.len()),
-                    (_, ArrayKind::Places(_)) => Buffer::initialised(name, bytes.clone()),
+                    (_, ArrayKind::Slice) if !keeps => Buffer::uninitialised(name, bytes.len()),
+                    _ => Buffer::initialised(name, bytes.clone()),
                 };
                 numbers.push(add(buffer.at(*offset), &mut words));
                 if let ArrayKind::Places(places) = kind {

@@ -345,8 +345,8 @@ impl<Op: ScanOp> Program<Op> {
         self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
     }
 
-    /// As [`verify_at_offset`](Program::verify_at_offset), of a plan for a length in device memory, which is `told`. What
-    /// lies behind the output's elements must stay what it is.
+    /// As [`verify_at_offset`](Program::verify_at_offset), of a plan for a length in device memory: which that is, and how
+    /// many elements are to be scanned. What lies behind their results must stay what it is.
     ///
     /// # Errors
     ///
@@ -356,7 +356,7 @@ impl<Op: ScanOp> Program<Op> {
         emulator: &Emulator,
         input: &[Op::Input],
         elements: (usize, usize),
-        told: u64,
+        (told, wanted_len): (u64, u64),
     ) -> Result<(), EmulatorError>
     where
         Op::Output: Debug,
@@ -364,7 +364,7 @@ impl<Op: ScanOp> Program<Op> {
         const UNTOUCHED: u8 = 0xa5;
         let memory = Memory { length: told, output_holds: Some(UNTOUCHED), ..self.memory_at_offset(input, elements) };
         let run = self.run_memory(emulator, input, memory, |_| ())?;
-        let input = &input[..input.len().min(told as usize)];
+        let input = &input[..input.len().min(wanted_len as usize)];
         let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
         let expected = reference::scan_as(&self.op, &self.plan.spec, self.initial_value, input, begins);
         let mut wanted: Vec<u8> = expected.iter().flat_map(bytes_of).collect();

@@ -60,7 +60,7 @@ fn verify<Op: TestOperator>(program: &Program<Op>, index: usize) -> Result<(), E
         let emulator = Emulator::new(mixed((index + run) as u64));
         let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
         let offsets = [(0, 0), (3, 3), (1, 2)][(index + run) % 3];
-        program.verify_length(&emulator, &inputs::<Op>(most), offsets, told as u64)?;
+        program.verify_length(&emulator, &inputs::<Op>(most), offsets, (told as u64, told as u64))?;
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ fn of_a_machine() {
         let program = Program::with_limits(Coder, &spec, None, &limits(), &overrides).unwrap();
         let input = scan_tests::lifting::inputs(3 * program.plan.tile as usize);
         for told in [0, 1, input.len() as u64 - 5] {
-            program.verify_length(&Emulator::new(told), &input, (0, 0), told).unwrap();
+            program.verify_length(&Emulator::new(told), &input, (0, 0), (told, told)).unwrap();
         }
     }
 }

@@ -6,7 +6,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
-    matrix::{Cell, Lies, Operator, Register, cells},
+    matrix::{Cell, Lies, Operator, Register, Restarts, cells},
     operators::{AffineU32, mixed},
     strategies,
 };
@@ -39,13 +39,21 @@ fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Res
             Some(heads) => program.with_heads(heads),
             None => program.clone(),
         };
+        let told = (len - len / 3) as u64;
+        // Of rows, as many as are whole.
+        let wanted = match cell.restarts {
+            Restarts::ByRows => told - told % program.heads.as_ref().map_or(1, |heads| heads.head_count()),
+            _ => told,
+        };
+        let offsets = [run, 1, 2, run];
         match cell.memory {
-            _ if cell.length_on_device => {
-                program.verify_length(&emulator, &input, (run, 1), (len - len / 3) as u64)?;
+            Lies::InSlices if cell.length_on_device => {
+                program.verify_length(&emulator, &input, (run, 1), (told, wanted))?
             }
+            _ if cell.length_on_device => program.verify_kinds(&emulator, &input, &offsets, Some((told, wanted)))?,
             Lies::InSlices => _ = program.verify_at_offset(&emulator, &input, (run, 1))?,
-            Lies::ByField => _ = program.verify_columns(&emulator, &input, &[run, 1, 2, run])?,
-            Lies::AtPlaces => program.verify_kinds(&emulator, &input, &[run, 1, 2, run])?,
+            Lies::ByField => _ = program.verify_columns(&emulator, &input, &offsets)?,
+            Lies::AtPlaces => program.verify_kinds(&emulator, &input, &offsets, None)?,
         }
     }
     Ok(())

@@ -207,6 +207,15 @@ fn lengths() -> Outcome {
                 ensure(bits(&stream.clone_dtoh(&output)?) == bits(&expected), what)?;
                 ensure(stream.clone_dtoh(&found)?.first().copied() == total, || what() + ": the total")?;
             }
+            let (firsts, seconds): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
+            let (firsts, seconds) = (stream.clone_htod(&firsts)?, stream.clone_htod(&seconds)?);
+            let mut outputs = (stream.clone_htod(&vec![9_u32; most])?, stream.clone_htod(&vec![9_u32; most])?);
+            let run = scan.on(&stream).len_from(&len);
+            let run = if restarts { run.by_flags(&flags) } else { run };
+            run.columns().run_into((&firsts, &seconds), (&mut outputs.0, &mut outputs.1))?;
+            let found = stream.clone_dtoh(&outputs.0)?.into_iter().zip(stream.clone_dtoh(&outputs.1)?);
+            let found: Vec<MapU32> = found.map(|(a, b)| MapU32 { a, b }).collect();
+            ensure(found == expected, || format!("{told} of {most} by columns"))?;
             let mut buffer = stream.clone_htod(&input)?;
             let run = scan.on(&stream).len_from(&len);
             let run = if restarts { run.by_flags(&flags) } else { run };
