@@ -37,6 +37,9 @@ const WIDE_ROW_BYTES: u32 = 256;
 /// Tiles of a block that are in shared memory: one that is scanned, one that is folded, and one that arrives.
 pub(super) const STAGES: u32 = 3;
 
+/// How often there is room for the partial results of all threads.
+const EXCHANGES: u32 = 2;
+
 /// The most bytes that a thread reads at once, and of the partial results of its columns, where columns are short.
 const SHORT_ROW_BYTES: u32 = 16;
 const SHORT_STATE_BYTES: u32 = 64;
@@ -101,8 +104,6 @@ pub struct ColumnsPlan {
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
     pub delays: bool,
-    /// Bytes of shared memory of a block, but for the stages of its tiles.
-    shared_bytes: u32,
     pub(super) input_bytes: u32,
     pub(super) output_bytes: u32,
     state_bytes: u32,
@@ -143,8 +144,8 @@ pub fn plan_columns(
     let run = overrides
         .run
         .unwrap_or_else(|| (RUN_BYTES / (largest * width)).min(Weights::longest_run(operator) / width).max(1));
-    // Runs of each thread, and a partial result of each of its columns.
-    let thread_bytes = width * (run.saturating_mul(STAGES * input_bytes).saturating_add(state_bytes));
+    // Runs of each thread, and partial results of each of its columns.
+    let thread_bytes = width * (run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes));
     let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / thread_bytes.max(1);
     let most = most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log);
     let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
@@ -157,7 +158,6 @@ pub fn plan_columns(
         threads,
         blocks: overrides.blocks.unwrap_or(u32::MAX),
         resident: 1,
-        shared_bytes: 0,
         run,
         width,
         aligned_width: width,
@@ -234,26 +234,25 @@ impl ColumnsPlan {
     /// With as many blocks as a device has room for at once.
     fn fitted(self, limits: &DeviceLimits) -> ColumnsPlan {
         let ColumnsPlan { threads, width, input_bytes, output_bytes, state_bytes, .. } = self;
-        let shared_bytes = threads * width * state_bytes + OTHER_SHARED_BYTES;
         // A multiprocessor has what a block can have, and what the system takes of each block.
-        let of_block = shared_bytes + self.stages_bytes() + SYSTEM_SHARED_BYTES;
+        let of_block = self.tile_bytes() + OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES;
         let shared = (limits.shared_bytes_per_block_optin + SYSTEM_SHARED_BYTES) / of_block;
         // A row of elements and one of results, and four rows of partial results.
         let row_words = (width * (input_bytes + output_bytes)).div_ceil(WORD);
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
         let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
-        ColumnsPlan { shared_bytes, resident, blocks: self.blocks.min(at_once).max(1), ..self }
+        ColumnsPlan { resident, blocks: self.blocks.min(at_once).max(1), ..self }
     }
 
-    /// Bytes of shared memory in which tiles arrive.
-    fn stages_bytes(&self) -> u32 {
-        STAGES * self.threads * self.width * self.run * self.input_bytes
+    /// Bytes of shared memory in which tiles arrive, and threads exchange partial results.
+    fn tile_bytes(&self) -> u32 {
+        self.threads * self.width * (STAGES * self.run * self.input_bytes + EXCHANGES * self.state_bytes)
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
     pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
-        if kernel == KERNEL { self.stages_bytes() } else { 0 }
+        if kernel == KERNEL { self.tile_bytes() } else { 0 }
     }
 
     /// Whether it is for an array that lies like this at these addresses, of its first element and of its first result.
@@ -376,7 +375,7 @@ impl ColumnsPlan {
 impl fmt::Display for ColumnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ColumnsPlan { threads, blocks, run, width, across: (least, most), .. } = self;
-        let shared_bytes = self.shared_bytes + self.stages_bytes();
+        let shared_bytes = self.tile_bytes() + OTHER_SHARED_BYTES;
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
