@@ -301,8 +301,8 @@ impl ColumnsPlan {
         &[KERNEL]
     }
 
-    /// How the threads of a block are placed for an array: side by side as far as a thread need not poll more than one
-    /// status for a tile.
+    /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses of
+    /// more tiles than it has rows.
     fn placement(&self, layout: &ColumnLayout) -> Placement {
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
@@ -316,10 +316,11 @@ impl ColumnsPlan {
             let blocks = u64::from(self.blocks).min(tile_rows.saturating_mul(tile_columns));
             Placement { across: across as u32, window: blocks.div_ceil(tile_columns).min(tile_rows) }
         };
-        let polls_once = |placement: &Placement| placement.window * u64::from(placement.across) <= threads;
+        let polls_few =
+            |placement: Placement| placement.window * u64::from(placement.across) <= threads * u64::from(self.run);
         let (least, most) = (u64::from(self.across.0), u64::from(self.across.1));
         let mut across = most;
-        while across > least && !polls_once(&placed(across)) {
+        while across > least && !polls_few(placed(across)) {
             across /= 2;
         }
         placed(across)
@@ -424,9 +425,9 @@ mod tests {
         assert_eq!(of(&[4096, 65536], 0), (32, 1, 264, 2 * 32 * 65536));
         assert_eq!(of(&[8, 65536, 1536], 1), (32, 2, 264, 2 * 512 * 8 * 1536));
         assert_eq!(of(&[65536, 4096], 0), (32, 5, 264, 2 * 512 * 4096));
-        // Fewer: narrower ones, so that no thread polls two statuses.
-        assert_eq!(of(&[1 << 20, 256], 0), (8, 17, 264, 2 * 2048 * 256));
-        assert_eq!(of(&[1 << 22, 64], 0), (4, 33, 264, 2 * 4096 * 64));
+        // Fewer: narrower ones, so that threads poll fewer statuses.
+        assert_eq!(of(&[1 << 20, 256], 0), (32, 66, 264, 2 * 8192 * 256));
+        assert_eq!(of(&[1 << 22, 64], 0), (16, 132, 264, 2 * 16384 * 64));
         // Short ones: no tile has fewer rows than a run.
         assert_eq!(of(&[4, 1 << 20], 0), (256, 1, 264, 0));
         assert_eq!(of(&[100, 1 << 20], 0), (32, 1, 264, 0));

@@ -35,17 +35,12 @@ const ARRAYS: [(&[usize], usize); 8] = [
 /// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row.
 type Shape = (u32, u32, u32, u32);
 
-const SHAPES: [Shape; 11] = [
-    (256, 128, 8, 32),
+const SHAPES: [Shape; 6] = [
     (256, 128, 8, 64),
     (256, 128, 8, 128),
     (256, 128, 8, 256),
-    (256, 128, 16, 64),
     (256, 128, 16, 256),
-    (512, 128, 8, 64),
     (512, 128, 8, 256),
-    (512, 128, 16, 256),
-    (256, 64, 8, 256),
     (128, 128, 8, 256),
 ];
 
