@@ -112,8 +112,7 @@ impl Lowerer<'_> {
             ty => self.expr(value, ty),
         };
         let Some(lowered) = lowered else { return Known::default() };
-        let known =
-            Known { counted: self.scopes.is_counted(&lowered), invariant: self.scopes.is_invariant(&lowered) };
+        let known = Known { counted: self.scopes.is_counted(&lowered), invariant: self.scopes.is_invariant(&lowered) };
         match ty {
             Some(ty) => self.emit(declared(Declared::Type(Box::new(ty.clone())), Some(lowered))),
             None if lowered.is_typed() => self.emit(declared(Declared::Auto, Some(settled(lowered)))),
