@@ -93,6 +93,52 @@ impl OpSource {
         OpSource { backwards, ..OpSource::of_parts(pair, first, second) }
     }
 
+    /// An operator that is to write the exclusive result beside the inclusive one. `around` has the name, the types and
+    /// the identity: its carry and its state are those of `op`, its output is a struct with the fields `exclusive` and
+    /// `inclusive`, and its parameters a struct with the field `op`, if that has parameters. The functions are made
+    /// here: they call those of `op`.
+    #[must_use]
+    pub fn with_exclusive(around: OpSource, op: &OpSource) -> Self {
+        let backwards = Box::new(OpSource::around(around.clone(), &op.read_backwards()));
+        OpSource { backwards: Some(backwards), ..OpSource::around(around, op) }
+    }
+
+    fn around(around: OpSource, op: &OpSource) -> Self {
+        let mut helpers = Vec::new();
+        let part = Part::new("op", op, &mut helpers);
+        // The functions that give what those of `op` give, and those whose result has both fields.
+        let function = |name: &str, parameters: &[(&'static str, &ElementType)], returns: &ElementType, both: bool| {
+            let mut calls = Vec::new();
+            let names = |count: usize| {
+                let names = parameters.iter().take(count).map(|&(name, _)| vec![Piece::Name(name)]);
+                names.collect::<Vec<_>>()
+            };
+            let value = part.call(name, names(parameters.len()), &mut calls);
+            let value = if both {
+                let exclusive = part.call("project", names(1), &mut calls);
+                let fields = vec![("exclusive", exclusive), ("inclusive", value)];
+                vec![Piece::Struct { ty: Some(returns.clone()), fields, base: None }]
+            } else {
+                value
+            };
+            FunctionSource::returning(name, parameters, returns, value, calls)
+        };
+        let OpSource { input, state, output, .. } = &around;
+        let carry = around.initial();
+        let mut functions = vec![
+            function("lift", &[(INPUT, input)], state, false),
+            function("combine", &[("a", state), ("b", state)], state, false),
+            function("apply", &[("s", state), ("c", carry)], carry, false),
+            function("step", &[("c", carry), (INPUT, input)], carry, false),
+            function("emit", &[("c", carry), (INPUT, input)], output, true),
+            function("project", &[("c", carry)], output, true),
+        ];
+        if op.has("append") {
+            functions.push(function("append", &[("s", state), (INPUT, input)], state, false));
+        }
+        OpSource { functions, helpers, ..around }
+    }
+
     fn of_parts(pair: OpSource, first: &OpSource, second: &OpSource) -> Self {
         let mut helpers = Vec::new();
         let parts = [Part::new(FIELDS[0], first, &mut helpers), Part::new(FIELDS[1], second, &mut helpers)];
@@ -107,19 +153,8 @@ impl OpSource {
                 (part.field, part.call(name, arguments.collect(), &mut calls))
             });
             let fields = values.collect();
-            FunctionSource {
-                name: name.to_owned(),
-                parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
-                returns: returns.clone(),
-                body: vec![
-                    Piece::Text("return ".into()),
-                    Piece::Struct { ty: Some(returns.clone()), fields, base: None },
-                    Piece::Text(";\n".into()),
-                ],
-                file: String::new(),
-                uses: Vec::new(),
-                calls,
-            }
+            let value = vec![Piece::Struct { ty: Some(returns.clone()), fields, base: None }];
+            FunctionSource::returning(name, parameters, returns, value, calls)
         };
         let OpSource { input, state, output, .. } = &pair;
         let carry = pair.initial();
@@ -143,7 +178,29 @@ impl OpSource {
     }
 }
 
-/// One operator of a pair.
+impl FunctionSource {
+    /// A function that returns a value.
+    fn returning(
+        name: &str,
+        parameters: &[(&'static str, &ElementType)],
+        returns: &ElementType,
+        value: Vec<Piece>,
+        calls: Vec<(usize, u64)>,
+    ) -> Self {
+        let end = Piece::Text(";\n".into());
+        FunctionSource {
+            name: name.to_owned(),
+            parameters: parameters.iter().map(|&(name, ty)| (name.to_owned(), ty.clone())).collect(),
+            returns: returns.clone(),
+            body: [Piece::Text("return ".into())].into_iter().chain(value).chain([end]).collect(),
+            file: String::new(),
+            uses: Vec::new(),
+            calls,
+        }
+    }
+}
+
+/// An operator that another one is made of.
 struct Part<'a> {
     /// Where its state, its output and its parameters are.
     field: &'static str,

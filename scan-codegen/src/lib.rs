@@ -9,6 +9,7 @@
 //! templates in the folder `templates`, one file per algorithm: a [`Network`] that scans a block's tile, and a
 //! [`Carry`] that carries prefixes between tiles.
 
+mod array_kind;
 mod carry;
 mod columns;
 mod composed;
@@ -37,6 +38,7 @@ mod used;
 mod weight;
 mod zipped;
 
+pub use array_kind::{ArrayKind, ArrayKinds};
 pub use carry::{Carry, TileNumbers};
 #[doc(hidden)]
 pub use columns::render_columns_from;

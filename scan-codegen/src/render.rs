@@ -6,6 +6,7 @@ use serde::Serialize;
 use tera::Context;
 
 use crate::{
+    array_kind::ArrayKind,
     carry::{Blocks, Polled, TileNumbers},
     constants,
     element::ElementType,
@@ -190,12 +191,22 @@ struct Words<'a> {
     /// input's is the hardest to align.
     inputs: &'static str,
     outputs: &'static str,
+    /// The types of the same in a stage.
+    stage_inputs: &'static str,
+    stage_outputs: &'static str,
     zipped: bool,
     input_by_field: bool,
     output_by_field: bool,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
+    /// Those of them that are slices.
+    input_slices: Vec<ArrayWords<'a>>,
+    output_slices: Vec<ArrayWords<'a>>,
     padded_array: &'a str,
+    /// Whether all arrays of the input, and of the output, are slices, and bytes of an element that lie in slices.
+    input_in_slices: bool,
+    output_in_slices: bool,
+    slice_bytes: u64,
     input_bytes: u64,
     output_bytes: u64,
     /// What is scanned.
@@ -294,7 +305,7 @@ struct Words<'a> {
 }
 
 /// An array of the input or of the output.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct ArrayWords<'a> {
     name: &'a str,
     ty: &'a str,
@@ -302,6 +313,9 @@ struct ArrayWords<'a> {
     field: String,
     bytes: u64,
     before: u32,
+    /// Whether it is a slice; else the type of the places of its items, or nothing where it has no memory.
+    slice: bool,
+    places: &'static str,
     /// Bytes of a unit of a thread's run, 0 where that is an item; how many units a run has; and the bytes of one.
     unit: u32,
     units: u64,
@@ -310,7 +324,7 @@ struct ArrayWords<'a> {
 
 impl<'a> ArrayWords<'a> {
     fn new((name, ty): (&'a str, &'a str), array: ZippedArray, by_field: bool, run: u32) -> Self {
-        let ZippedArray { bytes, before, unit } = array;
+        let ZippedArray { bytes, before, unit, kind } = array;
         let unit_bytes = if unit > 0 { unit } else { bytes };
         ArrayWords {
             name,
@@ -318,6 +332,11 @@ impl<'a> ArrayWords<'a> {
             field: if by_field { format!(".{name}") } else { String::new() },
             bytes: bytes.into(),
             before,
+            slice: kind == ArrayKind::Slice,
+            places: match kind {
+                ArrayKind::Places(width) => width.word(),
+                ArrayKind::Slice | ArrayKind::NoMemory => "",
+            },
             unit,
             units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
             unit_bytes: unit_bytes.into(),
@@ -352,19 +371,28 @@ impl<'a> Words<'a> {
             };
         let [inputs, outputs] = zipped.map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
         let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
-        let output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
+        let mut output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
+        output_arrays.retain(|array| array.slice || !array.places.is_empty()); // the others are not written
         // Of the array whose items lie at aligned addresses the most rarely, all others follow.
-        let hardest = input_arrays.iter().min_by_key(|array| copy_grain(array.bytes));
+        let [input_slices, output_slices] = [&input_arrays, &output_arrays]
+            .map(|arrays| arrays.iter().filter(|array| array.slice).cloned().collect::<Vec<_>>());
+        let hardest = input_slices.iter().min_by_key(|array| copy_grain(array.bytes));
         let aligned_bytes = hardest.map_or(plan.input_bytes, |array| array.bytes);
+        let (of_inputs, of_outputs) =
+            if zipped.is_some() { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
         Words {
             operator: text,
             emits: plan.emits,
-            inputs: if zipped.is_some() { "Inputs" } else { "const Input*" },
-            outputs: if zipped.is_some() { "Outputs" } else { "Output*" },
+            inputs: of_inputs,
+            outputs: of_outputs,
+            stage_inputs: if plan.spec.input_kinds.are_slices() { of_inputs } else { "StageInputs" },
+            stage_outputs: if plan.spec.output_kinds.are_slices() { of_outputs } else { "StageOutputs" },
             zipped: zipped.is_some(),
             input_by_field,
             output_by_field,
-            padded_array: hardest.map_or("", |array| array.name),
+            input_in_slices: plan.spec.input_kinds.are_slices(),
+            output_in_slices: plan.spec.output_kinds.are_slices(),
+            slice_bytes: input_slices.iter().map(|array| array.bytes).sum(),
             input_bytes: plan.input_bytes,
             output_bytes: plan.output_bytes,
             exclusive,
@@ -432,6 +460,9 @@ impl<'a> Words<'a> {
             output_in_words: in_words(plan.spec.output, &operator.output),
             copy_grain: copy_grain(aligned_bytes),
             copy_inverse: copy_inverse(aligned_bytes),
+            padded_array: hardest.map_or("", |array| array.name),
+            input_slices,
+            output_slices,
             input_arrays,
             output_arrays,
             network_exclusive,

@@ -36,6 +36,16 @@ pub enum OffsetWidth {
     U64,
 }
 
+impl OffsetWidth {
+    /// The type of a position in kernels.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            OffsetWidth::U32 => "unsigned",
+            OffsetWidth::U64 => "unsigned long long",
+        }
+    }
+}
+
 /// The variables of the kernel templates for segments.
 pub(crate) struct SegmentWords {
     /// `flags`, `bits`, `keys`, `offsets` or `rows`; empty for a scan without segments.
@@ -65,8 +75,7 @@ impl Segments {
 
     pub(crate) fn words(&self) -> SegmentWords {
         let offset = match self {
-            Segments::Offsets(OffsetWidth::U32) => "unsigned",
-            Segments::Offsets(OffsetWidth::U64) => "unsigned long long",
+            Segments::Offsets(width) => width.word(),
             _ => "",
         };
         // The widest words that a key's alignment allows.

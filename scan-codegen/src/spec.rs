@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{operator::OpSource, segments::Segments, zipped::Arrays};
+use crate::{array_kind::ArrayKinds, operator::OpSource, segments::Segments, zipped::Arrays};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,6 +39,10 @@ pub struct ScanSpec {
     pub input: Arrays,
     /// and the output.
     pub output: Arrays,
+    /// The kinds of the arrays of the input,
+    pub input_kinds: ArrayKinds,
+    /// and of those of the output.
+    pub output_kinds: ArrayKinds,
     /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment
     /// with which the scan ends, where it restarts.
     pub total: bool,
@@ -91,6 +95,11 @@ impl ScanSpec {
         ScanSpec { input, output, ..self }
     }
 
+    /// The same scan of arrays of these kinds.
+    pub fn with_kinds(self, input_kinds: ArrayKinds, output_kinds: ArrayKinds) -> Self {
+        ScanSpec { input_kinds, output_kinds, ..self }
+    }
+
     /// The same scan, restarting at the heads that `segments` gives.
     pub fn with_segments(self, segments: Segments) -> Self {
         ScanSpec { segments, ..self }
@@ -109,6 +118,12 @@ impl fmt::Display for ScanSpec {
             (Arrays::One, Arrays::PerField) => " into an array per field",
             (Arrays::PerField, Arrays::PerField) => " over and into an array per field",
         })?;
+        if !self.input_kinds.are_slices() {
+            write!(f, " from {:?}", self.input_kinds)?;
+        }
+        if !self.output_kinds.are_slices() {
+            write!(f, " to {:?}", self.output_kinds)?;
+        }
         if self.reversed {
             f.write_str(" from the last element to the first")?;
         }

@@ -1,8 +1,10 @@
 //! Inputs and outputs that lie in several arrays: one for each field of an element.
 
 use crate::{
+    array_kind::{ArrayKind, ArrayKinds},
     element::{ElementKind, ElementType},
     operator::OpSource,
+    spec::ScanSpec,
 };
 
 /// In how many arrays the elements of an input, or of an output, lie.
@@ -46,9 +48,10 @@ pub(crate) struct ZippedArray {
     pub(crate) before: u32,
     /// Bytes in which a thread reads or writes its run; 0 where it does so item by item.
     pub(crate) unit: u32,
+    pub(crate) kind: ArrayKind,
 }
 
-/// The arrays of a scan whose input, output or both have one for each field.
+/// The arrays of a scan whose input, output or both have one for each field, or one that is no slice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Zipped {
     pub(crate) inputs: Vec<ZippedArray>,
@@ -58,28 +61,26 @@ pub(crate) struct Zipped {
 }
 
 impl Zipped {
-    /// `None` where input and output are one array each. `unit` gives the bytes in which a thread moves a run of items
+    /// `None` where input and output are one slice each. `unit` gives the bytes in which a thread moves a run of items
     /// of so many bytes.
-    pub(crate) fn of(
-        operator: &OpSource,
-        (input, output): (Arrays, Arrays),
-        unit: impl Fn(u32) -> u32,
-    ) -> Option<Self> {
-        if !input.is_by_field(&operator.input) && !output.is_by_field(&operator.output) {
+    pub(crate) fn of(operator: &OpSource, spec: &ScanSpec, unit: impl Fn(u32) -> u32) -> Option<Self> {
+        let ScanSpec { input, output, .. } = spec;
+        let slices = spec.input_kinds.are_slices() && spec.output_kinds.are_slices();
+        if slices && !input.is_by_field(&operator.input) && !output.is_by_field(&operator.output) {
             return None;
         }
-        let array = |before: &mut u32, item: &ElementType| {
+        let array = |before: &mut u32, item: &ElementType, kind: ArrayKind| {
             let bytes = item.size as u32;
-            let array = ZippedArray { bytes, before: *before, unit: unit(bytes) };
+            let array = ZippedArray { bytes, before: *before, unit: unit(bytes), kind };
             *before = before.saturating_add(bytes);
             array
         };
-        let all = |items: Vec<&ElementType>| {
-            let mut before = 0;
-            items.into_iter().map(|item| array(&mut before, item)).collect::<Vec<_>>()
+        let all = |items: Vec<&ElementType>, kinds: ArrayKinds| {
+            let (mut before, items) = (0, items.into_iter().enumerate());
+            items.map(|(index, item)| array(&mut before, item, kinds.of(index))).collect::<Vec<_>>()
         };
-        let inputs = all(input.items(&operator.input));
-        let mut outputs = all(output.items(&operator.output));
+        let inputs = all(input.items(&operator.input), spec.input_kinds);
+        let mut outputs = all(output.items(&operator.output), spec.output_kinds);
         let taken = in_place_of(&inputs, &outputs);
         let in_place = taken.is_some();
         for (output, before) in outputs.iter_mut().zip(taken.unwrap_or_default()) {
@@ -119,7 +120,7 @@ mod tests {
         use Primitive::{F32, I32, U8, U64};
         let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
         let places = |input: &[Primitive], output: &[Primitive]| {
-            let zipped = Zipped::of(&operator(input, output), (spec.input, spec.output), |_| 0).unwrap();
+            let zipped = Zipped::of(&operator(input, output), &spec, |_| 0).unwrap();
             (zipped.in_place, zipped.outputs.iter().map(|array| array.before).collect::<Vec<_>>())
         };
         assert_eq!(places(&[U8, F32, I32], &[I32, F32, U8]), (true, vec![1, 5, 0]));

@@ -2,22 +2,22 @@
 
 mod device;
 mod host;
+pub(crate) mod kinds;
+pub(crate) mod tuples;
 
-use std::sync::Arc;
+use scan_codegen::{ArrayKinds, Arrays, ScanSpec};
 
-use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use scan_codegen::Arrays;
-
-use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp, few::Few};
+use crate::{Error, ScanElement, ScanOp, few::Few};
 pub use device::DeviceColumnScan;
 pub use host::ColumnScan;
 
 /// An element whose fields can lie in arrays of their own (a struct of arrays), for
 /// [`Scan::columns`](crate::Scan::columns) and [`DeviceScan::columns`](crate::DeviceScan::columns).
 ///
-/// `#[scan_element]` implements it for structs of up to 16 fields: [`Slices`] is then a tuple of slices, one for each
-/// field in the order of declaration. Of a struct with other visibility than its fields, these must be primitives or
-/// arrays of primitives. Every other element lies in one array, and its [`Slices`] is one slice, not a tuple.
+/// `#[scan_element]` implements it for structs of up to 16 fields: its arrays are then a tuple, one for each field in the
+/// order of declaration. Of a struct with other visibility than its fields, these must be primitives or arrays of
+/// primitives. Every other element lies in one array, which is no tuple. The module [`arrays`](crate::arrays) has the
+/// kinds of arrays besides slices.
 ///
 /// # Safety
 ///
@@ -38,19 +38,6 @@ pub unsafe trait Columns: Sized {
     fn into_fields(self) -> Self::Fields;
 }
 
-/// The arrays in which elements of type `T` lie: `(&[f32], &[u8])` of a struct with fields of these types, `&[f32]` of
-/// `f32`.
-pub type Slices<'a, T> = <<T as Columns>::Fields as Fields>::Slices<'a>;
-
-/// The same for arrays that are written: `(&mut [f32], &mut [u8])`.
-pub type SlicesMut<'a, T> = <<T as Columns>::Fields as Fields>::SlicesMut<'a>;
-
-/// The same in device memory: `(&dyn DeviceBuffer<f32>, &dyn DeviceBuffer<u8>)`.
-pub type DeviceSlices<'a, T> = <<T as Columns>::Fields as Fields>::DeviceSlices<'a>;
-
-/// The same for arrays in device memory that are written.
-pub type DeviceSlicesMut<'a, T> = <<T as Columns>::Fields as Fields>::DeviceSlicesMut<'a>;
-
 /// Where elements of type `T` lie in host memory.
 pub(crate) type At<T> = <<T as Columns>::Fields as Fields>::At;
 
@@ -61,17 +48,29 @@ pub(crate) fn arrays<T: Columns>(at: At<T>) -> Few<HostArray> {
     arrays
 }
 
-/// In how many arrays the elements of an input, and those of an output, lie.
-pub(crate) type Layouts = (Arrays, Arrays);
+/// In how many arrays the elements of an input, and those of an output, lie, and what kinds of arrays these are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layouts {
+    pub(crate) input: (Arrays, ArrayKinds),
+    pub(crate) output: (Arrays, ArrayKinds),
+}
+
+impl Layouts {
+    /// The scan over such arrays.
+    pub(crate) fn of(self, spec: ScanSpec) -> ScanSpec {
+        spec.with_arrays(self.input.0, self.output.0).with_kinds(self.input.1, self.output.1)
+    }
+}
 
 /// In how many arrays elements of type `T` lie.
 pub(crate) const fn layout<T: Columns>() -> Arrays {
     if <T::Fields as Fields>::BY_FIELD { Arrays::PerField } else { Arrays::One }
 }
 
-/// The layouts of a scan by columns.
+/// The layouts of a scan by columns of slices.
 fn layouts<Op: ScanOp<Input: Columns, Output: Columns>>() -> Layouts {
-    (layout::<Op::Input>(), layout::<Op::Output>())
+    let slices = ArrayKinds::default();
+    Layouts { input: (layout::<Op::Input>(), slices), output: (layout::<Op::Output>(), slices) }
 }
 
 /// An array in host memory.
@@ -96,17 +95,10 @@ impl Default for HostArray {
 #[doc(hidden)]
 #[allow(private_interfaces, reason = "sealed: nobody else calls what names private types")]
 pub unsafe trait Fields: Copy + Send + Sync + 'static {
-    type Slices<'a>: Copy;
-    type SlicesMut<'a>;
-    type DeviceSlices<'a>: Copy;
-    type DeviceSlicesMut<'a>;
     /// Where the arrays begin.
     type At: Copy;
     /// Whether there is an array for each field.
     const BY_FIELD: bool;
-    /// Where the arrays begin, and the length of each.
-    fn read_at(slices: Self::Slices<'_>, each: &mut dyn FnMut(usize)) -> Self::At;
-    fn write_at(slices: Self::SlicesMut<'_>, each: &mut dyn FnMut(usize)) -> Self::At;
     /// Every array, in their order.
     fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray));
     /// # Safety
@@ -117,52 +109,6 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     ///
     /// The arrays are valid for a write of the item.
     unsafe fn write(self, at: Self::At, index: usize);
-    /// Every array in device memory.
-    fn device_arrays<'a>(slices: &'a Self::DeviceSlices<'_>, each: &mut dyn FnMut(&'a dyn DeviceArray));
-    fn device_arrays_mut<'a>(
-        slices: &'a mut Self::DeviceSlicesMut<'_>,
-        each: &mut dyn FnMut(&'a mut dyn DeviceArrayMut),
-    );
-}
-
-/// An array in device memory, of any items.
-#[doc(hidden)]
-pub trait DeviceArray {
-    fn items(&self) -> usize;
-    fn stream(&self) -> &Arc<CudaStream>;
-    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
-}
-
-/// The same, of an array that is written.
-#[doc(hidden)]
-pub trait DeviceArrayMut {
-    fn items(&self) -> usize;
-    fn stream(&self) -> &Arc<CudaStream>;
-    fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>);
-}
-
-impl<T> DeviceArray for &dyn DeviceBuffer<T> {
-    fn items(&self) -> usize {
-        (**self).len()
-    }
-    fn stream(&self) -> &Arc<CudaStream> {
-        (**self).stream()
-    }
-    fn pointer<'a>(&'a self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (**self).device_ptr(stream)
-    }
-}
-
-impl<T> DeviceArrayMut for &mut dyn DeviceBufferMut<T> {
-    fn items(&self) -> usize {
-        (**self).len()
-    }
-    fn stream(&self) -> &Arc<CudaStream> {
-        (**self).stream()
-    }
-    fn pointer<'a>(&'a mut self, stream: &'a CudaStream) -> (sys::CUdeviceptr, SyncOnDrop<'a>) {
-        (**self).device_ptr_mut(stream)
-    }
 }
 
 /// An element that lies in one array.
@@ -173,20 +119,8 @@ pub struct Whole<T>(pub T);
 // SAFETY: the one array is that of the elements.
 #[allow(private_interfaces, reason = "as of the trait")]
 unsafe impl<T: ScanElement> Fields for Whole<T> {
-    type Slices<'a> = &'a [T];
-    type SlicesMut<'a> = &'a mut [T];
-    type DeviceSlices<'a> = &'a dyn DeviceBuffer<T>;
-    type DeviceSlicesMut<'a> = &'a mut dyn DeviceBufferMut<T>;
     type At = *mut T;
     const BY_FIELD: bool = false;
-    fn read_at(slice: &[T], each: &mut dyn FnMut(usize)) -> *mut T {
-        each(slice.len());
-        slice.as_ptr().cast_mut()
-    }
-    fn write_at(slice: &mut [T], each: &mut dyn FnMut(usize)) -> *mut T {
-        each(slice.len());
-        slice.as_mut_ptr()
-    }
     fn arrays(at: *mut T, each: &mut dyn FnMut(HostArray)) {
         each(HostArray { at: at.cast(), item: size_of::<T>() });
     }
@@ -200,15 +134,6 @@ unsafe impl<T: ScanElement> Fields for Whole<T> {
         // SAFETY: the caller vouches for the item.
         unsafe { at.add(index).write(self.0) }
     }
-    fn device_arrays<'a>(slices: &'a &dyn DeviceBuffer<T>, each: &mut dyn FnMut(&'a dyn DeviceArray)) {
-        each(slices);
-    }
-    fn device_arrays_mut<'a>(
-        slices: &'a mut &mut dyn DeviceBufferMut<T>,
-        each: &mut dyn FnMut(&'a mut dyn DeviceArrayMut),
-    ) {
-        each(slices);
-    }
 }
 
 macro_rules! tuples {
@@ -216,20 +141,8 @@ macro_rules! tuples {
         // SAFETY: the arrays are those of the fields, in their order.
         #[allow(private_interfaces, reason = "as of the trait")]
         unsafe impl<$($field: ScanElement),*> Fields for ($($field,)*) {
-            type Slices<'a> = ($(&'a [$field],)*);
-            type SlicesMut<'a> = ($(&'a mut [$field],)*);
-            type DeviceSlices<'a> = ($(&'a dyn DeviceBuffer<$field>,)*);
-            type DeviceSlicesMut<'a> = ($(&'a mut dyn DeviceBufferMut<$field>,)*);
             type At = ($(*mut $field,)*);
             const BY_FIELD: bool = true;
-            fn read_at(slices: Self::Slices<'_>, each: &mut dyn FnMut(usize)) -> Self::At {
-                $(each(slices.$index.len());)*
-                ($(slices.$index.as_ptr().cast_mut(),)*)
-            }
-            fn write_at(slices: Self::SlicesMut<'_>, each: &mut dyn FnMut(usize)) -> Self::At {
-                $(each(slices.$index.len());)*
-                ($(slices.$index.as_mut_ptr(),)*)
-            }
             fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray)) {
                 $(each(HostArray { at: at.$index.cast(), item: size_of::<$field>() });)*
             }
@@ -242,15 +155,6 @@ macro_rules! tuples {
             unsafe fn write(self, at: Self::At, index: usize) {
                 // SAFETY: the caller vouches for the items.
                 unsafe { $(at.$index.add(index).write(self.$index);)* }
-            }
-            fn device_arrays<'a>(slices: &'a Self::DeviceSlices<'_>, each: &mut dyn FnMut(&'a dyn DeviceArray)) {
-                $(each(&slices.$index);)*
-            }
-            fn device_arrays_mut<'a>(
-                slices: &'a mut Self::DeviceSlicesMut<'_>,
-                each: &mut dyn FnMut(&'a mut dyn DeviceArrayMut),
-            ) {
-                $(each(&mut slices.$index);)*
             }
         }
     )*};
@@ -300,43 +204,39 @@ whole! {
 #[cfg(feature = "half")]
 whole! { [] half::f16; [] half::bf16; }
 
-/// The lengths of several arrays, which have to be the same.
+/// The lengths of several arrays, which have to be the same. Arrays without memory have any.
 struct Lengths {
     what: &'static str,
     arrays: usize,
-    len: usize,
+    len: Option<usize>,
     odd: Option<Error>,
 }
 
 impl Lengths {
     fn of(what: &'static str) -> Self {
-        Lengths { what, arrays: 0, len: 0, odd: None }
+        Lengths { what, arrays: 0, len: None, odd: None }
     }
 
-    fn add(&mut self, len: usize) {
-        if self.arrays == 0 {
-            self.len = len;
-        } else if len != self.len && self.odd.is_none() {
-            self.odd = Some(Error::ColumnLength { what: self.what, column: self.arrays, len, first: self.len });
+    fn add(&mut self, len: Option<usize>) {
+        match (len, self.len) {
+            (Some(len), Some(first)) if len != first => {
+                self.odd.get_or_insert(Error::ColumnLength { what: self.what, column: self.arrays, len, first });
+            }
+            _ => self.len = self.len.or(len),
         }
         self.arrays += 1;
     }
 
-    fn len(self) -> Result<usize, Error> {
+    fn len(self) -> Result<Option<usize>, Error> {
         self.odd.map_or(Ok(self.len), Err)
     }
 }
 
-/// Where elements are read, and how many there are.
-pub(crate) fn read_at<T: Columns>(slices: Slices<'_, T>) -> Result<(At<T>, usize), Error> {
-    let mut lengths = Lengths::of("input");
-    let at = T::Fields::read_at(slices, &mut |len| lengths.add(len));
-    Ok((at, lengths.len()?))
-}
-
-/// Where elements are written, and how many there are.
-pub(crate) fn write_at<T: Columns>(slices: SlicesMut<'_, T>) -> Result<(At<T>, usize), Error> {
-    let mut lengths = Lengths::of("output");
-    let at = T::Fields::write_at(slices, &mut |len| lengths.add(len));
-    Ok((at, lengths.len()?))
+/// How many elements there are, where these are as many as the input and the output have.
+fn common_len(input: Option<usize>, output: Option<usize>) -> Result<usize, Error> {
+    match (input, output) {
+        (Some(input), Some(output)) if input != output => Err(Error::OutputLength { input, output }),
+        (Some(len), _) | (None, Some(len)) => Ok(len),
+        (None, None) => Err(Error::UnknownLength),
+    }
 }

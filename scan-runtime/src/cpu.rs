@@ -21,7 +21,6 @@ mod segmented;
 mod tests;
 
 use std::{
-    any::TypeId,
     cell::UnsafeCell,
     mem::MaybeUninit,
     ops::Range,
@@ -51,7 +50,7 @@ pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_ident
     let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
     let elements = elements.into_iter().all(fits);
     // A machine begins with its start.
-    let needs_start = needs_identity || TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>();
+    let needs_start = needs_identity || op.is_machine();
     let heads = match heads.kind {
         HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,

@@ -3,6 +3,7 @@
 use std::{slice, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, result, sys};
+use scan_codegen::ArrayKinds;
 
 use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
@@ -11,7 +12,6 @@ use crate::{
     cpu,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{Brings, DeviceWork, task},
-    few::Few,
     heads::{DeviceHeads, NoHeads},
 };
 
@@ -39,6 +39,14 @@ enum Way<'a, Op: ScanOp, G> {
     /// They are there.
     Prepared(&'a DevicePrepared<Op, G>),
 }
+
+impl<Op: ScanOp, G> Clone for Way<'_, Op, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp, G> Copy for Way<'_, Op, G> {}
 
 /// What a run writes besides its output.
 pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
@@ -69,6 +77,13 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
 
     pub(crate) fn with_layouts(self, layouts: Layouts) -> Self {
         DeviceScan { layouts, ..self }
+    }
+
+    /// The same run of arrays of these kinds.
+    pub(crate) fn with_kinds(&self, input: ArrayKinds, output: ArrayKinds) -> Self {
+        let Layouts { input: (inputs, _), output: (outputs, _) } = self.layouts;
+        let layouts = Layouts { input: (inputs, input), output: (outputs, output) };
+        DeviceScan { way: self.way, initial: self.initial, heads: self.heads, layouts }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -199,7 +214,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         let input = input.map(|input| input.device_ptr(stream));
         let (output, _writing) = output.device_ptr_mut(stream);
         let input = input.as_ref().map_or(output, |(pointer, _reading)| *pointer);
-        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: len as u64, columns: None };
+        let buffers = InOut { input: &[input], output: &[output], len: len as u64, columns: None };
         // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the total
         // exclusively. Input and output are one buffer only where the caller gave one, of one type.
         unsafe { self.enqueue_at(buffers, results, total) }
@@ -407,6 +422,21 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// let (mut starts, mut len) = (stream.alloc_zeros(3)?, stream.alloc_zeros(1)?);
     /// scanner.scan(ops::sum()).exclusive().on(&stream).run_into_with_total(&input, &mut starts, &mut len)?;
     /// assert_eq!((stream.clone_dtoh(&starts)?, stream.clone_dtoh(&len)?), (vec![0, 3, 3], vec![7]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Two views of one slice get `n + 1` offsets from `n` counts:
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let counts = stream.clone_htod(&[3_u32, 0, 4])?;
+    /// let mut offsets = stream.alloc_zeros(4)?;
+    /// let (mut begins, mut end) = offsets.split_at_mut(3);
+    /// scanner.scan(ops::sum()).exclusive().on(&stream).run_into_with_total(&counts, &mut begins, &mut end)?;
+    /// assert_eq!(stream.clone_dtoh(&offsets)?, [0, 3, 3, 7]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

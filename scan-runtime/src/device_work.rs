@@ -8,7 +8,6 @@ use crate::{
     Error, Goal, NoHeads, Scan, ScanOp,
     columns::Layouts,
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
-    few::Few,
     heads::HeadKind,
 };
 
@@ -25,8 +24,13 @@ pub(crate) struct Brings {
 impl fmt::Display for Brings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (total, initial) = (if self.total { "a total" } else { "no total" }, if self.initial { "" } else { "no " });
-        let columns = if self.layouts == Layouts::default() { "" } else { ", columns" };
-        write!(f, "{}, {total}, {initial}initial value in device memory{columns}", self.heads.name())
+        write!(f, "{}, {total}, {initial}initial value in device memory", self.heads.name())?;
+        let Layouts { input, output } = self.layouts;
+        match (self.layouts == Layouts::default(), input.1.are_slices() && output.1.are_slices()) {
+            (true, _) => Ok(()),
+            (false, true) => f.write_str(", columns"),
+            (false, false) => write!(f, ", columns from {:?} to {:?}", input.1, output.1),
+        }
     }
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Bri
         return scan.task(false);
     }
     let spec = scan.spec().with_segments(brings.heads.segments());
-    let spec = spec.with_arrays(brings.layouts.0, brings.layouts.1);
+    let spec = brings.layouts.of(spec);
     let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
     Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
 }
@@ -104,7 +108,7 @@ impl DeviceWork {
         if len > 0 {
             let side = SideBuffers { total: 0, ..side };
             // SAFETY: as above, for the input; the results of the scan are as many as its elements.
-            unsafe { self.work.enqueue(stream, side, InOut { output: Few::one(scanned), ..buffers })? };
+            unsafe { self.work.enqueue(stream, side, InOut { output: &[scanned], ..buffers })? };
         }
         // As the plan's schedule wants it.
         let (len, head_count) = match heads {
@@ -118,7 +122,7 @@ impl DeviceWork {
             work.enqueue(
                 stream,
                 SideBuffers { head_count, ..side },
-                InOut { input: Few::one(scanned), output, len, columns: None },
+                InOut { input: &[scanned], output, len, columns: None },
             )
         }
     }

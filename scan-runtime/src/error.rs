@@ -137,6 +137,33 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
+    /// A place at which an array of several is to be read or written is not in it.
+    #[error("place {index} of array {array} of the {what} is {place}, and there are {len} items")]
+    Place {
+        /// `input` or `output`.
+        what: &'static str,
+        /// Which array: that of the field of this number.
+        array: usize,
+        /// Which of its places.
+        index: usize,
+        /// The place.
+        place: usize,
+        /// Items that places can be of.
+        len: usize,
+    },
+    /// An array in device memory is to be gathered from no values.
+    #[error(
+        "array {array} of the input is gathered from no values: there is an item for each place, so there must be one"
+    )]
+    NothingToGather {
+        /// Which array: that of the field of this number.
+        array: usize,
+    },
+    /// No array tells how many elements there are.
+    #[error(
+        "neither indices nor discarded results tell how many elements there are: one array must be a slice, or have places"
+    )]
+    UnknownLength,
     /// The slice that the caller brought for totals has another length than there are of them: one, or one for each
     /// segment.
     #[error("the slice for the results has {output} elements, and there are {expected} results")]

@@ -24,11 +24,6 @@ impl<T: Copy + Default> Few<T> {
         [value].into_iter().collect()
     }
 
-    /// The first value.
-    pub(crate) fn first(&self) -> T {
-        self.values[0]
-    }
-
     /// Adds a value, as long as there is room.
     pub(crate) fn push(&mut self, value: T) {
         if let Some(place) = self.values.get_mut(self.count) {

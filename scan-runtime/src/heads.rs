@@ -18,17 +18,29 @@ pub trait SegmentOffset: ScanElement + sealed::Sealed {
     /// How the kernels read it.
     #[doc(hidden)]
     const WIDTH: OffsetWidth;
+    /// It as an index.
+    #[doc(hidden)]
+    fn index(self) -> usize;
 }
 
 impl SegmentOffset for u32 {
     const WIDTH: OffsetWidth = OffsetWidth::U32;
+    fn index(self) -> usize {
+        self as usize
+    }
 }
 impl SegmentOffset for u64 {
     const WIDTH: OffsetWidth = OffsetWidth::U64;
+    fn index(self) -> usize {
+        self as usize // of 64 bits, as below
+    }
 }
 impl SegmentOffset for usize {
     // A `ScanElement` of this type has 64 bits, or the crate does not compile.
     const WIDTH: OffsetWidth = OffsetWidth::U64;
+    fn index(self) -> usize {
+        self
+    }
 }
 
 mod sealed {

@@ -45,6 +45,7 @@
 extern crate self as scan_runtime;
 
 pub mod aot;
+pub mod arrays;
 mod buffers;
 mod by;
 mod caught;

@@ -159,6 +159,10 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
         (after, self.project(after))
     }
 
+    /// Whether the operator is a machine. A carry is a state otherwise.
+    #[doc(hidden)]
+    fn is_machine(&self) -> bool;
+
     /// The carry after a partial result before which there is nothing.
     #[doc(hidden)]
     fn carry_of(&self, state: Self::State) -> Self::Carry;
@@ -220,6 +224,10 @@ macro_rules! __scan_carry_is_state {
             self.append(__scan_carry, __scan_input)
         }
         #[inline(always)]
+        fn is_machine(&self) -> bool {
+            false
+        }
+        #[inline(always)]
         fn carry_of(&self, __scan_state: Self::State) -> Self::State {
             __scan_state
         }
@@ -247,6 +255,10 @@ macro_rules! __scan_carry_is_state {
 #[macro_export]
 macro_rules! __scan_is_machine {
     () => {
+        #[inline(always)]
+        fn is_machine(&self) -> bool {
+            true
+        }
         #[inline(always)]
         fn state_of(&self, _: Self::Carry) -> $crate::__private::Option<Self::State> {
             $crate::__private::None
@@ -287,7 +299,11 @@ pub(crate) fn checked_source<Op: ScanOp>(op: &Op) -> Result<OpSource, Error> {
     let elements =
         [expected::<Op::Input>(), expected::<Op::State>(), expected::<Op::Output>(), expected::<Op::Carry>()];
     let [identity, start] = [op.identity().as_ref().map(bytes_of), op.start().as_ref().map(bytes_of)];
-    check_source(op.source(), elements, identity, start, &op.parameters())
+    let source = check_source(op.source(), elements, identity, start, &op.parameters())?;
+    match source.carry.is_some() == op.is_machine() {
+        true => Ok(source),
+        false => Err(Error::SourceMismatch { operator: source.name, what: "carry" }),
+    }
 }
 
 /// The layout of a type, if its size and alignment are those of the type.

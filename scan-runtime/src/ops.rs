@@ -11,7 +11,7 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`lifted`] and [`pair`] make operators from other operators.
+//! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -22,10 +22,12 @@ use std::marker::PhantomData;
 mod flip;
 mod lifted;
 mod pair;
+mod with_exclusive;
 
 pub use flip::{Flip, flip};
 pub use lifted::{Lifted, lifted};
 pub use pair::{Both, Pair, pair};
+pub use with_exclusive::{ExclusiveInclusive, WithExclusive, with_exclusive};
 
 mod sealed {
     use crate::{

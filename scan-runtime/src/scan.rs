@@ -305,7 +305,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         };
         let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
         let spec = if G::FOLDS { spec.projecting() } else { spec };
-        let spec = spec.with_arrays(self.layouts.0, self.layouts.1);
+        let spec = self.layouts.of(spec);
         let spec = spec.with_segments(self.heads.heads().kind.segments());
         if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
     }

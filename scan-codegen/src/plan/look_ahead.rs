@@ -55,7 +55,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     let (room, stages) = room(request, sizes)?;
     let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
     let tile = threads * run;
-    let zipped = Zipped::of(operator, (spec.input, spec.output), |bytes| unit(bytes, run));
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes, run));
     let unit_of_one = |bytes| if zipped.is_none() { unit(bytes, run) } else { 0 };
     let pipeline = Pipeline {
         teams,

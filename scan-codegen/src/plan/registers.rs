@@ -116,7 +116,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let (fewest, largest) = shape.block_sizes;
     let block_sizes = overrides.threads.map_or((most.min(fewest), most.min(largest)), |threads| (threads, threads));
     let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
-    let zipped = Zipped::of(operator, (spec.input, spec.output), |bytes| unit(bytes * run));
+    let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
     let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {

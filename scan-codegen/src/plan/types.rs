@@ -168,7 +168,8 @@ impl Plan {
             // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
             partials_in_output: operator.state == operator.output
                 && !emits
-                && !spec.output.is_by_field(&operator.output),
+                && !spec.output.is_by_field(&operator.output)
+                && spec.output_kinds.are_slices(),
             max_len: most_tiles.saturating_mul(tile.into()),
             pipeline: None,
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
@@ -184,7 +185,7 @@ impl Plan {
             machine: operator.carry.is_some(),
             emits,
             state_bytes: operator.state.size as u64,
-            zipped: Zipped::of(operator, (spec.input, spec.output), |_| 0),
+            zipped: Zipped::of(operator, spec, |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,
             output_bytes: spec.output.bytes(&operator.output) as u64,
         }
@@ -214,10 +215,11 @@ impl Plan {
 
     /// Whether look-ahead warps compute the aggregates of blocks that have not started (the stand-in), so that not all
     /// blocks need be resident at once. They do if a warp can reduce a tile from global memory: if there are no
-    /// segments, no groups, and enough registers. A scan in place cannot use it, because results overwrite the
+    /// segments, no groups, enough registers, and slices alone. A scan in place cannot use it, because results overwrite the
     /// elements.
     pub(crate) fn stands_in(&self) -> bool {
         self.spec.segments.is_none()
+            && self.spec.input_kinds.are_slices()
             && self.state_bytes <= MOST_STAND_IN_BYTES
             && self.pipeline.is_some_and(|pipeline| pipeline.group <= 1)
     }

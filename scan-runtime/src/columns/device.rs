@@ -1,11 +1,18 @@
 //! Scans of arrays in device memory.
 
-use super::{Columns, DeviceSlices, DeviceSlicesMut, Fields, Lengths, layouts};
+use scan_codegen::{ArrayKind, ArrayKinds};
+
+use super::{
+    Columns, Lengths, common_len,
+    kinds::{Described, Words},
+    layouts,
+    tuples::{DeviceSinks, DeviceSources},
+};
 use crate::{
     DeviceBufferMut, DevicePrepared, DeviceScan, Error, ScanOp,
-    cuda::InOut,
+    cuda::{CudaDevice, InOut},
     device_scan::{Total, told},
-    few::{Few, MOST_ARRAYS},
+    few::Few,
 };
 
 /// A scan of device memory whose input and output have an array for each field of an element, made by
@@ -65,6 +72,48 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         self.scan.prepare(max_len)
     }
 
+    /// As [`prepare`](DeviceColumnScan::prepare), for runs over arrays of the same kinds as these: slices, indices, and
+    /// what is [gathered, scattered or discarded](crate::arrays). Their lengths do not matter.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceScan::prepare`].
+    pub fn prepare_like(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        self.like(&input, &output).prepare(max_len)
+    }
+
+    /// As [`prepare_like`](DeviceColumnScan::prepare_like), for runs that give the total, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceScan::prepare_with_total`].
+    pub fn prepare_like_with_total(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        max_len: usize,
+    ) -> Result<DevicePrepared<Op>, Error> {
+        self.like(&input, &output).prepare_with_total(max_len)
+    }
+
+    /// The scan of arrays of these kinds.
+    fn like(
+        &self,
+        input: &impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: &impl DeviceSinks<<Op::Output as Columns>::Fields>,
+    ) -> DeviceScan<'_, Op> {
+        let (mut inputs, mut outputs) = (Few::<ArrayKind>::default(), Few::<ArrayKind>::default());
+        input.describe(&mut |array| inputs.push(array.kind));
+        output.describe(&mut |array| outputs.push(array.kind));
+        let [inputs, outputs] = [inputs, outputs].map(|kinds| ArrayKinds::new(kinds.iter().copied()));
+        self.scan.with_kinds(inputs, outputs)
+    }
+
     /// As [`DeviceScan::prepare_with_total`], for runs by columns.
     ///
     /// # Errors
@@ -78,12 +127,12 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`DeviceScan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are
-    /// not of one length.
+    /// As [`DeviceScan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not
+    /// of one length, [`Error::UnknownLength`] if none has a length, and [`Error::NothingToGather`].
     pub fn run_into(
         &self,
-        input: DeviceSlices<'_, Op::Input>,
-        output: DeviceSlicesMut<'_, Op::Output>,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
     ) -> Result<(), Error> {
         self.run(input, output, None)
     }
@@ -96,8 +145,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
     /// As [`run_into`](DeviceColumnScan::run_into), and those of [`DeviceScan::run_into_with_total`].
     pub fn run_into_with_total(
         &self,
-        input: DeviceSlices<'_, Op::Input>,
-        output: DeviceSlicesMut<'_, Op::Output>,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
         self.run(input, output, Some(total))
@@ -105,50 +154,74 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
 
     fn run(
         &self,
-        input: DeviceSlices<'_, Op::Input>,
-        mut output: DeviceSlicesMut<'_, Op::Output>,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         total: Total<'_, Op>,
     ) -> Result<(), Error> {
-        let scan = &self.scan;
-        let device = scan.device()?;
-        let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
-        let mut foreign = None;
-        <Op::Input as Columns>::Fields::device_arrays(&input, &mut |array| {
-            inputs.add(array.items());
-            foreign = device.check_context("input", array.stream()).err().or(foreign.take());
-        });
-        <Op::Output as Columns>::Fields::device_arrays_mut(&mut output, &mut |array| {
-            outputs.add(array.items());
-            foreign = foreign.take().or(device.check_context("output", array.stream()).err());
-        });
-        foreign.map_or(Ok(()), Err)?;
-        let len = inputs.len()?;
-        scan.check_run(len, outputs.len()?, told(&total))?;
+        let device = self.scan.device()?;
+        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of("output"));
+        input.describe(&mut |array| inputs.add(device, array));
+        output.describe(&mut |array| outputs.add(device, array));
+        let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
+        let scan = self.scan.with_kinds(inputs.kinds, outputs.kinds);
+        let len = common_len(inputs.len, outputs.len)?;
+        scan.check_run(len, len, told(&total))?;
         if len == 0 {
             return scan.write_total_of_nothing(total);
         }
+        if let Some(array) = inputs.empty {
+            return Err(Error::NothingToGather { array });
+        }
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
-        let (mut reading, mut writing) = ([const { None }; MOST_ARRAYS], [const { None }; MOST_ARRAYS]);
-        let mut buffers = InOut { input: Few::default(), output: Few::default(), len: len as u64, columns: None };
-        let (mut free, stream) = (reading.iter_mut(), scan.stream());
-        <Op::Input as Columns>::Fields::device_arrays(&input, &mut |array| {
-            let (pointer, guard) = array.pointer(stream);
-            buffers.input.push(pointer);
-            if let Some(place) = free.next() {
-                *place = Some(guard);
-            }
-        });
-        let mut free = writing.iter_mut();
-        <Op::Output as Columns>::Fields::device_arrays_mut(&mut output, &mut |array| {
-            let (pointer, guard) = array.pointer(stream);
-            buffers.output.push(pointer);
-            if let Some(place) = free.next() {
-                *place = Some(guard);
-            }
-        });
+        let (mut reading, mut writing, stream) = (Words::new(), Words::new(), scan.stream());
+        input.words(stream, &mut reading);
+        output.words(stream, &mut writing);
+        let buffers = InOut { input: reading.words(), output: writing.words(), len: len as u64, columns: None };
         let total = total.map(|total| total.device_ptr_mut(stream));
-        // SAFETY: the buffers are borrowed from live slices of `len` items, those of the output exclusively, so that no
-        // two of them overlap. They are the arrays of the layouts.
+        // SAFETY: the buffers are borrowed from live slices: of `len` items, of as many places, or of as many items as
+        // places can be among. Those of the output are borrowed exclusively, so that none overlaps another one. They
+        // are the arrays of the layouts.
         unsafe { scan.enqueue_at(buffers, len as u64, total.as_ref().map_or(0, |(pointer, _writing)| *pointer)) }
+    }
+}
+
+/// What is found of the arrays of an input or of an output.
+struct Arrays {
+    what: &'static str,
+    lengths: Lengths,
+    kinds: Few<ArrayKind>,
+    /// The first array that has places among no items.
+    empty: Option<usize>,
+    foreign: Option<Error>,
+}
+
+/// The same where nothing is wrong.
+struct Checked {
+    len: Option<usize>,
+    kinds: ArrayKinds,
+    empty: Option<usize>,
+}
+
+impl Arrays {
+    fn of(what: &'static str) -> Self {
+        Arrays { what, lengths: Lengths::of(what), kinds: Few::default(), empty: None, foreign: None }
+    }
+
+    fn add(&mut self, device: &CudaDevice, array: Described<'_>) {
+        if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
+            self.empty.get_or_insert(self.kinds.len());
+        }
+        self.kinds.push(array.kind);
+        self.lengths.add(array.len);
+        for stream in array.streams.into_iter().flatten() {
+            let checked = device.check_context(self.what, stream);
+            self.foreign = self.foreign.take().or(checked.err());
+        }
+    }
+
+    fn checked(self) -> Result<Checked, Error> {
+        self.foreign.map_or(Ok(()), Err)?;
+        let kinds = ArrayKinds::new(self.kinds.iter().copied());
+        Ok(Checked { len: self.lengths.len()?, kinds, empty: self.empty })
     }
 }

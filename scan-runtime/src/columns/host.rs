@@ -2,7 +2,10 @@
 
 use std::{mem::MaybeUninit, ptr};
 
-use super::{Columns, Slices, SlicesMut, arrays, layouts, read_at, write_at};
+use super::{
+    At, Columns, Lengths, arrays, common_len, layouts,
+    tuples::{Sinks, Sources},
+};
 use crate::{
     Error, HostHeads, KernelSource, NoHeads, Plans, Scan, ScanOp,
     aot::{Precompile, Wanted},
@@ -72,7 +75,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H> Scan<Op, H> {
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
-    /// An output with several fields takes a tuple, too: `run_into((&gates, &tokens), (&mut means, &mut counts))`.
+    /// An output with several fields takes a tuple, too: `run_into((&gates, &tokens), (&mut means, &mut counts))`. The
+    /// module [`arrays`](crate::arrays) has arrays besides slices: what is gathered, scattered, an index, or not written.
     pub fn columns(mut self) -> ColumnScan<Op, H> {
         self.layouts = layouts::<Op>();
         ColumnScan { scan: self }
@@ -90,9 +94,13 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
     ///
     /// # Errors
     ///
-    /// As [`Scan::run_into`], and [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not
-    /// of one length.
-    pub fn run_into(&self, input: Slices<'_, Op::Input>, output: SlicesMut<'_, Op::Output>) -> Result<(), Error> {
+    /// As [`Scan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not of one
+    /// length, [`Error::UnknownLength`] if none has a length, and [`Error::Place`] for a place that is not in its array.
+    pub fn run_into(
+        &self,
+        input: impl Sources<<Op::Input as Columns>::Fields>,
+        output: impl Sinks<<Op::Output as Columns>::Fields>,
+    ) -> Result<(), Error> {
         self.run(input, output, false).map(drop)
     }
 
@@ -103,8 +111,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
     /// As [`run_into`](ColumnScan::run_into).
     pub fn run_into_with_total(
         &self,
-        input: Slices<'_, Op::Input>,
-        output: SlicesMut<'_, Op::Output>,
+        input: impl Sources<<Op::Input as Columns>::Fields>,
+        output: impl Sinks<<Op::Output as Columns>::Fields>,
     ) -> Result<Option<Op::Carry>, Error> {
         self.run(input, output, true)
     }
@@ -136,16 +144,33 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         self.scan.cuda_source_for(len)
     }
 
-    fn run(
+    fn run<I, O>(&self, input: I, mut output: O, with_total: bool) -> Result<Option<Op::Carry>, Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
+        input.items(&mut |items| inputs.add(items));
+        output.items(&mut |items| outputs.add(items));
+        let len = common_len(inputs.len()?, outputs.len()?)?;
+        let (input, mut output) = (input.hold(len)?, output.hold(len)?);
+        // SAFETY: what is held has `len` items in each array, that of the output exclusively.
+        let total = unsafe { self.run_at(I::at(&input), O::at(&mut output), len, with_total)? };
+        // SAFETY: the scan has written every item.
+        unsafe { O::finish(output) };
+        Ok(total)
+    }
+
+    /// # Safety
+    ///
+    /// The arrays are valid for reads, and for writes, of `len` items. No two of them overlap.
+    unsafe fn run_at(
         &self,
-        input: Slices<'_, Op::Input>,
-        output: SlicesMut<'_, Op::Output>,
+        input: At<Op::Input>,
+        output: At<Op::Output>,
+        len: usize,
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
-        let ((input, len), (output, output_len)) = (read_at::<Op::Input>(input)?, write_at::<Op::Output>(output)?);
-        if len != output_len {
-            return Err(Error::OutputLength { input: len, output: output_len });
-        }
         let scan = &self.scan;
         let heads = scan.heads.heads();
         match scan.scanner.engine() {
@@ -154,7 +179,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
                 let _telling = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
-                // SAFETY: all arrays are slices of the same length, those of the output exclusively borrowed.
+                // SAFETY: the caller vouches for the arrays.
                 unsafe { cpu::scan_in(&scan.op, scan.kind, scan.order, scan.initial_value, &heads, memory, len) }
             }
             Engine::Cuda(device) => {

@@ -11,7 +11,7 @@
 //! chunk`, the chunk folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of floats
 //! depends on nothing but the position.
 
-use std::{any::TypeId, ops::Range};
+use std::ops::Range;
 
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
@@ -72,7 +72,6 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     pub(super) fn new(op: &'a Op, memory: M, len: usize) -> Self {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
-        let machine = TypeId::of::<Op::Carry>() != TypeId::of::<Op::State>() || start.is_some() != identity.is_some();
         let vectorized = match memory.places(len) {
             Some(places) if len >= least_vector::<Op>() => {
                 op.vectorized().zip(identity).map(|(vectorized, identity)| (vectorized, identity, places))
@@ -81,7 +80,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         };
         // Of a single chunk nothing else is asked. To look would allocate.
         let exact = len <= chunk_length::<Op>() || ![Op::State::layout(), Op::Carry::layout()].iter().any(has_floats);
-        Loops { op, memory, start, machine, exact, vectorized }
+        Loops { op, memory, start, machine: op.is_machine(), exact, vectorized }
     }
 
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the

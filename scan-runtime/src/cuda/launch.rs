@@ -11,9 +11,7 @@ use super::{
     lock,
     workspace::{OwnWorkspace, Workspace},
 };
-use crate::{
-    Error, Parameters, ScanElement, ScanOp, element::bytes_of, few::Few, parameters::TableAt, telemetry::launching,
-};
+use crate::{Error, Parameters, ScanElement, ScanOp, element::bytes_of, parameters::TableAt, telemetry::launching};
 
 /// The device memory of a scan in addition to its input and output; null if not needed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,9 +30,9 @@ pub(crate) struct SideBuffers {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOut<'a> {
     /// The arrays of the input,
-    pub(crate) input: Few<sys::CUdeviceptr>,
-    /// and of the output.
-    pub(crate) output: Few<sys::CUdeviceptr>,
+    pub(crate) input: &'a [sys::CUdeviceptr],
+    /// and of the output. An array that is no slice has other words: see [`ArrayKind`](scan_codegen::ArrayKind).
+    pub(crate) output: &'a [sys::CUdeviceptr],
     pub(crate) len: u64,
     pub(crate) columns: Option<&'a ColumnLayout>,
 }
@@ -199,7 +197,7 @@ impl Kernels {
                 let source = DriverError(sys::CUresult::CUDA_ERROR_NOT_FOUND);
                 return Err(Error::Driver { call: "finding a kernel that the plan launches", source });
             };
-            let launch_kernel = if launch.cooperative.applies(*input == *output) {
+            let launch_kernel = if launch.cooperative.applies(input == output) {
                 result::launch_cooperative_kernel
             } else if launch.programmatic && self.launches_programmatically {
                 launch_programmatic_kernel

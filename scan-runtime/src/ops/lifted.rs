@@ -103,6 +103,10 @@ where
         self.op.advance(carry, F::map(input))
     }
 
+    fn is_machine(&self) -> bool {
+        self.op.is_machine()
+    }
+
     fn carry_of(&self, state: Op::State) -> Op::Carry {
         self.op.carry_of(state)
     }

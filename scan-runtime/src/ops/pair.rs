@@ -90,6 +90,10 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
         (Both { first: first.0, second: second.0 }, Both { first: first.1, second: second.1 })
     }
 
+    fn is_machine(&self) -> bool {
+        self.first.is_machine() || self.second.is_machine()
+    }
+
     fn carry_of(&self, state: Self::State) -> Self::Carry {
         Both { first: self.first.carry_of(state.first), second: self.second.carry_of(state.second) }
     }

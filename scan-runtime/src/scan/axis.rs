@@ -9,7 +9,6 @@ use super::{HostPlaces, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
-    few::Few,
     generate,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
@@ -298,7 +297,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
             ..places.memory()
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
-            let buffers = InOut { input: at.input, output: at.output, len: axis.len() as u64, columns: Some(layout) };
+            let buffers = InOut { input: &at.input, output: &at.output, len: axis.len() as u64, columns: Some(layout) };
             // SAFETY: the buffers hold the array and the results.
             unsafe { self.enqueue_columns(device, stream, self.spec(), buffers, SideBuffers::default()) }
         };
@@ -322,8 +321,9 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
         let kernels = match buffers.columns {
             Some(columns) => {
-                let (task, addresses) =
-                    (Task::Columns(spec, self.shape()), (buffers.input.first(), buffers.output.first()));
+                let task = Task::Columns(spec, self.shape());
+                let first = |pointers: &[CUdeviceptr]| pointers.first().copied().unwrap_or_default();
+                let addresses = (first(buffers.input), first(buffers.output));
                 device.kernels_of_columns(&self.op, &task, columns, addresses)?
             }
             None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
@@ -448,7 +448,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             ..SideBuffers::default()
         };
         let columns = if layout.is_rows() { None } else { Some(layout) };
-        let buffers = InOut { input: Few::one(input), output: Few::one(output), len: axis.len() as u64, columns };
+        let buffers = InOut { input: &[input], output: &[output], len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;
             if layout.is_empty() {

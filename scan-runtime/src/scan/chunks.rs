@@ -174,7 +174,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                     side.initial = states.before(index);
                     launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
                 }
-                let work = InOut { input: at.input, output: at.output, len: len as u64, columns: None };
+                let work = InOut { input: &at.input, output: &at.output, len: len as u64, columns: None };
                 // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same. The
                 // kernels of the chunk before have written the state that it begins with, and have read that which it
                 // leaves.

@@ -278,7 +278,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
             let side = SideBuffers { heads: at.heads, head_count, total: at.total, ..SideBuffers::default() };
-            let work = InOut { input: at.input, output: at.output, len: len as u64, columns: None };
+            let work = InOut { input: &at.input, output: &at.output, len: len as u64, columns: None };
             // SAFETY: the buffers hold as many elements and results as the caller vouches for, and are one buffer only
             // where the types are the same; the heads have been checked.
             unsafe { kernels.enqueue(stream, &constants, side, work) }

@@ -2,7 +2,7 @@
 
 use scan_codegen::{Argument, Launch, Schedule, Workspace};
 
-use super::{Array, Arrays, Memory, callbacks::Handle, kept::TURNS_BYTES, machine::Machine, memory::Buffer};
+use super::{Array, ArrayKind, Arrays, Memory, callbacks::Handle, kept::TURNS_BYTES, machine::Machine, memory::Buffer};
 
 /// A stretch of a buffer that is far longer than what a test has memory for. The rest of the buffer is not there: an access to it is
 /// a fault.
@@ -22,8 +22,8 @@ pub struct Stretch {
 pub(super) struct Buffers {
     /// The pointer arguments, and the number of the buffer of each.
     numbers: Vec<(Argument, u32)>,
-    /// The arguments that point at several arrays, and the numbers of their buffers.
-    arrays: Vec<(Argument, Vec<u32>)>,
+    /// The arguments that point at several arrays, the numbers of their buffers, and what they are given.
+    arrays: Vec<(Argument, Vec<u32>, Vec<u8>)>,
     pub(super) status_room: u64,
 }
 
@@ -79,19 +79,39 @@ impl Buffers {
 
     /// Several arrays of the input and of the output.
     fn add_arrays(&mut self, machine: &mut Machine, arrays: &Arrays<'_>) {
-        let mut add = |buffer| {
-            machine.memory.push(buffer);
-            machine.memory.len() as u32
-        };
-        let number = |(index, array): (usize, &Array)| {
-            let buffer = Buffer::initialised(format!("input[{index}]"), array.bytes.clone());
-            add(buffer.at(array.offset).read_only())
-        };
-        self.arrays.push((Argument::Input, arrays.inputs.iter().enumerate().map(number).collect()));
-        let number = |(index, array): (usize, &Array)| {
-            add(Buffer::uninitialised(format!("output[{index}]"), array.bytes.len()).at(array.offset))
-        };
-        self.arrays.push((Argument::Output, arrays.outputs.iter().enumerate().map(number).collect()));
+        for (argument, what, arrays) in
+            [(Argument::Input, "input", arrays.inputs), (Argument::Output, "output", arrays.outputs)]
+        {
+            let (mut numbers, mut words) = (Vec::new(), Vec::new());
+            let mut add = |buffer, words: &mut Vec<u8>| {
+                machine.memory.push(buffer);
+                let buffer = machine.memory.len() as u32;
+                words.extend(u128::from(buffer).to_le_bytes()); // a pointer to its beginning
+                buffer
+            };
+            for (index, array) in arrays.iter().enumerate() {
+                let Array { bytes, item, offset, kind } = array;
+                let name = format!("{what}[{index}]");
+                let buffer = match (argument, kind) {
+                    (_, ArrayKind::NoMemory) => {
+                        words.extend((argument == Argument::Input).then_some([0; 8]).into_iter().flatten());
+                        continue;
+                    }
+                    (Argument::Input, _) => Buffer::initialised(name, bytes.clone()).read_only(),
+                    (_, ArrayKind::Slice) => Buffer::uninitialised(name, bytes.len()),
+                    (_, ArrayKind::Places(_)) => Buffer::initialised(name, bytes.clone()),
+                };
+                numbers.push(add(buffer.at(*offset), &mut words));
+                if let ArrayKind::Places(places) = kind {
+                    words.extend(((bytes.len() / item) as u64).to_le_bytes());
+                    add(
+                        Buffer::initialised(format!("places of {what}[{index}]"), places.clone()).read_only(),
+                        &mut words,
+                    );
+                }
+            }
+            self.arrays.push((argument, numbers, words));
+        }
     }
 
     /// Buffers of which only these stretches are there.
@@ -124,8 +144,8 @@ impl Buffers {
 
     /// The numbers of all buffers that an argument means.
     pub(super) fn all_of(&self, argument: &Argument) -> Vec<u32> {
-        let arrays = self.arrays.iter().find(|(known, _)| known == argument);
-        arrays.map_or_else(|| self.of(argument).into_iter().collect(), |(_, numbers)| numbers.clone())
+        let arrays = self.arrays.iter().find(|(known, ..)| known == argument);
+        arrays.map_or_else(|| self.of(argument).into_iter().collect(), |(_, numbers, _)| numbers.clone())
     }
 
     /// The parts of the workspace: where each begins, and its buffer.
@@ -172,16 +192,12 @@ pub(super) fn argument_values(
             Argument::Operator => memory.operator.to_vec(),
             Argument::InitialValue => memory.initial_value.to_vec(),
             Argument::Layout => memory.layout.to_vec(),
-            pointers if buffers.arrays.iter().any(|(known, _)| known == pointers) => {
-                let numbers = buffers.all_of(pointers);
-                if size as usize != numbers.len() * size_of::<Handle>() {
-                    return Err(format!(
-                        "argument {position} is {} pointers, which the kernel does not take",
-                        numbers.len()
-                    ));
-                }
-                values.push(numbers.into_iter().map(u128::from).collect());
-                continue;
+            arrays if buffers.arrays.iter().any(|(known, ..)| known == arrays) => {
+                let words = buffers.arrays.iter().find(|(known, ..)| known == arrays);
+                let mut bytes = words.map(|(.., words)| words.clone()).unwrap_or_default();
+                // A struct without members is one byte, and one of pointers has their alignment.
+                bytes.resize(bytes.len().max(1), 0);
+                bytes
             }
             pointer => {
                 let buffer =

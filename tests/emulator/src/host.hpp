@@ -129,6 +129,7 @@ struct Index {
   template <class U>
   Index(const Reference<U>& value, std::uint32_t line = __builtin_LINE())
       : value((std::int64_t)(std::remove_const_t<U>)value), line(line) {}
+  explicit operator std::size_t() const { return (std::size_t)value; }
   friend Index operator+(const Index& i, const Index& j) { return Index(i.value + j.value, i.line); }
   friend Index operator-(const Index& i, const Index& j) { return Index(i.value - j.value, i.line); }
   friend Index operator*(const Index& i, const Index& j) { return Index(i.value * j.value, i.line); }

@@ -209,6 +209,21 @@ pub struct Array {
     pub item: usize,
     /// How many bytes beyond an aligned address it begins.
     pub offset: usize,
+    /// Whether kernels take it as a pointer, or as something else.
+    pub kind: ArrayKind,
+}
+
+/// What kernels take for an array.
+#[derive(Clone, Debug, Default)]
+pub enum ArrayKind {
+    /// A pointer.
+    #[default]
+    Slice,
+    /// A pointer, the number of items, and a pointer to places, which have these bytes. Items of the output that
+    /// nothing is written to keep what they hold.
+    Places(Vec<u8>),
+    /// Of the input the number 0, of the output nothing. It holds nothing.
+    NoMemory,
 }
 
 /// The arrays of a scan that has several.
@@ -357,7 +372,10 @@ impl Emulator {
         let unwritten_total = total.first_unwritten(memory.total_bytes.max(1));
         let total = std::mem::take(&mut total.bytes);
         let items = match memory.arrays {
-            Some(arrays) => arrays.outputs.iter().map(|array| array.item).collect(),
+            Some(arrays) => {
+                let written = arrays.outputs.iter().filter(|array| !matches!(array.kind, ArrayKind::NoMemory));
+                written.map(|array| array.item).collect()
+            }
             None => vec![memory.output_element],
         };
         let outputs = buffers.all_of(&Argument::Output).into_iter().map(|number| number as usize - 1);

@@ -1,6 +1,7 @@
 //! Executes generated kernels on the CPU, and finds what hardware hides: the emulator, and scans of typed elements for it.
 
 mod columns;
+mod kinds;
 mod last_results;
 mod program;
 

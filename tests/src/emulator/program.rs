@@ -12,7 +12,9 @@ use scan_codegen::{
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
-use super::{Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Trace};
+use super::{
+    Array, Arrays, Counters, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, Run, Trace,
+};
 use crate::{columns, mutants, reference, segments::Heads};
 
 /// The alignment of the parts of a workspace that has no unused bytes, which would hide an access beyond the end of a part.
@@ -331,7 +333,7 @@ impl<Op: ScanOp> Program<Op> {
         let mut offsets = offsets.iter().copied().chain(iter::repeat(0));
         let mut array = |(bytes, item): (Vec<u8>, usize)| {
             let offset = item * offsets.next().unwrap_or_default();
-            Array { bytes, item, offset }
+            Array { bytes, item, offset, ..Array::default() }
         };
         let spec = &self.plan.spec;
         let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
@@ -384,7 +386,7 @@ impl<Op: ScanOp> Program<Op> {
     }
 
     /// Whether the kernels write the total of this input.
-    fn total_of(&self, input: &[Op::Input]) -> bool {
+    pub(super) fn total_of(&self, input: &[Op::Input]) -> bool {
         self.plan.spec.total && !input.is_empty()
     }
 
@@ -395,6 +397,25 @@ impl<Op: ScanOp> Program<Op> {
         memory: Memory<'_>,
         change: impl Fn(&mut Schedule),
     ) -> Result<Emulated<Op::Output>, EmulatorError> {
+        let run = self.run_memory(emulator, input, memory, change)?;
+        let bytes = match memory.arrays {
+            Some(_) => columns::joined::<Op::Output>(self.plan.spec.output, &run.output, input.len()),
+            None => run.output,
+        };
+        // SAFETY: the kernels have written every output (the emulator has seen to it), and what an operator produces is a
+        // valid element.
+        let output = unsafe { elements(&bytes) };
+        Ok(Emulated { output, total: run.total, counters: run.counters, trace: run.trace })
+    }
+
+    /// The same, but for what the bytes of the output mean.
+    pub(super) fn run_memory(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        memory: Memory<'_>,
+        change: impl Fn(&mut Schedule),
+    ) -> Result<Run, EmulatorError> {
         let module = self.module()?;
         let mut schedule = self.plan.schedule_aligned(input.len() as u64, UNPADDED)?;
         change(&mut schedule);
@@ -417,14 +438,7 @@ impl<Op: ScanOp> Program<Op> {
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| self.source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
-        let bytes = match memory.arrays {
-            Some(_) => columns::joined::<Op::Output>(self.plan.spec.output, &run.output, input.len()),
-            None => run.output,
-        };
-        // SAFETY: the kernels have written every output (the emulator has seen to it), and what an operator produces is a
-        // valid element.
-        let output = unsafe { elements(&bytes) };
-        Ok(Emulated { output, total: run.total, counters: run.counters, trace: run.trace })
+        Ok(run)
     }
 }
 
@@ -513,7 +527,7 @@ impl<Op: ScanOp> ReductionProgram<Op> {
 }
 
 /// Compares the bytes of a total with what it should be, and tells of both as what `show` makes of them.
-fn compare_total<T: ScanElement, Shown: Debug>(
+pub(super) fn compare_total<T: ScanElement, Shown: Debug>(
     expected: &T,
     found: &[u8],
     source: &KernelSource,

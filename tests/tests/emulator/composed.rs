@@ -2,38 +2,70 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
-use scan_codegen::{Overrides, ScanSpec};
-use scan_runtime::{Carry, ScanKind, ScanOp, TileNumbers};
+use std::fmt::Debug;
+
+use scan_codegen::{Arrays, Overrides, ScanSpec};
+use scan_runtime::{Carry, ScanKind, ScanOp, TileNumbers, ops};
 use scan_tests::{
-    composed::{Composed, composed},
+    composed::composed,
     emulator::{Emulator, Module, Program},
-    lifting::inputs,
+    lifting::{INITIAL_VALUE, Lifting, inputs},
+    machines::{Appending, Coder},
     operators::mixed,
     reference::WAYS,
     strategies,
 };
 
-#[test]
-fn operators_of_operators() {
-    let op = composed(1_021);
-    let initial_value = inputs(1).into_iter().map(|x| op.lift(x)).next();
+/// By every `step`-th strategy, in every way in turn; the output in an array for each field where `by_field` says so.
+fn by_strategies<Op>(
+    op: &Op,
+    initial_value: Op::Carry,
+    inputs: impl Fn(usize) -> Vec<Op::Input>,
+    step: usize,
+    by_field: bool,
+) where
+    Op: ScanOp<Output: Debug> + Clone,
+{
     let program = |(index, strategy): (usize, scan_runtime::Strategy)| {
-        let (kind, with_initial_value) = WAYS[index % 4];
+        let (kind, with_initial_value) = WAYS[index / step % 4];
         let mut overrides = Overrides::default().strategy(strategy).threads(32);
         overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let spec = if index % 3 == 0 { spec.reverse() } else { spec };
-        let initial_value = initial_value.filter(|_| with_initial_value);
+        let spec = if by_field { spec.with_arrays(Arrays::One, Arrays::PerField) } else { spec };
+        let initial_value = with_initial_value.then_some(initial_value);
         Program::of(op.clone(), &spec.with_total(), initial_value, &overrides).unwrap()
     };
-    let programs: Vec<Program<Composed>> = strategies::all().enumerate().map(program).collect();
+    let programs: Vec<Program<Op>> = strategies::all().enumerate().step_by(step).map(program).collect();
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     for program in &programs {
         let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
         let emulator = Emulator::new(mixed(7)).resident_blocks(if needs_all { usize::MAX } else { 3 });
         for length in [1, 3 * program.plan.tile as usize - 2] {
-            let result = program.verify(&emulator, &inputs(length));
+            let result = match by_field {
+                true => program.verify_columns(&emulator, &inputs(length), &[1, 2, 3]),
+                false => program.verify(&emulator, &inputs(length)),
+            };
             result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
         }
     }
+}
+
+#[test]
+fn operators_of_operators() {
+    let op = composed(1_021);
+    let initial_value = op.lift(inputs(1)[0]);
+    by_strategies(&op, initial_value, inputs, 1, false);
+}
+
+/// The exclusive result beside the inclusive one: of an operator that does not commute, of one that appends, of one with
+/// parameters, and of a machine that emits; in one array and in two.
+#[test]
+fn with_the_exclusive_result() {
+    by_strategies(&ops::with_exclusive(ops::flip(Lifting)), INITIAL_VALUE, inputs, 1, true);
+    by_strategies(&ops::with_exclusive(Appending), INITIAL_VALUE, inputs, 3, false);
+    by_strategies(&ops::with_exclusive(Coder), 77, inputs, 3, true);
+    let op = ops::with_exclusive(composed(1_021));
+    let initial_value = op.lift(inputs(1)[0]);
+    by_strategies(&op, initial_value, inputs, 4, false);
 }

@@ -14,6 +14,7 @@ mod first_call;
 mod gallery;
 mod initial_value;
 mod items;
+mod kinds;
 mod ladder;
 mod language;
 mod large;
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
     gallery::add(&mut trials);
     initial_value::add(&mut trials);
     items::add(&mut trials);
+    kinds::add(&mut trials);
     ladder::add(&mut trials);
     language::add(&mut trials);
     large::add(&mut trials);

@@ -9,6 +9,8 @@ mod cpu;
 mod disk_cache;
 mod examples;
 mod faults;
+mod kinds;
 mod machines;
 mod nvrtc_fails;
 mod reduction;
+mod with_exclusive;

@@ -78,7 +78,12 @@ fn operators_of_operators_compile_without_a_word() {
         let source = scan.cuda_source_for(len).unwrap();
         (format!("{len} elements"), source, ARCHITECTURES[4])
     });
-    assert_eq!(complaints(sources.to_vec()), Vec::<String>::new());
+    let scan = Scanner::cpu_for(DeviceLimits::H200).scan(ops::with_exclusive(composed(1_021))).reverse().columns();
+    let with_exclusive = [100, 1_000_000_000].map(|len| {
+        let source = scan.cuda_source_for(len).unwrap();
+        (format!("{len} elements, with the exclusive result"), source, ARCHITECTURES[4])
+    });
+    assert_eq!(complaints([&sources[..], &with_exclusive].concat()), Vec::<String>::new());
 }
 
 /// The architectures in turn, as far as they can do it.

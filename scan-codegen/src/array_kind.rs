@@ -1,0 +1,87 @@
+//! Kinds of arrays: a slice, items at places that an array tells, and arrays without memory.
+
+use std::fmt;
+
+use crate::segments::OffsetWidth;
+
+/// Where the items of an array lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArrayKind {
+    /// One after the other.
+    #[default]
+    Slice,
+    /// Item `i` at the place that item `i` of another array tells: of an input they are gathered, of an output
+    /// scattered.
+    Places(OffsetWidth),
+    /// Nowhere. An item of an input is its own index, an item of an output is not written.
+    NoMemory,
+}
+
+/// The kinds of the arrays of an input, or of an output, in their order. There are 16 at most.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct ArrayKinds {
+    /// Two bits an array.
+    bits: u32,
+}
+
+const BITS: u32 = 2;
+
+impl ArrayKinds {
+    /// These kinds; arrays beyond them are slices.
+    pub fn new(kinds: impl IntoIterator<Item = ArrayKind>) -> Self {
+        let bits = kinds.into_iter().take(16).zip((0..).step_by(BITS as usize)).map(|(kind, shift)| {
+            let bits: u32 = match kind {
+                ArrayKind::Slice => 0,
+                ArrayKind::Places(OffsetWidth::U32) => 1,
+                ArrayKind::Places(OffsetWidth::U64) => 2,
+                ArrayKind::NoMemory => 3,
+            };
+            bits << shift
+        });
+        ArrayKinds { bits: bits.fold(0, |all, bits| all | bits) }
+    }
+
+    /// The kind of an array.
+    pub fn of(self, index: usize) -> ArrayKind {
+        match self.bits.checked_shr(BITS * index as u32).unwrap_or(0) % (1 << BITS) {
+            0 => ArrayKind::Slice,
+            1 => ArrayKind::Places(OffsetWidth::U32),
+            2 => ArrayKind::Places(OffsetWidth::U64),
+            _ => ArrayKind::NoMemory,
+        }
+    }
+
+    /// Whether all arrays are slices.
+    pub fn are_slices(self) -> bool {
+        self.bits == 0
+    }
+}
+
+impl fmt::Debug for ArrayKinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = (0..16).rev().find(|&index| self.of(index) != ArrayKind::Slice).map_or(0, |last| last + 1);
+        f.debug_list().entries((0..end).map(|index| self.of(index))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_those_that_were_given() {
+        let kinds = [
+            ArrayKind::NoMemory,
+            ArrayKind::Slice,
+            ArrayKind::Places(OffsetWidth::U64),
+            ArrayKind::Places(OffsetWidth::U32),
+        ];
+        let given = ArrayKinds::new(kinds);
+        assert_eq!((0..4).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
+        assert_eq!((given.of(4), given.of(15), given.of(99)), Default::default());
+        assert!(!given.are_slices() && ArrayKinds::new([ArrayKind::Slice; 3]).are_slices());
+        let last = ArrayKinds::new((0..16).map(|index| if index == 15 { ArrayKind::NoMemory } else { kinds[1] }));
+        assert_eq!(last.of(15), ArrayKind::NoMemory);
+    }
+}

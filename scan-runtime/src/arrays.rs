@@ -1,0 +1,53 @@
+//! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, scattered outputs, and
+//! outputs that nobody wants.
+//!
+//! | array | of inputs | of outputs |
+//! |---|---|---|
+//! | a slice, or what borrows as one | `&x` | `&mut y` |
+//! | an item for each element, at a place that another array tells | [`gather`], [`device_gather`] | [`scatter`], [`device_scatter`] |
+//! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
+//!
+//! ```
+//! use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_op};
+//!
+//! /// A value and where it stands.
+//! #[scan_element]
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! struct At {
+//!     value: f32,
+//!     index: u32,
+//! }
+//!
+//! /// The largest value so far; of equal ones the first.
+//! #[scan_op]
+//! fn largest(a: At, b: At) -> At {
+//!     if b.value > a.value { b } else { a }
+//! }
+//!
+//! let values = [2.0, 7.0, 1.0, 8.0];
+//! let scan = Scanner::new()?.scan(largest).columns();
+//!
+//! // Where the largest so far is, and not how large.
+//! let mut first = [0; 4];
+//! scan.run_into((&values, arrays::indices()), (arrays::discard(), &mut first))?;
+//! assert_eq!(first, [0, 1, 1, 3]);
+//!
+//! // Along an order of the values, with each result at the place of its value.
+//! let order = [3_u32, 2, 0, 1];
+//! let (mut most, mut first) = ([0.0; 4], [0; 4]);
+//! let inputs = (arrays::gather(&values, &order), arrays::gather(&[0, 1, 2, 3], &order));
+//! let outputs = (arrays::scatter(&mut most, &order), arrays::scatter(&mut first, &order));
+//! scan.run_into(inputs, outputs)?;
+//! assert_eq!((most, first), ([8.0; 4], [3; 4]));
+//! # Ok::<(), scan_runtime::Error>(())
+//! ```
+//!
+//! In a reversed scan the places and the indices are those of memory, as of a slice. In host memory places are followed
+//! by the host: what is gathered is copied before the scan, and what is scattered after it. On a device the kernels
+//! follow them, item by item, beside slices that are copied in bulk.
+
+pub use crate::columns::kinds::{
+    DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, Scatter, Sink, Source,
+    device_gather, device_scatter, discard, gather, indices, scatter,
+};
+pub use crate::columns::tuples::{DeviceSinks, DeviceSources, Sinks, Sources};

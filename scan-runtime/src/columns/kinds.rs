@@ -1,0 +1,439 @@
+//! Kinds of arrays: slices, indices, gathered inputs, scattered outputs, and outputs that nobody wants.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, SyncOnDrop, sys};
+use scan_codegen::ArrayKind;
+
+use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset};
+
+/// An input in which each item is its own index; no memory is read. It is as long as the other arrays are.
+///
+/// Items are `u32`, `u64`, `usize`, `i32` or `i64`. Indices that 32 bits cannot hold wrap around.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Indices;
+
+/// An input in which each item is its own index.
+pub fn indices() -> Indices {
+    Indices
+}
+
+/// An output that is not written. It is as long as the other arrays are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Discard;
+
+/// An output that is not written.
+pub fn discard() -> Discard {
+    Discard
+}
+
+/// An input in which item `i` is `values[places[i]]`, in host memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Gather<'a, T, P> {
+    values: &'a [T],
+    places: &'a [P],
+}
+
+/// An input in which item `i` is `values[places[i]]`. It is as long as `places`, which are `u32`, `u64` or `usize`. A
+/// place that is not in `values` is [`Error::Place`].
+pub fn gather<'a, T: ScanElement, P: SegmentOffset>(values: &'a [T], places: &'a [P]) -> Gather<'a, T, P> {
+    Gather { values, places }
+}
+
+/// An output whose item `i` becomes `results[places[i]]`, in host memory.
+#[derive(Debug)]
+pub struct Scatter<'a, T, P> {
+    results: &'a mut [T],
+    places: &'a [P],
+}
+
+/// An output whose item `i` becomes `results[places[i]]`; other results stay what they are. It is as long as `places`,
+/// which are `u32`, `u64` or `usize`. A place that is not in `results` is [`Error::Place`]. Of several items with one
+/// place the last one stays.
+pub fn scatter<'a, T: ScanElement, P: SegmentOffset>(results: &'a mut [T], places: &'a [P]) -> Scatter<'a, T, P> {
+    Scatter { results, places }
+}
+
+/// As [`Gather`], in device memory.
+#[derive(Clone, Copy)]
+pub struct DeviceGather<'a, T, P> {
+    values: &'a dyn DeviceBuffer<T>,
+    places: &'a dyn DeviceBuffer<P>,
+}
+
+/// As [`gather`], of device memory. Where a place is not in `values`, the item is the last of them; without values there
+/// is none, which is [`Error::NothingToGather`].
+pub fn device_gather<'a, T: ScanElement, P: SegmentOffset>(
+    values: &'a impl DeviceBuffer<T>,
+    places: &'a impl DeviceBuffer<P>,
+) -> DeviceGather<'a, T, P> {
+    DeviceGather { values, places }
+}
+
+/// As [`Scatter`], in device memory.
+pub struct DeviceScatter<'a, T, P> {
+    results: &'a mut dyn DeviceBufferMut<T>,
+    places: &'a dyn DeviceBuffer<P>,
+}
+
+/// As [`scatter`], to device memory. An item whose place is not in `results` is not written. Of several items with one
+/// place any one stays, or, of items of more than one word, words of several.
+pub fn device_scatter<'a, T: ScanElement, P: SegmentOffset>(
+    results: &'a mut impl DeviceBufferMut<T>,
+    places: &'a impl DeviceBuffer<P>,
+) -> DeviceScatter<'a, T, P> {
+    DeviceScatter { results, places }
+}
+
+/// The type of an index.
+pub trait Index: ScanElement {
+    #[doc(hidden)]
+    fn of(index: usize) -> Self;
+}
+
+macro_rules! indices {
+    ($($ty:ty)*) => {$(
+        impl Index for $ty {
+            fn of(index: usize) -> $ty {
+                index as $ty
+            }
+        }
+    )*};
+}
+
+indices! { u32 u64 usize i32 i64 }
+
+/// An array of inputs of type `T` in host memory: a slice, or what borrows as one, [`indices`], or a [`gather`].
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array of inputs of type `{T}`",
+    label = "not an array of `{T}`",
+    note = "a scan by columns takes slices, and what the module `arrays` makes: one for each field, in their order"
+)]
+pub unsafe trait Source<T> {
+    #[doc(hidden)]
+    type Held;
+    #[doc(hidden)]
+    fn items(&self) -> Option<usize>;
+    /// So many items, one after the other.
+    #[doc(hidden)]
+    fn hold(self, array: usize, len: usize) -> Result<Self::Held, Error>;
+    #[doc(hidden)]
+    fn at(held: &Self::Held) -> *mut T;
+}
+
+/// An array of outputs of type `T` in host memory: a mutable slice, or what borrows as one, a [`scatter`], or
+/// [`discard`].
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array of outputs of type `{T}`",
+    label = "not an array of `{T}`",
+    note = "a scan by columns takes mutable slices, and what the module `arrays` makes: one for each field, in their order"
+)]
+pub unsafe trait Sink<T> {
+    #[doc(hidden)]
+    type Held;
+    #[doc(hidden)]
+    fn items(&mut self) -> Option<usize>;
+    /// Room for so many items.
+    #[doc(hidden)]
+    fn hold(self, array: usize, len: usize) -> Result<Self::Held, Error>;
+    #[doc(hidden)]
+    fn at(held: &mut Self::Held) -> *mut T;
+    /// # Safety
+    ///
+    /// All items have been written.
+    #[doc(hidden)]
+    unsafe fn finish(held: Self::Held);
+}
+
+fn same_len(what: &'static str, column: usize, len: usize, first: usize) -> Result<(), Error> {
+    if len == first { Ok(()) } else { Err(Error::ColumnLength { what, column, len, first }) }
+}
+
+/// The places of an array, of which there are `len`: all are among `count`.
+fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P], count: usize) -> Result<(), Error> {
+    match places.iter().position(|place| place.index() >= count) {
+        Some(index) => Err(Error::Place { what, array, index, place: places[index].index(), len: count }),
+        None => Ok(()),
+    }
+}
+
+fn room<T>(len: usize) -> Result<Vec<T>, Error> {
+    let (mut room, bytes) = (Vec::new(), len.saturating_mul(size_of::<T>()));
+    room.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+    Ok(room)
+}
+
+// SAFETY: what is held is a slice of so many items.
+unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
+    type Held = &'a [T];
+    fn items(&self) -> Option<usize> {
+        Some((**self).as_ref().len())
+    }
+    fn hold(self, array: usize, len: usize) -> Result<&'a [T], Error> {
+        let slice = self.as_ref();
+        same_len("input", array, slice.len(), len)?;
+        Ok(slice)
+    }
+    fn at(held: &&'a [T]) -> *mut T {
+        held.as_ptr().cast_mut()
+    }
+}
+
+// SAFETY: what is held has so many items.
+unsafe impl<T: Index> Source<T> for Indices {
+    type Held = Vec<T>;
+    fn items(&self) -> Option<usize> {
+        None
+    }
+    fn hold(self, _: usize, len: usize) -> Result<Vec<T>, Error> {
+        let mut indices = room(len)?;
+        indices.extend((0..len).map(T::of));
+        Ok(indices)
+    }
+    fn at(held: &Vec<T>) -> *mut T {
+        held.as_ptr().cast_mut()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
+    type Held = Vec<T>;
+    fn items(&self) -> Option<usize> {
+        Some(self.places.len())
+    }
+    fn hold(self, array: usize, len: usize) -> Result<Vec<T>, Error> {
+        check_places("input", array, self.places, self.values.len())?;
+        let mut items = room(len)?;
+        items.extend(self.places.iter().map(|place| self.values[place.index()]));
+        Ok(items)
+    }
+    fn at(held: &Vec<T>) -> *mut T {
+        held.as_ptr().cast_mut()
+    }
+}
+
+// SAFETY: what is held is a slice of so many items.
+unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
+    type Held = &'a mut [T];
+    fn items(&mut self) -> Option<usize> {
+        Some((**self).as_mut().len())
+    }
+    fn hold(self, array: usize, len: usize) -> Result<&'a mut [T], Error> {
+        let slice = self.as_mut();
+        same_len("output", array, slice.len(), len)?;
+        Ok(slice)
+    }
+    fn at(held: &mut &'a mut [T]) -> *mut T {
+        held.as_mut_ptr()
+    }
+    unsafe fn finish(_: &'a mut [T]) {}
+}
+
+/// Results that are not at their places yet.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Scattering<'a, T, P> {
+    items: Vec<T>,
+    to: Scatter<'a, T, P>,
+}
+
+// SAFETY: what is held has room for so many items.
+unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> {
+    type Held = Scattering<'a, T, P>;
+    fn items(&mut self) -> Option<usize> {
+        Some(self.places.len())
+    }
+    fn hold(self, array: usize, len: usize) -> Result<Scattering<'a, T, P>, Error> {
+        check_places("output", array, self.places, self.results.len())?;
+        Ok(Scattering { items: room(len)?, to: self })
+    }
+    fn at(held: &mut Scattering<'a, T, P>) -> *mut T {
+        held.items.as_mut_ptr()
+    }
+    unsafe fn finish(Scattering { mut items, to: Scatter { results, places } }: Scattering<'a, T, P>) {
+        // SAFETY: there are as many items as places, and the caller vouches that they have been written.
+        unsafe { items.set_len(places.len()) };
+        for (place, item) in places.iter().zip(items) {
+            results[place.index()] = item;
+        }
+    }
+}
+
+// SAFETY: what is held has room for so many items.
+unsafe impl<T: ScanElement> Sink<T> for Discard {
+    type Held = Vec<T>;
+    fn items(&mut self) -> Option<usize> {
+        None
+    }
+    fn hold(self, _: usize, len: usize) -> Result<Vec<T>, Error> {
+        room(len)
+    }
+    fn at(held: &mut Vec<T>) -> *mut T {
+        held.as_mut_ptr()
+    }
+    unsafe fn finish(_: Vec<T>) {}
+}
+
+/// What is known of an array in device memory before a run.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Described<'s> {
+    pub(super) kind: ArrayKind,
+    /// How many items the scan reads or writes, if the array tells.
+    pub(super) len: Option<usize>,
+    /// How many items places can be among.
+    pub(super) count: usize,
+    pub(super) streams: [Option<&'s Arc<CudaStream>>; 2],
+}
+
+const NO_MEMORY: Described<'static> =
+    Described { kind: ArrayKind::NoMemory, len: None, count: usize::MAX, streams: [None; 2] };
+
+/// What kernels are given for the arrays of an input or of an output, and the guards of cudarc, which record the events
+/// by which it orders work on several streams.
+#[doc(hidden)]
+pub struct Words<'s> {
+    words: [u64; 3 * MOST_ARRAYS],
+    count: usize,
+    guards: [Option<SyncOnDrop<'s>>; 2 * MOST_ARRAYS],
+    guarded: usize,
+}
+
+/// The most arrays of an input or output.
+const MOST_ARRAYS: usize = crate::few::MOST_ARRAYS;
+
+impl<'s> Words<'s> {
+    pub(super) fn new() -> Self {
+        let guards = [const { None }; 2 * MOST_ARRAYS];
+        Words { words: [0; 3 * MOST_ARRAYS], count: 0, guards, guarded: 0 }
+    }
+
+    fn push(&mut self, word: u64) {
+        if let Some(place) = self.words.get_mut(self.count) {
+            *place = word;
+            self.count += 1;
+        }
+    }
+
+    fn push_pointer(&mut self, (pointer, guard): (sys::CUdeviceptr, SyncOnDrop<'s>)) {
+        self.push(pointer);
+        if let Some(place) = self.guards.get_mut(self.guarded) {
+            *place = Some(guard);
+            self.guarded += 1;
+        }
+    }
+
+    /// A word at least: kernels are given one byte where there is no array.
+    pub(super) fn words(&self) -> &[u64] {
+        self.words.get(..self.count.max(1)).unwrap_or_default()
+    }
+}
+
+/// An array of inputs of type `T` in device memory: a slice or view, [`indices`], or a [`device_gather`].
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array of inputs of type `{T}` in device memory",
+    label = "not an array of `{T}`",
+    note = "a scan by columns takes slices and views, and what the module `arrays` makes: one for each field, in their order"
+)]
+pub unsafe trait DeviceSource<T> {
+    #[doc(hidden)]
+    fn describe(&self) -> Described<'_>;
+    #[doc(hidden)]
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>);
+}
+
+/// An array of outputs of type `T` in device memory: a slice or mutable view, a [`device_scatter`], or [`discard`].
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no array of outputs of type `{T}` in device memory",
+    label = "not an array of `{T}`",
+    note = "a scan by columns takes slices and mutable views, and what the module `arrays` makes: one for each field, in their order"
+)]
+pub unsafe trait DeviceSink<T> {
+    #[doc(hidden)]
+    fn describe(&self) -> Described<'_>;
+    #[doc(hidden)]
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>);
+}
+
+// SAFETY: the buffer has as many items.
+unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
+    fn describe(&self) -> Described<'_> {
+        let count = (**self).len();
+        Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
+    }
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer((**self).device_ptr(stream));
+    }
+}
+
+// SAFETY: kernels read no memory.
+unsafe impl<T: Index> DeviceSource<T> for Indices {
+    fn describe(&self) -> Described<'_> {
+        NO_MEMORY
+    }
+    fn words<'s>(&'s self, _: &'s CudaStream, words: &mut Words<'s>) {
+        words.push(0); // the first index
+    }
+}
+
+// SAFETY: both buffers have as many items as is told, and kernels read no others.
+unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'_, T, P> {
+    fn describe(&self) -> Described<'_> {
+        let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.values.len());
+        Described { kind, len, count, streams: [Some(self.values.stream()), Some(self.places.stream())] }
+    }
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer(self.values.device_ptr(stream));
+        words.push(self.values.len() as u64);
+        words.push_pointer(self.places.device_ptr(stream));
+    }
+}
+
+// SAFETY: the buffer has as many items.
+unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
+    fn describe(&self) -> Described<'_> {
+        let count = (**self).len();
+        Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
+    }
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        words.push_pointer((**self).device_ptr_mut(stream));
+    }
+}
+
+// SAFETY: both buffers have as many items as is told, and kernels touch no others.
+unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_, T, P> {
+    fn describe(&self) -> Described<'_> {
+        let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.results.len());
+        Described { kind, len, count, streams: [Some(self.results.stream()), Some(self.places.stream())] }
+    }
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        let count = self.results.len() as u64;
+        words.push_pointer(self.results.device_ptr_mut(stream));
+        words.push(count);
+        words.push_pointer(self.places.device_ptr(stream));
+    }
+}
+
+// SAFETY: kernels write no memory.
+unsafe impl<T: ScanElement> DeviceSink<T> for Discard {
+    fn describe(&self) -> Described<'_> {
+        NO_MEMORY
+    }
+    fn words<'s>(&'s mut self, _: &'s CudaStream, _: &mut Words<'s>) {}
+}

@@ -1,0 +1,198 @@
+//! The arrays of all fields of an element: a tuple of them, or one array of elements.
+
+use cudarc::driver::CudaStream;
+
+use super::{
+    Fields, Whole,
+    kinds::{Described, DeviceSink, DeviceSource, Sink, Source, Words},
+};
+use crate::{Error, ScanElement};
+
+/// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+pub unsafe trait Sources<F: Fields> {
+    #[doc(hidden)]
+    type Held;
+    /// How many items each array has.
+    #[doc(hidden)]
+    fn items(&self, each: &mut dyn FnMut(Option<usize>));
+    #[doc(hidden)]
+    fn hold(self, len: usize) -> Result<Self::Held, Error>;
+    #[doc(hidden)]
+    fn at(held: &Self::Held) -> F::At;
+}
+
+/// The arrays of outputs with these fields in host memory: a tuple of [`Sink`]s, or one.
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+pub unsafe trait Sinks<F: Fields> {
+    #[doc(hidden)]
+    type Held;
+    #[doc(hidden)]
+    fn items(&mut self, each: &mut dyn FnMut(Option<usize>));
+    #[doc(hidden)]
+    fn hold(self, len: usize) -> Result<Self::Held, Error>;
+    #[doc(hidden)]
+    fn at(held: &mut Self::Held) -> F::At;
+    /// # Safety
+    ///
+    /// All items have been written.
+    #[doc(hidden)]
+    unsafe fn finish(held: Self::Held);
+}
+
+/// The same as [`Sources`], in device memory: [`DeviceSource`]s.
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+pub unsafe trait DeviceSources<F: Fields> {
+    #[doc(hidden)]
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
+    #[doc(hidden)]
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>);
+}
+
+/// The same as [`Sinks`], in device memory: [`DeviceSink`]s.
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+pub unsafe trait DeviceSinks<F: Fields> {
+    #[doc(hidden)]
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
+    #[doc(hidden)]
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>);
+}
+
+// SAFETY: the one array is that of the elements.
+unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
+    type Held = S::Held;
+    fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Source::items(self));
+    }
+    fn hold(self, len: usize) -> Result<S::Held, Error> {
+        Source::hold(self, 0, len)
+    }
+    fn at(held: &S::Held) -> *mut T {
+        <S as Source<T>>::at(held)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
+    type Held = S::Held;
+    fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
+        each(Sink::items(self));
+    }
+    fn hold(self, len: usize) -> Result<S::Held, Error> {
+        Sink::hold(self, 0, len)
+    }
+    fn at(held: &mut S::Held) -> *mut T {
+        <S as Sink<T>>::at(held)
+    }
+    unsafe fn finish(held: S::Held) {
+        // SAFETY: the caller vouches for the items.
+        unsafe { <S as Sink<T>>::finish(held) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: ScanElement, S: DeviceSource<T>> DeviceSources<Whole<T>> for S {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(DeviceSource::describe(self));
+    }
+    fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        DeviceSource::words(self, stream, words);
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: ScanElement, S: DeviceSink<T>> DeviceSinks<Whole<T>> for S {
+    fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+        each(DeviceSink::describe(self));
+    }
+    fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+        DeviceSink::words(self, stream, words);
+    }
+}
+
+macro_rules! tuples {
+    ($(($($field:ident $array:ident $index:tt),*))*) => {$(
+        // SAFETY: the arrays are those of the fields, in their order.
+        unsafe impl<$($field: ScanElement, $array: Source<$field>),*> Sources<($($field,)*)> for ($($array,)*) {
+            type Held = ($($array::Held,)*);
+            fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
+                $(each(self.$index.items());)*
+            }
+            fn hold(self, len: usize) -> Result<Self::Held, Error> {
+                Ok(($(self.$index.hold($index, len)?,)*))
+            }
+            fn at(held: &Self::Held) -> ($(*mut $field,)*) {
+                ($($array::at(&held.$index),)*)
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl<$($field: ScanElement, $array: Sink<$field>),*> Sinks<($($field,)*)> for ($($array,)*) {
+            type Held = ($($array::Held,)*);
+            fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
+                $(each(self.$index.items());)*
+            }
+            fn hold(self, len: usize) -> Result<Self::Held, Error> {
+                Ok(($(self.$index.hold($index, len)?,)*))
+            }
+            fn at(held: &mut Self::Held) -> ($(*mut $field,)*) {
+                ($($array::at(&mut held.$index),)*)
+            }
+            unsafe fn finish(held: Self::Held) {
+                // SAFETY: the caller vouches for the items.
+                unsafe { $($array::finish(held.$index);)* }
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl<$($field: ScanElement, $array: DeviceSource<$field>),*> DeviceSources<($($field,)*)> for ($($array,)*) {
+            fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+                $(each(self.$index.describe());)*
+            }
+            fn words<'s>(&'s self, stream: &'s CudaStream, words: &mut Words<'s>) {
+                $(self.$index.words(stream, words);)*
+            }
+        }
+
+        // SAFETY: as above.
+        unsafe impl<$($field: ScanElement, $array: DeviceSink<$field>),*> DeviceSinks<($($field,)*)> for ($($array,)*) {
+            fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+                $(each(self.$index.describe());)*
+            }
+            fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+                $(self.$index.words(stream, words);)*
+            }
+        }
+    )*};
+}
+
+tuples! {
+    (A A1 0)
+    (A A1 0, B B1 1)
+    (A A1 0, B B1 1, C C1 2)
+    (A A1 0, B B1 1, C C1 2, D D1 3)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14, P P1 15)
+}

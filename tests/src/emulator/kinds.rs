@@ -1,0 +1,123 @@
+//! Scans of arrays that are no slices.
+
+use std::fmt::Debug;
+
+use scan_codegen::{ArrayKind, OffsetWidth};
+use scan_runtime::ScanOp;
+
+use super::{
+    Array, ArrayKind as Taken, Arrays, Emulator, EmulatorError, Fault, FaultKind, Memory, Program,
+    program::{compare_total, elements},
+};
+use crate::{columns, reference};
+
+/// What nothing has been written to.
+const UNTOUCHED: u8 = 0xa5;
+
+/// `len` different places among `count`, in no order; one of them, in the middle, is beyond the last where `beyond`
+/// says so.
+fn places(len: usize, count: usize, beyond: bool) -> Vec<usize> {
+    let coprime =
+        |&step: &usize| (1..=step).rev().find(|d| step.is_multiple_of(*d) && count.is_multiple_of(*d)) == Some(1);
+    let step = (7..).find(coprime).unwrap_or(1);
+    let place = |index: usize| if beyond && index == len / 2 { u32::MAX as usize } else { (index * step + 3) % count };
+    (0..len).map(place).collect()
+}
+
+/// They as kernels read them.
+fn bytes_of_places(places: &[usize], width: OffsetWidth) -> Vec<u8> {
+    match width {
+        OffsetWidth::U32 => places.iter().flat_map(|&place| (place as u32).to_le_bytes()).collect(),
+        _ => places.iter().flat_map(|&place| (place as u64).to_le_bytes()).collect(),
+    }
+}
+
+impl<Op: ScanOp<Output: Debug>> Program<Op> {
+    /// As [`verify_columns`](Program::verify_columns), with arrays of the kinds that the plan tells of: some places are
+    /// beyond the last item. What lies nowhere in the input is the index.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_kinds(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        offsets: &[usize],
+    ) -> Result<(), EmulatorError> {
+        let (spec, len) = (&self.plan.spec, input.len());
+        let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
+        let (mut inputs, mut items) = (Vec::new(), Vec::new());
+        for (index, (mut bytes, item)) in columns::split(spec.input, input).into_iter().enumerate() {
+            let (kind, offset) = (spec.input_kinds.of(index), item * offsets.next().unwrap_or_default());
+            let array = match kind {
+                ArrayKind::Places(width) => {
+                    let (count, places) = (len + 3, places(len, len + 3, true));
+                    let mut values = bytes[..item].repeat(count);
+                    for (&place, found) in places.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count) {
+                        values[place * item..][..item].copy_from_slice(found);
+                    }
+                    for (&place, found) in places.iter().zip(bytes.chunks_mut(item)) {
+                        found.copy_from_slice(&values[place.min(count - 1) * item..][..item]);
+                    }
+                    Array { bytes: values, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                }
+                ArrayKind::NoMemory => {
+                    let indices = bytes.chunks_mut(item).enumerate();
+                    indices.for_each(|(index, item)| item.copy_from_slice(&index.to_le_bytes()[..item.len()]));
+                    Array { kind: Taken::NoMemory, item, ..Array::default() }
+                }
+                _ => Array { bytes: bytes.clone(), item, offset, kind: Taken::Slice },
+            };
+            inputs.push(array);
+            items.extend(bytes);
+        }
+        let joined = columns::joined::<Op::Input>(spec.input, &items, len);
+        // SAFETY: the bytes are those of inputs, but for numbers and for what any bytes are.
+        let input: Vec<Op::Input> = unsafe { elements(&joined) };
+        let begins = self.heads.as_ref().map(|heads| &heads.begins[..]);
+        let expected = reference::scan_as(&self.op, spec, self.initial_value, &input, begins);
+        let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
+        for (index, (bytes, item)) in columns::split(spec.output, &expected).into_iter().enumerate() {
+            let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
+            outputs.push(match kind {
+                ArrayKind::Places(width) => {
+                    let (count, places) = (len + 2, places(len, len + 2, true));
+                    let mut results = vec![UNTOUCHED; count * item];
+                    for (&place, result) in places.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count) {
+                        results[place * item..][..item].copy_from_slice(result);
+                    }
+                    wanted.push((results, item));
+                    let bytes = vec![UNTOUCHED; count * item];
+                    Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                }
+                ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
+                _ => {
+                    let room = vec![0; bytes.len()];
+                    wanted.push((bytes, item));
+                    Array { bytes: room, item, offset, kind: Taken::Slice }
+                }
+            });
+        }
+        let arrays = Arrays { inputs: &inputs, outputs: &outputs };
+        let memory = Memory { output_bytes: Some(0), arrays: Some(arrays), ..Memory::default() };
+        let run = self.run_memory(emulator, &input, memory, |_| ())?;
+        let mut before = 0;
+        for (array, (wanted, item)) in wanted.iter().enumerate() {
+            let found = &run.output[before..before + wanted.len()];
+            before += wanted.len();
+            if let Some(index) =
+                found.chunks(*item).zip(wanted.chunks(*item)).position(|(found, wanted)| found != wanted)
+            {
+                let item = |bytes: &[u8]| format!("{:?} of array {array}", &bytes[index * item..][..*item]);
+                let kind = FaultKind::WrongOutput { index: index as u64, expected: item(wanted), found: item(found) };
+                return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
+            }
+        }
+        let total = reference::total_as(&self.op, spec, self.initial_value, &input, begins);
+        if let Some(expected) = total.filter(|_| self.total_of(&input)) {
+            compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;
+        }
+        Ok(())
+    }
+}

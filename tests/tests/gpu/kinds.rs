@@ -1,0 +1,164 @@
+//! Kinds of arrays and of results: what is gathered, scattered, an index, or not written; the exclusive result beside
+//! the inclusive one, and one result more than there are elements.
+
+use scan_codegen::ScanSpec;
+use scan_runtime::{
+    Error, Scanner,
+    arrays::{device_gather, device_scatter, discard, indices},
+    ops,
+};
+use scan_tests::{
+    columns::{ColumnsOperator, Recurrence, Step, Summarize},
+    lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
+    operators::{bits, mixed},
+    reference,
+};
+
+use crate::{Outcome, Trials, ensure};
+
+/// Lengths of every range.
+const LENGTHS: [usize; 6] = [1, 33, 4_097, 100_003, 1_500_007, 20_000_003];
+
+pub(crate) fn add(trials: &mut Trials) {
+    trials.add("exclusive_and_inclusive_results", both);
+    trials.add("offsets_from_counts", offsets);
+    trials.add("kinds_of_arrays", arrays);
+}
+
+/// Both results in one launch: in host memory in one array, in device memory in two.
+fn both() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let input = inputs(len);
+        let factors = stream.clone_htod(&input.iter().map(|x| x.a).collect::<Vec<_>>())?;
+        let summands = stream.clone_htod(&input.iter().map(|x| x.b).collect::<Vec<_>>())?;
+        let (reversed, initial_value) = (turn % 2 == 1, (turn % 3 == 0).then_some(INITIAL_VALUE));
+        let spec = |spec: ScanSpec| if reversed { spec.reverse() } else { spec };
+        let scan = scanner.scan(ops::with_exclusive(Lifting));
+        let scan = if reversed { scan.reverse() } else { scan };
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
+        let [exclusive, inclusive] = [ScanSpec::exclusive(), ScanSpec::inclusive()]
+            .map(|kind| reference::scan_as(&Lifting, &spec(kind), initial_value, &input, None));
+        let right = |found: (Vec<Wide>, Vec<Wide>), memory: &str| {
+            let same = bits(&found.0) == bits(&exclusive) && bits(&found.1) == bits(&inclusive);
+            ensure(same, || format!("{memory}, {len} elements, reversed: {reversed}"))
+        };
+        right(scan.run(&input)?.iter().map(|result| (result.exclusive, result.inclusive)).unzip(), "host memory")?;
+        let (mut before, mut after) = (stream.clone_htod(&inclusive)?, stream.clone_htod(&exclusive)?);
+        scan.on(&stream).columns().run_into((&factors, &summands), (&mut before, &mut after))?;
+        right((stream.clone_dtoh(&before)?, stream.clone_dtoh(&after)?), "device memory")?;
+    }
+    Ok(())
+}
+
+/// The results of an exclusive scan and the total side by side in one array, by a call and by a handle, from either end.
+fn offsets() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for len in LENGTHS {
+        let counts: Vec<u32> = (0..len as u64).map(|i| mixed(i) as u32 % 5).collect();
+        let device_counts = stream.clone_htod(&counts)?;
+        let mut expected = vec![0_u32; len + 1];
+        counts.iter().enumerate().for_each(|(index, count)| expected[index + 1] = expected[index] + count);
+        let sums = scanner.scan(ops::sum()).exclusive();
+        let handle = sums.on(&stream).prepare_with_total(len)?;
+        for prepared in [false, true] {
+            let mut offsets = stream.clone_htod(&vec![u32::MAX; len + 1])?;
+            let (mut begins, mut end) = offsets.split_at_mut(len);
+            match prepared {
+                true => handle.run_into_with_total(&device_counts, &mut begins, &mut end)?,
+                false => sums.on(&stream).run_into_with_total(&device_counts, &mut begins, &mut end)?,
+            }
+            ensure(stream.clone_dtoh(&offsets)? == expected, || format!("{len} counts, prepared: {prepared}"))?;
+        }
+        let mut rests = stream.clone_htod(&vec![u32::MAX; len + 1])?;
+        let (mut all, mut behind) = rests.split_at_mut(1);
+        sums.clone().reverse().on(&stream).run_into_with_total(&device_counts, &mut behind, &mut all)?;
+        let expected: Vec<u32> = expected.iter().map(|offset| expected[len] - offset).collect();
+        ensure(stream.clone_dtoh(&rests)? == expected, || format!("{len} counts from the end"))?;
+    }
+    Ok(())
+}
+
+/// Operators over three arrays to two, with arrays that are no slices: gathered, scattered, the index, and not written;
+/// by a call and by a handle.
+fn arrays() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let input = Summarize::inputs(len, 3);
+        let (at, to) = (places(len, len + 3), places(len, len + 7));
+        let mut values = vec![-1.0_f32; len + 3];
+        at.iter().zip(&input).for_each(|(&place, reading)| values[place as usize] = reading.value);
+        let kinds = stream.clone_htod(&input.iter().map(|x| x.kind).collect::<Vec<_>>())?;
+        let codes = stream.clone_htod(&input.iter().map(|x| x.code).collect::<Vec<_>>())?;
+        let (values, narrow) =
+            (stream.clone_htod(&values)?, stream.clone_htod(&at.iter().map(|&x| x as u32).collect::<Vec<_>>())?);
+        // One result has no place.
+        let mut wide = to.clone();
+        wide[len / 2] = u64::MAX;
+        let wide_places = stream.clone_htod(&wide)?;
+        let begins: Vec<bool> = (0..len).map(|i| i == 0 || i % 3_001 == 5).collect();
+        let flags = stream.clone_htod(&begins)?;
+        let (reversed, restarts) = (turn % 2 == 1, turn % 3 == 1);
+        let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = if reversed { scanner.scan(Summarize).reverse() } else { scanner.scan(Summarize) };
+        let expected = reference::scan_as(&Summarize, &spec, None, &input, restarts.then_some(&begins[..]));
+        let mut wanted = vec![9_u32; len + 7];
+        let kept = wide.iter().zip(&expected).filter(|(place, _)| **place < len as u64 + 7);
+        kept.for_each(|(&place, summary)| wanted[place as usize] = summary.hash);
+        for prepared in [false, true] {
+            let what = |what: &str| format!("{what}, {len} elements, prepared: {prepared}");
+            let mut hashes = stream.clone_htod(&vec![9_u32; len + 7])?;
+            let mut factors = stream.clone_htod(&vec![9_u8; len])?;
+            let on_stream = || if restarts { scan.on(&stream).by_flags(&flags) } else { scan.on(&stream) };
+            let inputs = || (&kinds, device_gather(&values, &narrow), &codes);
+            if prepared {
+                let handle = on_stream().columns().prepare_like(
+                    inputs(),
+                    (device_scatter(&mut hashes, &wide_places), &mut factors),
+                    len,
+                )?;
+                let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
+                if restarts {
+                    handle.by_flags(&flags).columns().run_into(inputs(), outputs)?;
+                } else {
+                    handle.columns().run_into(inputs(), outputs)?;
+                }
+            } else {
+                let outputs = (device_scatter(&mut hashes, &wide_places), &mut factors);
+                on_stream().columns().run_into(inputs(), outputs)?;
+            }
+            ensure(stream.clone_dtoh(&hashes)? == wanted, || what("scattered"))?;
+            let factors_wanted: Vec<u8> = expected.iter().map(|summary| summary.factor).collect();
+            ensure(stream.clone_dtoh(&factors)? == factors_wanted, || what("a slice beside"))?;
+            on_stream().columns().run_into(inputs(), (discard(), &mut factors))?;
+            ensure(stream.clone_dtoh(&factors)? == factors_wanted, || what("a slice beside nothing"))?;
+        }
+        let gates = vec![5_u32; len];
+        let input: Vec<Step> = (0..len as u32).map(|token| Step { gate: 5, token }).collect();
+        let expected = reference::scan_as(&Recurrence, &spec, None, &input, None);
+        let scan = if reversed { scanner.scan(Recurrence).reverse() } else { scanner.scan(Recurrence) };
+        let (gates, mut states) = (stream.clone_htod(&gates)?, stream.alloc_zeros::<u32>(len)?);
+        scan.on(&stream).columns().run_into((&gates, indices()), &mut states)?;
+        ensure(stream.clone_dtoh(&states)? == expected, || format!("indices, {len} elements"))?;
+    }
+    let (none, some) = (stream.clone_htod(&[1_u32])?, stream.clone_htod(&[0_u32; 3])?);
+    let mut states = stream.alloc_zeros::<u32>(3)?;
+    let nothing = none.slice(..0);
+    let columns = scanner.scan(Recurrence);
+    let found = columns.on(&stream).columns().run_into((&some, device_gather(&nothing, &some)), &mut states);
+    ensure(matches!(found, Err(Error::NothingToGather { array: 1 })), || "gathered from nothing".to_owned())?;
+    let handle = columns.on(&stream).columns().prepare(3)?;
+    let found = handle.columns().run_into((&some, indices()), &mut states);
+    ensure(matches!(found, Err(Error::OtherRun { .. })), || "a handle for slices took indices".to_owned())
+}
+
+/// `len` of `count` places, each once, in no order.
+fn places(len: usize, count: usize) -> Vec<u64> {
+    let mut places: Vec<u64> = (0..count as u64).collect();
+    (1..count).rev().for_each(|last| places.swap(last, mixed(last as u64) as usize % (last + 1)));
+    places.truncate(len);
+    places
+}

@@ -1,0 +1,86 @@
+//! Arrays that are no slices, on the CPU: as slices that the test gathers and scatters itself, and what is refused.
+
+use scan_codegen::ScanSpec;
+use scan_runtime::{
+    Error, Scanner,
+    arrays::{discard, gather, indices, scatter},
+};
+use scan_tests::{
+    columns::{ColumnsOperator, Recurrence, Step, Summarize},
+    operators::mixed,
+    reference,
+};
+
+/// `len` of `count` places, each once.
+fn places(len: usize, count: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..count).collect();
+    (1..count).rev().for_each(|last| places.swap(last, mixed(last as u64) as usize % (last + 1)));
+    places.truncate(len);
+    places
+}
+
+#[test]
+fn places_are_followed() {
+    let scanner = Scanner::cpu();
+    for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
+        let (reversed, exclusive, restarts) = (turn % 2 == 1, turn % 3 == 1, turn % 3 == 2);
+        let input = Summarize::inputs(len, 7);
+        let (at, to) = (places(len, len + 3), places(len, len + 5));
+        let narrow: Vec<u32> = at.iter().map(|&place| place as u32).collect();
+        let mut values = vec![-1.0; len + 3];
+        at.iter().zip(&input).for_each(|(&place, reading)| values[place] = reading.value);
+        let kinds: Vec<u8> = input.iter().map(|reading| reading.kind).collect();
+        let codes: Vec<[u16; 3]> = input.iter().map(|reading| reading.code).collect();
+        let spec = if exclusive { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
+        let spec = if reversed { spec.reverse() } else { spec };
+        let begins: Option<Vec<bool>> = restarts.then(|| (0..len).map(|i| i % 1_019 == 5).collect());
+        let expected = reference::scan_as(&Summarize, &spec, None, &input, begins.as_deref());
+        let scan = scanner.scan(Summarize);
+        let scan = if reversed { scan.reverse() } else { scan };
+        let scan = if exclusive { scan.exclusive() } else { scan };
+        let mut hashes = vec![7; len + 5];
+        let inputs = (&kinds, gather(&values, &narrow), &codes);
+        let outputs = (scatter(&mut hashes, &to), discard());
+        match &begins {
+            Some(begins) => scan.by_flags(begins).columns().run_into(inputs, outputs).unwrap(),
+            None => scan.columns().run_into(inputs, outputs).unwrap(),
+        }
+        let mut wanted = vec![7; len + 5];
+        to.iter().zip(&expected).for_each(|(&place, summary)| wanted[place] = summary.hash);
+        assert_eq!(hashes, wanted, "{spec}, {len} elements");
+    }
+}
+
+#[test]
+fn indices_are_those_of_memory() {
+    let gates = vec![3_u32; 10_000];
+    for reversed in [false, true] {
+        let scan = Scanner::cpu().scan(Recurrence);
+        let scan = if reversed { scan.reverse() } else { scan };
+        let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let mut found = vec![0; gates.len()];
+        let scan = scan.columns();
+        let total = scan.run_into_with_total((&gates, indices()), &mut found).unwrap();
+        let input: Vec<Step> = (0..gates.len() as u32).map(|token| Step { gate: 3, token }).collect();
+        assert_eq!(found, reference::scan_as(&Recurrence, &spec, None, &input, None));
+        let total_alone = scan.run_into_with_total((&gates, indices()), discard()).unwrap();
+        assert_eq!(total.map(|map| (map.a, map.b)), total_alone.map(|map| (map.a, map.b)));
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let scan = Scanner::cpu().scan(Recurrence).columns();
+    let (gates, mut states) = ([1_u32; 4], [9_u32; 4]);
+    let error = scan.run_into((&gates, gather(&gates, &[0_u32, 1, 4, 0])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::Place { what: "input", array: 1, index: 2, place: 4, len: 4 }), "{error}");
+    let error = scan.run_into((&gates, &gates), scatter(&mut states, &[0_u64, 1, 2, u64::MAX])).unwrap_err();
+    assert!(matches!(error, Error::Place { what: "output", array: 0, index: 3, len: 4, .. }), "{error}");
+    assert_eq!(states, [9; 4]);
+    let error = scan.run_into((indices(), indices()), discard()).unwrap_err();
+    assert!(matches!(error, Error::UnknownLength), "{error}");
+    let error = scan.run_into((indices(), gather(&gates, &[0_u32; 3])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::OutputLength { input: 3, output: 4 }), "{error}");
+    let error = scan.run_into((&gates, gather(&gates, &[0_u32; 3])), &mut states).unwrap_err();
+    assert!(matches!(error, Error::ColumnLength { what: "input", column: 1, len: 3, first: 4 }), "{error}");
+}
