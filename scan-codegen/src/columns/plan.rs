@@ -245,6 +245,11 @@ impl ColumnsPlan {
         ColumnsPlan { resident, blocks: self.blocks.min(at_once).max(1), ..self }
     }
 
+    /// Whether a thread has all rows of its columns.
+    pub(super) fn has_whole_columns(&self) -> bool {
+        self.longest <= self.run.into()
+    }
+
     /// Bytes of shared memory in which tiles arrive, and threads exchange partial results.
     fn tile_bytes(&self) -> u32 {
         self.threads * self.width * (STAGES * self.run * self.input_bytes + EXCHANGES * self.state_bytes)

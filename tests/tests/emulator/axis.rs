@@ -110,7 +110,7 @@ fn of_every_shape() {
 #[test]
 fn of_every_element() {
     fn of<Op: TestOperator>(index: usize) {
-        let shapes = [SHAPES[index % 6], SHAPES[(index + 3) % 6]];
+        let shapes = [SHAPES[index % 7], SHAPES[(index + 3) % 7]];
         climb::<Op>(&shapes[..1], index, index.is_multiple_of(2), |emulator| emulator);
         climb::<Op>(&shapes[1..], index + 1, !index.is_multiple_of(2), |emulator| emulator);
     }
@@ -211,7 +211,6 @@ fn planted_faults_are_found() {
         ("begin) * layout.columns + part.column;", "begin) * layout.columns + part.column / 2;"),
         ("begin == 0 && part.tile_row >= window", "begin == 0 && part.tile_row > window + 1"),
         ("part.tile_row - count + begin", "part.tile_row - count + begin / 2"),
-        ("loaded[j], from + j * layout.columns);\n      }", "loaded[j], from);\n      }"),
         ("k += POLLED_AT_ONCE", "k += POLLED_AT_ONCE - 1"),
         ("polled.aggregates + k * layout.columns", "polled.aggregates + layout.columns"),
         ("(count - begin < each ? count - begin : each)", "1"),
@@ -220,13 +219,13 @@ fn planted_faults_are_found() {
         ("each = (count + thread.down - 1) / thread.down", "each = 1"),
         ("follows && thread.y == 0", "thread.y > 0"),
         ("combine_rows(op, before, scanning.aggregates)", "combine_rows(op, scanning.aggregates, before)"),
-        ("if (part.tile_row + window < steps.rows) {", "if (part.tile_row + window + 1 < steps.rows) {"),
+        ("part.tile_row + window < steps.rows) {", "part.tile_row + window + 1 < steps.rows) {"),
         ("window > 1 && folding.part.tile_row + 1 <", "window > 1 && folding.part.tile_row + 2 <"),
         ("thread.y == 0 && part.is_within) {\n      publish", "thread.y == 0 && w == 0) {\n      publish"),
-        ("carries = steps.rows > 1;", "carries = false;"),
-        ("if (thread.y > 0 && part.rows > 0) {", "if (thread.y > 1 && part.rows > 0) {"),
+        ("carries = !WHOLE_COLUMNS && steps.rows > 1;", "carries = false;"),
+        ("thread.y > 0 && part.rows > 0) {", "thread.y > 1 && part.rows > 0) {"),
         ("scans && scanning.part.tile_row > 0;", "scans && scanning.part.tile_row > 1;"),
-        ("is_shared = thread.down > 1;", "is_shared = false;"),
+        ("is_shared = !WHOLE_COLUMNS && thread.down > 1;", "is_shared = false;"),
         ("turn ^= 1;\n        before", "before"),
         ("statuses + steps.rows * layout.columns;", "statuses + layout.columns;"),
         ("to += step;", "to += step + 1;"),
