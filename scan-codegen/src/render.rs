@@ -215,6 +215,7 @@ struct Words<'a> {
     /// Whether the initial value precedes the first partial result.
     seeds: bool,
     initial_on_device: bool,
+    length_on_device: bool,
     total: bool,
     /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
     /// words a key has.
@@ -399,6 +400,7 @@ impl<'a> Words<'a> {
             initial_value: plan.spec.initial_value,
             seeds: plan.seeds(),
             initial_on_device: plan.spec.initial_on_device,
+            length_on_device: plan.spec.length_on_device,
             total: plan.spec.total,
             segmented,
             heads_by: segments.heads_by,

@@ -25,6 +25,9 @@ pub struct ScanSpec {
     /// Whether the kernels read the initial value from device memory, where an earlier kernel may have written it.
     /// Otherwise it is a kernel argument.
     pub initial_on_device: bool,
+    /// Whether the kernels read from device memory how many elements there are, of at most as many as they are launched
+    /// for. An earlier kernel may have written it.
+    pub length_on_device: bool,
     /// The source of segment heads, where the scan restarts. An initial value then comes before the first element of
     /// each segment.
     pub segments: Segments,
@@ -67,6 +70,11 @@ impl ScanSpec {
     /// The same scan with an initial value that the kernels read from device memory.
     pub fn with_initial_value_on_device(self) -> Self {
         ScanSpec { initial_value: true, initial_on_device: true, ..self }
+    }
+
+    /// The same scan of as many elements as the kernels read from device memory.
+    pub fn with_length_on_device(self) -> Self {
+        ScanSpec { length_on_device: true, ..self }
     }
 
     /// The same scan, with the total as well.
@@ -126,6 +134,9 @@ impl fmt::Display for ScanSpec {
         }
         if self.reversed {
             f.write_str(" from the last element to the first")?;
+        }
+        if self.length_on_device {
+            f.write_str(" of a length in device memory")?;
         }
         if self.initial_value {
             f.write_str(" with an initial value")?;

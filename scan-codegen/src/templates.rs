@@ -7,9 +7,11 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 106] = [
+const PARTS: [(&str, &str); 108] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
+    ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
+    ("kernel/nothing", include_str!("../templates/kernel/nothing.cu.tera").trim_ascii()),
     ("zipped/kinds", include_str!("../templates/zipped/kinds.cu.tera").trim_ascii_end()),
     ("zipped/stage", include_str!("../templates/zipped/stage.cu.tera").trim_ascii_end()),
     ("zipped/arrays", include_str!("../templates/zipped/arrays.cu.tera")),

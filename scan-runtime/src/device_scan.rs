@@ -27,6 +27,8 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     way: Way<'a, Op, G>,
     /// The initial value, if it is in device memory.
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
+    /// How many elements there are, if that is in device memory.
+    len: Option<&'a dyn DeviceBuffer<u64>>,
     heads: DeviceHeads<'a>,
     /// In how many arrays input and output lie.
     layouts: Layouts,
@@ -56,6 +58,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         DeviceScan {
             way: Way::Call(scan, stream),
             initial: None,
+            len: None,
             heads: DeviceHeads::NONE,
             layouts: Layouts::default(),
         }
@@ -66,6 +69,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         DeviceScan {
             way: Way::Prepared(prepared),
             initial: None,
+            len: None,
             heads: DeviceHeads::NONE,
             layouts: Layouts::default(),
         }
@@ -83,7 +87,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn with_kinds(&self, input: ArrayKinds, output: ArrayKinds) -> Self {
         let Layouts { input: (inputs, _), output: (outputs, _) } = self.layouts;
         let layouts = Layouts { input: (inputs, input), output: (outputs, output) };
-        DeviceScan { way: self.way, initial: self.initial, heads: self.heads, layouts }
+        DeviceScan { way: self.way, initial: self.initial, len: self.len, heads: self.heads, layouts }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -105,7 +109,8 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     }
 
     fn brings(&self, total: bool) -> Brings {
-        Brings { heads: self.heads.kind, total, initial: self.initial.is_some(), layouts: self.layouts }
+        let (initial, len) = (self.initial.is_some(), self.len.is_some());
+        Brings { heads: self.heads.kind, total, initial, len, layouts: self.layouts }
     }
 }
 
@@ -191,6 +196,12 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
                 return Err(Error::InitialLength { len: value.len() });
             }
         }
+        if let Some(len) = self.len {
+            device.check_context("length", len.stream())?;
+            if len.len() != 1 {
+                return Err(Error::LengthLength { len: len.len() });
+            }
+        }
         self.heads.check(len)?;
         if !G::FOLDS && len != output_len {
             return Err(Error::OutputLength { input: len, output: output_len });
@@ -235,7 +246,9 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         let (stream, len) = (self.stream(), buffers.len as usize);
         let (heads, _reading_heads) = self.heads.pointer(stream);
         let initial = self.initial.map(|value| value.device_ptr(stream));
+        let told_len = self.len.map(|len| len.device_ptr(stream));
         let side = SideBuffers {
+            len: told_len.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             heads,
             head_count: self.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
@@ -335,6 +348,29 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         DeviceScan { initial: Some(value), ..self }
     }
 
+    /// Scans as many elements as a number in device memory says when the scan runs, in a slice of one: what an earlier
+    /// kernel on the stream has counted, or what a graph finds anew at each launch. There are at most as many as the
+    /// input has; the results behind them stay what they are, and a reversed scan begins at the last of them. Of rows
+    /// only whole ones are scanned. The total is that of these elements. As many launches are made as for the whole input.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let (input, len) = (stream.clone_htod(&[1, 2, 3, 4])?, stream.clone_htod(&[3_u64])?);
+    /// let mut output = stream.clone_htod(&[9; 4])?;
+    /// scanner.scan(ops::sum()).on(&stream).len_from(&len).run_into(&input, &mut output)?;
+    /// assert_eq!(stream.clone_dtoh(&output)?, [1, 3, 6, 9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The run gives [`Error::LengthLength`] if the slice is not of one element, [`Error::LengthOfNew`] where it would
+    /// make the output, and [`PlanError::NoIdentity`] for a total where nothing tells that of no elements.
+    pub fn len_from(self, len: &'a impl DeviceBuffer<u64>) -> Self {
+        DeviceScan { len: Some(len), ..self }
+    }
+
     /// As [`prepare`](DeviceScan::prepare), for runs that give the total, too: those whose names end in `with_total`.
     ///
     /// # Errors
@@ -352,6 +388,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// [`Error::SegmentsLength`] if there are more or fewer flags, bits or keys than the input requires,
     /// [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn run(&self, input: &impl DeviceBuffer<Op::Input>) -> Result<CudaSlice<Op::Output>, Error> {
+        self.writes_all()?;
         // SAFETY: the scan writes every element of the output.
         let mut output = unsafe { self.room(input.len())? };
         self.scan(Some(input), &mut output, None)?;
@@ -396,6 +433,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         &self,
         input: &impl DeviceBuffer<Op::Input>,
     ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::Carry>>), Error> {
+        self.writes_all()?;
         let has_initial = || match self.way {
             Way::Call(scan, _) => cpu::begin(&scan.op, scan.initial_value).is_some(),
             Way::Prepared(prepared) => prepared.has_initial,
@@ -469,6 +507,11 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         T: ScanElement,
     {
         self.scan(None, buffer, Some(total))
+    }
+
+    /// An error where a new output would have elements that nothing writes.
+    fn writes_all(&self) -> Result<(), Error> {
+        if self.len.is_some() { Err(Error::LengthOfNew) } else { Ok(()) }
     }
 
     /// Every scan of device memory comes through here; without an input, in place.

@@ -17,6 +17,8 @@ pub(crate) struct Brings {
     pub(crate) heads: HeadKind,
     pub(crate) total: bool,
     pub(crate) initial: bool,
+    /// The number of elements.
+    pub(crate) len: bool,
     /// In how many arrays input and output lie.
     pub(crate) layouts: Layouts,
 }
@@ -25,6 +27,9 @@ impl fmt::Display for Brings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (total, initial) = (if self.total { "a total" } else { "no total" }, if self.initial { "" } else { "no " });
         write!(f, "{}, {total}, {initial}initial value in device memory", self.heads.name())?;
+        if self.len {
+            f.write_str(", a length in device memory")?;
+        }
         let Layouts { input, output } = self.layouts;
         match (self.layouts == Layouts::default(), input.1.are_slices() && output.1.are_slices()) {
             (true, _) => Ok(()),
@@ -58,6 +63,7 @@ pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Bri
     let spec = scan.spec().with_segments(brings.heads.segments());
     let spec = brings.layouts.of(spec);
     let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
+    let spec = if brings.len { spec.with_length_on_device() } else { spec };
     Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
 }
 

@@ -137,6 +137,17 @@ pub enum Error {
         /// Items of the first array.
         first: usize,
     },
+    /// The slice that is to have the number of elements has another number of them than one.
+    #[error("the slice for the length has {len} elements, and there is one length")]
+    LengthLength {
+        /// Elements of the slice.
+        len: usize,
+    },
+    /// A new output was wanted of a scan of which only the device knows how many elements there are.
+    #[error(
+        "only the device knows how many elements there are, so that some results stay as they are: bring the output, and use `run_into` or `run_in_place`"
+    )]
+    LengthOfNew,
     /// A place at which an array of several is to be read or written is not in it.
     #[error("place {index} of array {array} of the {what} is {place}, and there are {len} items")]
     Place {

@@ -250,9 +250,9 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     /// An error if it was not prepared for runs that bring this, of so many elements.
     pub(crate) fn check(&self, brings: Brings, len: usize) -> Result<(), Error> {
         check_len(len, self.max_len)?;
-        let Brings { heads, total, initial, layouts } = self.brings;
-        let found = (brings.total, brings.initial, brings.layouts);
-        if heads.is_like(brings.heads) && (total, initial, layouts) == found {
+        let Brings { heads, total, initial, len: has_len, layouts } = self.brings;
+        let found = (brings.total, brings.initial, brings.len, brings.layouts);
+        if heads.is_like(brings.heads) && (total, initial, has_len, layouts) == found {
             return Ok(());
         }
         Err(Error::OtherRun { prepared: self.brings.to_string(), found: brings.to_string() })
@@ -275,6 +275,11 @@ impl<Op: ScanOp> DevicePrepared<Op> {
     /// Puts a value before the first element that is in device memory; see [`DeviceScan::init_from`].
     pub fn init_from<'a>(&'a self, value: &'a impl DeviceBuffer<Op::Carry>) -> DeviceScan<'a, Op> {
         DeviceScan::of_prepared(self).init_from(value)
+    }
+
+    /// Reads the number of elements from device memory; see [`DeviceScan::len_from`].
+    pub fn len_from<'a>(&'a self, len: &'a impl DeviceBuffer<u64>) -> DeviceScan<'a, Op> {
+        DeviceScan::of_prepared(self).len_from(len)
     }
 
     /// As [`DeviceScan::run_into`].

@@ -260,6 +260,7 @@ pub mod gallery;
 pub mod items;
 pub mod lifting;
 pub mod machines;
+pub mod matrix;
 pub mod mutants;
 mod nvrtc;
 pub mod operators;

@@ -1,7 +1,7 @@
 //! Refuses operators and scans that have no plan.
 
 use crate::{
-    carry::Carry,
+    carry::{Carry, Exchange},
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
     element::ElementType,
     error::PlanError,
@@ -30,6 +30,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
     items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
+    check_length(operator, spec, strategy)?;
     check_identity(operator, spec, strategy)
 }
 
@@ -62,6 +63,23 @@ fn check_element(ty: &ElementType) -> Result<(), PlanError> {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
         1..=MAX_ELEMENT_BYTES => Ok(()),
         size => Err(PlanError::TooLarge { name: ty.name.clone(), size }),
+    }
+}
+
+/// Refuses a strategy whose launches are as many as the host knows elements for, and a total of no elements that
+/// nothing tells, where only the device knows how many there are.
+fn check_length(operator: &OpSource, spec: &ScanSpec, strategy: Strategy) -> Result<(), PlanError> {
+    let facts = strategy.carry.describe();
+    if spec.length_on_device && matches!(facts.exchange, Exchange::Partials) {
+        return Err(refused(
+            strategy,
+            "its launches depend on the length, which only the device knows: choose another carry",
+        ));
+    }
+    let of_nothing = spec.initial_value || operator.carry.is_some() || operator.identity.is_some();
+    match spec.length_on_device && spec.total && !of_nothing {
+        true => Err(PlanError::NoIdentity { operator: operator.name.clone() }),
+        false => Ok(()),
     }
 }
 

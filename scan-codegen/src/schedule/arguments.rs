@@ -48,6 +48,7 @@ impl Plan {
             vec![Output],
             statuses.to_vec(),
             vec![Length(len)],
+            if self.spec.length_on_device { vec![LengthPointer] } else { Vec::new() },
             self.initial_value(),
             self.total(),
         ]

@@ -118,6 +118,8 @@ pub enum Argument {
     StatusRoom,
     /// A number of elements, as a 64-bit integer.
     Length(u64),
+    /// A pointer to the number of elements, a 64-bit integer; at most as many as [`Length`](Argument::Length) says.
+    LengthPointer,
     /// The operator with its parameters, by value. An operator without parameters is one byte, of any value.
     Operator,
     /// The initial value, by value.

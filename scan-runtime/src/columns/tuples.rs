@@ -13,6 +13,11 @@ use crate::{Error, ScanElement};
 /// # Safety
 ///
 /// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not the arrays of inputs that have the fields `{F}`",
+    label = "not an array for each of the fields",
+    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
+)]
 pub unsafe trait Sources<F: Fields> {
     #[doc(hidden)]
     type Held;
@@ -30,6 +35,11 @@ pub unsafe trait Sources<F: Fields> {
 /// # Safety
 ///
 /// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not the arrays of outputs that have the fields `{F}`",
+    label = "not an array for each of the fields",
+    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
+)]
 pub unsafe trait Sinks<F: Fields> {
     #[doc(hidden)]
     type Held;
@@ -51,6 +61,11 @@ pub unsafe trait Sinks<F: Fields> {
 /// # Safety
 ///
 /// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not the arrays of inputs in device memory that have the fields `{F}`",
+    label = "not an array for each of the fields",
+    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
+)]
 pub unsafe trait DeviceSources<F: Fields> {
     #[doc(hidden)]
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
@@ -63,6 +78,11 @@ pub unsafe trait DeviceSources<F: Fields> {
 /// # Safety
 ///
 /// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not the arrays of outputs in device memory that have the fields `{F}`",
+    label = "not an array for each of the fields",
+    note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
+)]
 pub unsafe trait DeviceSinks<F: Fields> {
     #[doc(hidden)]
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));

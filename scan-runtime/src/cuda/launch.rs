@@ -22,6 +22,8 @@ pub(crate) struct SideBuffers {
     pub(crate) head_count: u64,
     /// The initial value, if it is in device memory.
     pub(crate) initial: sys::CUdeviceptr,
+    /// The number of elements, if it is in device memory.
+    pub(crate) len: sys::CUdeviceptr,
     /// Where the total goes, or the number of segments.
     pub(crate) total: sys::CUdeviceptr,
 }
@@ -178,6 +180,7 @@ impl Kernels {
                     Argument::Heads => side.heads,
                     Argument::HeadCount => side.head_count,
                     Argument::InitialPointer => side.initial,
+                    Argument::LengthPointer => side.len,
                     Argument::Total => side.total,
                     _ => 0,
                 };

@@ -1,10 +1,11 @@
 //! The recurrence `h = gate * h + token` over two arrays to one, beside a copy of as many bytes, the same over one
-//! array of pairs, and a plain sum.
+//! array of pairs, over arrays that are no slices, with a length in device memory, and a plain sum.
 
 use std::{cell::RefCell, sync::Arc};
 
 use scan_runtime::{
     DevicePrepared, ScanElement, ScanOp, Scanner,
+    arrays::{device_gather, device_scatter, indices},
     cudarc::driver::{CudaSlice, CudaStream},
     ops, scan_element, scan_op,
 };
@@ -41,12 +42,42 @@ impl ScanOp for Recurrence {
     }
 }
 
+/// The same with indices for tokens.
+#[derive(Clone)]
+struct Indexed;
+
+#[scan_element]
+#[derive(Clone, Copy, Debug)]
+struct IndexedStep {
+    gate: f32,
+    token: u32,
+}
+
+#[scan_op]
+impl ScanOp for Indexed {
+    type Input = IndexedStep;
+    type State = Step;
+    type Output = f32;
+    fn lift(step: IndexedStep) -> Step {
+        Step { gate: step.gate, token: (step.token % 7) as f32 - 3.0 }
+    }
+    fn combine(f: Step, g: Step) -> Step {
+        Step { gate: f.gate * g.gate, token: g.gate * f.token + g.token }
+    }
+    fn project(h: Step) -> f32 {
+        h.token
+    }
+}
+
 /// The arrays, each with room for an element more in front.
 struct Arrays {
     gates: CudaSlice<f32>,
     tokens: CudaSlice<f32>,
     states: CudaSlice<f32>,
     pairs: CudaSlice<Step>,
+    /// Each index, in order.
+    places: CudaSlice<u32>,
+    length: CudaSlice<u64>,
 }
 
 /// Gates are signs and tokens small integers, so that every grouping gives the same.
@@ -94,6 +125,35 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         handle.as_ref().map_or(Ok(()), |handle| Ok(handle.run_into(&pairs, &mut states)?))
     });
     entrants.push(entrant("one array of pairs to one", call));
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        let Arrays { gates, states, .. } = &mut *arrays.borrow_mut();
+        let (gates, mut states) = (gates.slice(..len), states.slice_mut(..len));
+        let scan = scanner.scan(Indexed);
+        Ok(scan.on(&buffers.stream).columns().run_into((&gates, indices()), &mut states)?)
+    });
+    entrants.push(entrant("indices as tokens, 8 bytes an element", call));
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        let Arrays { gates, tokens, states, places, .. } = &mut *arrays.borrow_mut();
+        let (gates, mut states) = (gates.slice(..len), states.slice_mut(..len));
+        let scan = scanner.scan(Recurrence);
+        let inputs = (&gates, device_gather(tokens, places));
+        Ok(scan.on(&buffers.stream).columns().run_into(inputs, &mut states)?)
+    });
+    entrants.push(entrant("tokens gathered in order, 16 bytes", call));
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        let Arrays { gates, tokens, states, places, .. } = &mut *arrays.borrow_mut();
+        let (gates, tokens) = (gates.slice(..len), tokens.slice(..len));
+        let scan = scanner.scan(Recurrence);
+        Ok(scan.on(&buffers.stream).columns().run_into((&gates, &tokens), device_scatter(states, places))?)
+    });
+    entrants.push(entrant("states scattered in order, 16 bytes", call));
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        let Arrays { gates, tokens, states, length, .. } = &mut *arrays.borrow_mut();
+        let (gates, tokens, mut states) = (gates.slice(..len), tokens.slice(..len), states.slice_mut(..len));
+        let scan = scanner.scan(Recurrence);
+        Ok(scan.on(&buffers.stream).len_from(length).columns().run_into((&gates, &tokens), &mut states)?)
+    });
+    entrants.push(entrant("the length in device memory, two arrays to one", call));
     let mut handle: Option<DevicePrepared<ops::Sum<f32>>> = None;
     let call: Call<'a, f32> = Box::new(move |buffers, moved| {
         if handle.is_none() {
@@ -122,6 +182,8 @@ impl Bench {
             tokens: repeating(&stream, len + 1, |index| step(index).token)?,
             states: stream.alloc_zeros(len)?,
             pairs: repeating(&stream, len, step)?,
+            places: stream.clone_htod(&(0..len as u32).collect::<Vec<_>>())?,
+            length: stream.clone_htod(&[len as u64])?,
         });
         // A copy reads and writes four bytes an element: half as many elements again move twelve bytes.
         let moved = len * 3 / 2;

@@ -35,7 +35,7 @@ impl Buffers {
         let status_room = schedule.workspace.status_room(workspace_bytes);
         let mut buffers = Buffers { numbers: Vec::new(), arrays: Vec::new(), status_room };
         if let Some(arrays) = memory.arrays {
-            buffers.add_arrays(machine, &arrays);
+            buffers.add_arrays(machine, &arrays, memory.output_holds.is_some());
         } else {
             buffers.add_input_and_output(machine, memory);
         }
@@ -43,6 +43,8 @@ impl Buffers {
         buffers.add(machine, Argument::Heads, heads.read_only());
         let initial_value = Buffer::initialised("initial value", memory.initial_value.to_vec());
         buffers.add(machine, Argument::InitialPointer, initial_value.read_only());
+        let length = Buffer::initialised("length", memory.length.to_le_bytes().to_vec());
+        buffers.add(machine, Argument::LengthPointer, length.read_only());
         buffers.add(machine, Argument::Total, Buffer::uninitialised("total", memory.total_bytes));
         let offsets = workspace_offsets(schedule);
         for (index, &offset) in offsets.iter().enumerate() {
@@ -70,15 +72,18 @@ impl Buffers {
         let number = self.add(machine, Argument::Input, input);
         match memory.output_bytes {
             Some(bytes) => {
-                let output = Buffer::uninitialised("output", bytes).at(memory.output_offset);
-                self.add(machine, Argument::Output, output);
+                let output = match memory.output_holds {
+                    Some(byte) => Buffer::initialised("output", vec![byte; bytes]),
+                    None => Buffer::uninitialised("output", bytes),
+                };
+                self.add(machine, Argument::Output, output.at(memory.output_offset));
             }
             None => self.numbers.push((Argument::Output, number)),
         }
     }
 
-    /// Several arrays of the input and of the output.
-    fn add_arrays(&mut self, machine: &mut Machine, arrays: &Arrays<'_>) {
+    /// Several arrays of the input and of the output, which keeps what it holds where nothing is written.
+    fn add_arrays(&mut self, machine: &mut Machine, arrays: &Arrays<'_>, keeps: bool) {
         for (argument, what, arrays) in
             [(Argument::Input, "input", arrays.inputs), (Argument::Output, "output", arrays.outputs)]
         {
@@ -98,8 +103,8 @@ impl Buffers {
                         continue;
                     }
                     (Argument::Input, _) => Buffer::initialised(name, bytes.clone()).read_only(),
-                    (_, ArrayKind::Slice) => Buffer::uninitialised(name, bytes.len()),
-                    (_, ArrayKind::Places(_)) => Buffer::initialised(name, bytes.clone()),
+                    (_, ArrayKind::Slice) if !keeps => Buffer::uninitialised(name, bytes.len()),
+                    _ => Buffer::initialised(name, bytes.clone()),
                 };
                 numbers.push(add(buffer.at(*offset), &mut words));
                 if let ArrayKind::Places(places) = kind {

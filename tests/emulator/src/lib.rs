@@ -175,6 +175,8 @@ pub struct Memory<'a> {
     pub operator: &'a [u8],
     /// The initial value; empty if there is none.
     pub initial_value: &'a [u8],
+    /// The number of elements, where kernels read it.
+    pub length: u64,
     /// The input.
     pub input: &'a [u8],
     /// The arrays of the input and of the output, where kernels take several of them. `input` and what is said of the
@@ -188,6 +190,8 @@ pub struct Memory<'a> {
     pub layout: &'a [u8],
     /// Bytes of the output. `None` to scan in place: the output is the input's buffer.
     pub output_bytes: Option<usize>,
+    /// What every byte of the output holds before the run, where not all of it need be written.
+    pub output_holds: Option<u8>,
     /// Bytes of one output element.
     pub output_element: usize,
     /// Bytes of the total, or of the number of segments, where it is wanted.

@@ -34,7 +34,8 @@ fn bytes_of_places(places: &[usize], width: OffsetWidth) -> Vec<u8> {
 
 impl<Op: ScanOp<Output: Debug>> Program<Op> {
     /// As [`verify_columns`](Program::verify_columns), with arrays of the kinds that the plan tells of: some places are
-    /// beyond the last item. What lies nowhere in the input is the index.
+    /// beyond the last item. What lies nowhere in the input is the index. Of a length in device memory `told` has that,
+    /// and how many elements are to be scanned; what lies behind their results must stay what it is.
     ///
     /// # Errors
     ///
@@ -44,6 +45,7 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         emulator: &Emulator,
         input: &[Op::Input],
         offsets: &[usize],
+        told: Option<(u64, u64)>,
     ) -> Result<(), EmulatorError> {
         let (spec, len) = (&self.plan.spec, input.len());
         let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
@@ -74,9 +76,10 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         }
         let joined = columns::joined::<Op::Input>(spec.input, &items, len);
         // SAFETY: the bytes are those of inputs, but for numbers and for what any bytes are.
-        let input: Vec<Op::Input> = unsafe { elements(&joined) };
-        let begins = self.heads.as_ref().map(|heads| &heads.begins[..]);
-        let expected = reference::scan_as(&self.op, spec, self.initial_value, &input, begins);
+        let all: Vec<Op::Input> = unsafe { elements(&joined) };
+        let input = &all[..told.map_or(len, |(_, wanted)| len.min(wanted as usize))];
+        let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
+        let expected = reference::scan_as(&self.op, spec, self.initial_value, input, begins);
         let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
         for (index, (bytes, item)) in columns::split(spec.output, &expected).into_iter().enumerate() {
             let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
@@ -93,15 +96,19 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                 }
                 ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
                 _ => {
-                    let room = vec![0; bytes.len()];
+                    let room = vec![UNTOUCHED; len * item];
+                    let mut bytes = bytes;
+                    bytes.resize(room.len(), UNTOUCHED);
                     wanted.push((bytes, item));
                     Array { bytes: room, item, offset, kind: Taken::Slice }
                 }
             });
         }
         let arrays = Arrays { inputs: &inputs, outputs: &outputs };
-        let memory = Memory { output_bytes: Some(0), arrays: Some(arrays), ..Memory::default() };
-        let run = self.run_memory(emulator, &input, memory, |_| ())?;
+        let (holds, length) = (told.map(|_| UNTOUCHED), told.map_or(0, |(told, _)| told));
+        let memory =
+            Memory { output_bytes: Some(0), output_holds: holds, length, arrays: Some(arrays), ..Memory::default() };
+        let run = self.run_memory(emulator, &all, memory, |_| ())?;
         let mut before = 0;
         for (array, (wanted, item)) in wanted.iter().enumerate() {
             let found = &run.output[before..before + wanted.len()];
@@ -114,8 +121,8 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                 return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
             }
         }
-        let total = reference::total_as(&self.op, spec, self.initial_value, &input, begins);
-        if let Some(expected) = total.filter(|_| self.total_of(&input)) {
+        let total = reference::total_as(&self.op, spec, self.initial_value, input, begins);
+        if let Some(expected) = total.filter(|_| self.total_of(&all)) {
             compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;
         }
         Ok(())

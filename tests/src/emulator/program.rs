@@ -345,6 +345,47 @@ impl<Op: ScanOp> Program<Op> {
         self.compare(self.run_in(emulator, input, memory, |_| ())?, input)
     }
 
+    /// As [`verify_at_offset`](Program::verify_at_offset), of a plan for a length in device memory: which that is, and how
+    /// many elements are to be scanned. What lies behind their results must stay what it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Program::verify).
+    pub fn verify_length(
+        &self,
+        emulator: &Emulator,
+        input: &[Op::Input],
+        elements: (usize, usize),
+        (told, wanted_len): (u64, u64),
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        const UNTOUCHED: u8 = 0xa5;
+        let memory = Memory { length: told, output_holds: Some(UNTOUCHED), ..self.memory_at_offset(input, elements) };
+        let run = self.run_memory(emulator, input, memory, |_| ())?;
+        let input = &input[..input.len().min(wanted_len as usize)];
+        let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
+        let expected = reference::scan_as(&self.op, &self.plan.spec, self.initial_value, input, begins);
+        let mut wanted: Vec<u8> = expected.iter().flat_map(bytes_of).collect();
+        wanted.resize(run.output.len(), UNTOUCHED);
+        if let Some(byte) = wanted.iter().zip(&run.output).position(|(wanted, found)| wanted != found) {
+            let index = byte / size_of::<Op::Output>();
+            let kind = FaultKind::WrongOutput {
+                index: index as u64,
+                expected: format!("{:?}", expected.get(index)),
+                found: "other bytes".to_owned(),
+            };
+            return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
+        }
+        let total = reference::total_as(&self.op, &self.plan.spec, self.initial_value, input, begins);
+        let total = total.or_else(|| self.op.start());
+        if let Some(expected) = total.filter(|_| self.plan.spec.total) {
+            compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;
+        }
+        Ok(())
+    }
+
     fn memory_at_offset(&self, input: &[Op::Input], elements: (usize, usize)) -> Memory<'static> {
         Memory {
             output_bytes: Some(input.len() * size_of::<Op::Output>()),

@@ -57,7 +57,7 @@ fn verify<Op: ColumnsOperator<Output: Debug>>((telling, program): &Case<Op>, run
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
     let emulator = Emulator::new(seed).resident_blocks(if needs_all { usize::MAX } else { [2, 1, 7][run % 3] });
     let emulator = if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator };
-    program.verify_kinds(&emulator, &Op::inputs(length, seed), &OFFSETS[run % OFFSETS.len()])
+    program.verify_kinds(&emulator, &Op::inputs(length, seed), &OFFSETS[run % OFFSETS.len()], None)
 }
 
 fn overrides() -> Vec<Overrides> {
@@ -113,7 +113,7 @@ fn as_planned() {
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     for program in &programs {
         let length = (2 * program.plan.tile as usize + 5).min(program.plan.max_len as usize);
-        program.verify_kinds(&Emulator::new(1), &Recurrence::inputs(length, 1), &[1, 1, 1]).unwrap();
+        program.verify_kinds(&Emulator::new(1), &Recurrence::inputs(length, 1), &[1, 1, 1], None).unwrap();
     }
 }
 

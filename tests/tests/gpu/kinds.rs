@@ -1,16 +1,16 @@
 //! Kinds of arrays and of results: what is gathered, scattered, an index, or not written; the exclusive result beside
-//! the inclusive one, and one result more than there are elements.
+//! the inclusive one, one result more than there are elements, and lengths that only the device knows.
 
 use scan_codegen::ScanSpec;
 use scan_runtime::{
-    Error, Scanner,
+    Error, ScanOp, Scanner,
     arrays::{device_gather, device_scatter, discard, indices},
     ops,
 };
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Step, Summarize},
     lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
-    operators::{bits, mixed},
+    operators::{AffineU32, MapU32, bits, mixed},
     reference,
 };
 
@@ -23,6 +23,10 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
     trials.add("kinds_of_arrays", arrays);
+    trials.add("each_kind_with_each_other", || {
+        scan_tests::matrix::check(&Scanner::cuda(0)?, &[1, 4_099, 40_003, 300_007])
+    });
+    trials.add("lengths_in_device_memory", lengths);
 }
 
 /// Both results in one launch: in host memory in one array, in device memory in two.
@@ -161,4 +165,67 @@ fn places(len: usize, count: usize) -> Vec<u64> {
     (1..count).rev().for_each(|last| places.swap(last, mixed(last as u64) as usize % (last + 1)));
     places.truncate(len);
     places
+}
+
+/// Lengths that only the device knows: by a call and by a handle, in place, restarting or not, from either end, by
+/// columns, again and again with the same buffers.
+fn lengths() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, most) in LENGTHS.into_iter().enumerate() {
+        let input: Vec<MapU32> = AffineU32::inputs(most, 3);
+        let device_input = stream.clone_htod(&input)?;
+        let begins: Vec<bool> = (0..most).map(|i| i == 0 || i % 3_001 == 5).collect();
+        let flags = stream.clone_htod(&begins)?;
+        let (reversed, restarts) = (turn % 2 == 1, turn % 3 == 1);
+        let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = if reversed { scanner.scan(AffineU32).reverse() } else { scanner.scan(AffineU32) };
+        let untouched = MapU32 { a: 9, b: 9 };
+        let mut len = stream.clone_htod(&[0_u64])?;
+        let handle = if restarts {
+            scan.on(&stream).by_flags(&flags).len_from(&len).prepare_with_total(most)?
+        } else {
+            scan.on(&stream).len_from(&len).prepare_with_total(most)?
+        };
+        for told in [most / 2 + 1, 0, most, 1, most + 5, most / 3] {
+            stream.memcpy_htod(&[told as u64], &mut len)?;
+            let part = &input[..told.min(most)];
+            let begins = restarts.then_some(&begins[..part.len()]);
+            let mut expected = reference::scan_as(&AffineU32, &spec, None, part, begins);
+            expected.resize(most, untouched);
+            let total = reference::total_as(&AffineU32, &spec, None, part, begins).or_else(|| AffineU32.identity());
+            for prepared in [false, true] {
+                let mut output = stream.clone_htod(&vec![untouched; most])?;
+                let mut found = stream.clone_htod(&[untouched])?;
+                let run = match prepared {
+                    true => handle.len_from(&len),
+                    false => scan.on(&stream).len_from(&len),
+                };
+                let run = if restarts { run.by_flags(&flags) } else { run };
+                run.run_into_with_total(&device_input, &mut output, &mut found)?;
+                let what = || format!("{told} of {most} elements, prepared: {prepared}");
+                ensure(bits(&stream.clone_dtoh(&output)?) == bits(&expected), what)?;
+                ensure(stream.clone_dtoh(&found)?.first().copied() == total, || what() + ": the total")?;
+            }
+            let (firsts, seconds): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
+            let (firsts, seconds) = (stream.clone_htod(&firsts)?, stream.clone_htod(&seconds)?);
+            let mut outputs = (stream.clone_htod(&vec![9_u32; most])?, stream.clone_htod(&vec![9_u32; most])?);
+            let run = scan.on(&stream).len_from(&len);
+            let run = if restarts { run.by_flags(&flags) } else { run };
+            run.columns().run_into((&firsts, &seconds), (&mut outputs.0, &mut outputs.1))?;
+            let found = stream.clone_dtoh(&outputs.0)?.into_iter().zip(stream.clone_dtoh(&outputs.1)?);
+            let found: Vec<MapU32> = found.map(|(a, b)| MapU32 { a, b }).collect();
+            ensure(found == expected, || format!("{told} of {most} by columns"))?;
+            let mut buffer = stream.clone_htod(&input)?;
+            let run = scan.on(&stream).len_from(&len);
+            let run = if restarts { run.by_flags(&flags) } else { run };
+            run.run_in_place(&mut buffer)?;
+            expected.truncate(part.len());
+            expected.extend(&input[part.len()..]);
+            ensure(bits(&stream.clone_dtoh(&buffer)?) == bits(&expected), || format!("{told} of {most} in place"))?;
+        }
+        let refused = scan.on(&stream).len_from(&len).run(&device_input);
+        ensure(matches!(refused, Err(Error::LengthOfNew)), || "a new output".to_owned())?;
+    }
+    Ok(())
 }

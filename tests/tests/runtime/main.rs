@@ -11,6 +11,7 @@ mod examples;
 mod faults;
 mod kinds;
 mod machines;
+mod matrix;
 mod nvrtc_fails;
 mod reduction;
 mod with_exclusive;

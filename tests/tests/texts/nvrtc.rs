@@ -86,6 +86,23 @@ fn operators_of_operators_compile_without_a_word() {
     assert_eq!(complaints([&sources[..], &with_exclusive].concat()), Vec::<String>::new());
 }
 
+/// Lengths that only the device knows: every range, of an old and of a new device, restarting and not.
+#[test]
+fn lengths_in_device_memory_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let operators = [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source()];
+    let mut sources = Vec::new();
+    for (index, (major, minor)) in [(9, 0), (7, 5), (10, 0)].into_iter().enumerate() {
+        let spec = ScanSpec::inclusive().with_total().with_length_on_device();
+        let spec = if index == 2 { spec.with_segments(Heads::new(0, &[]).segments()).reverse() } else { spec };
+        let (operator, architecture) = (&operators[index % 2], sm(major, minor));
+        let plans = plan(operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
+        let planned = plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture));
+        sources.extend(planned);
+    }
+    assert_eq!(complaints(sources), Vec::<String>::new());
+}
+
 /// The architectures in turn, as far as they can do it.
 fn architecture_for(strategy: Strategy, index: usize) -> Architecture {
     match strategy.carry {

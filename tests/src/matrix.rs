@@ -1,0 +1,314 @@
+//! Each kind of scan with each other that composes with it: a table of axes, and so many of its cells that every three
+//! values of three axes meet. What does not compose is listed in `docs/README.md`.
+
+use std::{error::Error, fmt::Debug};
+
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, OffsetWidth, ScanSpec};
+use scan_runtime::{
+    ColumnScan, Columns, HostHeads, Scan, ScanOp, Scanner,
+    arrays::{gather, scatter},
+    ops, scan_op,
+};
+
+use crate::{
+    columns::ColumnsOperator,
+    operators::{AffineU32, MapU32, bits, mixed},
+    reference, restart,
+    segments::{Heads, PATTERNS, begins},
+};
+
+/// A cell of the matrix: the value of each axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// From the last element to the first.
+    pub reversed: bool,
+    /// Without the element itself.
+    pub exclusive: bool,
+    /// After an initial value.
+    pub initial_value: bool,
+    /// With the total.
+    pub total: bool,
+    /// Where elements and results lie.
+    pub memory: Lies,
+    /// Whether only the device knows how many elements there are: of kernels only.
+    pub length_on_device: bool,
+    /// What tells where it restarts.
+    pub restarts: Restarts,
+}
+
+/// Where elements and results lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lies {
+    /// In a slice of elements.
+    InSlices,
+    /// In a slice for each field.
+    ByField,
+    /// The same, but the first field of the input is gathered, and that of the output scattered.
+    AtPlaces,
+}
+
+/// What tells where a scan restarts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Restarts {
+    /// Nothing.
+    Nowhere,
+    /// Memory, in one of the [ways](Heads::new).
+    Told(usize),
+    /// The length of rows.
+    ByRows,
+}
+
+const RESTARTS: [Restarts; 7] = [
+    Restarts::Nowhere,
+    Restarts::Told(0), // flags
+    Restarts::Told(2), // bits
+    Restarts::Told(4), // keys
+    Restarts::Told(7), // offsets
+    Restarts::Told(8), // offsets of 64 bits
+    Restarts::ByRows,
+];
+
+const AXES: [usize; 7] = [2, 2, 2, 2, 3, 2, RESTARTS.len()];
+
+impl Cell {
+    fn at(place: [usize; AXES.len()]) -> Self {
+        let [reversed, exclusive, initial_value, total, memory, length, restarts] = place;
+        Cell {
+            reversed: reversed == 1,
+            exclusive: exclusive == 1,
+            initial_value: initial_value == 1,
+            total: total == 1,
+            memory: [Lies::InSlices, Lies::ByField, Lies::AtPlaces][memory],
+            length_on_device: length == 1,
+            restarts: RESTARTS[restarts],
+        }
+    }
+
+    /// What a planner is asked for, but for the initial value.
+    pub fn spec(&self) -> ScanSpec {
+        let spec = if self.exclusive { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
+        let spec = if self.reversed { spec.reverse() } else { spec };
+        let spec = if self.total { spec.with_total() } else { spec };
+        let spec = if self.length_on_device { spec.with_length_on_device() } else { spec };
+        let spec =
+            if self.memory == Lies::InSlices { spec } else { spec.with_arrays(Arrays::PerField, Arrays::PerField) };
+        let first = ArrayKinds::new([ArrayKind::Places(OffsetWidth::U32)]);
+        let spec = if self.memory == Lies::AtPlaces { spec.with_kinds(first, first) } else { spec };
+        self.heads(0, 1).map_or(spec.clone(), |heads| spec.with_segments(heads.segments()))
+    }
+
+    /// Where it restarts, of so many elements and by tiles of a size.
+    pub fn heads(&self, len: usize, tile: usize) -> Option<Heads> {
+        match self.restarts {
+            Restarts::Nowhere => None,
+            Restarts::Told(telling) => {
+                let pattern = PATTERNS[(telling + len) % PATTERNS.len()];
+                Some(Heads::new(telling, &begins(pattern, len, tile)))
+            }
+            Restarts::ByRows => {
+                let row = (1..=tile / 3).rev().find(|row| len.is_multiple_of(*row));
+                Some(Heads::rows(row.unwrap_or(1), len))
+            }
+        }
+    }
+}
+
+/// Cells in which every three values of three axes meet; other cells for another `turn`.
+pub fn cells(turn: u64) -> Vec<Cell> {
+    let mut places = vec![[0; AXES.len()]];
+    for (axis, &values) in AXES.iter().enumerate() {
+        places = (0..values)
+            .flat_map(|value| {
+                places.iter().map(move |place| {
+                    let mut place = *place;
+                    place[axis] = value;
+                    place
+                })
+            })
+            .collect();
+    }
+    places.sort_by_key(|place| place.iter().fold(turn, |key, &value| mixed(key ^ value as u64)));
+    let mut met = std::collections::HashSet::new();
+    let news = |place: &[usize; AXES.len()]| {
+        let mut any = false;
+        for first in 0..AXES.len() {
+            for second in 0..first {
+                for third in 0..second {
+                    let values = [first, second, third].map(|axis| (axis, place[axis]));
+                    any |= met.insert(values);
+                }
+            }
+        }
+        any
+    };
+    places.retain(news);
+    places.into_iter().map(Cell::at).collect()
+}
+
+/// A register that each input maps. Its outputs are made of the register before an input and of the input.
+#[derive(Clone, Copy, Debug)]
+pub struct Register;
+
+#[scan_op]
+impl ScanOp for Register {
+    type Input = MapU32;
+    type State = MapU32;
+    type Carry = u32;
+    type Output = MapU32;
+    const IDENTITY: MapU32 = MapU32 { a: 1, b: 0 };
+    const START: u32 = 0x1234_5678;
+    fn lift(x: MapU32) -> MapU32 {
+        x
+    }
+    fn combine(f: MapU32, g: MapU32) -> MapU32 {
+        MapU32 { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn apply(f: MapU32, register: u32) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+    fn step(register: u32, f: MapU32) -> u32 {
+        f.a.wrapping_mul(register).wrapping_add(f.b)
+    }
+    fn emit(register: u32, x: MapU32) -> MapU32 {
+        MapU32 { a: register, b: x.b }
+    }
+    fn project(register: u32) -> MapU32 {
+        MapU32 { a: register, b: 77 }
+    }
+}
+
+/// The outputs of a scan, and its total.
+pub type Found<Op> = (Vec<<Op as ScanOp>::Output>, Option<<Op as ScanOp>::Carry>);
+
+/// An operator of the matrix: over maps, with two fields in its outputs, and not commutative.
+pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + PartialEq> {
+    /// Runs a scan by columns, with the first fields at these places if there are some.
+    ///
+    /// # Errors
+    ///
+    /// Those of the scan.
+    fn by_columns<H: HostHeads>(
+        scan: &ColumnScan<Self, H>,
+        input: &[MapU32],
+        places: Option<&[u32]>,
+    ) -> Result<Found<Self>, scan_runtime::Error>;
+}
+
+macro_rules! operators {
+    ($($op:ty, $output:ident { $first:ident, $second:ident }, $empty:expr;)*) => {$(
+        impl Operator for $op {
+            fn by_columns<H: HostHeads>(
+                scan: &ColumnScan<Self, H>,
+                input: &[MapU32],
+                places: Option<&[u32]>,
+            ) -> Result<Found<Self>, scan_runtime::Error> {
+                let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
+                let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
+                let total = match places {
+                    None => scan.run_into_with_total((&a, &b), (&mut first, &mut second))?,
+                    Some(places) => {
+                        let (mut values, mut results) = (a.clone(), first.clone());
+                        places.iter().zip(&a).for_each(|(place, value)| values[*place as usize] = *value);
+                        let outputs = (scatter(&mut results, places), &mut second);
+                        let total = scan.run_into_with_total((gather(&values, places), &b), outputs)?;
+                        first = places.iter().map(|place| results[*place as usize]).collect();
+                        total
+                    }
+                };
+                let outputs = first.into_iter().zip(second).map(|($first, $second)| $output { $first, $second });
+                Ok((outputs.collect(), total))
+            }
+        }
+    )*};
+}
+
+use ops::ExclusiveInclusive;
+
+operators! {
+    AffineU32, MapU32 { a, b }, 0;
+    Register, MapU32 { a, b }, 0;
+    ops::WithExclusive<AffineU32>, ExclusiveInclusive { exclusive, inclusive }, MapU32 { a: 0, b: 0 };
+}
+
+impl ColumnsOperator for Register {
+    fn new() -> Self {
+        Register
+    }
+    fn inputs(len: usize, seed: u64) -> Vec<MapU32> {
+        <AffineU32 as ColumnsOperator>::inputs(len, seed)
+    }
+    fn initial_value() -> u32 {
+        9
+    }
+}
+
+impl ColumnsOperator for ops::WithExclusive<AffineU32> {
+    fn new() -> Self {
+        ops::with_exclusive(AffineU32)
+    }
+    fn inputs(len: usize, seed: u64) -> Vec<MapU32> {
+        <AffineU32 as ColumnsOperator>::inputs(len, seed)
+    }
+    fn initial_value() -> MapU32 {
+        <AffineU32 as ColumnsOperator>::initial_value()
+    }
+}
+
+/// Compares scans of host memory in the cells of the matrix with a plain loop.
+///
+/// # Errors
+///
+/// What goes wrong.
+pub fn check(scanner: &Scanner, lengths: &[usize]) -> Result<(), Box<dyn Error>> {
+    of_operator::<AffineU32>(scanner, lengths, 1)?;
+    of_operator::<Register>(scanner, lengths, 2)?;
+    of_operator::<ops::WithExclusive<AffineU32>>(scanner, lengths, 3)
+}
+
+fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) -> Result<(), Box<dyn Error>> {
+    for (index, cell) in cells(turn).into_iter().filter(|cell| !cell.length_on_device).enumerate() {
+        let len = lengths[index % lengths.len()];
+        let input = Op::inputs(len, turn);
+        let scan = scanner.scan(Op::new());
+        let scan = if cell.exclusive { scan.exclusive() } else { scan };
+        let scan = if cell.reversed { scan.reverse() } else { scan };
+        let initial_value = cell.initial_value.then(Op::initial_value);
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
+        match cell.heads(len, 97) {
+            None => compare(scan, &cell, &input, None)?,
+            Some(heads) if cell.restarts == Restarts::ByRows => {
+                compare(scan.rows(heads.head_count() as usize), &cell, &input, Some(&heads))?;
+            }
+            Some(heads) => restart!(scan, heads, |vector| vector, |scan| compare(scan, &cell, &input, Some(&heads))?),
+        }
+    }
+    Ok(())
+}
+
+fn compare<Op: Operator, H: HostHeads>(
+    scan: Scan<Op, H>,
+    cell: &Cell,
+    input: &[MapU32],
+    heads: Option<&Heads>,
+) -> Result<(), Box<dyn Error>> {
+    let begins = heads.map(|heads| &heads.begins[..]);
+    let (spec, initial_value) = (cell.spec(), cell.initial_value.then(Op::initial_value));
+    let expected = reference::scan_as(&Op::new(), &spec, initial_value, input, begins);
+    let total = reference::total_as(&Op::new(), &spec, initial_value, input, begins);
+    let places: Vec<u32> = (0..input.len() as u32).rev().collect();
+    let (found, found_total) = match cell.memory {
+        Lies::InSlices if cell.total => scan.run_with_total(input)?,
+        Lies::InSlices => (scan.run(input)?, total),
+        Lies::ByField => Op::by_columns(&scan.columns(), input, None)?,
+        Lies::AtPlaces => Op::by_columns(&scan.columns(), input, Some(&places))?,
+    };
+    let what = || format!("{}, {} elements, {cell:?}", Op::new().source().name, input.len());
+    if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
+        return Err(format!("{}: wrong from {index} on", what()).into());
+    }
+    let total_bits = |total: Option<Op::Carry>| total.iter().flat_map(|total| bits(&[*total])).collect::<Vec<u8>>();
+    match total_bits(found_total) == total_bits(total) && found.len() == expected.len() {
+        true => Ok(()),
+        false => Err(format!("{}: another total", what()).into()),
+    }
+}
