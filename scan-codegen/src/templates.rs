@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 107] = [
+const PARTS: [(&str, &str); 108] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -23,6 +23,7 @@ const PARTS: [(&str, &str); 107] = [
     ("launch_order", include_str!("../templates/launch_order.cu.tera").trim_ascii_end()),
     ("machine", include_str!("../templates/machine.cu.tera")),
     ("barrier", include_str!("../templates/barrier.cu.tera").trim_ascii_end()),
+    ("launched_shared_memory", include_str!("../templates/launched_shared_memory.cu.tera").trim_ascii_end()),
     ("bulk_copy", include_str!("../templates/bulk_copy.cu.tera").trim_ascii_end()),
     ("distributed_memory", include_str!("../templates/distributed_memory.cu.tera").trim_ascii_end()),
     ("tile", include_str!("../templates/tile.cu.tera")),

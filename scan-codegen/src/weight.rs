@@ -2,8 +2,10 @@
 //! executes for a call. Planning and rendering use it: heavy functions are called, not inlined, and have shorter runs.
 
 use crate::{
+    constants::WORD,
     element::{ElementKind, ElementType, Primitive},
     operator::{FunctionSource, OpSource, Piece},
+    plan::MOST_REGISTER_BYTES,
 };
 
 /// The cost of a call, in addition to the function itself.
@@ -69,6 +71,31 @@ fn calls_an_element(op: &OpSource, function: &str) -> u64 {
         }
         "apply" => 0,
         _ => 1,
+    }
+}
+
+/// Whether states are hidden from the optimizer at each element. It is kept busy for minutes by what it could know of a
+/// long chain of remainders, and it miscompiles states of more than 64 bytes. Elsewhere it may look: then it computes
+/// what does not depend on the input, such as the powers and counts of what is appended, and parts of a state that
+/// share a word need not be packed. Measured: `docs/tuning.md#hidden-states`.
+pub(crate) fn hides_states(op: &OpSource) -> bool {
+    let divides = |function: &FunctionSource| {
+        let uses = || function.uses.iter().map(|(part, _)| *part);
+        widest(function).integer > 0 && uses().any(|part| part.contains("div") || part.contains("rem"))
+    };
+    let gains = op.takes_inputs() || has_narrow_parts(&op.state);
+    !gains || op.state.size > MOST_REGISTER_BYTES || op.functions.iter().chain(&op.helpers).any(divides)
+}
+
+/// Whether a type has several parts that are narrower than a word.
+fn has_narrow_parts(ty: &ElementType) -> bool {
+    match &ty.kind {
+        ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => false,
+        ElementKind::Struct(fields) => {
+            fields.len() > 1 && fields.iter().any(|field| field.ty.size < WORD as usize)
+                || fields.iter().any(|field| has_narrow_parts(&field.ty))
+        }
+        ElementKind::Array { item, len } => *len > 1 && item.size < WORD as usize || has_narrow_parts(item),
     }
 }
 

@@ -154,11 +154,12 @@ impl<'b> Uses<'b> {
         self.repeatedly(rounds, |uses| uses.statements(body));
     }
 
-    /// An operation with this operand on its right side. A division by a constant is one that the compiler makes
-    /// multiplications of.
+    /// An operation with this operand on its right side. Of a division by a constant the compiler makes multiplications,
+    /// and of one by a divisor that all elements share the prelude does.
     fn operation(&mut self, operator: Operator, right: &Expression) {
         let Some(part) = operator.part() else { return };
-        if matches!(operator, Operator::Div | Operator::Rem) && right.is_made_of(&|_| false) {
+        let multiplies = matches!(right, Expression::Invariant(_)) || right.is_made_of(&|_| false);
+        if matches!(operator, Operator::Div | Operator::Rem) && multiplies {
             self.parts.add(part, &self.nest, 0);
             self.part("by_constant");
         } else {
@@ -195,6 +196,7 @@ impl<'b> Uses<'b> {
                 self.part("repeat");
             }
             Expression::ValueOf(_) => self.part("value_of"),
+            Expression::Invariant(_) => self.parts.add("invariant", &self.nest, 0),
             Expression::Truth(_)
             | Expression::Variable(_)
             | Expression::Parameter(_)

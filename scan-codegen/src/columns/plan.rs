@@ -30,25 +30,25 @@ const MOST_ALIGNED_WIDTH: u32 = 4;
 /// Bytes of the partial results that a thread has side by side, where it has several.
 const ROW_STATE_BYTES: u32 = 32;
 
-/// Bytes of a row of a tile, at the most, where columns need not be shared by more threads. This and what follows:
+/// Bytes of a row of a tile, at the most, where columns need not be shared by more threads:
 /// `docs/tuning.md#scans-along-an-axis`.
-const WIDE_ROW_BYTES: u64 = 256;
+const WIDE_ROW_BYTES: u32 = 256;
 
-/// Bytes of all columns of a group of tiles, at the least: passing on a prefix from group to group takes 0.6
-/// microseconds.
-const GROUP_BYTES: u64 = 4 << 20;
+/// Tiles of a block that are in shared memory: one that is scanned, one that is folded, and one that arrives.
+pub(super) const STAGES: u32 = 3;
 
-/// How many times as many columns a thread has side by side where columns are short, the most of them, and the most
-/// bytes of their partial results.
-const SHORT: u32 = 4;
-const MOST_WIDTH: u32 = 16;
+/// How often there is room for the partial results of all threads.
+const EXCHANGES: u32 = 2;
+
+/// The most bytes that a thread reads at once, and of the partial results of its columns, where columns are short.
+const SHORT_ROW_BYTES: u32 = 16;
 const SHORT_STATE_BYTES: u32 = 64;
 
 /// Bytes of elements that a thread keeps in registers.
 const RUN_BYTES: u32 = 128;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
-const TILE_ROW_BYTES: u32 = 64;
+const TILE_ROW_BYTES: u32 = 32;
 
 /// Registers of a thread for all but elements and partial results.
 const OTHER_REGISTERS: u32 = 64;
@@ -95,16 +95,15 @@ pub struct ColumnsPlan {
     own_alignments: (u32, u32),
     /// The longest columns that it is for.
     longest: u64,
-    /// The minimum number of threads of a block that are side by side, unless the array has fewer columns: a power of
-    /// two.
-    pub least_across: u32,
+    /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
+    /// rows that there would be threads without any: powers of two.
+    pub across: (u32, u32),
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
     pub written_out: u32,
     /// Whether the launch may begin before the preceding work in the stream has ended.
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
     pub delays: bool,
-    shared_bytes: u32,
     pub(super) input_bytes: u32,
     pub(super) output_bytes: u32,
     state_bytes: u32,
@@ -115,8 +114,8 @@ pub struct ColumnsPlan {
 struct Placement {
     /// Threads of a block that are side by side: a power of two.
     across: u32,
-    /// Whether a block takes all tiles of its columns, one below the other.
-    strips: bool,
+    /// Rows of tiles of which a tile reads the aggregates or the prefix.
+    window: u64,
 }
 
 /// Chooses the shape of the kernel that scans along an axis. A pure function, like [`plan`](crate::plan()). Of the
@@ -145,9 +144,9 @@ pub fn plan_columns(
     let run = overrides
         .run
         .unwrap_or_else(|| (RUN_BYTES / (largest * width)).min(Weights::longest_run(operator) / width).max(1));
-    // A run of each thread, and a partial result of each of its columns.
-    let thread_bytes = width * (run.saturating_mul(input_bytes).saturating_add(state_bytes));
-    let most = (limits.shared_bytes_per_block - OTHER_SHARED_BYTES) / thread_bytes.max(1);
+    // Runs of each thread, and partial results of each of its columns.
+    let thread_bytes = width * (run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes));
+    let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / thread_bytes.max(1);
     let most = most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log);
     let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
@@ -159,14 +158,13 @@ pub fn plan_columns(
         threads,
         blocks: overrides.blocks.unwrap_or(u32::MAX),
         resident: 1,
-        shared_bytes: 0,
         run,
         width,
         aligned_width: width,
         alignments: (unit(width * input_bytes), unit(width * output_bytes)),
         own_alignments: (operator.input.align as u32, operator.output.align as u32),
         longest: u64::MAX,
-        least_across: TILE_ROW_BYTES.div_ceil(width * largest).next_power_of_two(),
+        across: across(width * largest),
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
@@ -221,6 +219,12 @@ fn width(input: u32, output: u32) -> u32 {
     (ROW_BYTES / larger).min(MOST_ALIGNED_WIDTH).max(WORD / smaller).clamp(1, widest)
 }
 
+/// The fewest and the most threads side by side, of so many bytes of a row each.
+fn across(bytes: u32) -> (u32, u32) {
+    let least = TILE_ROW_BYTES.div_ceil(bytes).next_power_of_two();
+    (least, least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2()))
+}
+
 /// The largest power of two up to the widest access that divides this number of bytes.
 fn unit(bytes: u32) -> u32 {
     1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
@@ -229,16 +233,31 @@ fn unit(bytes: u32) -> u32 {
 impl ColumnsPlan {
     /// With as many blocks as a device has room for at once.
     fn fitted(self, limits: &DeviceLimits) -> ColumnsPlan {
-        let ColumnsPlan { threads, run, width, input_bytes, output_bytes, state_bytes, .. } = self;
-        let shared_bytes = threads * width * (run * input_bytes + state_bytes) + OTHER_SHARED_BYTES;
+        let ColumnsPlan { threads, width, input_bytes, output_bytes, state_bytes, .. } = self;
         // A multiprocessor has what a block can have, and what the system takes of each block.
-        let shared = (limits.shared_bytes_per_block_optin + SYSTEM_SHARED_BYTES) / (shared_bytes + SYSTEM_SHARED_BYTES);
-        // The run becomes the results; there are four rows of partial results at a time.
-        let run_words = (run * width * input_bytes.max(output_bytes)).div_ceil(WORD);
-        let registers = run_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
+        let of_block = self.tile_bytes() + OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES;
+        let shared = (limits.shared_bytes_per_block_optin + SYSTEM_SHARED_BYTES) / of_block;
+        // A row of elements and one of results, and four rows of partial results.
+        let row_words = (width * (input_bytes + output_bytes)).div_ceil(WORD);
+        let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
         let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
-        ColumnsPlan { shared_bytes, resident, blocks: self.blocks.min(at_once).max(1), ..self }
+        ColumnsPlan { resident, blocks: self.blocks.min(at_once).max(1), ..self }
+    }
+
+    /// Whether a thread has all rows of its columns.
+    pub(super) fn has_whole_columns(&self) -> bool {
+        self.longest <= self.run.into()
+    }
+
+    /// Bytes of shared memory in which tiles arrive, and threads exchange partial results.
+    fn tile_bytes(&self) -> u32 {
+        self.threads * self.width * (STAGES * self.run * self.input_bytes + EXCHANGES * self.state_bytes)
+    }
+
+    /// Bytes of dynamic shared memory with which a kernel is launched.
+    pub fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
+        if kernel == KERNEL { self.tile_bytes() } else { 0 }
     }
 
     /// Whether it is for an array that lies like this at these addresses, of its first element and of its first result.
@@ -258,13 +277,14 @@ impl ColumnsPlan {
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
     fn short(&self) -> Option<ColumnsPlan> {
-        let width = (SHORT * self.width).min(MOST_WIDTH).min((SHORT_STATE_BYTES / self.state_bytes).max(1));
+        let largest = self.input_bytes.max(self.output_bytes);
+        let width = (SHORT_ROW_BYTES / largest).min(SHORT_STATE_BYTES / self.state_bytes).max(1);
         let width = 1 << width.ilog2();
         let run = self.run * self.width / width;
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
-        is_short.then(|| plan.shaped(width, self.least_across).fitted(&limits))
+        is_short.then(|| ColumnsPlan { across: self.across, ..plan.shaped(width, 1) }.fitted(&limits))
     }
 
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
@@ -273,12 +293,12 @@ impl ColumnsPlan {
         ColumnsPlan { width: 1, alignments: self.own_alignments, ..self.clone() }
     }
 
-    /// This plan with another width of threads and another number of them side by side: for tests, and to measure.
+    /// This plan with another width of threads and so many of them side by side: for tests, and to measure.
     #[doc(hidden)]
-    pub fn shaped(self, width: u32, least_across: u32) -> ColumnsPlan {
+    pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
         let alignments = (unit(width * self.input_bytes), unit(width * self.output_bytes));
         let limits = self.device;
-        ColumnsPlan { width, aligned_width: width, alignments, least_across, ..self }.fitted(&limits)
+        ColumnsPlan { width, aligned_width: width, alignments, across: (across, across), ..self }.fitted(&limits)
     }
 
     /// The roles of the kernels that schedules of this plan may launch.
@@ -286,34 +306,29 @@ impl ColumnsPlan {
         &[KERNEL]
     }
 
-    /// How the threads of a block are placed for an array, and whether each block takes whole strips of tiles.
+    /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses of
+    /// more tiles than it has rows.
     fn placement(&self, layout: &ColumnLayout) -> Placement {
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
         let rows = power(layout.length().div_ceil(self.run.into()));
         let threads = u64::from(self.threads);
         let whole = threads.div_ceil(rows); // that leaves no thread without rows
-        let fitting = |across: u64| whole.max(across).min(columns).min(threads);
-        let least = u64::from(self.least_across);
-        let row_bytes = u64::from(self.aligned_width * self.input_bytes.max(self.output_bytes));
-        let wider = || std::iter::successors(Some(least), |across| Some(2 * across));
-        let widths: Vec<u64> =
-            wider().take_while(|across| *across == least || across * row_bytes <= WIDE_ROW_BYTES).collect();
-        // Strips, where the widest keep nearly all blocks busy to the end: narrow ones are slower than statuses.
-        let widest = fitting(widths.last().copied().unwrap_or(least));
-        let strips = layout.columns().div_ceil(widest * u64::from(self.aligned_width));
-        let blocks = u64::from(self.blocks);
-        if 10 * strips >= 9 * strips.div_ceil(blocks) * blocks {
-            return Placement { across: widest as u32, strips: true };
-        }
-        // Else the widest for which groups of tiles are not so short that tiles wait for what groups pass on.
-        let column_bytes = layout.columns().saturating_mul(row_bytes / u64::from(self.aligned_width));
-        let is_long = |across: &u64| {
-            let down = (threads / across).max(1);
-            column_bytes.saturating_mul(down * down * u64::from(self.run)) >= GROUP_BYTES
+        let placed = |across: u64| {
+            let across = whole.max(across).min(columns).min(threads);
+            let tile_columns = layout.columns().div_ceil(across * u64::from(self.aligned_width)).max(1);
+            let tile_rows = layout.length().div_ceil(threads / across * u64::from(self.run)).max(1);
+            let blocks = u64::from(self.blocks).min(tile_rows.saturating_mul(tile_columns));
+            Placement { across: across as u32, window: blocks.div_ceil(tile_columns).min(tile_rows) }
         };
-        let across = widths.iter().rev().copied().find(|across| is_long(across)).unwrap_or(least);
-        Placement { across: fitting(across) as u32, strips: false }
+        let polls_few =
+            |placement: Placement| placement.window * u64::from(placement.across) <= threads * u64::from(self.run);
+        let (least, most) = (u64::from(self.across.0), u64::from(self.across.1));
+        let mut across = most;
+        while across > least && !polls_few(placed(across)) {
+            across /= 2;
+        }
+        placed(across)
     }
 
     /// Words of a state for which a packet of a status has room, in addition to its tag.
@@ -333,11 +348,12 @@ impl ColumnsPlan {
     ///
     /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
     pub fn schedule(&self, layout: &ColumnLayout) -> Result<Schedule, PlanError> {
-        let Placement { across, strips } = self.placement(layout);
+        let Placement { across, window } = self.placement(layout);
         let tile_columns = layout.columns().div_ceil(u64::from(across * self.width));
         let tile_rows = layout.length().div_ceil(u64::from(self.threads / across * self.run));
-        let carries = tile_rows > 1 && !strips;
-        let statuses = if carries { tile_rows.saturating_mul(layout.columns()) } else { 0 };
+        let carries = tile_rows > 1;
+        // An aggregate and a prefix of each tile.
+        let statuses = if carries { tile_rows.saturating_mul(layout.columns()).saturating_mul(2) } else { 0 };
         let workspace = Workspace::Kept { statuses, status_bytes: self.status_bytes() };
         if layout.is_empty() {
             return Ok(Schedule { workspace, launches: Vec::new() });
@@ -348,29 +364,30 @@ impl ColumnsPlan {
             let len = layout.columns().saturating_mul(layout.length());
             return Err(PlanError::TooLong { len, max_len: MOST_TILES.saturating_mul(tile) });
         }
-        let chunks = if strips { tile_columns } else { tiles };
-        let blocks = u64::from(self.blocks).min(chunks).min(self.device.usable()?.blocks_per_grid);
+        let blocks = u64::from(self.blocks).min(tiles).min(self.device.usable()?.blocks_per_grid);
         let mut arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
         arguments.extend(STATUSES);
-        arguments.extend([Argument::Layout, Argument::Length(across.into()), Argument::Length(strips.into())]);
+        arguments.extend([Argument::Layout, Argument::Length(across.into()), Argument::Length(window)]);
         arguments.extend(initial_value(&self.spec));
         let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
         // Only then does a tile wait for others.
         let cooperative = if carries { Cooperative::Always } else { Cooperative::Never };
-        let launch = Launch { programmatic: self.programmatic, cooperative, ..launch };
+        let dynamic_shared_bytes = self.dynamic_shared_bytes(KERNEL);
+        let launch = Launch { programmatic: self.programmatic, cooperative, dynamic_shared_bytes, ..launch };
         Ok(Schedule { workspace, launches: vec![launch] })
     }
 }
 
 impl fmt::Display for ColumnsPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ColumnsPlan { threads, blocks, shared_bytes, run, width, least_across, .. } = self;
+        let ColumnsPlan { threads, blocks, run, width, across: (least, most), .. } = self;
+        let shared_bytes = self.tile_bytes() + OTHER_SHARED_BYTES;
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
-        writeln!(f, "  block     {threads} threads, {least_across} of them side by side or more")?;
+        writeln!(f, "  block     {threads} threads, {least} to {most} of them side by side")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
-        write!(f, "  statuses  {} bytes a column of a tile", self.status_bytes())
+        write!(f, "  statuses  two of {} bytes a column of a tile", self.status_bytes())
     }
 }
 
@@ -387,15 +404,15 @@ mod tests {
     fn runs_fill_registers() {
         let shape = |bytes| {
             let plan = plan_of(bytes);
-            (plan.threads, plan.run, plan.width, plan.least_across)
+            (plan.threads, plan.run, plan.width, plan.across.0)
         };
-        assert_eq!(shape(1), (256, 32, 4, 16));
-        assert_eq!(shape(2), (256, 16, 4, 8));
-        assert_eq!(shape(4), (256, 16, 2, 8));
-        assert_eq!(shape(8), (256, 16, 1, 8));
-        assert_eq!(shape(12), (256, 10, 1, 8));
-        assert_eq!(shape(36), (256, 3, 1, 2));
-        assert_eq!(shape(256), (64, 1, 1, 1));
+        assert_eq!(shape(1), (256, 32, 4, 8));
+        assert_eq!(shape(2), (256, 16, 4, 4));
+        assert_eq!(shape(4), (256, 16, 2, 4));
+        assert_eq!(shape(8), (256, 16, 1, 4));
+        assert_eq!(shape(12), (256, 10, 1, 4));
+        assert_eq!(shape(36), (256, 3, 1, 1));
+        assert_eq!(shape(256), (128, 1, 1, 1));
         assert_eq!([(1, 4), (4, 1), (1, 8), (2, 4), (3, 4), (4, 16)].map(|(i, o)| width(i, o)), [4, 4, 2, 2, 1, 1]);
     }
 
@@ -406,23 +423,23 @@ mod tests {
             let layout = Axis::of(shape, axis).unwrap().layout();
             let schedule = plan.schedule(&layout).unwrap();
             let statuses = (schedule.workspace.bytes() - 256) / 8;
-            let Placement { across, strips } = plan.placement(&layout);
-            (across, strips, schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
+            let Placement { across, window } = plan.placement(&layout);
+            (across, window, schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
         };
-        // Many columns: strips where the widest keep all blocks busy.
-        assert_eq!(of(&[4096, 65536], 0), (32, true, 264, 0));
-        assert_eq!(of(&[8, 65536, 1536], 1), (32, false, 264, 512 * 8 * 1536));
-        assert_eq!(of(&[65536, 4096], 0), (32, false, 264, 512 * 4096));
-        // Long ones: tiles of 16 columns and 512 rows.
-        assert_eq!(of(&[1 << 22, 64], 0), (8, false, 264, 8192 * 64));
-        assert_eq!(of(&[1 << 20, 1024], 0), (32, false, 264, 8192 * 1024));
+        // Many columns: tiles as wide as can be, and one row of them or a few in a window.
+        assert_eq!(of(&[4096, 65536], 0), (32, 1, 264, 2 * 32 * 65536));
+        assert_eq!(of(&[8, 65536, 1536], 1), (32, 2, 264, 2 * 512 * 8 * 1536));
+        assert_eq!(of(&[65536, 4096], 0), (32, 5, 264, 2 * 512 * 4096));
+        // Fewer: narrower ones, so that threads poll fewer statuses.
+        assert_eq!(of(&[1 << 20, 256], 0), (32, 66, 264, 2 * 8192 * 256));
+        assert_eq!(of(&[1 << 22, 64], 0), (16, 132, 264, 2 * 16384 * 64));
         // Short ones: no tile has fewer rows than a run.
-        assert_eq!(of(&[4, 1 << 20], 0), (256, true, 264, 0));
-        assert_eq!(of(&[100, 1 << 20], 0), (32, true, 264, 0));
+        assert_eq!(of(&[4, 1 << 20], 0), (256, 1, 264, 0));
+        assert_eq!(of(&[100, 1 << 20], 0), (32, 1, 264, 0));
         // Few columns.
-        assert_eq!(of(&[1 << 20, 1], 0), (1, false, 256, 256));
-        assert_eq!(of(&[1 << 20, 5], 0), (4, false, 264, 1024 * 5));
-        assert_eq!(of(&[3, 1], 0), (1, false, 1, 0));
+        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256, 2 * 256));
+        assert_eq!(of(&[1 << 20, 5], 0), (4, 264, 264, 2 * 1024 * 5));
+        assert_eq!(of(&[3, 1], 0), (1, 1, 1, 0));
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
@@ -434,7 +451,7 @@ mod tests {
             let plan = plans.iter().find(|plan| plan.suits(&layout, address, 0)).unwrap();
             (plan.run, plan.width)
         };
-        assert_eq!([of(&[4, 64], 0, 0), of(&[5, 64], 0, 0), of(&[4, 68], 0, 0)], [(4, 8), (16, 2), (16, 2)]);
+        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (16, 2), (16, 2)]);
         assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(16, 1); 3]);
     }
 

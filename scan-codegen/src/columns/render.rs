@@ -5,7 +5,10 @@ use std::iter;
 use serde::Serialize;
 use tera::Context;
 
-use super::{axis::ColumnLayout, plan::ColumnsPlan};
+use super::{
+    axis::ColumnLayout,
+    plan::{ColumnsPlan, STAGES},
+};
 use crate::{
     constants::{WARP, WORD},
     error::RenderError,
@@ -34,8 +37,10 @@ struct Words<'a> {
     rolled_steps: bool,
     threads: u32,
     resident: u32,
+    stages: u32,
     run: u32,
     width: u32,
+    whole_columns: bool,
     dimensions: usize,
     input_unit: u32,
     input_word: &'static str,
@@ -103,7 +108,7 @@ pub fn render_columns_from(
     let (input_unit, output_unit) = plan.alignments;
     let (input_word, input_words) = words(input_unit, input_unit);
     let (output_word, output_words) = words(plan.width * plan.output_bytes, output_unit);
-    let context = Context::from_serialize(&Words {
+    let mut context = Context::from_serialize(&Words {
         operator: &text,
         emits: plan.spec.emits(operator),
         exclusive: plan.spec.kind == ScanKind::Exclusive,
@@ -116,8 +121,10 @@ pub fn render_columns_from(
         rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
         threads: plan.threads,
         resident: plan.resident,
+        stages: STAGES,
         run: plan.run,
         width: plan.width,
+        whole_columns: plan.has_whole_columns(),
         dimensions: ColumnLayout::DIMENSIONS,
         input_unit,
         input_word,
@@ -136,6 +143,8 @@ pub fn render_columns_from(
         description: format!("{} along an axis", plan.spec),
         strategy: "columns",
     })?;
+    // The kernel works on inputs, whatever the operator offers.
+    context.insert("takes_inputs", &true);
     let order = if plan.spec.reversed { "order/reversed" } else { "order/forward" };
     let launches = plan.programmatic.then_some("launches");
     let mut kernels = String::new();

@@ -16,7 +16,7 @@ use crate::{
     prelude::{c_functions, prelude},
     target::Target,
     templates::{KERNEL_NAMES, Templates},
-    weight::{Places, WRITTEN_OUT, Weights},
+    weight::{Places, WRITTEN_OUT, Weights, hides_states},
 };
 use writer::{FieldText, FunctionText, TableText, Writer};
 
@@ -55,6 +55,8 @@ pub struct OperatorText {
     pub machine: bool,
     /// Whether runs are folded and scanned input by input.
     pub takes_inputs: bool,
+    /// Whether states are hidden from the optimizer at each element.
+    pub hides_states: bool,
     /// Whether the struct has a function `project`.
     pub projects: bool,
     /// Whether the struct has a function `identity`.
@@ -223,6 +225,7 @@ pub(crate) fn operator_text_at(
         appends: op.has("append"),
         machine: op.carry.is_some(),
         takes_inputs: op.takes_inputs(),
+        hides_states: hides_states(op),
         projects: op.has("project"),
         has_identity: op.identity.is_some(),
     })

@@ -66,6 +66,8 @@ pub(crate) enum Expression {
     Repeat(Times, Box<Expression>),
     /// A conversion to the type that the value has in Rust but not in C++: `true & false` is an `int`.
     ValueOf(Box<Expression>),
+    /// A divisor that all elements share, so that its reciprocal is computed once.
+    Invariant(Box<Expression>),
 }
 
 /// An integer literal; without a type it takes that of its place.
@@ -177,7 +179,8 @@ impl Expression {
             | Expression::Typed(_, inner)
             | Expression::Length(inner)
             | Expression::Repeat(_, inner)
-            | Expression::ValueOf(inner) => vec![inner],
+            | Expression::ValueOf(inner)
+            | Expression::Invariant(inner) => vec![inner],
             Expression::Index { array, index, .. } => vec![array, index],
             Expression::Binary(_, left, right) => vec![left, right],
             Expression::AnyOf(conditions) => conditions.iter().collect(),

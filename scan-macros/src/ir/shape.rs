@@ -49,6 +49,26 @@ impl Expression {
         }
     }
 
+    /// Whether it is computed from the operator's parameters, from such variables, and besides from literals and
+    /// constants only.
+    pub(crate) fn is_invariant(&self, is_variable: &impl Fn(&str) -> bool) -> bool {
+        match self {
+            Expression::Parameter(_) => true,
+            Expression::Variable(name) => is_variable(name),
+            Expression::Field(inner, _) | Expression::Group(inner) | Expression::Cast(_, inner) => {
+                inner.is_invariant(is_variable)
+            }
+            Expression::Binary(operator, left, right) if operator.is_arithmetic() => {
+                let [left, right] = [left, right].map(|side| {
+                    let invariant = side.is_invariant(is_variable);
+                    (invariant, invariant || side.is_made_of(&|_| false))
+                });
+                (left.0 || right.0) && left.1 && right.1
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it becomes a `?:` that has a struct or an array in braces, or may have: a constant can be either.
     pub(crate) fn chooses_braces(&self) -> bool {
         fn in_braces(expression: &Expression) -> bool {

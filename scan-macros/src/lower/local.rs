@@ -6,6 +6,15 @@ use crate::ir::{Declared, Expression, Statement};
 use crate::syntax::plain;
 use syn::{Expr, Local, Pat, PatIdent, PatTuple, Type};
 
+/// What is known of the value of a variable.
+#[derive(Default)]
+struct Known {
+    /// Whether it is made of numbers that the compiler knows once loops are unrolled.
+    counted: bool,
+    /// Whether all elements share it.
+    invariant: bool,
+}
+
 impl Lowerer<'_> {
     pub(super) fn local(&mut self, local: &Local) {
         let (pat, ty) = match &local.pat {
@@ -16,20 +25,25 @@ impl Lowerer<'_> {
         match (pat, init) {
             (Pat::Ident(ident), init) if ident.subpat.is_none() => {
                 let name = self.scopes.fresh(&plain(&ident.ident));
-                let counted = match (init, ty) {
+                let known = match (init, ty) {
                     (Some(init), ty) => self.declare(&name, ty, init),
                     (None, Some(ty)) => {
                         self.declare_own(&name, Declared::Type(Box::new(ty.clone())), None);
-                        false
+                        Known::default()
                     }
                     (None, None) => {
                         self.errors
                             .at(&local.pat, "the type of this is not known in the GPU's text: write it, `let x: f32;`");
-                        false
+                        Known::default()
                     }
                 };
-                if counted && ident.mutability.is_none() {
-                    self.scopes.count(&name);
+                if ident.mutability.is_none() {
+                    if known.counted {
+                        self.scopes.count(&name);
+                    }
+                    if known.invariant {
+                        self.scopes.share(&name);
+                    }
                 }
                 // Only now, because in the initial value the name may mean another local.
                 self.scopes.bind(&ident.ident, Expression::Variable(name), true);
@@ -76,8 +90,8 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A variable of the user's; whether its value is made of numbers that the compiler knows once loops are unrolled.
-    fn declare(&mut self, name: &str, ty: Option<&Type>, value: &Expr) -> bool {
+    /// A variable of the user's; what is known of its value.
+    fn declare(&mut self, name: &str, ty: Option<&Type>, value: &Expr) -> Known {
         let may_be_unread = name.starts_with('_');
         let declared = |ty: Declared, value: Option<Expression>| Statement::Declare {
             name: name.to_owned(),
@@ -97,8 +111,8 @@ impl Lowerer<'_> {
             }
             ty => self.expr(value, ty),
         };
-        let Some(lowered) = lowered else { return false };
-        let counted = self.scopes.is_counted(&lowered);
+        let Some(lowered) = lowered else { return Known::default() };
+        let known = Known { counted: self.scopes.is_counted(&lowered), invariant: self.scopes.is_invariant(&lowered) };
         match ty {
             Some(ty) => self.emit(declared(Declared::Type(Box::new(ty.clone())), Some(lowered))),
             None if lowered.is_typed() => self.emit(declared(Declared::Auto, Some(settled(lowered)))),
@@ -107,7 +121,7 @@ impl Lowerer<'_> {
                 "the type of this is not known in the GPU's text: give it a suffix, or write `let x: f32 = …`",
             ),
         }
-        counted
+        known
     }
 
     /// Binds a name to the variable that was made for it, and the parts of its pattern.

@@ -32,7 +32,16 @@ impl Lowerer<'_> {
         if !left.is_typed() && (operator.is_shift() || !right.is_typed()) {
             return self.fold(operator, &left, &right, binary);
         }
+        let right = self.right_side(operator, right);
         Some(Expression::Binary(operator, Box::new(left), Box::new(right)))
+    }
+
+    /// The right side of an operation. A divisor that all elements share is marked as one.
+    pub(super) fn right_side(&self, operator: Operator, right: Expression) -> Expression {
+        match operator {
+            Operator::Div | Operator::Rem if self.scopes.is_invariant(&right) => Expression::Invariant(Box::new(right)),
+            _ => right,
+        }
     }
 
     /// An operation of two literals without suffix. Only those are done here whose low bits depend on low bits alone,

@@ -20,6 +20,8 @@ pub(super) struct Scopes {
     /// The variables that count the iterations of a loop or are computed from such variables, so that the compiler
     /// knows them once loops are unrolled.
     counted: HashSet<String>,
+    /// The variables that are computed from the operator's parameters alone, so that all elements share them.
+    invariant: HashSet<String>,
 }
 
 impl Scopes {
@@ -50,6 +52,16 @@ impl Scopes {
     /// Whether an index is made of numbers, constants, and counters of loops alone.
     pub(super) fn is_counted(&self, index: &Expression) -> bool {
         index.is_made_of(&|variable| self.counted.contains(variable))
+    }
+
+    /// The variable is the same for all elements.
+    pub(super) fn share(&mut self, variable: &str) {
+        self.invariant.insert(variable.to_owned());
+    }
+
+    /// Whether all elements share a value.
+    pub(super) fn is_invariant(&self, value: &Expression) -> bool {
+        value.is_invariant(&|variable| self.invariant.contains(variable))
     }
 
     /// A name that this function has not used: `x`, then `x_1`, `x_2`, ….

@@ -177,6 +177,7 @@ impl Lowerer<'_> {
         let value = self.expr(&binary.right, None);
         let place = self.place(&binary.left, false);
         if let (Some(place), Some(value)) = (place, value) {
+            let value = self.right_side(operator, value);
             self.emit(Statement::Update { operator, place, value });
         }
     }

@@ -146,6 +146,7 @@ fn ranked(expression: &Expression) -> (Text, Rank) {
         }
         Expression::Repeat(Times::Type(ty), value) => type_name(ty).add("::repeat(").add(self::text(value)).add(")"),
         Expression::ValueOf(value) => call("value_of(", [&**value]),
+        Expression::Invariant(divisor) => call("invariant(", [&**divisor]),
     };
     (text, Rank::Postfix)
 }

@@ -37,7 +37,8 @@ impl AnyPlan {
     pub(super) fn dynamic_shared_bytes(&self, kernel: &str) -> u32 {
         match self {
             AnyPlan::Scan(plan) => plan.dynamic_shared_bytes(kernel),
-            AnyPlan::Reduction(_) | AnyPlan::Columns(_) | AnyPlan::LastResults(_) => 0,
+            AnyPlan::Columns(plan) => plan.dynamic_shared_bytes(kernel),
+            AnyPlan::Reduction(_) | AnyPlan::LastResults(_) => 0,
         }
     }
 

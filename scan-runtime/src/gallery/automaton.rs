@@ -56,7 +56,7 @@ impl ScanOp for Lexer {
     fn combine(a: Table, b: Table) -> Table {
         let mut next = a.next;
         for state in 0..4_usize {
-            next[state] = b.next[(a.next[state] / 2) as usize];
+            next[state] = b.next[(a.next[state] >> 1) as usize];
         }
         Table { next }
     }
@@ -65,13 +65,13 @@ impl ScanOp for Lexer {
         Table { next: [after(row, s.next[0]), after(row, s.next[1]), after(row, s.next[2]), after(row, s.next[3])] }
     }
     fn apply(s: Table, state: u8) -> u8 {
-        s.next[(state / 2) as usize]
+        s.next[(state >> 1) as usize]
     }
     fn step(state: u8, byte: u8) -> u8 {
         after(ROWS[byte as usize] as u32 * 2, state)
     }
     fn project(state: u8) -> u8 {
-        state / 2
+        state >> 1
     }
 }
 

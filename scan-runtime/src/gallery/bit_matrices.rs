@@ -55,9 +55,9 @@ impl ScanOp for ShiftRegister {
     fn combine(a: BitMatrix, b: BitMatrix) -> BitMatrix {
         let mut columns = [0_u32; 8];
         for bit in 0..16_usize {
-            let image = (b.columns[bit / 2] >> (16 * (bit % 2)) & 0xffff) * 0x1_0001;
+            let image = b.columns[bit / 2] >> (16 * (bit % 2)) & 0xffff;
             for pair in 0..8_usize {
-                columns[pair] ^= ((a.columns[pair] >> bit & 0x1_0001) * 0xffff) & image;
+                columns[pair] ^= (a.columns[pair] >> bit & 0x1_0001) * image;
             }
         }
         BitMatrix { columns }

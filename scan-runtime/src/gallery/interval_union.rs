@@ -1,8 +1,9 @@
 //! The union of intervals: the booked time of a day.
 //!
-//! A day has 96 quarters of an hour, so a set of them is 96 bits of a `u128`. The union of sets is associative.
+//! A day has 96 quarters of an hour, so a set of them is 96 bits, 48 for each half of the day. The union of sets is
+//! associative.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// A range of quarters of an hour since midnight.
 #[scan_element(crate = crate)]
@@ -35,18 +36,26 @@ pub struct Booked;
 #[scan_op(crate = crate)]
 impl ScanOp for Booked {
     type Input = Booking;
-    type State = u128;
+    /// The quarters of either half of the day.
+    type State = [u64; 2];
     type Output = u8;
-    const IDENTITY: u128 = 0;
-    fn lift(x: Booking) -> u128 {
-        let before = (1_u128 << x.from) - 1;
-        let until = (1_u128 << x.to) - 1;
-        until & !before
+    const IDENTITY: [u64; 2] = [0, 0];
+    fn lift(x: Booking) -> [u64; 2] {
+        let (from, to) = (from_on(x.from), from_on(x.to));
+        [from[0] & !to[0], from[1] & !to[1]]
     }
-    fn combine(a: u128, b: u128) -> u128 {
-        a | b
+    fn combine(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
+        [a[0] | b[0], a[1] | b[1]]
     }
-    fn project(s: u128) -> u8 {
-        s.count_ones() as u8
+    fn project(s: [u64; 2]) -> u8 {
+        (s[0].count_ones() + s[1].count_ones()) as u8
     }
+}
+
+/// All quarters from this one on, and more bits beyond either half's 48.
+#[scan_fn(crate = crate)]
+fn from_on(quarter: u8) -> [u64; 2] {
+    let quarter = quarter as i32;
+    let (before_noon, after_noon) = (quarter.clamp(0, 48), (quarter - 48).clamp(0, 48));
+    [0xffff_ffff_ffff_ffff_u64 << before_noon, 0xffff_ffff_ffff_ffff_u64 << after_noon]
 }

@@ -37,11 +37,8 @@ impl ScanOp for Shuffle {
     }
     fn append(s: Order, place: u8) -> Order {
         let mut order = s;
-        for left in 0..7_usize {
-            let difference = if left as u8 == place { s[left] ^ s[left + 1] } else { 0 };
-            order[left] ^= difference;
-            order[left + 1] ^= difference;
-        }
+        order[place as usize] = s[place as usize + 1];
+        order[place as usize + 1] = s[place as usize];
         order
     }
     fn combine(a: Order, b: Order) -> Order {

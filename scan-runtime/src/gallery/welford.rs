@@ -17,6 +17,23 @@ pub struct Sample {
     pub m2: f64,
 }
 
+/// The moments of all values so far. Each value takes one division: that of the value before is what the variance is
+/// divided by.
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    /// The number of values.
+    pub count: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// The sum of their squared distances from the mean.
+    pub m2: f64,
+    /// One divided by their number; 0 where there are none.
+    pub share: f64,
+    /// One divided by their number less one; 0 where there is one, or none.
+    pub share_before: f64,
+}
+
 /// The mean and the variance of all values so far.
 ///
 /// - Input: a value in any unit.
@@ -40,8 +57,10 @@ pub struct Moments;
 impl ScanOp for Moments {
     type Input = f32;
     type State = Sample;
+    type Carry = Running;
     type Output = [f64; 2];
     const IDENTITY: Sample = Sample { count: 0.0, mean: 0.0, m2: 0.0 };
+    const START: Running = Running { count: 0.0, mean: 0.0, m2: 0.0, share: 0.0, share_before: 0.0 };
     fn lift(x: f32) -> Sample {
         Sample { count: 1.0, mean: x as f64, m2: 0.0 }
     }
@@ -66,7 +85,35 @@ impl ScanOp for Moments {
         let delta = x as f64 - s.mean;
         Sample { count, mean: s.mean + delta * share, m2: s.m2 + delta * delta * (s.count * share) }
     }
-    fn project(s: Sample) -> [f64; 2] {
-        [s.mean, if s.count > 1.0 { s.m2 / (s.count - 1.0) } else { 0.0 }]
+    fn apply(s: Sample, c: Running) -> Running {
+        let count = c.count + s.count;
+        if count == 0.0 {
+            c
+        } else {
+            let share = 1.0 / count;
+            let delta = s.mean - c.mean;
+            Running {
+                count,
+                mean: c.mean + delta * (s.count * share),
+                m2: c.m2 + s.m2 + delta * delta * (c.count * s.count * share),
+                share,
+                share_before: if count > 1.0 { 1.0 / (count - 1.0) } else { 0.0 },
+            }
+        }
+    }
+    fn step(c: Running, x: f32) -> Running {
+        let count = c.count + 1.0;
+        let share = 1.0 / count;
+        let delta = x as f64 - c.mean;
+        Running {
+            count,
+            mean: c.mean + delta * share,
+            m2: c.m2 + delta * delta * (c.count * share),
+            share,
+            share_before: c.share,
+        }
+    }
+    fn project(c: Running) -> [f64; 2] {
+        [c.mean, c.m2 * c.share_before]
     }
 }

@@ -10,7 +10,7 @@ use scan_codegen::{Argument, Axis, ColumnsPlan, Overrides, ScanSpec, plan_column
 use scan_runtime::{
     Scanner,
     cudarc::{
-        driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result},
+        driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result, sys::CUfunction_attribute},
         nvrtc::Ptx,
     },
     half::f16,
@@ -35,8 +35,14 @@ const ARRAYS: [(&[usize], usize); 8] = [
 /// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row.
 type Shape = (u32, u32, u32, u32);
 
-const SHAPES: [Shape; 5] =
-    [(256, 64, 8, 64), (256, 128, 8, 128), (256, 128, 8, 256), (128, 128, 8, 64), (256, 128, 16, 128)];
+const SHAPES: [Shape; 6] = [
+    (256, 128, 8, 64),
+    (256, 128, 8, 128),
+    (256, 128, 8, 256),
+    (256, 128, 16, 256),
+    (512, 128, 8, 256),
+    (128, 128, 8, 256),
+];
 
 /// The most elements that arrays are cut down to: all of them fit beside their results.
 const LONGEST_BYTES: usize = 4 << 30;
@@ -63,6 +69,8 @@ fn entrant<Op: TestOperator>(scanner: &Scanner, name: String, plan: ColumnsPlan)
     context.bind_to_thread()?;
     let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
     let function = module.load_function(&source.kernel_name(plan.kernels()[0]))?;
+    let dynamic = plan.dynamic_shared_bytes(plan.kernels()[0]) as i32;
+    function.set_attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
     Ok(Entrant { name, plan, function })
 }
 
@@ -123,12 +131,15 @@ fn launch<T>(
             .collect();
         let (grid, block) = ((launch.blocks, 1, 1), (launch.threads, 1, 1));
         let function = entrant.function.cu_function();
+        let shared = launch.dynamic_shared_bytes;
         // SAFETY: these are the arguments that the plan lists for an operator without parameters; the buffers are as
         // long.
         unsafe {
             match launch.cooperative.applies(false) {
-                true => result::launch_cooperative_kernel(function, grid, block, 0, stream.cu_stream(), &mut pointers)?,
-                false => result::launch_kernel(function, grid, block, 0, stream.cu_stream(), &mut pointers)?,
+                true => {
+                    result::launch_cooperative_kernel(function, grid, block, shared, stream.cu_stream(), &mut pointers)?
+                }
+                false => result::launch_kernel(function, grid, block, shared, stream.cu_stream(), &mut pointers)?,
             }
         }
     }

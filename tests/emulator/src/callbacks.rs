@@ -79,7 +79,8 @@ pub(super) struct Host {
     wait_for_cluster: extern "C" fn(u32),
     wait_for_previous_launch: extern "C" fn(),
     begin_load: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
-    wait_for_loads: extern "C" fn(),
+    commit_loads: extern "C" fn(),
+    wait_for_loads: extern "C" fn(bool),
 }
 
 pub(super) static HOST: Host = Host {
@@ -114,6 +115,7 @@ pub(super) static HOST: Host = Host {
     wait_for_cluster,
     wait_for_previous_launch,
     begin_load,
+    commit_loads,
     wait_for_loads,
 };
 
@@ -472,11 +474,25 @@ pub(super) unsafe fn execute(
 unsafe extern "C" fn begin_load(buffer: u32, offset: i64, size: u32, line: u32, from: *const c_void) {
     // SAFETY: the caller vouches for the place.
     let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), size as usize) }.to_vec();
-    machine(|machine| machine.current().loads_begun.push(Load { buffer, offset, line, bytes }));
+    machine(|machine| {
+        let thread = machine.current();
+        let group = thread.load_groups;
+        thread.loads_begun.push(Load { buffer, offset, line, bytes, group });
+    });
 }
 
-extern "C" fn wait_for_loads() {
-    for load in machine(|machine| std::mem::take(&mut machine.current().loads_begun)) {
+extern "C" fn commit_loads() {
+    machine(|machine| machine.current().load_groups += 1);
+}
+
+/// Writes what loads have read: of all, or of the groups before the last one that has been committed.
+extern "C" fn wait_for_loads(all: bool) {
+    let arrived: Vec<_> = machine(|machine| {
+        let thread = machine.current();
+        let groups = thread.load_groups;
+        thread.loads_begun.extract_if(.., |load| all || load.group + 1 < groups).collect()
+    });
+    for load in arrived {
         interrupt_access();
         let (access, size) = (Access::Write, load.bytes.len() as u32);
         let request = Request { access, atomic: false, offset: load.offset, size, align: size, line: load.line };

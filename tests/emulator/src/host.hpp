@@ -73,7 +73,8 @@ struct Host {
   void (*wait_for_cluster)(std::uint32_t line);
   void (*wait_for_previous_launch)();
   void (*begin_load)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
-  void (*wait_for_loads)();
+  void (*commit_loads)();
+  void (*wait_for_loads)(bool all);
 };
 
 extern const Host* host;
@@ -576,8 +577,14 @@ void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __bui
   host->read(from.buffer, from.offset, sizeof(T), sizeof(T), line, &bytes, nullptr);
   host->begin_load(to.buffer, to.offset, sizeof(T), line, &bytes);
 }
+inline void commit_loads() {
+  host->commit_loads();
+}
 inline void wait_for_loads() {
-  host->wait_for_loads();
+  host->wait_for_loads(true);
+}
+inline void wait_for_loads_but_last() {
+  host->wait_for_loads(false);
 }
 inline unsigned opaque_word(unsigned word) {
   return word;

@@ -65,6 +65,8 @@ pub(super) struct Thread {
     pub(super) copies: Copies,
     /// What it has begun to load into shared memory, which is there once it has waited.
     pub(super) loads_begun: Vec<Load>,
+    /// Groups of loads that it has committed.
+    pub(super) load_groups: u32,
     pub(super) membership: Membership,
     /// Whether it knows that what is before the launch in the stream has ended.
     follows: bool,
@@ -90,6 +92,8 @@ pub(super) struct Load {
     pub(super) offset: i64,
     pub(super) line: u32,
     pub(super) bytes: Vec<u8>,
+    /// The groups that had been committed before it.
+    pub(super) group: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -234,6 +238,7 @@ impl Machine {
             known: None,
             copies: Copies::default(),
             loads_begun: Vec::new(),
+            load_groups: 0,
             membership: Membership::default(),
             follows: !self.shape.programmatic,
             glimpsed: None,

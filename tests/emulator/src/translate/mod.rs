@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 38] = [
+const MACHINE: [&str; 40] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -57,7 +57,9 @@ const MACHINE: [&str; 38] = [
     "wait_for_copies_out",
     "fence_for_copies",
     "begin_load",
+    "commit_loads",
     "wait_for_loads",
+    "wait_for_loads_but_last",
     "opaque_word",
     "store_to_block",
     "arrive_in_cluster",

@@ -14,6 +14,7 @@ pub(crate) mod harness;
     reason = "the language is wider than good style, and that of macros even more so"
 )]
 pub(crate) mod hygiene;
+pub(crate) mod invariants;
 #[allow(
     non_camel_case_types,
     non_upper_case_globals,
@@ -48,6 +49,7 @@ pub(crate) fn suite() -> harness::Suite {
     halves::cases(&mut suite);
     statements::cases(&mut suite);
     hygiene::cases(&mut suite);
+    invariants::cases(&mut suite);
     suite
 }
 
