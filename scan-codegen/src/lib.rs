@@ -10,6 +10,7 @@
 //! [`Carry`] that carries prefixes between tiles.
 
 mod array_kind;
+mod arrays;
 mod carry;
 mod columns;
 mod composed;
@@ -39,6 +40,7 @@ mod weight;
 mod zipped;
 
 pub use array_kind::{ArrayKind, ArrayKinds};
+pub use arrays::Arrays;
 pub use carry::{Carry, TileNumbers};
 #[doc(hidden)]
 pub use columns::render_columns_from;
@@ -69,4 +71,3 @@ pub use target::Target;
 #[doc(hidden)]
 pub use templates::Templates;
 pub use tuning::{Tuned, plan_tuned, shapes};
-pub use zipped::Arrays;

@@ -7,6 +7,7 @@ use tera::Context;
 
 use crate::{
     array_kind::ArrayKind,
+    arrays::Arrays,
     carry::{Blocks, Polled, TileNumbers},
     constants,
     element::ElementType,
@@ -20,7 +21,7 @@ use crate::{
     templates::Templates,
     used::used,
     weight::{Places, calls_combine},
-    zipped::{Arrays, ZippedArray},
+    zipped::ZippedArray,
 };
 
 /// A CUDA source, ready for the compiler. `Display` writes the text, whose first line then also says what it is for.

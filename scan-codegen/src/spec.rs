@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{array_kind::ArrayKinds, operator::OpSource, segments::Segments, zipped::Arrays};
+use crate::{array_kind::ArrayKinds, arrays::Arrays, operator::OpSource, segments::Segments};
 
 /// Whether position `i` of the output includes element `i` of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -5,7 +5,6 @@ use crate::{
     constants::WORD,
     element::{ElementKind, ElementType, Primitive},
     operator::{FunctionSource, OpSource, Piece},
-    plan::MOST_REGISTER_BYTES,
 };
 
 /// The cost of a call, in addition to the function itself.
@@ -74,6 +73,9 @@ fn calls_an_element(op: &OpSource, function: &str) -> u64 {
     }
 }
 
+/// Bytes of the largest state that the compiler is known to translate correctly when it looks through it.
+const LARGEST_OPEN_STATE: usize = 64;
+
 /// Whether states are hidden from the optimizer at each element. It is kept busy for minutes by what it could know of a
 /// long chain of remainders, and it miscompiles states of more than 64 bytes. Elsewhere it may look: then it computes
 /// what does not depend on the input, such as the powers and counts of what is appended, and parts of a state that
@@ -84,7 +86,7 @@ pub(crate) fn hides_states(op: &OpSource) -> bool {
         widest(function).integer > 0 && uses().any(|part| part.contains("div") || part.contains("rem"))
     };
     let gains = op.takes_inputs() || has_narrow_parts(&op.state);
-    !gains || op.state.size > MOST_REGISTER_BYTES || op.functions.iter().chain(&op.helpers).any(divides)
+    !gains || op.state.size > LARGEST_OPEN_STATE || op.functions.iter().chain(&op.helpers).any(divides)
 }
 
 /// Whether a type has several parts that are narrower than a word.

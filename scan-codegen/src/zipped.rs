@@ -2,42 +2,10 @@
 
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
-    element::{ElementKind, ElementType},
+    element::ElementType,
     operator::OpSource,
     spec::ScanSpec,
 };
-
-/// In how many arrays the elements of an input, or of an output, lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Arrays {
-    /// One array of elements.
-    #[default]
-    One,
-    /// An array for each field of an element, in the order of their declaration (a struct of arrays). Elements that
-    /// have no fields lie in one array.
-    PerField,
-}
-
-impl Arrays {
-    /// Whether elements of this type lie in an array for each field.
-    pub(crate) fn is_by_field(self, element: &ElementType) -> bool {
-        self == Arrays::PerField && matches!(element.kind, ElementKind::Struct(_))
-    }
-
-    /// The types of the items of each array.
-    pub(crate) fn items(self, element: &ElementType) -> Vec<&ElementType> {
-        match &element.kind {
-            ElementKind::Struct(fields) if self == Arrays::PerField => fields.iter().map(|field| &field.ty).collect(),
-            _ => vec![element],
-        }
-    }
-
-    /// Bytes of the items of an element, of all arrays together. Padding between fields lies in none of them.
-    pub(crate) fn bytes(self, element: &ElementType) -> usize {
-        self.items(element).into_iter().fold(0, |bytes, item| bytes.saturating_add(item.size))
-    }
-}
 
 /// An array, as kernels move it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -103,7 +71,7 @@ fn in_place_of(inputs: &[ZippedArray], outputs: &[ZippedArray]) -> Option<Vec<u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DeviceLimits, Overrides, Primitive, ScanSpec, operator::operator_of, plan};
+    use crate::{Arrays, DeviceLimits, Overrides, Primitive, ScanSpec, operator::operator_of, plan};
 
     /// Fields of these primitives, in an operator whose output has those of `output`.
     fn operator(input: &[Primitive], output: &[Primitive]) -> OpSource {

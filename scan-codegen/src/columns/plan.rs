@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::axis::ColumnLayout;
 use crate::{
+    arrays::Arrays,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
@@ -12,7 +13,6 @@ use crate::{
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
     weight::{WRITTEN_OUT, Weights},
-    zipped::Arrays,
 };
 
 /// The role of the kernel.
