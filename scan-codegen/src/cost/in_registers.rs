@@ -91,8 +91,9 @@ impl Plan {
             }),
             scanned: each(&|thread| match (own(thread), thread) {
                 (0, _) => 0,
-                // From the prefix of its run on, a machine takes steps, which are no applications.
-                (_, thread) if self.machine => u64::from(any && thread > 0),
+                // A machine applies to its carry what precedes a run, and takes steps: neither are applications of
+                // `combine`.
+                _ if self.machine => 0,
                 (own, 0) => own - u64::from(!any),
                 (own, _) => own + u64::from(any),
             }),

@@ -163,10 +163,12 @@ impl Plan {
             let scans = warp_scan_steps(lane, lanes) + if warp == 0 { warp_scan_steps(lane, warps) } else { 0 };
             let from_warps = warp > 0 && lanes > 0;
             let from_lanes = 0 < lane && lane < lanes;
+            // A machine applies to its carry what precedes a run, and takes steps: neither are applications of `combine`.
+            if self.machine {
+                return reduce + scans;
+            }
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
-            // A machine takes steps, which are no applications.
-            let applied = if self.machine { 0 } else { own };
-            let scan = applied.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
+            let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
             reduce + scans + before + scan
         };
         (0..u64::from(self.threads)).map(of_thread).collect()

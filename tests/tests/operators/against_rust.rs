@@ -50,6 +50,9 @@ fn mistakes_are_found() {
     suite.combine(ops::max::<f32>(), 0);
     suite.combine(ops::sum::<f64>(), 0);
     suite.combine(smaller, 0);
+    suite.lift(language::invariants::MODULUS, 0);
+    // The remainder by a reciprocal may be the divisor too large.
+    suite.mutate("return most >= b ? most - b : most;", "return most;");
     suite.mutate("Repr(Bits(a.value) + Bits(b.value))", "Repr(Bits(a.value) + Bits(b.value) % 128)");
     // Ties away from zero, to zero.
     suite.mutate("0xfff + (rest >> 13 & 1)", "0x1000");
@@ -65,6 +68,7 @@ fn mistakes_are_found() {
         ("Max of f32", true),
         ("Sum of f64", false),
         ("smaller", true),
+        ("Modulus", true),
     ] {
         assert_eq!(report.failures.contains(operator), wrong, "{operator}:\n{}", report.failures);
     }

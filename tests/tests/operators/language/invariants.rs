@@ -36,7 +36,7 @@ macro_rules! divisors {
 
 #[scan_element]
 #[derive(Clone, Copy, Debug)]
-struct Modulus {
+pub(crate) struct Modulus {
     modulus: u32,
     period: f32,
 }
@@ -56,6 +56,8 @@ impl ScanOp for Modulus {
         a
     }
 }
+
+pub(crate) const MODULUS: Modulus = Modulus { modulus: 7, period: 2.5 };
 
 pub(super) fn cases(suite: &mut Suite) {
     divisors!(suite: u8 i8 u16 i16 u32 i32 u64 i64 usize isize u128 i128);
