@@ -112,13 +112,15 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
             overrides.group = Some(group);
             variants.push(Variant { name: format!("groups of {group}"), overrides });
         }
+        // Narrow elements share words, so that runs consist of whole ones, of an odd number.
+        let step = 1 << plan.run.trailing_zeros();
         for (threads, teams) in SHAPES {
             for kib in TILES {
                 let mut overrides = as_planned(plan);
-                let run = (kib << 10) / (threads * element as u32).max(1);
-                (overrides.threads, overrides.teams, overrides.run) =
-                    (Some(threads), Some(teams), Some(run - 1 + run % 2));
-                variants.push(Variant { name: format!("{threads} × {teams} × {}", run - 1 + run % 2), overrides });
+                let steps = (kib << 10) / (threads * element as u32).max(1) / step;
+                let run = (steps.max(1) - 1 + steps.max(1) % 2) * step;
+                (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+                variants.push(Variant { name: format!("{threads} × {teams} × {run}"), overrides });
             }
         }
     }
