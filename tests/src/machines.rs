@@ -181,24 +181,24 @@ pub fn adjacent(a: &Stretch, b: &Stretch) -> bool {
     a.broken + b.broken == 0 && (a.first == a.end || b.first == b.end || a.end == b.first)
 }
 
-/// Scans with machines, and with an operator that appends, on host memory: in every way, forwards and reversed,
-/// restarting or not, with totals and as a reduction, compared with the plain loop.
-///
-/// # Errors
-///
-/// The first result that is not the loop's.
-pub fn compare_with_the_loop(scanner: &Scanner, lengths: &[usize]) -> Result<(), Box<dyn Error>> {
-    for &len in lengths {
-        compare(scanner, Coder, 99, &inputs(len))?;
-        compare(scanner, Appending, INITIAL_VALUE, &inputs(len))?;
+/// Compares the scans of an operator over so many elements with the plain loop. The error is the first result that is
+/// not the loop's.
+pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
+
+/// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
+/// forwards and reversed, restarting or not, with totals and as a reduction.
+pub const COMPARISONS: [(&str, Comparison); 4] = [
+    ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
+    ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
+    ("reader", |scanner, len| {
         let numbers: Vec<u16> = (0..len).map(|i| (i % 60_000) as u16 + 1).collect();
-        compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers)?;
-        // A machine beside an operator that is none.
-        let mixed = ops::pair(Coder, Lifting);
-        compare(scanner, mixed, ops::Both { first: 99, second: INITIAL_VALUE }, &inputs(len))?;
-    }
-    Ok(())
-}
+        compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers)
+    }),
+    ("pair", |scanner, len| {
+        let initial_value = ops::Both { first: 99, second: INITIAL_VALUE };
+        compare(scanner, ops::pair(Coder, Lifting), initial_value, &inputs(len))
+    }),
+];
 
 fn compare<Op: ScanOp + Copy>(
     scanner: &Scanner,

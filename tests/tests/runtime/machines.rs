@@ -1,17 +1,21 @@
 //! Machines, and operators that append inputs, on the CPU: the plain loop, on one thread and on several.
 
-#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, render};
 use scan_runtime::{ScanOp, Scanner};
-use scan_tests::machines::{Coder, compare_with_the_loop};
+use scan_tests::machines::{COMPARISONS, Coder};
 
 #[test]
 fn machines_are_the_plain_loop() {
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let compare = || compare_with_the_loop(&Scanner::cpu(), &[0, 1, 2, 100, 9_001]);
-        pool.install(|| compare().map_err(|error| error.to_string())).unwrap();
+        for (name, compare) in COMPARISONS {
+            for len in [0, 1, 2, 100, 9_001] {
+                let compared = pool.install(|| compare(&Scanner::cpu(), len).map_err(|error| error.to_string()));
+                compared.unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
     }
 }
 
