@@ -48,6 +48,9 @@ impl Plan {
     fn fmt_shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.strategy.carry.describe();
         writeln!(f, "  strategy  {}", self.strategy)?;
+        if self.machine {
+            writeln!(f, "  operator  a machine: runs step its carry, partial results are applied to it")?;
+        }
         match &self.pipeline {
             None => {
                 let (threads, bytes) = (self.threads, self.shared_bytes);

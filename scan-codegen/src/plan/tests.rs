@@ -2,7 +2,11 @@
 
 use super::*;
 use crate::{
-    carry::TileNumbers, constants::MAX_PARAMETER_BYTES, element::ElementType, operator::operator_of, spec::ScanSpec,
+    carry::TileNumbers,
+    constants::MAX_PARAMETER_BYTES,
+    element::ElementType,
+    operator::{CarrySource, operator_of},
+    spec::ScanSpec,
     strategy::Network,
 };
 
@@ -227,4 +231,15 @@ fn plans_name_their_device() {
     }
     let words = DeviceLimits::H200.to_string();
     assert_eq!(words, "sm_90, 132 multiprocessors, 227 KiB of shared memory for a block");
+}
+
+#[test]
+fn a_plan_names_machines() {
+    let words = |carry| {
+        let operator = OpSource { carry, ..operator_of(4) };
+        plan(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap().to_string()
+    };
+    let machine = CarrySource { ty: operator_of(4).state, start: Some(vec![0; 4]) };
+    assert!(words(Some(machine)).contains("a machine"));
+    assert!(!words(None).contains("a machine"));
 }
