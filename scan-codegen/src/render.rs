@@ -277,6 +277,8 @@ struct Words<'a> {
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
+    /// Whether the first warp of a team scans the aggregates of all its runs.
+    rakes: bool,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -450,6 +452,7 @@ impl<'a> Words<'a> {
             folding_warps: if pipeline.group > 1 { 2 } else { 1 },
             by_packets: plan.loads_packets(),
             streams: pipeline.streams,
+            rakes: pipeline.rakes,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,

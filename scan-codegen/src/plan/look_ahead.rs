@@ -73,6 +73,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
             && sizes.input == sizes.output
             && sizes.input >= STREAMED_BYTES
             && sizes.input.is_multiple_of(WORD),
+        rakes: room.rakes,
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
@@ -116,7 +117,8 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
                 let statuses = overrides.statuses_per_lane.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
                 (statuses, WARP * statuses)
             };
-            let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window };
+            let rakes = overrides.rakes.unwrap_or(false) && spec.segments.is_none() && threads > WARP;
+            let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window, rakes };
             if !shape.is_possible(limits) {
                 return None;
             }

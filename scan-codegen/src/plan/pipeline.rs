@@ -33,6 +33,8 @@ pub struct Pipeline {
     pub(crate) other_threads: u32,
     /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
     pub(crate) streams: bool,
+    /// Whether the first warp of a team scans the aggregates of all its runs, and not each warp those of its own.
+    pub(crate) rakes: bool,
 }
 
 impl Pipeline {

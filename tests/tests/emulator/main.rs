@@ -23,6 +23,7 @@ mod look_ahead_segmented;
 mod machines;
 mod matrix;
 mod older;
+mod raked;
 mod reduction;
 mod reversed;
 mod rows;
