@@ -31,6 +31,8 @@ const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
 const REPEATED: usize = 1 << 20;
 const CHECKED: usize = 1 << 16;
+/// Shapes that are printed.
+const FASTEST: usize = 7;
 const CALLS: usize = 10;
 const SAMPLES: usize = 5;
 
@@ -43,6 +45,9 @@ pub(super) enum Asked {
     Longest,
     /// Other shapes beside them, with the longest inputs.
     Variants,
+    /// Shapes whose tiles fill shared memory, with a scan in each warp and with one of all runs by the first warp; the fastest
+    /// are printed.
+    Raked,
     /// Other strategies beside them, at middle lengths.
     Carries,
 }
@@ -51,7 +56,7 @@ impl Asked {
     fn lengths(self) -> &'static [u32] {
         match self {
             Asked::Planned => &LENGTHS,
-            Asked::Longest | Asked::Variants => &LENGTHS[LENGTHS.len() - 1..],
+            Asked::Longest | Asked::Variants | Asked::Raked => &LENGTHS[LENGTHS.len() - 1..],
             Asked::Carries => &MIDDLE,
         }
     }
@@ -60,13 +65,14 @@ impl Asked {
         match self {
             Asked::Planned | Asked::Longest => vec![Variant::planned(plan)],
             Asked::Variants => variants(plan, element),
+            Asked::Raked => raked(plan, element),
             Asked::Carries => carries(plan, element),
         }
     }
 
     /// Whether there is a line for each kernel, and not one for each operator.
     fn compares(self) -> bool {
-        matches!(self, Asked::Variants | Asked::Carries)
+        matches!(self, Asked::Variants | Asked::Raked | Asked::Carries)
     }
 }
 
@@ -135,6 +141,28 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     variants
 }
 
+/// The planned shape and others, each without and with raking.
+fn raked(plan: &Plan, element: usize) -> Vec<Variant> {
+    const SHAPES: [(u32, u32); 8] = [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (384, 1)];
+    let step = 1 << plan.run.trailing_zeros();
+    let mut shapes = vec![(plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run)];
+    for (threads, teams) in SHAPES {
+        for more_stages in [1, 3] {
+            let bytes = (200 << 10) / (2 * teams + more_stages);
+            let steps = bytes / (threads * element as u32).max(1) / step;
+            shapes.push((threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step));
+        }
+    }
+    let variant = |((threads, teams, run), rakes): ((u32, u32, u32), bool)| {
+        let mut overrides = as_planned(plan);
+        (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+        overrides.rakes = Some(rakes);
+        let how = if rakes { "raked" } else { "by warps" };
+        Variant { name: format!("{threads} × {teams} × {run} {how}"), overrides }
+    };
+    shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)]).map(variant).collect()
+}
+
 /// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.
 fn carries(plan: &Plan, element: usize) -> Vec<Variant> {
     let other = |carry: Carry| {
@@ -200,6 +228,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
         if asked.compares() {
             println!("| {name} | 2^{log} | {} | {} × {} |", plan.strategy.carry, plan.threads, plan.run);
         }
+        let mut lines = Vec::new();
         for (variant, compiled) in variants.iter().zip(compiled) {
             let scan = scanner.scan(op.clone()).overrides(variant.overrides);
             let part = input.slice(..len);
@@ -224,11 +253,21 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
             let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
             if asked.compares() {
                 let ratio = copy / time;
-                println!("    {:24} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms", variant.name);
+                let name = &variant.name;
+                lines.push((
+                    ratio,
+                    format!("    {name:24} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms"),
+                ));
             } else {
                 row.push(format!(" {:.2}, {compiled:.0} ms |", copy / time));
             }
         }
+        if asked == Asked::Raked && lines.len() > 2 {
+            // Those of the planned shape come first.
+            lines[2..].sort_by(|(a, _), (b, _)| b.total_cmp(a));
+            lines.truncate(2 + FASTEST);
+        }
+        lines.iter().for_each(|(_, line)| println!("{line}"));
     }
     if !asked.compares() {
         let [input, state, output] = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>()];
