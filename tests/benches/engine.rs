@@ -17,6 +17,8 @@ mod back;
 mod early;
 #[path = "engine/floor.rs"]
 mod floor;
+#[path = "engine/lexers.rs"]
+mod lexers;
 #[path = "engine/operators.rs"]
 mod operators;
 #[path = "engine/parts.rs"]
@@ -255,7 +257,9 @@ fn main() -> Outcome {
             |name: &String| ["operators", "variants", "raked", "carries", "longest"].contains(&name.as_str());
         let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
         operators::print_head(asked);
-        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, asked });
+        let mut operators = operators::Operators { scanner: &scanner, wanted, asked };
+        visit_gallery(&mut operators);
+        lexers::visit(&mut operators);
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
