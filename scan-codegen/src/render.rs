@@ -279,6 +279,8 @@ struct Words<'a> {
     streams: bool,
     /// Whether the first warp of a team scans the aggregates of all its runs.
     rakes: bool,
+    /// Whether look-ahead warps take turns.
+    in_turns: bool,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -449,10 +451,11 @@ impl<'a> Words<'a> {
             stands_in: plan.stands_in(),
             group: pipeline.group,
             window: if pipeline.group > 1 { pipeline.window } else { constants::WARP * pipeline.statuses_per_lane },
-            folding_warps: if pipeline.group > 1 { 2 } else { 1 },
+            folding_warps: if pipeline.group > 1 { 2 } else { pipeline.look_ahead_warps.max(1) },
             by_packets: plan.loads_packets(),
             streams: pipeline.streams,
             rakes: pipeline.rakes,
+            in_turns: pipeline.look_ahead_warps > 1,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,

@@ -49,6 +49,8 @@ pub struct Overrides {
     pub written_out: Option<u32>,
     /// Whether the first warp of a look-ahead team scans the aggregates of all its runs.
     pub rakes: Option<bool>,
+    /// Warps of a look-ahead block that fold tile statuses in turns, where blocks form no groups: 1 to 4.
+    pub look_ahead_warps: Option<u32>,
     /// Whether to allow only algorithms that give the same floats in every run ([`Strategy::is_deterministic`]). If the
     /// default is look-back, the hierarchical scan then replaces it.
     pub deterministic: bool,
@@ -110,6 +112,7 @@ impl Overrides {
             group: other.group.or(self.group),
             written_out: other.written_out.or(self.written_out),
             rakes: other.rakes.or(self.rakes),
+            look_ahead_warps: other.look_ahead_warps.or(self.look_ahead_warps),
             deterministic: other.deterministic || self.deterministic,
             programmatic: other.programmatic.or(self.programmatic),
             delays: other.delays || self.delays,

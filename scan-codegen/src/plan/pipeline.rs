@@ -35,6 +35,8 @@ pub struct Pipeline {
     pub(crate) streams: bool,
     /// Whether the first warp of a team scans the aggregates of all its runs, and not each warp those of its own.
     pub(crate) rakes: bool,
+    /// Warps that fold tile statuses, and take turns where there are several.
+    pub(crate) look_ahead_warps: u32,
 }
 
 impl Pipeline {

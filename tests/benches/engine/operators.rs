@@ -33,6 +33,8 @@ const REPEATED: usize = 1 << 20;
 const CHECKED: usize = 1 << 16;
 /// Shapes that are printed.
 const FASTEST: usize = 7;
+/// Ways of the planned shape, which are printed first.
+const PLANNED: usize = 4;
 const CALLS: usize = 10;
 const SAMPLES: usize = 5;
 
@@ -147,20 +149,20 @@ fn raked(plan: &Plan, element: usize) -> Vec<Variant> {
     let step = 1 << plan.run.trailing_zeros();
     let mut shapes = vec![(plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run)];
     for (threads, teams) in SHAPES {
-        for more_stages in [1, 3] {
-            let bytes = (200 << 10) / (2 * teams + more_stages);
-            let steps = bytes / (threads * element as u32).max(1) / step;
-            shapes.push((threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step));
-        }
+        let bytes = (200 << 10) / (2 * teams + 1);
+        let steps = bytes / (threads * element as u32).max(1) / step;
+        shapes.push((threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step));
     }
-    let variant = |((threads, teams, run), rakes): ((u32, u32, u32), bool)| {
+    let variant = |((threads, teams, run), rakes, warps): ((u32, u32, u32), bool, u32)| {
         let mut overrides = as_planned(plan);
         (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
-        overrides.rakes = Some(rakes);
+        (overrides.rakes, overrides.look_ahead_warps) = (Some(rakes), Some(warps));
         let how = if rakes { "raked" } else { "by warps" };
-        Variant { name: format!("{threads} × {teams} × {run} {how}"), overrides }
+        Variant { name: format!("{threads} × {teams} × {run} {how}, {warps} ahead"), overrides }
     };
-    shapes.into_iter().flat_map(|shape| [(shape, false), (shape, true)]).map(variant).collect()
+    let ways = [(false, 1), (true, 1), (false, 2), (true, 2)];
+    let all = shapes.into_iter().flat_map(|shape| ways.map(|(rakes, warps)| (shape, rakes, warps)));
+    all.map(variant).collect()
 }
 
 /// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.
@@ -207,6 +209,8 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
+    // Of many shapes the differences that count are large.
+    let (samples, calls) = if asked == Asked::Raked { (3, 4) } else { (SAMPLES, CALLS) };
     let mut row = Vec::new();
     for &log in asked.lengths() {
         let len = most.min(1 << log);
@@ -234,38 +238,38 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
             let part = input.slice(..len);
             let mut results = output.slice_mut(..len);
             if let Err(error) = scan.on(&stream).run_into(&part, &mut results) {
-                println!("    {:24} {error}", variant.name);
+                println!("    {:34} {error}", variant.name);
                 continue;
             }
             let found = stream.clone_dtoh(&results.slice(..CHECKED.min(len)))?;
             compare(&found, &checked[..found.len()], Op::tolerance().max(1e-3))?;
             let (mut copies, mut scans) = (Vec::new(), Vec::new());
-            for _ in 0..SAMPLES {
+            for _ in 0..samples {
                 let part_of_copy = from.slice(..bytes);
                 let mut copied = to.slice_mut(..bytes);
                 copies.push(sample(&stream, || {
-                    (0..CALLS).try_for_each(|_| Ok(stream.memcpy_dtod(&part_of_copy, &mut copied)?))
+                    (0..calls).try_for_each(|_| Ok(stream.memcpy_dtod(&part_of_copy, &mut copied)?))
                 })?);
                 scans.push(sample(&stream, || {
-                    (0..CALLS).try_for_each(|_| Ok(scan.on(&stream).run_into(&part, &mut results)?))
+                    (0..calls).try_for_each(|_| Ok(scan.on(&stream).run_into(&part, &mut results)?))
                 })?);
             }
-            let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
+            let [copy, time] = [copies, scans].map(|times| median(times) / calls as f64);
             if asked.compares() {
                 let ratio = copy / time;
                 let name = &variant.name;
                 lines.push((
                     ratio,
-                    format!("    {name:24} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms"),
+                    format!("    {name:34} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms"),
                 ));
             } else {
                 row.push(format!(" {:.2}, {compiled:.0} ms |", copy / time));
             }
         }
-        if asked == Asked::Raked && lines.len() > 2 {
+        if asked == Asked::Raked && lines.len() > PLANNED {
             // Those of the planned shape come first.
-            lines[2..].sort_by(|(a, _), (b, _)| b.total_cmp(a));
-            lines.truncate(2 + FASTEST);
+            lines[PLANNED..].sort_by(|(a, _), (b, _)| b.total_cmp(a));
+            lines.truncate(PLANNED + FASTEST);
         }
         lines.iter().for_each(|(_, line)| println!("{line}"));
     }

@@ -1,4 +1,4 @@
-//! Look-ahead whose teams' first warps scan the aggregates of all runs.
+//! Look-ahead whose teams' first warps scan the aggregates of all runs, and whose look-ahead warps take turns.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -17,11 +17,13 @@ use scan_tests::{
 use super::look_ahead::{Shape, limits, overrides_of};
 
 /// As those of look-ahead, of two warps and more.
-const SHAPES: [Shape; 4] = [(64, 2, 6, 4, 4), (96, 2, 5, 4, 1), (64, 1, 3, 3, 7), (128, 3, 8, 4, 2)];
+const SHAPES: [Shape; 4] = [(64, 2, 6, 4, 4), (96, 2, 5, 4, 1), (64, 1, 3, 3, 4), (128, 3, 8, 4, 2)];
 
+/// The first and the third shape have several look-ahead warps; the second has one, the last has groups.
 fn raked(shape: Shape) -> Overrides {
     let mut overrides = overrides_of(shape);
     overrides.rakes = Some(true);
+    overrides.look_ahead_warps = Some(1 + shape.1 % 3);
     overrides
 }
 
@@ -36,6 +38,24 @@ fn interval() {
     let programs: Vec<_> = SHAPES.into_iter().zip(WAYS).map(program).collect();
     let lengths = |tile| vec![1, 33, tile - 1, tile + 1, 12 * tile + 7];
     // Mostly not all blocks find room at once, so that those that do tell the aggregates of the others' tiles.
+    let resident = |seed: u64| [1, 2, 3, usize::MAX][seed as usize / 5 % 4];
+    climb_in_every_place(&programs, lengths, |_, seed, emulator| {
+        emulator.resident_blocks(resident(seed)).check(adjacent)
+    })
+    .unwrap();
+}
+
+/// Warps that take turns, without raking.
+#[test]
+fn turns() {
+    let program = |(warps, (kind, with_initial_value)): (u32, (ScanKind, bool))| {
+        let initial_value = with_initial_value.then(Interval::initial_value);
+        let mut overrides = overrides_of(SHAPES[0]);
+        (overrides.look_ahead_warps, overrides.statuses_per_lane) = (Some(warps), Some(1));
+        Program::<Interval>::planned(Interval, kind, initial_value, &limits(), &overrides).unwrap()
+    };
+    let programs: Vec<_> = [2, 3, 4, 2].into_iter().zip(WAYS).map(program).collect();
+    let lengths = |tile| vec![1, tile + 1, 23 * tile + 7];
     let resident = |seed: u64| [1, 2, 3, usize::MAX][seed as usize / 5 % 4];
     climb_in_every_place(&programs, lengths, |_, seed, emulator| {
         emulator.resident_blocks(resident(seed)).check(adjacent)
@@ -81,6 +101,11 @@ fn planted_faults_are_found() {
         ("                append(op, before, own, Mark{});\n", ""),
         ("          append(op, prefix, prefix_in_tile, Mark{});\n", ""),
         ("thread < runs_of_tile.end;", "true;"),
+        ("        wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
+        ("      wait(&published[stage], use % 2);\n", ""),
+        ("append(op, prefix, between.value, Mark{});", "prefix.value = between.value;"),
+        ("        append(op, between, window_aggregate, Mark{});\n", ""),
+        ("iteration == 0 ? 0 : tile_index - gridDim.x; folded", "0; folded"),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
