@@ -277,8 +277,6 @@ struct Words<'a> {
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
-    /// Whether the first warp of a team scans the aggregates of all its runs.
-    rakes: bool,
     /// Whether look-ahead warps take turns.
     in_turns: bool,
     block_threads: u32,
@@ -454,7 +452,6 @@ impl<'a> Words<'a> {
             folding_warps: if pipeline.group > 1 { 2 } else { pipeline.look_ahead_warps.max(1) },
             by_packets: plan.loads_packets(),
             streams: pipeline.streams,
-            rakes: pipeline.rakes,
             in_turns: pipeline.look_ahead_warps > 1,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 110] = [
+const PARTS: [(&str, &str); 109] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -119,7 +119,6 @@ const PARTS: [(&str, &str); 110] = [
         "pipeline/look_ahead_in_turns",
         include_str!("../templates/kernel/pipeline/look_ahead_in_turns.cu.tera").trim_ascii_end(),
     ),
-    ("pipeline/raked", include_str!("../templates/kernel/pipeline/raked.cu.tera").trim_ascii_end()),
     ("pipeline/team_scan", include_str!("../templates/kernel/pipeline/team_scan.cu.tera").trim_ascii_end()),
     ("columns", include_str!("../templates/kernel/columns/columns.cu.tera")),
     ("columns/part", include_str!("../templates/kernel/columns/part.cu.tera").trim_ascii_end()),

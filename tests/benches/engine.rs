@@ -4,7 +4,8 @@
 //! `default` the planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the
 //! shapes of short and middle lengths), `floor` (what short scans wait for), `early` (launches that begin before what
 //! is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis),
-//! `profile-…`, `operators` (those of the gallery, `variants` of them, shapes `raked` or not, other `carries`, only the `longest` inputs) and
+//! `profile-…`, `operators` (those of the gallery, `variants` of them, shapes of look-ahead warps in `turns`,
+//! other `carries`, only the `longest` inputs) and
 //! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before
 //! anything is timed, and that with the CPU. A time is the median of several samples, each between two events on the
 //! stream.
@@ -246,15 +247,15 @@ fn main() -> Outcome {
             operators::Asked::Variants
         } else if asked_for("carries") {
             operators::Asked::Carries
-        } else if asked_for("raked") {
-            operators::Asked::Raked
+        } else if asked_for("turns") {
+            operators::Asked::Turns
         } else if asked_for("longest") {
             operators::Asked::Longest
         } else {
             operators::Asked::Planned
         };
         let no_operator =
-            |name: &String| ["operators", "variants", "raked", "carries", "longest"].contains(&name.as_str());
+            |name: &String| ["operators", "variants", "turns", "carries", "longest"].contains(&name.as_str());
         let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
         operators::print_head(asked);
         let mut operators = operators::Operators { scanner: &scanner, wanted, asked };

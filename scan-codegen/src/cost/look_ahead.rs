@@ -160,9 +160,6 @@ impl Plan {
     fn team_cost(&self, n: u64, any: bool) -> Vec<u64> {
         let run = u64::from(self.run);
         let active = n.div_ceil(run);
-        if self.pipeline.is_some_and(|pipeline| pipeline.rakes) {
-            return self.raked_team_cost(n, any);
-        }
         let warps = active.div_ceil(WARP);
         let of_thread = |thread: u64| {
             let (warp, lane) = (thread / WARP, thread % WARP);
@@ -179,28 +176,6 @@ impl Plan {
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
             let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
             reduce + scans + before + scan
-        };
-        (0..u64::from(self.threads)).map(of_thread).collect()
-    }
-
-    /// The same where the first warp scans the aggregates of all runs.
-    fn raked_team_cost(&self, n: u64, any: bool) -> Vec<u64> {
-        let run = u64::from(self.run);
-        let (active, runs_of_lane) = (n.div_ceil(run), u64::from(self.threads) / WARP);
-        let of_thread = |thread: u64| {
-            let own = n.saturating_sub(thread * run).min(run);
-            let reduce = own.saturating_sub(1);
-            let runs = active.saturating_sub(thread * runs_of_lane).min(runs_of_lane);
-            // Up to the lane's aggregate, over the lanes, and down to the exclusive prefix of its last run.
-            let down = runs.min(runs_of_lane - 1).saturating_sub(u64::from(thread == 0));
-            let scans = runs.saturating_sub(1) + warp_scan_steps(thread, active.div_ceil(runs_of_lane)) + down;
-            let scans = if thread < WARP { scans } else { 0 };
-            if self.machine {
-                return reduce + scans;
-            }
-            let has_earlier = 0 < thread && thread < active;
-            let scan = own.saturating_sub(u64::from(!(any || has_earlier)));
-            reduce + scans + u64::from(has_earlier && any) + scan
         };
         (0..u64::from(self.threads)).map(of_thread).collect()
     }

@@ -76,7 +76,6 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
             && sizes.input == sizes.output
             && sizes.input >= STREAMED_BYTES
             && sizes.input.is_multiple_of(WORD),
-        rakes: room.rakes,
         look_ahead_warps: room.look_ahead_warps,
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
@@ -124,9 +123,7 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
                 let statuses = overrides.statuses_per_lane.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
                 (statuses, WARP * statuses)
             };
-            let rakes = overrides.rakes.unwrap_or(false) && spec.segments.is_none() && threads > WARP;
-            let shape =
-                StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window, rakes, look_ahead_warps };
+            let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window, look_ahead_warps };
             if !shape.is_possible(limits) {
                 return None;
             }

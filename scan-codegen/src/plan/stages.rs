@@ -76,7 +76,6 @@ pub(super) struct StageRoom<'a> {
     pub(super) statuses_of_a_lane: u32,
     pub(super) group: u32,
     pub(super) window: u32,
-    pub(super) rakes: bool,
     pub(super) look_ahead_warps: u32,
 }
 
@@ -116,8 +115,7 @@ impl StageRoom<'_> {
         let warps = self.threads / WARP;
         let segmented = if self.sizes.segments.is_none() { 0 } else { warps };
         let offsets = if matches!(self.sizes.segments, Segments::Offsets(_)) { 24 } else { 0 };
-        let aggregates = if self.rakes { 0 } else { warps };
-        BARRIERS_OF_A_STAGE * BARRIER + (aggregates + 1) * self.sizes.state + segmented + offsets
+        BARRIERS_OF_A_STAGE * BARRIER + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
     /// The static shared memory of a block: that of all stages, the initial value, and the statuses that its lanes
@@ -131,8 +129,7 @@ impl StageRoom<'_> {
             if exchanged > 0 { group_warps.max(self.look_ahead_warps) * self.window * (exchanged + head) } else { 0 };
         let parts = 2 * group_warps * (BARRIERS_OF_A_GROUP_WARP * BARRIER + self.sizes.state + head);
         let stages = stages.saturating_mul(self.static_bytes_of_stage());
-        let runs = if self.rakes { (self.teams * self.threads).saturating_mul(self.sizes.state) } else { 0 };
-        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + window + parts).saturating_add(runs)
+        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + window + parts)
     }
 
     /// The sum of both.

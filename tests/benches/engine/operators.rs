@@ -47,9 +47,8 @@ pub(super) enum Asked {
     Longest,
     /// Other shapes beside them, with the longest inputs.
     Variants,
-    /// Shapes whose tiles fill shared memory, with a scan in each warp and with one of all runs by the first warp; the fastest
-    /// are printed.
-    Raked,
+    /// Shapes whose tiles fill shared memory, with several numbers of look-ahead warps; the fastest are printed.
+    Turns,
     /// Other strategies beside them, at middle lengths.
     Carries,
 }
@@ -58,7 +57,7 @@ impl Asked {
     fn lengths(self) -> &'static [u32] {
         match self {
             Asked::Planned => &LENGTHS,
-            Asked::Longest | Asked::Variants | Asked::Raked => &LENGTHS[LENGTHS.len() - 1..],
+            Asked::Longest | Asked::Variants | Asked::Turns => &LENGTHS[LENGTHS.len() - 1..],
             Asked::Carries => &MIDDLE,
         }
     }
@@ -67,14 +66,14 @@ impl Asked {
         match self {
             Asked::Planned | Asked::Longest => vec![Variant::planned(plan)],
             Asked::Variants => variants(plan, element),
-            Asked::Raked => raked(plan, element),
+            Asked::Turns => in_turns(plan, element),
             Asked::Carries => carries(plan, element),
         }
     }
 
     /// Whether there is a line for each kernel, and not one for each operator.
     fn compares(self) -> bool {
-        matches!(self, Asked::Variants | Asked::Raked | Asked::Carries)
+        matches!(self, Asked::Variants | Asked::Turns | Asked::Carries)
     }
 }
 
@@ -143,26 +142,27 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     variants
 }
 
-/// The planned shape and others, each without and with raking.
-fn raked(plan: &Plan, element: usize) -> Vec<Variant> {
-    const SHAPES: [(u32, u32); 8] = [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (384, 1)];
+/// The planned shape and others, each with several numbers of look-ahead warps.
+fn in_turns(plan: &Plan, element: usize) -> Vec<Variant> {
+    const SHAPES: [(u32, u32); 9] =
+        [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (320, 2), (384, 1)];
     let step = 1 << plan.run.trailing_zeros();
-    let mut shapes = vec![(plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run)];
-    for (threads, teams) in SHAPES {
-        let bytes = (200 << 10) / (2 * teams + 1);
-        let steps = bytes / (threads * element as u32).max(1) / step;
-        shapes.push((threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step));
-    }
-    let variant = |((threads, teams, run), rakes, warps): ((u32, u32, u32), bool, u32)| {
+    let planned = (plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run);
+    let shape = |(threads, teams): (u32, u32)| {
+        let steps = (200 << 10) / (2 * teams + 1) / (threads * element as u32).max(1) / step;
+        (threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step)
+    };
+    let variant = |((threads, teams, run), warps): ((u32, u32, u32), u32)| {
         let mut overrides = as_planned(plan);
         (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
-        (overrides.rakes, overrides.look_ahead_warps) = (Some(rakes), Some(warps));
-        let how = if rakes { "raked" } else { "by warps" };
-        Variant { name: format!("{threads} × {teams} × {run} {how}, {warps} ahead"), overrides }
+        (overrides.look_ahead_warps, overrides.group) = (Some(warps), Some(1));
+        Variant { name: format!("{threads} × {teams} × {run}, {warps} ahead"), overrides }
     };
-    let ways = [(false, 1), (true, 1), (false, 2), (true, 2)];
-    let all = shapes.into_iter().flat_map(|shape| ways.map(|(rakes, warps)| (shape, rakes, warps)));
-    all.map(variant).collect()
+    let of_planned = [1, 2, 3, 4].map(|warps| variant((planned, warps)));
+    of_planned
+        .into_iter()
+        .chain(SHAPES.into_iter().map(shape).flat_map(|shape| [2, 3].map(|warps| (shape, warps))).map(variant))
+        .collect()
 }
 
 /// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.
@@ -210,7 +210,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
     // Of many shapes the differences that count are large.
-    let (samples, calls) = if asked == Asked::Raked { (3, 4) } else { (SAMPLES, CALLS) };
+    let (samples, calls) = if asked == Asked::Turns { (3, 4) } else { (SAMPLES, CALLS) };
     let mut row = Vec::new();
     for &log in asked.lengths() {
         let len = most.min(1 << log);
@@ -266,7 +266,7 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
                 row.push(format!(" {:.2}, {compiled:.0} ms |", copy / time));
             }
         }
-        if asked == Asked::Raked && lines.len() > PLANNED {
+        if asked == Asked::Turns && lines.len() > PLANNED {
             // Those of the planned shape come first.
             lines[PLANNED..].sort_by(|(a, _), (b, _)| b.total_cmp(a));
             lines.truncate(PLANNED + FASTEST);

@@ -139,12 +139,12 @@ fn groups_take_what_their_formula_says() {
     }
 }
 
-/// Look-ahead whose teams' first warps scan the aggregates of all runs.
+/// Look-ahead whose look-ahead warps take turns.
 #[test]
-fn raked_teams_take_what_their_formula_says() {
+fn look_ahead_warps_in_turns_take_what_their_formula_says() {
     let programs = WAYS.map(|(kind, with_initial_value)| {
         let mut overrides = Overrides::default().strategy(strategies::LOOK_AHEAD).threads(96).teams(2).run(3).blocks(3);
-        (overrides.rakes, overrides.look_ahead_warps) = (Some(true), Some(2));
+        overrides.look_ahead_warps = Some(2);
         let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
         let initial_value = with_initial_value.then(MixedSum::initial_value);
         Program::planned(MixedSum, kind, initial_value, &limits, &overrides).unwrap()
