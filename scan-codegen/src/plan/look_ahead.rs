@@ -108,13 +108,19 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
         group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
         _ => 1,
     };
-    let look_ahead_warps =
-        if group > 1 || !spec.segments.is_none() { 1 } else { overrides.look_ahead_warps.unwrap_or(1) };
-    let look_ahead_warps = look_ahead_warps.clamp(1, MOST_LOOK_AHEAD_WARPS);
-    let other_threads = other_threads(&spec.segments, group, look_ahead_warps);
+    let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps {
+        // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after the next.
+        Some(warps) if group == 1 && spec.segments.is_none() => {
+            warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS))
+        }
+        _ => 1,
+    };
+    let other_threads = other_threads(&spec.segments, group, 1);
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
         |(run, (threads, teams))| {
             let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
+            let look_ahead_warps = look_ahead_warps(teams);
+            let other_threads = self::other_threads(&spec.segments, group, look_ahead_warps);
             let block_threads = threads.saturating_mul(teams).saturating_add(other_threads);
             let statuses = || sizes.statuses_of_a_lane(most_blocks, block_threads);
             let (statuses_of_a_lane, window) = if group > 1 {

@@ -63,7 +63,7 @@ fn inputs_are_appended() {
 #[test]
 fn planted_faults_are_found() {
     let first = Some(Interval::initial_value());
-    let overrides = in_turns(2, (64, 2, 5, 4, 4));
+    let overrides = in_turns(3, (64, 1, 3, 4, 4));
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
         ("        wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
@@ -73,6 +73,10 @@ fn planted_faults_are_found() {
         ("iteration == 0 ? 0 : tile_index - gridDim.x; folded", "0; folded"),
         ("const bool any_before = prefix.any;", "const bool any_before = false;"),
         ("iteration += FOLDING_WARPS", "iteration += 1"),
+        (
+            "      __syncwarp(); // all lanes have read the previous prefix",
+            "      // all lanes have read the previous prefix",
+        ),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
