@@ -128,6 +128,13 @@ impl Weights {
         Weights { functions, helpers }
     }
 
+    /// The instructions of a call of one of the operator's functions; 0 if it has none of that name.
+    pub(crate) fn instructions_of(op: &OpSource, name: &str) -> u64 {
+        let weights = Weights::of(op, Places::all(1), u32::MAX);
+        let mut each = op.functions.iter().zip(&weights.functions);
+        each.find(|(function, _)| function.name == name).map_or(0, |(_, weight)| weight.instructions)
+    }
+
     /// So many elements of a run, where they are folded input by input, are worth joining the run to others: that takes
     /// no longer than they do, then.
     pub(crate) fn worthwhile_run(op: &OpSource) -> u32 {

@@ -61,13 +61,19 @@ impl Plan {
                 writeln!(f, "{threads} threads, {bytes} bytes of shared memory")?;
             }
             Some(pipeline) => {
-                let Pipeline { teams, stages, blocks, dynamic_shared_bytes, group, .. } = pipeline;
+                let Pipeline { teams, stages, blocks, dynamic_shared_bytes, group, look_ahead_warps, .. } = pipeline;
                 writeln!(
                     f,
                     "  blocks    {blocks} at most, {} bytes of shared memory each",
                     self.shared_bytes + dynamic_shared_bytes
                 )?;
                 writeln!(f, "  pipeline  {teams} teams of {} threads, {stages} stages", self.threads)?;
+                if *look_ahead_warps > 1 {
+                    writeln!(f, "  ahead     {look_ahead_warps} warps in turns")?;
+                }
+                if pipeline.keeps_states {
+                    writeln!(f, "  lifted    once: stages keep states in place of elements")?;
+                }
                 if *group > 1 {
                     writeln!(f, "  groups    of {group} blocks, each of which publishes one aggregate")?;
                 }

@@ -3,8 +3,8 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, SHORT_RUN_WORDS, STREAMED_BYTES, long_bytes,
-        long_bytes_of_large_states,
+        LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, SHORT_RUN_WORDS, STREAMED_BYTES, keeps_states, long_bytes,
+        long_bytes_of_large_states, look_ahead_warps,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,
@@ -57,8 +57,10 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     let can_keep = operator.has("lift")
         && !operator.takes_inputs()
         && operator.state.size.is_multiple_of(WORD as usize)
+        && spec.segments.is_none()
         && Zipped::of(operator, spec, |_| 0).is_none();
-    let keeps_states = can_keep && overrides.keeps_states.unwrap_or(false);
+    let keeps_states =
+        can_keep && overrides.keeps_states.unwrap_or(keeps_states(Weights::instructions_of(operator, "lift")));
     let sizes = Sizes { keeps_states, ..Sizes::of(operator, spec, &items) };
     let (room, stages) = room(request, sizes)?;
     let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
@@ -115,12 +117,13 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
         group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
         _ => 1,
     };
+    let combine = Weights::instructions_of(operator, "combine");
     let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps {
-        // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after the next.
-        Some(warps) if group == 1 && spec.segments.is_none() => {
-            warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS))
-        }
-        _ => 1,
+        _ if group > 1 || !spec.segments.is_none() => 1,
+        // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after
+        // the next.
+        Some(warps) => warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS)),
+        None => look_ahead_warps(combine, sizes.element()),
     };
     let other_threads = other_threads(&spec.segments, group, 1);
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(

@@ -254,6 +254,25 @@ pub(super) const fn large_run(element: u32) -> u32 {
 /// Measured: `docs/tuning.md#one-look-ahead-warp`.
 pub(super) const OTHER_WARPS: u32 = 2;
 
+/// The look-ahead warps of a block, for an operator whose `combine` has so many instructions. A tile takes a time that
+/// grows with the bytes of its elements; its look-ahead takes some ten applications one after the other, whatever the
+/// tile has. Where that is longer, several warps take turns.
+///
+/// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
+pub(super) const fn look_ahead_warps(combine: u64, element: u32) -> u32 {
+    const HEAVY: u64 = 3; // instructions for each byte
+    if combine >= HEAVY * element as u64 { 2 } else { 1 }
+}
+
+/// Whether stages keep lifted elements, by the instructions of `lift`: to lift twice takes longer, then, than to write
+/// and read a state.
+///
+/// Measured: `docs/tuning.md#kept-states`.
+pub(super) const fn keeps_states(lift: u64) -> bool {
+    const HEAVY: u64 = 200;
+    lift >= HEAVY
+}
+
 /// Whether neighbouring lanes load neighbouring packets, not statuses, and then exchange them.
 ///
 /// Measured: `docs/tuning.md#packets-or-statuses`.
