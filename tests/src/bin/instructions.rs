@@ -248,7 +248,7 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
         (true, false) => (format!("const {state}* carries"), STATE.replace("STATE", state).replace("RESULT", result)),
     };
     let (from, step) = step.split_once("---").unwrap_or_default();
-    Ok(format!(
+    let one_run = format!(
         r#"{functions}extern "C" __global__ void one_run(const {operator} op, {before}, {state}* sums) {{
   unsigned char* stage = launched_shared_memory();
   {{
@@ -273,7 +273,15 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
   }}
 }}
 "#
-    ))
+    );
+    if !functions.contains("reduce_and_keep(") {
+        return Ok(one_run);
+    }
+    // Lifted elements stay in the stage.
+    let reduced = "reduce_and_keep(op, run, RunHeads{}, no_prefix(), stage, threadIdx.x)";
+    let kernel = one_run.replace("reduce_run(op, run, RunHeads{}, no_prefix(), RUN)", reduced);
+    let (before, scan) = kernel.rsplit_once("Run run = run_of(").ok_or("the kernel scans no run")?;
+    Ok(format!("{before}KeptRun run = kept_run_of({}", scan.replace("element_of(op, run, k)", "kept_state(run, k)")))
 }
 
 /// A run whose inputs move a cursor on.
