@@ -1,9 +1,10 @@
 //! The gallery's operators on the GPU, against results that were computed without them.
 
-use scan_runtime::{BlockScan, Network, Strategy};
+use scan_codegen::Overrides;
+use scan_runtime::{BlockScan, Network, Scanner, Strategy};
 use scan_tests::{
     gallery::{Example, Visitor, compare, visit_gallery},
-    strategies::CARRIES,
+    strategies::{CARRIES, LOOK_AHEAD},
 };
 
 use crate::{Outcome, Trials, older::scanner};
@@ -15,7 +16,26 @@ pub(crate) fn add(trials: &mut Trials) {
 impl Visitor for Trials {
     fn visit<Op: Example>(&mut self, name: &str) {
         self.add(format!("gallery_{name}"), run::<Op>);
+        if self.can_have(LOOK_AHEAD) {
+            self.add(format!("gallery_ahead_{name}"), ahead::<Op>);
+        }
     }
+}
+
+/// Look-ahead over many tiles: with one look-ahead warp and with several, with lifted elements in stages and without.
+fn ahead<Op: Example>() -> Outcome {
+    let scanner = scanner()?;
+    let op = Op::new();
+    let input = Op::input(3_000_017);
+    let expected = Scanner::cpu().scan(op.clone()).run(&input)?;
+    for (warps, keeps) in [(1, false), (2, true), (3, true)] {
+        let mut overrides = Overrides::default().strategy(LOOK_AHEAD);
+        (overrides.look_ahead_warps, overrides.keeps_states) = (Some(warps), Some(keeps));
+        let found = scanner.scan(op.clone()).overrides(overrides).run(&input)?;
+        let result = compare(&found, &expected, Op::tolerance().max(1e-3));
+        result.map_err(|message| format!("{warps} look-ahead warps: {message}"))?;
+    }
+    Ok(())
 }
 
 fn run<Op: Example>() -> Outcome {
