@@ -3,8 +3,8 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, SHORT_RUN_WORDS, STREAMED_BYTES, keeps_states, long_bytes,
-        long_bytes_of_large_states, look_ahead_warps,
+        KEEPING_SHAPE, LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, SHORT_RUN_WORDS, STREAMED_BYTES, heavy_shape,
+        is_heavy, keeps_states, long_bytes, long_bytes_of_large_states,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,
@@ -62,6 +62,15 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     let keeps_states =
         can_keep && overrides.keeps_states.unwrap_or(keeps_states(Weights::instructions_of(operator, "lift")));
     let sizes = Sizes { keeps_states, ..Sizes::of(operator, spec, &items) };
+    let combine = Weights::instructions_of(operator, "combine");
+    let Sizes { input, state, .. } = sizes;
+    let shape = match sizes.element() {
+        _ if !spec.segments.is_none() => None,
+        _ if keeps_states => Some(KEEPING_SHAPE),
+        element if is_heavy(combine, input, state, element) => Some(heavy_shape(input, state, element)),
+        _ => None,
+    };
+    let sizes = Sizes { shape, ..sizes };
     let (room, stages) = room(request, sizes)?;
     let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
     let tile = threads * run;
@@ -102,8 +111,10 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
 /// The first shape, in order of preference, that fits a block's shared memory, and its stages.
 fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u32), PlanError> {
     let Request { operator, spec, limits, overrides } = request;
-    let run =
-        overrides.run.unwrap_or_else(|| sizes.run(Weights::longest_run(operator), Weights::worthwhile_run(operator)));
+    // What joins runs outweighs longer loops, where it is heavy.
+    let longest = Weights::longest_run(operator);
+    let longest = if sizes.shape.is_some() { longest.saturating_mul(3) / 2 } else { longest };
+    let run = overrides.run.unwrap_or_else(|| sizes.run(longest, Weights::worthwhile_run(operator)));
     let room = limits.shared_bytes_per_block_optin;
     // One source for all devices of an architecture, so that it can be compiled ahead of time. A lane with room for
     // more statuses than there are loads the last one again.
@@ -117,13 +128,13 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
         group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
         _ => 1,
     };
-    let combine = Weights::instructions_of(operator, "combine");
-    let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps {
-        _ if group > 1 || !spec.segments.is_none() => 1,
-        // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after
-        // the next.
-        Some(warps) => warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS)),
-        None => look_ahead_warps(combine, sizes.element()),
+    // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after the
+    // next.
+    let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps.or(sizes.shape.map(|s| s.look_ahead_warps)) {
+        Some(warps) if group == 1 && spec.segments.is_none() => {
+            warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS))
+        }
+        _ => 1,
     };
     let other_threads = other_threads(&spec.segments, group, 1);
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(

@@ -254,15 +254,52 @@ pub(super) const fn large_run(element: u32) -> u32 {
 /// Measured: `docs/tuning.md#one-look-ahead-warp`.
 pub(super) const OTHER_WARPS: u32 = 2;
 
-/// The look-ahead warps of a block, for an operator whose `combine` has so many instructions. A tile takes a time that
-/// grows with the bytes of its elements; its look-ahead takes some ten applications one after the other, whatever the
-/// tile has. Where that is longer, several warps take turns.
+/// Whether `combine`, of so many instructions, is heavy for the bytes of an element: a tile takes a time that grows with
+/// these, its look-ahead some ten applications one after the other, whatever the tile has.
 ///
 /// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
-pub(super) const fn look_ahead_warps(combine: u64, element: u32) -> u32 {
+pub(super) const fn is_heavy(combine: u64, input: u32, state: u32, element: u32) -> bool {
     const HEAVY: u64 = 3; // instructions for each byte
-    if combine >= HEAVY * element as u64 { 2 } else { 1 }
+    combine >= HEAVY * element as u64 && state > input && element <= GROUPED_ABOVE && state < GROUPED_FROM
 }
+
+/// Teams in order of preference, 32-bit words of a run, and look-ahead warps.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) teams: &'static [(u32, u32)],
+    pub(super) run_words: u32,
+    pub(super) look_ahead_warps: u32,
+}
+
+const fn shape_of(first: usize, run_words: u32, look_ahead_warps: u32) -> Shape {
+    Shape { teams: TEAMS.split_at(first).1, run_words, look_ahead_warps }
+}
+
+/// Two teams, which leave room for a second look-ahead warp without fewer registers for all.
+const TWO_TEAMS: [(u32, u32); 5] = [(256, 2), (192, 2), (128, 2), (64, 2), (32, 2)];
+
+/// The shape where `combine` is heavy.
+///
+/// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
+pub(super) const fn heavy_shape(input: u32, state: u32, element: u32) -> Shape {
+    const fn two_teams(run_words: u32, look_ahead_warps: u32) -> Shape {
+        Shape { teams: &TWO_TEAMS, run_words, look_ahead_warps }
+    }
+    match (element, state) {
+        (..=2, ..=16) => shape_of(1, 21, 2),
+        (..=2, _) => shape_of(3, 50, 2),
+        (..=4, 17..) => two_teams(27, 1),
+        (..=8, ..=16) if input < element => two_teams(40, 2),
+        (..=12, ..=16) => shape_of(1, 28, 2),
+        (..=16, 17..) => shape_of(3, 52, 2),
+        _ => two_teams(36, 2),
+    }
+}
+
+/// The shape where stages keep lifted elements.
+///
+/// Measured: `docs/tuning.md#kept-states`.
+pub(super) const KEEPING_SHAPE: Shape = shape_of(4, 52, 2);
 
 /// Whether stages keep lifted elements, by the instructions of `lift`: to lift twice takes longer, then, than to write
 /// and read a state.

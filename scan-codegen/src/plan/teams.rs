@@ -2,7 +2,8 @@
 
 use super::{
     measured::{
-        EXCHANGED_BYTES, GROUPED_ABOVE, GROUPED_FROM, LARGE, TEAMS, first_teams, large_run, loads_packets, run_words,
+        EXCHANGED_BYTES, GROUPED_ABOVE, GROUPED_FROM, LARGE, Shape, TEAMS, first_teams, large_run, loads_packets,
+        run_words,
     },
     pipeline::{OFFSET_BYTES, packets},
 };
@@ -56,13 +57,15 @@ pub(super) struct Sizes<'a> {
     pub(super) segments: &'a Segments,
     /// Whether lifted elements take the place of elements in a stage.
     pub(super) keeps_states: bool,
+    /// The shape of operators with a heavy `combine` or `lift`.
+    pub(super) shape: Option<Shape>,
 }
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
         let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
         let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
-        Sizes { input, state, output, items, initial, segments: &spec.segments, keeps_states: false }
+        Sizes { input, state, output, items, initial, segments: &spec.segments, keeps_states: false, shape: None }
     }
 
     /// The size of an element, or of a result if that is larger; of a state, if the stage keeps those.
@@ -72,7 +75,10 @@ impl<'a> Sizes<'a> {
 
     /// Threads of a team and teams, in the order of preference.
     pub(super) fn teams(self) -> &'static [(u32, u32)] {
-        &TEAMS[first_teams(self.element(), self.state, self.segments)..]
+        match self.shape {
+            Some(shape) => shape.teams,
+            None => &TEAMS[first_teams(self.element(), self.state, self.segments)..],
+        }
     }
 
     /// The elements of a run: whole words, and an odd number of units if possible, so that neighbouring threads access
@@ -82,7 +88,10 @@ impl<'a> Sizes<'a> {
         if self.element() > LARGE {
             return large_run(self.element());
         }
-        let words = run_words(self.element(), self.state, self.segments);
+        let words = match self.shape {
+            Some(shape) => shape.run_words,
+            None => run_words(self.element(), self.state, self.segments),
+        };
         let usual = WORD * words / (self.element() + self.head_bytes());
         let most = worthwhile.clamp(usual, MOST_TIMES * usual).min(longest).max(1);
         // Narrow elements share words.
