@@ -1,5 +1,6 @@
 //! Inputs and outputs whose fields lie in arrays of their own.
 
+mod axis;
 mod device;
 mod host;
 pub(crate) mod kinds;
@@ -8,6 +9,7 @@ pub(crate) mod tuples;
 use scan_codegen::{ArrayKinds, Arrays, ScanSpec};
 
 use crate::{Error, ScanElement, ScanOp, few::Few};
+pub use axis::{AxisColumnScan, DeviceAxisColumnScan};
 pub use device::DeviceColumnScan;
 pub use host::ColumnScan;
 

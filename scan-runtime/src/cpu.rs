@@ -38,8 +38,7 @@ pub(crate) use columns::scan_columns;
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
-pub(crate) use memory::InColumns;
-use memory::{Elements, Memory};
+pub(crate) use memory::{Elements, InColumns, Memory};
 use pipeline::Chunks;
 
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The

@@ -250,7 +250,10 @@ pub enum Error {
         shape: Vec<usize>,
     },
     /// Results that leave gaps were to be put into new memory.
-    #[error("results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`")]
+    #[error(
+        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, and by \
+        columns in device memory only"
+    )]
     AxisGaps {
         /// The shape of the array.
         shape: Vec<usize>,

@@ -13,6 +13,7 @@ pub(crate) use chunks::HostPlaces;
 mod host;
 mod segments;
 
+pub(crate) use axis::check_length;
 pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
 
 use crate::{

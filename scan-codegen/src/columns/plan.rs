@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use super::axis::ColumnLayout;
+use super::{array::ColumnArray, axis::ColumnLayout};
 use crate::{
-    arrays::Arrays,
-    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
+    constants::{PACKET_PAYLOAD, WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
@@ -90,9 +89,10 @@ pub struct ColumnsPlan {
     /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped
     /// in the same way.
     pub(super) aligned_width: u32,
-    /// What the addresses of input and output must be multiples of.
-    pub(super) alignments: (u32, u32),
-    own_alignments: (u32, u32),
+    /// The arrays of the input,
+    pub(super) inputs: Vec<ColumnArray>,
+    /// and of the output.
+    pub(super) outputs: Vec<ColumnArray>,
     /// The longest columns that it is for.
     longest: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
@@ -104,8 +104,6 @@ pub struct ColumnsPlan {
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
     pub delays: bool,
-    pub(super) input_bytes: u32,
-    pub(super) output_bytes: u32,
     state_bytes: u32,
 }
 
@@ -136,14 +134,17 @@ pub fn plan_columns(
     check(operator, spec, overrides)?;
     let device = *limits;
     let limits = limits.usable()?;
-    let [input_bytes, state_bytes, output_bytes] =
-        [&operator.input, &operator.state, &operator.output].map(|ty| ty.size as u32);
-    let largest = input_bytes.max(output_bytes);
-    let width = width(input_bytes, output_bytes).min((ROW_STATE_BYTES / state_bytes).max(1));
+    let state_bytes = operator.state.size as u32;
+    let inputs: Vec<_> = spec.input.items(&operator.input).into_iter().map(ColumnArray::of).collect();
+    let outputs: Vec<_> = spec.output.items(&operator.output).into_iter().map(ColumnArray::of).collect();
+    let (input_bytes, output_bytes) = (bytes_of(&inputs), bytes_of(&outputs));
+    let items = || inputs.iter().chain(&outputs).map(|array| array.bytes);
+    let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
     let width = 1 << width.ilog2();
-    let run = overrides
-        .run
-        .unwrap_or_else(|| (RUN_BYTES / (largest * width)).min(Weights::longest_run(operator) / width).max(1));
+    let run = overrides.run.unwrap_or_else(|| {
+        let bytes = input_bytes.max(output_bytes) * width;
+        (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).max(1)
+    });
     // Runs of each thread, and partial results of each of its columns.
     let thread_bytes = width * (run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes));
     let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / thread_bytes.max(1);
@@ -161,15 +162,13 @@ pub fn plan_columns(
         run,
         width,
         aligned_width: width,
-        alignments: (unit(width * input_bytes), unit(width * output_bytes)),
-        own_alignments: (operator.input.align as u32, operator.output.align as u32),
         longest: u64::MAX,
-        across: across(width * largest),
+        across: across(width * items().max().unwrap_or(1)),
+        inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
+        outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
-        input_bytes,
-        output_bytes,
         state_bytes,
     }
     .fitted(&limits))
@@ -194,8 +193,8 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if !spec.segments.is_none() {
         return refused("it restarts with each column, and nowhere else: scan without segments");
     }
-    if (spec.input, spec.output) != (Arrays::One, Arrays::One) {
-        return refused("it reads one array and writes one: make structs of what belongs together");
+    if !spec.input_kinds.are_slices() || !spec.output_kinds.are_slices() {
+        return refused("it reads slices and writes slices: nothing gathered, scattered, discarded or made of indices");
     }
     if spec.total {
         return refused("it has a total for each column: the last result of an inclusive scan");
@@ -208,15 +207,18 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// The number of columns that a thread has side by side, such that the larger elements have [`ROW_BYTES`], or the smaller ones a
-/// word. Where elements fill no power of two, it is one.
-fn width(input: u32, output: u32) -> u32 {
-    let [smaller, larger] = [input.min(output), input.max(output)];
-    if !smaller.is_power_of_two() || !larger.is_power_of_two() {
-        return 1;
-    }
-    let widest = (2 * ROW_BYTES / larger).max(1); // the widest access has 16 bytes
-    (ROW_BYTES / larger).min(MOST_ALIGNED_WIDTH).max(WORD / smaller).clamp(1, widest)
+/// The number of columns that a thread has side by side, such that the largest items have [`ROW_BYTES`], or the smallest
+/// ones a word. Where items fill no power of two, it is one.
+fn width(items: impl Iterator<Item = u32> + Clone) -> u32 {
+    let all = items.clone().all(u32::is_power_of_two);
+    let (Some(smallest), Some(largest), true) = (items.clone().min(), items.max(), all) else { return 1 };
+    let widest = (2 * ROW_BYTES / largest).max(1); // the widest access has 16 bytes
+    (ROW_BYTES / largest).min(MOST_ALIGNED_WIDTH).max(WORD / smallest).clamp(1, widest)
+}
+
+/// Bytes of an element, of all its arrays together.
+fn bytes_of(arrays: &[ColumnArray]) -> u32 {
+    arrays.iter().fold(0, |bytes, array| bytes.saturating_add(array.bytes))
 }
 
 /// The fewest and the most threads side by side, of so many bytes of a row each.
@@ -225,24 +227,24 @@ fn across(bytes: u32) -> (u32, u32) {
     (least, least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2()))
 }
 
-/// The largest power of two up to the widest access that divides this number of bytes.
-fn unit(bytes: u32) -> u32 {
-    1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
-}
-
 impl ColumnsPlan {
     /// With as many blocks as a device has room for at once.
     fn fitted(self, limits: &DeviceLimits) -> ColumnsPlan {
-        let ColumnsPlan { threads, width, input_bytes, output_bytes, state_bytes, .. } = self;
+        let ColumnsPlan { threads, width, state_bytes, .. } = self;
         // A multiprocessor has what a block can have, and what the system takes of each block.
         let of_block = self.tile_bytes() + OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES;
         let shared = (limits.shared_bytes_per_block_optin + SYSTEM_SHARED_BYTES) / of_block;
         // A row of elements and one of results, and four rows of partial results.
-        let row_words = (width * (input_bytes + output_bytes)).div_ceil(WORD);
+        let row_words = (width * (self.input_bytes() + bytes_of(&self.outputs))).div_ceil(WORD);
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
         let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
         ColumnsPlan { resident, blocks: self.blocks.min(at_once).max(1), ..self }
+    }
+
+    /// Bytes of an element of the input, of all its arrays together.
+    pub(super) fn input_bytes(&self) -> u32 {
+        bytes_of(&self.inputs)
     }
 
     /// Whether a thread has all rows of its columns.
@@ -252,7 +254,7 @@ impl ColumnsPlan {
 
     /// Bytes of shared memory in which tiles arrive, and threads exchange partial results.
     fn tile_bytes(&self) -> u32 {
-        self.threads * self.width * (STAGES * self.run * self.input_bytes + EXCHANGES * self.state_bytes)
+        self.threads * self.width * (STAGES * self.run * self.input_bytes() + EXCHANGES * self.state_bytes)
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
@@ -260,13 +262,16 @@ impl ColumnsPlan {
         if kernel == KERNEL { self.tile_bytes() } else { 0 }
     }
 
-    /// Whether it is for an array that lies like this at these addresses, of its first element and of its first result.
-    /// Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
-    pub fn suits(&self, layout: &ColumnLayout, input: u64, output: u64) -> bool {
+    /// Whether it is for an array that lies like this at these addresses, of the first item of each array of the input,
+    /// and of the output. Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
+    pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
+        let aligned = |arrays: &[ColumnArray], addresses: &[u64]| {
+            arrays.iter().zip(addresses).all(|(array, address)| address.is_multiple_of(array.unit.into()))
+        };
         layout.length() <= self.longest
             && layout.grain().is_multiple_of(self.width.into())
-            && input.is_multiple_of(self.alignments.0.into())
-            && output.is_multiple_of(self.alignments.1.into())
+            && aligned(&self.inputs, inputs)
+            && aligned(&self.outputs, outputs)
     }
 
     /// This plan, that for short columns before it if there is one, and that for any array after it: the first one that
@@ -277,7 +282,7 @@ impl ColumnsPlan {
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
     fn short(&self) -> Option<ColumnsPlan> {
-        let largest = self.input_bytes.max(self.output_bytes);
+        let largest = self.inputs.iter().chain(&self.outputs).map(|array| array.bytes).max().unwrap_or(1);
         let width = (SHORT_ROW_BYTES / largest).min(SHORT_STATE_BYTES / self.state_bytes).max(1);
         let width = 1 << width.ilog2();
         let run = self.run * self.width / width;
@@ -290,15 +295,17 @@ impl ColumnsPlan {
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
     /// array, and gives the same results.
     pub fn unaligned(&self) -> ColumnsPlan {
-        ColumnsPlan { width: 1, alignments: self.own_alignments, ..self.clone() }
+        let with = |arrays: &[ColumnArray]| arrays.iter().map(ColumnArray::unaligned).collect();
+        ColumnsPlan { width: 1, inputs: with(&self.inputs), outputs: with(&self.outputs), ..self.clone() }
     }
 
     /// This plan with another width of threads and so many of them side by side: for tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
-        let alignments = (unit(width * self.input_bytes), unit(width * self.output_bytes));
         let limits = self.device;
-        ColumnsPlan { width, aligned_width: width, alignments, across: (across, across), ..self }.fitted(&limits)
+        let with = |arrays: &[ColumnArray]| arrays.iter().map(|array| array.aligned(width)).collect();
+        let (inputs, outputs) = (with(&self.inputs), with(&self.outputs));
+        ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
     }
 
     /// The roles of the kernels that schedules of this plan may launch.
@@ -394,7 +401,7 @@ impl fmt::Display for ColumnsPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, operator::operator_of};
+    use crate::{ArrayKind, ArrayKinds, Axis, operator::operator_of};
 
     fn plan_of(bytes: usize) -> ColumnsPlan {
         plan_columns(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap()
@@ -413,7 +420,9 @@ mod tests {
         assert_eq!(shape(12), (256, 10, 1, 4));
         assert_eq!(shape(36), (256, 3, 1, 1));
         assert_eq!(shape(256), (128, 1, 1, 1));
-        assert_eq!([(1, 4), (4, 1), (1, 8), (2, 4), (3, 4), (4, 16)].map(|(i, o)| width(i, o)), [4, 4, 2, 2, 1, 1]);
+        let width = |items: &[u32]| width(items.iter().copied());
+        assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
+        assert_eq!((width(&[4, 4, 4]), width(&[1, 4, 6, 4])), (2, 1));
     }
 
     #[test]
@@ -448,7 +457,7 @@ mod tests {
         let plans = plan_of(4).all();
         let of = |shape: &[usize], axis, address| {
             let layout = Axis::of(shape, axis).unwrap().layout();
-            let plan = plans.iter().find(|plan| plan.suits(&layout, address, 0)).unwrap();
+            let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
             (plan.run, plan.width)
         };
         assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (16, 2), (16, 2)]);
@@ -465,8 +474,8 @@ mod tests {
         assert!(matches!(plan(&rows, &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec.clone().with_total(), &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec, &Overrides::default().teams(2)), Err(PlanError::Columns { .. })));
-        let per_field = ScanSpec { input: Arrays::PerField, ..spec.clone() };
-        assert!(matches!(plan(&per_field, &Overrides::default()), Err(PlanError::Columns { .. })));
+        let indices = spec.clone().with_kinds(ArrayKinds::new([ArrayKind::NoMemory]), ArrayKinds::default());
+        assert!(matches!(plan(&indices, &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec, &Overrides::default().threads(96)), Err(PlanError::Threads { .. })));
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);

@@ -186,7 +186,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
 }
 
 /// What is found of the arrays of an input or of an output.
-struct Arrays {
+pub(super) struct Arrays {
     what: &'static str,
     lengths: Lengths,
     kinds: Few<ArrayKind>,
@@ -196,18 +196,18 @@ struct Arrays {
 }
 
 /// The same where nothing is wrong.
-struct Checked {
-    len: Option<usize>,
-    kinds: ArrayKinds,
-    empty: Option<usize>,
+pub(super) struct Checked {
+    pub(super) len: Option<usize>,
+    pub(super) kinds: ArrayKinds,
+    pub(super) empty: Option<usize>,
 }
 
 impl Arrays {
-    fn of(what: &'static str) -> Self {
+    pub(super) fn of(what: &'static str) -> Self {
         Arrays { what, lengths: Lengths::of(what), kinds: Few::default(), empty: None, foreign: None }
     }
 
-    fn add(&mut self, device: &CudaDevice, array: Described<'_>) {
+    pub(super) fn add(&mut self, device: &CudaDevice, array: Described<'_>) {
         if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
             self.empty.get_or_insert(self.kinds.len());
         }
@@ -219,7 +219,7 @@ impl Arrays {
         }
     }
 
-    fn checked(self) -> Result<Checked, Error> {
+    pub(super) fn checked(self) -> Result<Checked, Error> {
         self.foreign.map_or(Ok(()), Err)?;
         let kinds = ArrayKinds::new(self.kinds.iter().copied());
         Ok(Checked { len: self.lengths.len()?, kinds, empty: self.empty })

@@ -26,7 +26,8 @@ use crate::{
 /// of whole allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is
 /// slower.
 ///
-/// Reductions, scans along an axis, the tuner and handles for host memory take one array of elements. The total alone
+/// Reductions, the tuner and handles for host memory take one array of elements. Scans along an axis have
+/// [`AxisScan::columns`](crate::AxisScan::columns). The total alone
 /// is that of [`run_into_with_total`](ColumnScan::run_into_with_total).
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
@@ -155,32 +156,33 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         let len = common_len(inputs.len()?, outputs.len()?)?;
         let (input, mut output) = (input.hold(len)?, output.hold(len)?);
         // SAFETY: what is held has `len` items in each array, that of the output exclusively.
-        let total = unsafe { self.run_at(I::at(&input), O::at(&mut output), len, with_total)? };
+        let total = unsafe { self.scan.run_at_columns(I::at(&input), O::at(&mut output), len, with_total)? };
         // SAFETY: the scan has written every item.
         unsafe { O::finish(output) };
         Ok(total)
     }
+}
 
+impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
     /// # Safety
     ///
     /// The arrays are valid for reads, and for writes, of `len` items. No two of them overlap.
-    unsafe fn run_at(
+    pub(super) unsafe fn run_at_columns(
         &self,
         input: At<Op::Input>,
         output: At<Op::Output>,
         len: usize,
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
-        let scan = &self.scan;
-        let heads = scan.heads.heads();
-        match scan.scanner.engine() {
+        let heads = self.heads.heads();
+        match self.scanner.engine() {
             Engine::Cpu { .. } => {
-                scan.check_planned()?;
+                self.check_planned()?;
                 let _telling = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
                 // SAFETY: the caller vouches for the arrays.
-                unsafe { cpu::scan_in(&scan.op, scan.kind, scan.order, scan.initial_value, &heads, memory, len) }
+                unsafe { cpu::scan_in(&self.op, self.kind, self.order, self.initial_value, &heads, memory, len) }
             }
             Engine::Cuda(device) => {
                 heads.check(len)?;
@@ -190,12 +192,12 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
                 let with_total = with_total && len > 0;
                 let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
                 // SAFETY: as above.
-                unsafe { scan.run_on_device(device, &places, place)? };
+                unsafe { self.run_on_device(device, &places, place)? };
                 Ok(if with_total {
                     // SAFETY: the kernels have written the total that was asked of them.
                     Some(unsafe { total.assume_init() })
                 } else {
-                    cpu::begin(&scan.op, scan.initial_value)
+                    cpu::begin(&self.op, self.initial_value)
                 })
             }
         }

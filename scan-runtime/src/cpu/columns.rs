@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use scan_codegen::ColumnLayout;
 
-use super::{Order, Places, Stop, begin, caught, stopped};
+use super::{Memory, Order, Stop, begin, caught, stopped};
 use crate::{Error, ScanKind, ScanOp};
 
 /// Bytes of the carries of the columns that are scanned at a time.
@@ -31,34 +31,33 @@ struct Strip {
 }
 
 /// What strips are scanned with.
-struct Job<'a, Op: ScanOp> {
+struct Job<'a, Op: ScanOp, M> {
     op: &'a Op,
     kind: ScanKind,
     order: Order,
     initial_value: Option<Op::Carry>,
-    input: *const Op::Input,
-    output: *mut Op::Output,
+    memory: M,
     length: usize,
     steps: [usize; 2],
 }
 
 // SAFETY: a strip is one thread's; operators and states are sent and shared between threads.
-unsafe impl<Op: ScanOp> Sync for Job<'_, Op> {}
+unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 
-/// Scans along an axis.
+/// Scans `len` elements along an axis.
 ///
 /// # Safety
 ///
-/// The elements of the layout are within `input`, which is valid for reads, and its results within `output`, which is
-/// valid for writes; no two results have the same place. Input and output are one, and each result in the place of its
-/// element, or they do not overlap.
-pub(crate) unsafe fn scan_columns<Op: ScanOp>(
+/// The memory is valid for reads of the elements of the layout, and for writes of its results; no two results have the
+/// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap.
+pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
     order: Order,
     initial_value: Option<Op::Carry>,
     layout: &ColumnLayout,
-    Places { input, output, len }: Places<Op>,
+    memory: M,
+    len: usize,
 ) -> Result<(), Error> {
     let initial_value =
         begin(op, initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
@@ -66,7 +65,7 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp>(
         return Err(stopped(op, Stop::NoIdentity));
     }
     let (length, steps) = (layout.length() as usize, layout.steps());
-    let job = Job { op, kind, order, initial_value, input, output, length, steps };
+    let job = Job { op, kind, order, initial_value, memory, length, steps };
     let strips = strips::<Op>(layout);
     // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
@@ -101,7 +100,7 @@ fn strips<Op: ScanOp>(layout: &ColumnLayout) -> Vec<Strip> {
     starts.iter().flat_map(cut).collect()
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
     /// The strip is one of the layout's, and no other thread touches it.
@@ -130,38 +129,36 @@ impl<Op: ScanOp> Job<'_, Op> {
                 let (input, output) = self.row::<REVERSED>(strip, first);
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
-                    let element = unsafe { *input.add(column * strip.strides[0]) };
+                    let element = unsafe { self.memory.read(input + column * strip.strides[0]) };
                     let carry = self.op.carry_of(self.op.lift(element));
                     carries.push(carry);
                     // SAFETY: as above.
-                    unsafe { *output.add(column * strip.strides[1]) = self.op.project(carry) };
+                    unsafe { self.memory.write(output + column * strip.strides[1], self.op.project(carry)) };
                 }
             }
         }
         for row in rows {
             let (mut input, mut output) = self.row::<REVERSED>(strip, row);
             let (blocks, rest) = carries.as_chunks_mut::<BLOCK>();
-            // SAFETY: as above; the pointers go from column to column of the strip, and at most beyond the last one.
+            // SAFETY: as above.
             unsafe {
                 for block in blocks {
                     self.columns::<EXCLUSIVE, REVERSED, BLOCK>(input, output, strip.strides, block);
-                    (input, output) =
-                        (input.wrapping_add(BLOCK * strip.strides[0]), output.wrapping_add(BLOCK * strip.strides[1]));
+                    (input, output) = (input + BLOCK * strip.strides[0], output + BLOCK * strip.strides[1]);
                 }
                 for carry in rest {
                     let carry = std::array::from_mut(carry);
                     self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strip.strides, carry);
-                    (input, output) = (input.wrapping_add(strip.strides[0]), output.wrapping_add(strip.strides[1]));
+                    (input, output) = (input + strip.strides[0], output + strip.strides[1]);
                 }
             }
         }
     }
 
     /// Where a row of a strip begins.
-    fn row<const REVERSED: bool>(&self, strip: &Strip, row: usize) -> (*const Op::Input, *mut Op::Output) {
+    fn row<const REVERSED: bool>(&self, strip: &Strip, row: usize) -> (usize, usize) {
         let row = if REVERSED { self.length - 1 - row } else { row };
-        let [input, output] = [0, 1].map(|side: usize| strip.first[side] + row * self.steps[side]);
-        (self.input.wrapping_add(input), self.output.wrapping_add(output))
+        (strip.first[0] + row * self.steps[0], strip.first[1] + row * self.steps[1])
     }
 
     /// Scans neighbouring elements of a row: all of them are read before the first result is written.
@@ -172,17 +169,13 @@ impl<Op: ScanOp> Job<'_, Op> {
     #[inline(always)]
     unsafe fn columns<const EXCLUSIVE: bool, const REVERSED: bool, const N: usize>(
         &self,
-        input: *const Op::Input,
-        output: *mut Op::Output,
+        input: usize,
+        output: usize,
         strides: [usize; 2],
         carries: &mut [Op::Carry; N],
     ) {
-        let elements: [Op::Input; N] = match strides[0] {
-            // SAFETY: the caller vouches for the strip.
-            1 => unsafe { input.cast::<[Op::Input; N]>().read() },
-            // SAFETY: as above.
-            stride => std::array::from_fn(|k| unsafe { *input.add(k * stride) }),
-        };
+        // SAFETY: the caller vouches for the strip.
+        let elements: [Op::Input; N] = unsafe { self.memory.read_row(input, strides[0]) };
         let results: [Op::Output; N] = std::array::from_fn(|k| {
             let before = carries[k];
             let advance = if REVERSED { Op::advance_back } else { Op::advance };
@@ -190,15 +183,7 @@ impl<Op: ScanOp> Job<'_, Op> {
             carries[k] = after;
             if EXCLUSIVE { self.op.project(before) } else { output }
         });
-        match strides[1] {
-            // SAFETY: as above.
-            1 => unsafe { output.cast::<[Op::Output; N]>().write(results) },
-            stride => {
-                for (k, result) in results.into_iter().enumerate() {
-                    // SAFETY: as above.
-                    unsafe { *output.add(k * stride) = result };
-                }
-            }
-        }
+        // SAFETY: as above.
+        unsafe { self.memory.write_row(output, strides[1], results) };
     }
 }

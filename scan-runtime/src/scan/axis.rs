@@ -1,6 +1,6 @@
 //! Scans along an axis of an array, of host and of device memory.
 
-use std::{fmt, ptr, sync::Arc};
+use std::{fmt, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
 use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, Plans, ScanSpec};
@@ -44,8 +44,8 @@ use crate::{
 #[must_use = "a scan does nothing until it is run"]
 pub struct AxisScan<Op: ScanOp> {
     /// The scan of the columns if they are contiguous, one behind the other.
-    scan: Scan<Op, Heads<'static>>,
-    axis: Axis,
+    pub(crate) scan: Scan<Op, Heads<'static>>,
+    pub(crate) axis: Axis,
     layout: ColumnLayout,
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for AxisPlan {
 }
 
 /// Whether memory of so many elements holds the array.
-fn check_length(axis: &Axis, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+pub(crate) fn check_length(axis: &Axis, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     let holds = if expected == axis.len() { found == expected } else { found >= expected };
     if holds { Ok(()) } else { Err(Error::AxisLength { what, found, expected, shape: axis.shape().to_vec() }) }
 }
@@ -206,10 +206,32 @@ impl<Op: ScanOp> AxisScan<Op> {
     /// `input` is valid for reads of the axis's `input_len` elements, `output` for writes of its `output_len` results.
     /// They are one, and each result in the place of its element, or they do not overlap.
     unsafe fn run_at(&self, input: *const Op::Input, output: *mut Op::Output) -> Result<(), Error> {
-        if self.layout.is_rows() && !self.layout.is_empty() {
+        if self.is_of_rows() {
             // SAFETY: the caller vouches for the memory: rows are contiguous.
             return unsafe { self.scan.run_at(input, output, self.axis.len(), false) }.map(drop);
         }
+        let places = HostPlaces::of(input, output, self.axis.len());
+        let leaves_gaps = self.axis.output_len() != self.axis.len() && !std::ptr::addr_eq(input, output);
+        if let (Engine::Cuda(device), true) = (self.scan.scanner.engine(), leaves_gaps && !self.layout.is_empty()) {
+            // SAFETY: as above.
+            return unsafe { self.run_beside_gaps(device, input, output) };
+        }
+        // SAFETY: as above.
+        unsafe { self.run_columns_in(cpu::Elements { input, output }, &places) }
+    }
+
+    /// Whether columns are rows, which are scanned as such.
+    pub(crate) fn is_of_rows(&self) -> bool {
+        self.layout.is_rows() && !self.layout.is_empty()
+    }
+
+    /// Scans columns that are no rows: of `memory` on the CPU, of the same as `places` on a device.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_at`](AxisScan::run_at); on a device every element of the output is a result, or the output is the
+    /// input.
+    pub(crate) unsafe fn run_columns_in(&self, memory: impl cpu::Memory<Op>, places: &HostPlaces) -> Result<(), Error> {
         match self.scan.scanner.engine() {
             Engine::Cpu { .. } => {
                 self.scan.check_planned()?;
@@ -218,22 +240,12 @@ impl<Op: ScanOp> AxisScan<Op> {
                 }
                 let _span = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
                 let Scan { op, kind, order, initial_value, .. } = &self.scan;
-                let places = cpu::Places { input, output, len: self.axis.len() };
                 // SAFETY: the caller vouches for the memory.
-                unsafe { cpu::scan_columns(op, *kind, *order, *initial_value, &self.layout, places) }
+                unsafe { cpu::scan_columns(op, *kind, *order, *initial_value, &self.layout, memory, self.axis.len()) }
             }
-            Engine::Cuda(device) => {
-                let in_place = ptr::addr_eq(input, output);
-                if self.layout.is_empty() {
-                    return self.columns_plan().map(drop);
-                }
-                if self.axis.output_len() == self.axis.len() || in_place {
-                    // SAFETY: as above.
-                    return unsafe { self.scan.run_columns(device, &self.axis, &self.layout, input, output) };
-                }
-                // SAFETY: as above.
-                unsafe { self.run_beside_gaps(device, input, output) }
-            }
+            Engine::Cuda(_) if self.layout.is_empty() => self.columns_plan().map(drop),
+            // SAFETY: as above.
+            Engine::Cuda(device) => unsafe { self.scan.run_columns(device, &self.axis, &self.layout, places) },
         }
     }
 
@@ -256,8 +268,9 @@ impl<Op: ScanOp> AxisScan<Op> {
         results.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
         let layout = dense.layout();
         let to = results.as_mut_ptr();
+        let places = HostPlaces::of(input, to, len);
         // SAFETY: the caller vouches for the input; the vector has room for the results.
-        unsafe { self.scan.run_columns(device, &dense, &layout, input, to)? };
+        unsafe { self.scan.run_columns(device, &dense, &layout, &places)? };
         let mut index = vec![0; shape.len()];
         for result in 0..len {
             let place: usize = index.iter().zip(output_strides).map(|(index, stride)| index * stride).sum();
@@ -286,10 +299,8 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         device: &CudaDevice,
         axis: &Axis,
         layout: &ColumnLayout,
-        input: *const Op::Input,
-        output: *mut Op::Output,
+        places: &HostPlaces,
     ) -> Result<(), Error> {
-        let places = HostPlaces::of(input, output, axis.len());
         let memory = HostMemory {
             input_len: axis.input_len(),
             output_len: axis.output_len(),
@@ -322,9 +333,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         let kernels = match buffers.columns {
             Some(columns) => {
                 let task = Task::Columns(spec, self.shape());
-                let first = |pointers: &[CUdeviceptr]| pointers.first().copied().unwrap_or_default();
-                let addresses = (first(buffers.input), first(buffers.output));
-                device.kernels_of_columns(&self.op, &task, columns, addresses)?
+                device.kernels_of_columns(&self.op, &task, columns, (buffers.input, buffers.output))?
             }
             None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
         };
@@ -350,8 +359,8 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
 /// ```
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceAxisScan<'a, Op: ScanOp> {
-    scan: &'a AxisScan<Op>,
-    stream: &'a Arc<CudaStream>,
+    pub(crate) scan: &'a AxisScan<Op>,
+    pub(crate) stream: &'a Arc<CudaStream>,
     /// The initial value, if it is in device memory.
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
 }
@@ -400,8 +409,9 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
+        let spec = self.scan.scan.spec();
         // SAFETY: the buffers are borrowed from live slices, which hold the array and, exclusively, the results.
-        unsafe { self.enqueue(device, input, output) }
+        unsafe { self.enqueue(device, spec, &[input], &[output]) }
     }
 
     /// Scans an array in place. What lies between its elements is left as it is.
@@ -425,13 +435,20 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         let (buffer, _writing) = buffer.device_ptr_mut(self.stream);
         // SAFETY: the buffer is exclusively borrowed from a live slice, which holds the array; each result takes the
         // place of its element.
-        unsafe { self.enqueue(device, buffer, buffer) }
+        unsafe { self.enqueue(device, self.scan.scan.spec(), &[buffer], &[buffer]) }
     }
 
     /// # Safety
     ///
-    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the array and the results.
-    unsafe fn enqueue(&self, device: &CudaDevice, input: CUdeviceptr, output: CUdeviceptr) -> Result<(), Error> {
+    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the arrays of the input and of the
+    /// results, which lie as `spec` says.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        device: &CudaDevice,
+        spec: ScanSpec,
+        input: &[CUdeviceptr],
+        output: &[CUdeviceptr],
+    ) -> Result<(), Error> {
         let AxisScan { scan, axis, layout } = self.scan;
         let initial = self.initial;
         if let Some(value) = initial {
@@ -441,14 +458,14 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             }
         }
         let initial = initial.map(|value| value.device_ptr(self.stream));
-        let spec = if initial.is_some() { scan.spec().with_initial_value_on_device() } else { scan.spec() };
+        let spec = if initial.is_some() { spec.with_initial_value_on_device() } else { spec };
         let side = SideBuffers {
             head_count: scan.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
             ..SideBuffers::default()
         };
         let columns = if layout.is_rows() { None } else { Some(layout) };
-        let buffers = InOut { input: &[input], output: &[output], len: axis.len() as u64, columns };
+        let buffers = InOut { input, output, len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;
             if layout.is_empty() {

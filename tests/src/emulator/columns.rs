@@ -11,8 +11,8 @@ use scan_codegen::{
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
-use super::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
-use crate::{mutants, reference};
+use super::{Array, Arrays, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
+use crate::{columns, mutants, reference};
 
 /// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share
 /// the memory that the kernel keeps.
@@ -103,6 +103,39 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         self.compare(axis, input, &mut found, &output)
     }
 
+    /// As [`verify`](ColumnsProgram::verify), with the arrays of input and output that the plan's layouts tell of. Each
+    /// begins so many of its items beyond an aligned address; arrays beyond these offsets begin there.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](ColumnsProgram::verify).
+    pub fn verify_columns(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        input: &[Op::Input],
+        offsets: &[usize],
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
+        let mut array = |(bytes, item): (Vec<u8>, usize)| {
+            let offset = item * offsets.next().unwrap_or_default();
+            Array { bytes, item, offset, ..Array::default() }
+        };
+        let spec = &self.plan.spec;
+        let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
+        let items: Vec<_> = columns::split::<Op::Output>(spec.output, &[]);
+        let outputs = items.into_iter().map(|(_, item)| (vec![0; axis.output_len() * item], item));
+        let outputs: Vec<_> = outputs.map(&mut array).collect();
+        let arrays = Arrays { inputs: &inputs, outputs: &outputs };
+        let memory = Memory { output_bytes: Some(0), arrays: Some(arrays), ..Memory::default() };
+        let mut found = self.run(emulator, axis, memory)?;
+        let output = found.clone();
+        self.compare(axis, input, &mut found, &output)
+    }
+
     /// Scans `input` where it stands, and compares the results with those of a plain loop, and what lies between them
     /// with what was there.
     ///
@@ -146,7 +179,12 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
         let layout = axis.layout();
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
-        let suits = |plan: &ColumnsPlan| plan.suits(&layout, memory.input_offset as u64, output_offset as u64);
+        let addresses = |arrays: &[Array]| arrays.iter().map(|array| array.offset as u64).collect();
+        let (inputs, outputs): (Vec<u64>, Vec<u64>) = match memory.arrays {
+            Some(Arrays { inputs, outputs }) => (addresses(inputs), addresses(outputs)),
+            None => (vec![memory.input_offset as u64], vec![output_offset as u64]),
+        };
+        let suits = |plan: &ColumnsPlan| plan.suits(&layout, &inputs, &outputs);
         let chosen = self.plan.all().into_iter().find(suits).unwrap_or(self.plan.clone());
         let other = self.others.iter().find(|(plan, _)| *plan == chosen);
         let (plan, source) = other.map_or((&self.plan, &self.source), |(plan, source)| (plan, source));
@@ -160,8 +198,12 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
+        let bytes = match memory.arrays {
+            Some(_) => columns::joined::<Op::Output>(self.plan.spec.output, &run.output, axis.output_len()),
+            None => run.output,
+        };
         // SAFETY: the kernel has written every result (the emulator has seen to it), and what an operator produces is a
         // valid element, as are those that were there before.
-        Ok(unsafe { elements(&run.output) })
+        Ok(unsafe { elements(&bytes) })
     }
 }

@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Axis, ColumnsPlan, Overrides, ScanSpec};
+use scan_codegen::{Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
 use scan_runtime::{ScanKind, ops};
 use scan_tests::{
     axes::{elements, not_contiguous, strided},
+    columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulator::{ColumnsProgram, Emulator, Module},
     lifting::{INITIAL_VALUE, Lifting, inputs},
+    machines::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -159,6 +161,64 @@ fn of_strided_arrays() {
     program.verify(&emulator(1).check(adjacent), &repeated, &input, (0, 0)).unwrap();
 }
 
+fn of_arrays<Op: ColumnsOperator>(shape: Shape, way: usize, reversed: bool) -> ColumnsProgram<Op> {
+    let (kind, with_initial_value) = WAYS[way];
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField);
+    let initial_value = with_initial_value.then(Op::initial_value);
+    ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// Several arrays, of items of one to eight bytes, whose results are as large as items or larger: each begins at a place
+/// of its own.
+#[test]
+fn of_several_arrays() {
+    fn of<Op: ColumnsOperator<Output: std::fmt::Debug>>(number: usize, shape: Shape) {
+        let program = of_arrays::<Op>(shape, number % 4, number.is_multiple_of(2));
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        let axes =
+            [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![6, 64], 0), (vec![3, 9], 1)];
+        let axes = axes.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+        let padded = strided(&[70, 6], 0, &[8, 1], &[6, 1]);
+        for (seed, axis) in axes.chain([padded]).enumerate() {
+            let input = Op::inputs(axis.input_len(), seed as u64);
+            let offsets: &[usize] = [&[][..], &[0, 0, 0, 1], &[8, 4, 16], &[0, 1]][(seed + number) % 4];
+            let result = program.verify_columns(&emulator(mixed((8 * number + seed) as u64)), &axis, &input, offsets);
+            result.unwrap_or_else(|error| panic!("{axis:?}, {offsets:?}: {error}\n{}", program.plan));
+        }
+    }
+    of::<Recurrence>(0, SHAPES[1]);
+    of::<Summarize>(1, SHAPES[0]);
+    of::<Widen>(2, SHAPES[4]);
+    of::<Recurrence>(3, SHAPES[5]);
+    of::<Coder>(4, SHAPES[2]);
+}
+
+/// An array's stride or place applied to its neighbour.
+#[test]
+fn planted_faults_of_arrays_are_found() {
+    let changes = [
+        ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
+        ("begin_load((Piece8*)(stage + TILE * 4)", "begin_load((Piece8*)(stage + TILE * 2)"),
+        ("unit.token + w * 4", "unit.token + w * 2"),
+        ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
+        (
+            "memcpy(&input.token, (const unsigned char*)unit.token",
+            "memcpy(&input.token, (const unsigned char*)unit.gate",
+        ),
+    ];
+    let program = of_arrays::<Recurrence>((64, 2, 2, 16, 29), 0, false);
+    let is_found = |program: &ColumnsProgram<Recurrence>| {
+        (0..3).any(|seed| {
+            let axis = Axis::of(&[[147, 38], [40, 32], [9, 64]][seed], 0).unwrap();
+            let input = Recurrence::inputs(axis.len(), seed as u64);
+            program.verify_columns(&emulator(seed as u64).limit(4_000_000), &axis, &input, &[]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
 /// A column's neighbour, an edge missed by one, the status of another tile or column, a barrier left out.
 #[test]
 fn planted_faults_are_found() {
@@ -168,8 +228,8 @@ fn planted_faults_are_found() {
         ("      wait_for_loads_but_last();\n", ""),
         ("  commit_loads();\n", ""),
         (
-            "return (k * PIECES + piece) * THREADS + threadIdx.x;",
-            "return (k * PIECES + piece) * THREADS + threadIdx.x / 2;",
+            "return (k * pieces + piece) * THREADS + threadIdx.x;",
+            "return (k * pieces + piece) * THREADS + threadIdx.x / 2;",
         ),
         ("place.row += down;", "place.row += 1;"),
         ("place.column -= columns;\n      place.row++;", "place.column -= columns;"),
@@ -228,7 +288,7 @@ fn planted_faults_are_found() {
         ("is_shared = !WHOLE_COLUMNS && thread.down > 1;", "is_shared = false;"),
         ("turn ^= 1;\n        before", "before"),
         ("statuses + steps.rows * layout.columns;", "statuses + layout.columns;"),
-        ("to += step;", "to += step + 1;"),
+        ("to = to + step;", "to = to + step + 1;"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {

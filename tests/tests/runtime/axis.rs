@@ -1,12 +1,14 @@
 //! Scans along an axis on the CPU, against a plain loop, and what is refused.
 
-use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, Scanner, ops};
+use scan_codegen::ScanSpec;
+use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, Scanner, arrays, ops};
 use scan_tests::{
     axes::{Case, not_contiguous, strided},
+    columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     lifting::inputs,
     machines::Coder,
     operators::{Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator},
-    reference::WAYS,
+    reference::{self, WAYS},
 };
 
 /// Every way to scan, from the first row and from the last, of arrays of these shapes and of some that are not contiguous.
@@ -101,4 +103,49 @@ fn machines() {
             assert_eq!(found, expected, "column {column}, {exclusive}, {reversed}");
         }
     }
+}
+
+/// Three arrays to two, whose shapes and strides are those of the axis, beside a plain loop.
+#[test]
+fn several_arrays() {
+    let scanner = Scanner::cpu();
+    let shapes: [(&[usize], usize); 5] =
+        [(&[33, 100], 0), (&[3, 40, 17], 1), (&[6, 50], 1), (&[5, 4000], 0), (&[0, 5], 0)];
+    let contiguous = shapes.into_iter().map(|(shape, axis)| Axis::of(shape, axis).unwrap());
+    let transposed = [strided(&[70, 6], 0, &[8, 1], &[1, 70]), strided(&[70, 6], 0, &[1, 70], &[6, 1])];
+    for (index, axis) in contiguous.chain(transposed).enumerate() {
+        let (reversed, with_initial_value) = (index.is_multiple_of(2), index % 3 == 1);
+        let input = Summarize::inputs(axis.input_len(), index as u64);
+        let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let initial_value = with_initial_value.then(Summarize::initial_value);
+        let mut expected = vec![Summary { hash: 0, factor: 0 }; axis.len()];
+        reference::scan_axis(&Summarize, &spec, initial_value, &axis, &input, &mut expected);
+        let scan = scanner.scan(Summarize);
+        let scan = if reversed { scan.reverse() } else { scan };
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone()).columns();
+        let kinds: Vec<_> = input.iter().map(|x| x.kind).collect();
+        let values: Vec<_> = input.iter().map(|x| x.value).collect();
+        let codes: Vec<_> = input.iter().map(|x| x.code).collect();
+        let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
+        scan.run_into((&kinds, &values, &codes), (&mut hashes, &mut factors)).unwrap();
+        let found: Vec<_> = hashes.iter().zip(&factors).map(|(&hash, &factor)| Summary { hash, factor }).collect();
+        assert_eq!(found, expected, "{axis:?}");
+    }
+}
+
+#[test]
+fn arrays_that_do_not_fit_are_refused() {
+    let scanner = Scanner::cpu();
+    let down = |axis: Axis| scanner.scan(Recurrence).axis(axis).columns();
+    let matrix = || Axis::of(&[2, 3], 0).unwrap();
+    let mut states = [0; 6];
+    let found = down(matrix()).run_into((&[1; 6], &[1; 5]), &mut states);
+    assert!(matches!(found, Err(Error::ColumnLength { column: 1, .. })), "{found:?}");
+    let found = down(matrix()).run_into((&[1; 5], &[1; 5]), &mut states);
+    assert!(matches!(found, Err(Error::AxisLength { what: "input", found: 5, .. })), "{found:?}");
+    let found = down(matrix().output_strides(&[4, 1]).unwrap()).run_into((&[1; 6], &[1; 6]), &mut [0; 7]);
+    assert!(matches!(found, Err(Error::AxisGaps { .. })), "{found:?}");
+    // In host memory any array does.
+    down(matrix()).run_into((&[1; 6], arrays::indices()), &mut states).unwrap();
+    assert_eq!(states, [0, 1, 2, 3, 5, 7]);
 }

@@ -2,12 +2,13 @@
 
 use rayon::prelude::*;
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, plan_columns, render, render_columns,
+    Arrays, DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, plan_columns, render, render_columns,
 };
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
+    columns,
     composed::composed,
     configure,
     operators::{TestOperator, Visitor, visit_all},
@@ -373,5 +374,14 @@ fn scans_along_an_axis_compile_without_a_word() {
         let plan = plan_columns(operator, &ways[index % ways.len()], &limits, &Overrides::default()).unwrap();
         (format!("{}, {plan}", operator.name), render_columns(operator, &plan).unwrap(), architecture)
     });
-    assert_eq!(complaints(sources.collect()), Vec::<String>::new());
+    let of_arrays = [columns::Recurrence.source(), columns::Summarize.source(), columns::Widen.source()];
+    let by_field = of_arrays.iter().enumerate().flat_map(|(index, operator)| {
+        let architecture = ARCHITECTURES[index];
+        let spec = ways[index].clone().with_arrays(Arrays::PerField, Arrays::PerField);
+        let plan = plan_columns(operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
+        let source =
+            |plan| (format!("{}, {plan}", operator.name), render_columns(operator, plan).unwrap(), architecture);
+        plan.all().iter().map(source).collect::<Vec<_>>()
+    });
+    assert_eq!(complaints(sources.chain(by_field).collect()), Vec::<String>::new());
 }
