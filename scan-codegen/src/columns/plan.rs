@@ -37,7 +37,7 @@ const WIDE_ROW_BYTES: u32 = 256;
 pub(super) const STAGES: u32 = 3;
 
 /// How often there is room for the partial results of all threads.
-const EXCHANGES: u32 = 2;
+const EXCHANGES: u32 = 4;
 
 /// The most bytes that a thread reads at once, and of the partial results of its columns, where columns are short.
 const SHORT_ROW_BYTES: u32 = 16;
