@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 108] = [
+const PARTS: [(&str, &str); 109] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -117,6 +117,7 @@ const PARTS: [(&str, &str); 108] = [
     ("pipeline/team", include_str!("../templates/kernel/pipeline/team.cu.tera").trim_ascii_end()),
     ("pipeline/team_scan", include_str!("../templates/kernel/pipeline/team_scan.cu.tera").trim_ascii_end()),
     ("columns", include_str!("../templates/kernel/columns/columns.cu.tera")),
+    ("packed_row", include_str!("../templates/kernel/columns/packed_row.cu.tera")),
     ("columns/part", include_str!("../templates/kernel/columns/part.cu.tera").trim_ascii_end()),
     ("columns/scan", include_str!("../templates/kernel/columns/scan.cu.tera").trim_ascii_end()),
     ("columns/carry", include_str!("../templates/kernel/columns/carry.cu.tera").trim_ascii_end()),

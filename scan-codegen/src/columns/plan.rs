@@ -338,15 +338,20 @@ impl ColumnsPlan {
         placed(across)
     }
 
-    /// Words of a state for which a packet of a status has room, in addition to its tag.
-    pub(super) fn packet_payload(&self) -> u32 {
-        if self.state_bytes <= WORD { 1 } else { PACKET_PAYLOAD }
+    /// Words of the partial results of a thread's columns.
+    pub(super) fn packed_words(&self) -> u32 {
+        (self.width * self.state_bytes).div_ceil(WORD)
     }
 
-    /// Bytes of a status: packets of a tag and a part of the state.
+    /// How many of these words a packet of a status has room for, in addition to its tag.
+    pub(super) fn packet_payload(&self) -> u32 {
+        if self.packed_words() == 1 { 1 } else { PACKET_PAYLOAD }
+    }
+
+    /// Bytes of a status: packets of a tag and a part of the partial results of a thread's columns.
     pub fn status_bytes(&self) -> u64 {
         let payload = self.packet_payload();
-        u64::from(self.state_bytes.div_ceil(WORD * payload) * (payload + 1) * WORD)
+        u64::from(self.packed_words().div_ceil(payload) * (payload + 1) * WORD)
     }
 
     /// The launches that scan an array; none where it has no elements.
@@ -360,7 +365,8 @@ impl ColumnsPlan {
         let tile_rows = layout.length().div_ceil(u64::from(self.threads / across * self.run));
         let carries = tile_rows > 1;
         // An aggregate and a prefix of each tile.
-        let statuses = if carries { tile_rows.saturating_mul(layout.columns()).saturating_mul(2) } else { 0 };
+        let statuses =
+            if carries { tile_rows.saturating_mul(2 * layout.columns().div_ceil(self.width.into())) } else { 0 };
         let workspace = Workspace::Kept { statuses, status_bytes: self.status_bytes() };
         if layout.is_empty() {
             return Ok(Schedule { workspace, launches: Vec::new() });
@@ -394,7 +400,7 @@ impl fmt::Display for ColumnsPlan {
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
         writeln!(f, "  block     {threads} threads, {least} to {most} of them side by side")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
-        write!(f, "  statuses  two of {} bytes a column of a tile", self.status_bytes())
+        write!(f, "  statuses  two of {} bytes for the columns of a thread", self.status_bytes())
     }
 }
 
@@ -446,8 +452,8 @@ mod tests {
         assert_eq!(of(&[4, 1 << 20], 0), (256, 1, 264, 0));
         assert_eq!(of(&[100, 1 << 20], 0), (32, 1, 264, 0));
         // Few columns.
-        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256, 2 * 256));
-        assert_eq!(of(&[1 << 20, 5], 0), (4, 264, 264, 2 * 1024 * 5));
+        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256, 2 * 256 * 2));
+        assert_eq!(of(&[1 << 20, 5], 0), (4, 264, 264, 2 * 1024 * 6));
         assert_eq!(of(&[3, 1], 0), (1, 1, 1, 0));
         assert_eq!(of(&[0, 9], 0).2, 0);
     }

@@ -35,6 +35,9 @@ struct Words<'a> {
     programmatic: bool,
     delays: bool,
     packet_payload: u32,
+    /// The type of what statuses hold, and its words.
+    published: &'static str,
+    packed_words: u32,
     rolled_steps: bool,
     threads: u32,
     resident: u32,
@@ -193,6 +196,8 @@ pub fn render_columns_from(
         programmatic: plan.programmatic,
         delays: plan.delays,
         packet_payload: plan.packet_payload(),
+        published: "PackedRow",
+        packed_words: plan.packed_words(),
         rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
         threads: plan.threads,
         resident: plan.resident,
@@ -227,8 +232,12 @@ pub fn render_columns_from(
     let launches = plan.programmatic.then_some("launches");
     let arrays = zipped.then_some("zipped/arrays");
     let mut kernels = String::new();
-    for part in iter::once("types").chain([order]).chain(arrays).chain(launches).chain(["machine", "status", "columns"])
-    {
+    for part in iter::once("types").chain([order]).chain(arrays).chain(launches).chain([
+        "machine",
+        "packed_row",
+        "status",
+        "columns",
+    ]) {
         kernels = kernels + "\n" + &templates.render(part, &context)?;
     }
     let heading = templates.render("heading", &context)?;
