@@ -18,14 +18,21 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
     /// The index is in bounds, and no other thread touches it.
     unsafe fn write(self, index: usize, output: Op::Output);
 
+    /// The same memory from an element on.
+    ///
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn skip(self, index: usize) -> Self;
+
     /// The first `len` elements, where the loops over vector registers can be had: in one array each.
     fn places(self, len: usize) -> Option<Places<Op>>;
 }
 
 /// An array of inputs, and one of outputs.
-pub(super) struct Elements<Op: ScanOp> {
-    pub(super) input: *const Op::Input,
-    pub(super) output: *mut Op::Output,
+pub(crate) struct Elements<Op: ScanOp> {
+    pub(crate) input: *const Op::Input,
+    pub(crate) output: *mut Op::Output,
 }
 
 impl<Op: ScanOp> Clone for Elements<Op> {
@@ -47,6 +54,11 @@ impl<Op: ScanOp> Memory<Op> for Elements<Op> {
     unsafe fn write(self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
         unsafe { self.output.add(index).write(output) }
+    }
+
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe { Elements { input: self.input.add(index), output: self.output.add(index) } }
     }
 
     fn places(self, len: usize) -> Option<Places<Op>> {
@@ -79,6 +91,16 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> Memory<Op> for InColumns<Op> {
     unsafe fn write(self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
         unsafe { output.into_fields().write(self.output, index) }
+    }
+
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe {
+            InColumns {
+                input: <Op::Input as Columns>::Fields::skip(self.input, index),
+                output: <Op::Output as Columns>::Fields::skip(self.output, index),
+            }
+        }
     }
 
     fn places(self, _: usize) -> Option<Places<Op>> {
