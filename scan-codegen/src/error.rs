@@ -48,6 +48,17 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// Segments with an initial value, or a total, for each have no index before the scan.
+    #[error(
+        "{segments} have no index before the scan: initial values and totals for each need `.rows(len)` or `.by_offsets(&offsets)`"
+    )]
+    NoSegmentIndex {
+        /// What tells where segments begin.
+        segments: String,
+    },
+    /// The total of one segment was asked for, where each has an initial value or a total.
+    #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
+    TotalOfEach,
     /// The machine does not tell which carry it begins with.
     #[error("operator `{operator}` does not tell which carry it begins with: add `.init(carry)`")]
     NoStart {

@@ -218,6 +218,12 @@ struct Words<'a> {
     initial_on_device: bool,
     length_on_device: bool,
     total: bool,
+    /// Whether each segment has an initial value of its own, whether partial results begin with it, whether each has a
+    /// total, and whether kernels must know the index of a segment for that.
+    initial_values: bool,
+    folds_seeds: bool,
+    totals: bool,
+    indexed: bool,
     /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
     /// words a key has.
     segmented: bool,
@@ -398,11 +404,15 @@ impl<'a> Words<'a> {
             input_bytes: plan.input_bytes,
             output_bytes: plan.output_bytes,
             exclusive,
-            initial_value: plan.spec.initial_value,
+            initial_value: plan.spec.initial_value && !plan.spec.initial_values,
             seeds: plan.seeds(),
             initial_on_device: plan.spec.initial_on_device,
             length_on_device: plan.spec.length_on_device,
             total: plan.spec.total,
+            initial_values: plan.spec.initial_values,
+            folds_seeds: plan.spec.initial_values && plan.seeds(),
+            totals: plan.spec.totals,
+            indexed: plan.spec.is_indexed(),
             segmented,
             heads_by: segments.heads_by,
             offset: segments.offset,

@@ -9,6 +9,7 @@
 //! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
 mod columns;
+mod each;
 #[cfg(test)]
 mod hostile;
 mod lanes;
@@ -35,6 +36,7 @@ use crate::{
     heads::{HeadKind, Heads},
 };
 pub(crate) use columns::scan_columns;
+pub(crate) use each::{TotalsAt, scan_each};
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};

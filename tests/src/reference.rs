@@ -1,5 +1,7 @@
 //! What a scan is, in the fewest words: the loop that every result is compared with.
 
+use std::ops::Range;
+
 use scan_codegen::{Axis, ScanSpec};
 use scan_runtime::{ScanKind, ScanOp};
 
@@ -153,6 +155,24 @@ pub fn total_as<Op: ScanOp>(
         true => total_back(op, initial_value, &input[..heads().next().unwrap_or(input.len())]),
         false => total(op, initial_value, &input[heads().last().unwrap_or(0)..]),
     }
+}
+
+/// Scans each of these segments, of which some may be empty, by a plain loop, from an initial value of its own. Gives the
+/// outputs of all, and the total of each.
+pub fn scan_each<Op: ScanOp>(
+    op: &Op,
+    spec: &ScanSpec,
+    initial_value: impl Fn(usize) -> Option<Op::Carry>,
+    input: &[Op::Input],
+    segments: &[Range<usize>],
+) -> (Vec<Op::Output>, Vec<Option<Op::Carry>>) {
+    let scan = |(index, segment): (usize, &Range<usize>)| {
+        let (initial_value, elements) = (initial_value(index), &input[segment.clone()]);
+        let total = total_as(op, spec, initial_value, elements, None).or_else(|| op.start());
+        (scan_as(op, spec, initial_value, elements, None), total)
+    };
+    let (outputs, totals): (Vec<_>, Vec<_>) = segments.iter().enumerate().map(scan).unzip();
+    (outputs.concat(), totals)
 }
 
 /// Scans by a plain loop that restarts wherever `begins` says so, and at the first element.

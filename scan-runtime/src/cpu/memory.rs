@@ -42,6 +42,13 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
         }
     }
 
+    /// The same memory from an element on.
+    ///
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn skip(self, index: usize) -> Self;
+
     /// The first `len` elements, where the loops over vector registers can be had: in one array each.
     fn places(self, len: usize) -> Option<Places<Op>>;
 }
@@ -97,6 +104,12 @@ impl<Op: ScanOp> Memory<Op> for Elements<Op> {
         }
     }
 
+    #[inline(always)]
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe { Elements { input: self.input.add(index), output: self.output.add(index) } }
+    }
+
     fn places(self, len: usize) -> Option<Places<Op>> {
         Some(Places { input: self.input, output: self.output, len })
     }
@@ -127,6 +140,16 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> Memory<Op> for InColumns<Op> {
     unsafe fn write(self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
         unsafe { output.into_fields().write(self.output, index) }
+    }
+
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe {
+            InColumns {
+                input: <Op::Input as Columns>::Fields::skip(self.input, index),
+                output: <Op::Output as Columns>::Fields::skip(self.output, index),
+            }
+        }
     }
 
     fn places(self, _: usize) -> Option<Places<Op>> {

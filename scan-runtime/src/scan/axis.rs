@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
 use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, Plans, ScanSpec};
 
-use super::{HostPlaces, Scan};
+use super::{Also, HostPlaces, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
@@ -234,7 +234,7 @@ impl<Op: ScanOp> AxisScan<Op> {
     pub(crate) unsafe fn run_columns_in(&self, memory: impl cpu::Memory<Op>, places: &HostPlaces) -> Result<(), Error> {
         match self.scan.scanner.engine() {
             Engine::Cpu { .. } => {
-                self.scan.check_planned()?;
+                self.scan.check_planned(Also::Nothing)?;
                 if self.scan.overrides.is_some() {
                     self.columns_plan()?;
                 }

@@ -190,7 +190,7 @@ pub struct Memory<'a> {
     pub layout: &'a [u8],
     /// Bytes of the output. `None` to scan in place: the output is the input's buffer.
     pub output_bytes: Option<usize>,
-    /// What every byte of the output holds before the run, where not all of it need be written.
+    /// What every byte of the output, and of the total, holds before the run, where not all of it need be written.
     pub output_holds: Option<u8>,
     /// Bytes of one output element.
     pub output_element: usize,

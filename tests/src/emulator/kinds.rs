@@ -7,9 +7,9 @@ use scan_runtime::ScanOp;
 
 use super::{
     Array, ArrayKind as Taken, Arrays, Emulator, EmulatorError, Fault, FaultKind, Memory, Program,
-    program::{compare_total, elements},
+    program::{Expected, compare_total, elements},
 };
-use crate::{columns, reference};
+use crate::columns;
 
 /// What nothing has been written to.
 const UNTOUCHED: u8 = 0xa5;
@@ -78,8 +78,7 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         // SAFETY: the bytes are those of inputs, but for numbers and for what any bytes are.
         let all: Vec<Op::Input> = unsafe { elements(&joined) };
         let input = &all[..told.map_or(len, |(_, wanted)| len.min(wanted as usize))];
-        let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
-        let expected = reference::scan_as(&self.op, spec, self.initial_value, input, begins);
+        let Expected { output: expected, total, totals } = self.expected(input);
         let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
         for (index, (bytes, item)) in columns::split(spec.output, &expected).into_iter().enumerate() {
             let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
@@ -121,10 +120,9 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                 return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
             }
         }
-        let total = reference::total_as(&self.op, spec, self.initial_value, input, begins);
         if let Some(expected) = total.filter(|_| self.total_of(&all)) {
             compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;
         }
-        Ok(())
+        self.compare_totals(&totals, &run.total)
     }
 }
