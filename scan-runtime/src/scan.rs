@@ -15,8 +15,8 @@ mod host;
 pub(crate) use host::HostTotals;
 mod segments;
 
-pub(crate) use axis::check_length;
 pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
+pub(crate) use axis::{DeviceTotals, check_length, check_totals};
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
@@ -53,6 +53,11 @@ pub(crate) enum Also {
 }
 
 impl Also {
+    /// The total of each segment, if that is wanted.
+    pub(crate) fn totals(wanted: bool) -> Self {
+        if wanted { Also::Totals } else { Also::Nothing }
+    }
+
     /// The scan that gives this as well.
     pub(crate) fn of(self, spec: ScanSpec) -> ScanSpec {
         match self {

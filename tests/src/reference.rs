@@ -44,6 +44,37 @@ pub fn scan_axis<Op: ScanOp>(
     }
 }
 
+/// As [`scan_axis`], with an initial value for each column, if there are any, and gives the total of each, in the order of
+/// their indices.
+///
+/// # Panics
+///
+/// If there is a column without a total.
+pub fn scan_axis_each<Op: ScanOp>(
+    op: &Op,
+    spec: &ScanSpec,
+    values: Option<&[Op::Carry]>,
+    axis: &Axis,
+    input: &[Op::Input],
+    output: &mut [Op::Output],
+) -> Vec<Op::Carry> {
+    let (input_strides, output_strides) = axis.both_strides();
+    let length = axis.shape()[axis.axis()];
+    let of_column = |(number, column): (usize, Vec<usize>)| {
+        let place = |row: usize, strides: &[usize]| {
+            let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+            first + row * strides[axis.axis()]
+        };
+        let value = values.map(|values| values[number]);
+        let elements: Vec<_> = (0..length).map(|row| input[place(row, input_strides)]).collect();
+        for (row, result) in scan_as(op, spec, value, &elements, None).into_iter().enumerate() {
+            output[place(row, output_strides)] = result;
+        }
+        total_as(op, spec, value, &elements, None).expect("a total")
+    };
+    columns(axis).into_iter().enumerate().map(of_column).collect()
+}
+
 /// The indices of the first element of each column of an array.
 pub fn columns(axis: &Axis) -> Vec<Vec<usize>> {
     let extents = axis.shape().iter().enumerate().map(|(k, &extent)| if k == axis.axis() { 1 } else { extent });

@@ -197,7 +197,7 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
         return refused("it reads slices and writes slices: nothing gathered, scattered, discarded or made of indices");
     }
     if spec.total {
-        return refused("it has a total for each column: the last result of an inclusive scan");
+        return refused("it has a total for each column: use the runs `…_with_totals`");
     }
     check_start(operator, spec.initial_value)?;
     let lacks_begin = operator.identity.is_none() && operator.carry.is_none();
@@ -382,6 +382,7 @@ impl ColumnsPlan {
         arguments.extend(STATUSES);
         arguments.extend([Argument::Layout, Argument::Length(across.into()), Argument::Length(window)]);
         arguments.extend(initial_value(&self.spec));
+        arguments.extend(self.spec.totals.then_some(Argument::Total));
         let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
         // Only then does a tile wait for others.
         let cooperative = if carries { Cooperative::Always } else { Cooperative::Never };

@@ -1,6 +1,6 @@
 //! Scans along an axis of several arrays, of host and of device memory.
 
-use std::sync::Arc;
+use std::{ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
 
@@ -12,20 +12,21 @@ use super::{
     tuples::{DeviceSinks, DeviceSources, Sinks, Sources},
 };
 use crate::{
-    AxisPlan, AxisScan, DeviceAxisScan, DeviceBuffer, Error, KernelSource, ScanOp,
+    AxisPlan, AxisScan, DeviceAxisScan, DeviceBuffer, DeviceBufferMut, Error, KernelSource, ScanOp,
     cpu::InColumns,
-    scan::{HostPlaces, check_length},
+    scan::{Also, DeviceTotals, HostPlaces, check_length, check_totals},
 };
 
 /// A scan along an axis whose input and output have an array for each field of an element, made by
 /// [`AxisScan::columns`]. All arrays of the input have the shape and the strides of the axis, all of the output those of
 /// its results.
+#[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
-pub struct AxisColumnScan<Op: ScanOp> {
-    scan: AxisScan<Op>,
+pub struct AxisColumnScan<'h, Op: ScanOp> {
+    scan: AxisScan<'h, Op>,
 }
 
-impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<Op> {
+impl<'h, Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<'h, Op> {
     /// The same scan of inputs and outputs that have an array for each field of an element, as
     /// [`Scan::columns`](crate::Scan::columns) has it. There is none in place.
     ///
@@ -67,13 +68,13 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<Op> {
     /// assert_eq!(states[(1 * tokens + 2) * channels], 1.75);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn columns(mut self) -> AxisColumnScan<Op> {
+    pub fn columns(mut self) -> AxisColumnScan<'h, Op> {
         self.scan.layouts = layouts::<Op>();
         AxisColumnScan { scan: self }
     }
 }
 
-impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<Op> {
+impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
     /// Scans arrays into others. Other arrays than slices lie as the shape tells, too: [indices](crate::arrays::indices)
     /// are those of the memory.
     ///
@@ -81,7 +82,34 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<Op> {
     ///
     /// [`Error::AxisLength`] if an array has other elements than the shape tells, [`Error::AxisGaps`] if results of
     /// these strides leave gaps, and those of [`ColumnScan::run_into`](crate::ColumnScan::run_into).
-    pub fn run_into<I, O>(&self, input: I, mut output: O) -> Result<(), Error>
+    pub fn run_into<I, O>(&self, input: I, output: O) -> Result<(), Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        // SAFETY: there are no totals.
+        unsafe { self.run(input, output, ptr::null_mut()) }
+    }
+
+    /// Scans arrays into others, and writes the total of each column, as [`AxisScan::run_with_totals`] gives it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](AxisColumnScan::run_into), and those of [`AxisScan::run_into_with_totals`].
+    pub fn run_into_with_totals<I, O>(&self, input: I, output: O, totals: &mut [Op::Carry]) -> Result<(), Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        check_totals(&self.scan.axis, totals.len())?;
+        // SAFETY: the totals are exclusively borrowed, and as many as the columns.
+        unsafe { self.run(input, output, totals.as_mut_ptr()) }
+    }
+
+    /// # Safety
+    ///
+    /// `totals` is null, or valid for a write of the total of each column.
+    unsafe fn run<I, O>(&self, input: I, mut output: O, totals: *mut Op::Carry) -> Result<(), Error>
     where
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
@@ -96,18 +124,20 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<Op> {
         }
         let (input, mut output) = (input.hold(input_len)?, output.hold(output_len)?);
         let (from, to) = (I::at(&input), O::at(&mut output));
-        if self.scan.is_of_rows() {
+        let each = self.scan.has_each(Also::totals(!totals.is_null()));
+        match self.scan.is_of_rows(each) {
             // SAFETY: what is held has an item in each array for each element: rows leave no gaps.
-            unsafe { scan.run_at_columns(from, to, axis.len(), false)? };
-        } else {
-            let places = HostPlaces {
-                input: arrays::<Op::Input>(from),
-                output: arrays::<Op::Output>(to),
-                len: axis.len(),
-                in_place: false,
-            };
-            // SAFETY: what is held has so many items in each array, that of the output exclusively, and no gaps there.
-            unsafe { self.scan.run_columns_in(InColumns::<Op> { input: from, output: to }, &places)? };
+            true if each => unsafe { scan.run_each_at_columns(from, to, axis.len(), totals)? },
+            // SAFETY: as above.
+            true => unsafe { scan.run_at_columns(from, to, axis.len(), false) }.map(drop)?,
+            false => {
+                let (inputs, outputs) = (arrays::<Op::Input>(from), arrays::<Op::Output>(to));
+                let places = HostPlaces { input: inputs, output: outputs, len: axis.len(), in_place: false };
+                let memory = InColumns::<Op> { input: from, output: to };
+                // SAFETY: what is held has so many items in each array, that of the output exclusively, and no gaps
+                // there; the caller vouches for the totals.
+                unsafe { self.scan.run_columns_in(memory, &places, totals)? };
+            }
         }
         // SAFETY: the scan has written every item.
         unsafe { O::finish(output) };
@@ -138,7 +168,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<Op> {
     }
 }
 
-impl<Op: ScanOp> AxisScan<Op> {
+impl<Op: ScanOp> AxisScan<'_, Op> {
     /// The lengths of the arrays, which have to hold the elements and the results: those that are told, or what is needed.
     fn checked_lengths(&self, input: Option<usize>, output: Option<usize>) -> Result<(usize, usize), Error> {
         let (needed, room) = (self.axis.input_len(), self.axis.output_len());
@@ -188,6 +218,11 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         DeviceAxisColumnScan { scan: self.scan.init_from(value) }
     }
 
+    /// As [`DeviceAxisScan::init_each`].
+    pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
+        DeviceAxisColumnScan { scan: self.scan.init_each(values) }
+    }
+
     /// Scans device slices or views into others. What lies between the results is left as it is.
     ///
     /// # Errors
@@ -197,7 +232,30 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
     pub fn run_into(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+    ) -> Result<(), Error> {
+        self.run(input, output, None)
+    }
+
+    /// Scans device slices or views into others, and writes the total of each column to `totals`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](DeviceAxisColumnScan::run_into), and those of [`AxisScan::run_into_with_totals`].
+    pub fn run_into_with_totals(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: &mut impl DeviceBufferMut<Op::Carry>,
+    ) -> Result<(), Error> {
+        self.run(input, output, Some(totals))
+    }
+
+    fn run(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: DeviceTotals<'_, Op>,
     ) -> Result<(), Error> {
         let DeviceAxisScan { scan: AxisScan { scan, .. }, stream, .. } = self.scan;
         let device = scan.scanner.device_of(stream)?;
@@ -216,6 +274,6 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         output.words(stream, &mut writing);
         // SAFETY: the buffers are borrowed from live slices, which hold the arrays and, exclusively, the results; they
         // are the arrays of the spec.
-        unsafe { self.scan.enqueue(device, spec, reading.words(), writing.words()) }
+        unsafe { self.scan.enqueue(device, spec, reading.words(), writing.words(), totals) }
     }
 }

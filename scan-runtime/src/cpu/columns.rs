@@ -22,12 +22,20 @@ const SHARED: usize = 1 << 14;
 /// Columns that are combined at once, each on its own.
 const BLOCK: usize = 16;
 
-/// Neighbouring columns: where the first of them begins, how many they are, and where the next one lies.
+/// Neighbouring columns: where the first of them begins, in the input, in the output, and in an array with a value for
+/// each, how many they are, and where the next one lies.
 #[derive(Clone, Copy)]
 struct Strip {
-    first: [usize; 2],
+    first: [usize; 3],
     columns: usize,
-    strides: [usize; 2],
+    strides: [usize; 3],
+}
+
+/// What each column of an array has of its own, in the order of the columns' indices: the value that it begins with,
+/// and the place of its total.
+pub(crate) struct EachColumn<'a, Op: ScanOp> {
+    pub(crate) initial_values: Option<&'a [Op::Carry]>,
+    pub(crate) totals: Option<*mut Op::Carry>,
 }
 
 /// What strips are scanned with.
@@ -36,6 +44,7 @@ struct Job<'a, Op: ScanOp, M> {
     kind: ScanKind,
     order: Order,
     initial_value: Option<Op::Carry>,
+    each: EachColumn<'a, Op>,
     memory: M,
     length: usize,
     steps: [usize; 2],
@@ -49,23 +58,25 @@ unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 /// # Safety
 ///
 /// The memory is valid for reads of the elements of the layout, and for writes of its results; no two results have the
-/// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap.
+/// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap. There is an
+/// initial value for each column, if there are any, and the totals are valid for a write of one for each.
 pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
     order: Order,
     initial_value: Option<Op::Carry>,
+    each: EachColumn<'_, Op>,
     layout: &ColumnLayout,
     memory: M,
     len: usize,
 ) -> Result<(), Error> {
     let initial_value =
         begin(op, initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
-    if kind == ScanKind::Exclusive && initial_value.is_none() {
+    if kind == ScanKind::Exclusive && initial_value.is_none() && each.initial_values.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
     let (length, steps) = (layout.length() as usize, layout.steps());
-    let job = Job { op, kind, order, initial_value, memory, length, steps };
+    let job = Job { op, kind, order, initial_value, each, memory, length, steps };
     let strips = strips::<Op>(layout);
     // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
@@ -75,26 +86,29 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
 /// Cuts the columns into strips.
 fn strips<Op: ScanOp>(layout: &ColumnLayout) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
-    let [inner, input_stride, output_stride] = dimensions.next().unwrap_or([1, 1, 1]);
-    let bytes = if [input_stride, output_stride] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
+    let (inner, strides) = dimensions.next().unwrap_or((1, [1; 3]));
+    let bytes = if strides[..2] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
     let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * rayon::current_num_threads());
     let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
-    let mut starts = vec![[0, 0]];
-    for [extent, input, output] in dimensions {
-        let indices = |start: &[usize; 2]| {
+    let along = |start: [usize; 3], strides: [usize; 3], index: usize| {
+        [0, 1, 2].map(|array: usize| start[array] + index * strides[array])
+    };
+    let mut starts = vec![[0; 3]];
+    for (extent, strides) in dimensions {
+        let indices = |start: &[usize; 3]| {
             let start = *start;
-            (0..extent).map(move |index| [start[0] + index * input, start[1] + index * output])
+            (0..extent).map(move |index| along(start, strides, index))
         };
         starts = starts.iter().flat_map(indices).collect();
     }
-    let cut = |start: &[usize; 2]| {
+    let cut = |start: &[usize; 3]| {
         let start = *start;
         (0..inner).step_by(most).map(move |column| Strip {
-            first: [start[0] + column * input_stride, start[1] + column * output_stride],
+            first: along(start, strides, column),
             columns: most.min(inner - column),
-            strides: [input_stride, output_stride],
+            strides,
         })
     };
     starts.iter().flat_map(cut).collect()
@@ -122,9 +136,11 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     unsafe fn scan_as<const EXCLUSIVE: bool, const REVERSED: bool>(&self, strip: &Strip) {
         let mut carries: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
-        match self.initial_value {
-            Some(value) => carries.resize(strip.columns, value),
-            None => {
+        let value_at = |column: usize| strip.first[2] + column * strip.strides[2];
+        match (self.each.initial_values, self.initial_value) {
+            (Some(values), _) => carries.extend((0..strip.columns).map(|column| values[value_at(column)])),
+            (None, Some(value)) => carries.resize(strip.columns, value),
+            (None, None) => {
                 let Some(first) = rows.next() else { return };
                 let (input, output) = self.row::<REVERSED>(strip, first);
                 for column in 0..strip.columns {
@@ -137,20 +153,27 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 }
             }
         }
+        let strides = [strip.strides[0], strip.strides[1]];
         for row in rows {
             let (mut input, mut output) = self.row::<REVERSED>(strip, row);
             let (blocks, rest) = carries.as_chunks_mut::<BLOCK>();
             // SAFETY: as above.
             unsafe {
                 for block in blocks {
-                    self.columns::<EXCLUSIVE, REVERSED, BLOCK>(input, output, strip.strides, block);
+                    self.columns::<EXCLUSIVE, REVERSED, BLOCK>(input, output, strides, block);
                     (input, output) = (input + BLOCK * strip.strides[0], output + BLOCK * strip.strides[1]);
                 }
                 for carry in rest {
                     let carry = std::array::from_mut(carry);
-                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strip.strides, carry);
+                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strides, carry);
                     (input, output) = (input + strip.strides[0], output + strip.strides[1]);
                 }
+            }
+        }
+        if let Some(totals) = self.each.totals {
+            for (column, carry) in carries.into_iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { totals.add(value_at(column)).write(carry) };
             }
         }
     }

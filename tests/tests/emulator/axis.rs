@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
 use scan_codegen::{Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
-use scan_runtime::{ScanKind, ops};
+use scan_runtime::{ScanKind, ScanOp, ops};
 use scan_tests::{
     axes::{elements, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
@@ -214,6 +214,88 @@ fn planted_faults_of_arrays_are_found() {
             let axis = Axis::of(&[[147, 38], [40, 32], [9, 64]][seed], 0).unwrap();
             let input = Recurrence::inputs(axis.len(), seed as u64);
             program.verify_columns(&emulator(seed as u64).limit(4_000_000), &axis, &input, &[]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
+fn each_program<Op: TestOperator>(
+    shape: Shape,
+    (kind, with_values): (ScanKind, bool),
+    reversed: bool,
+) -> ColumnsProgram<Op> {
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let spec = if with_values { spec.with_initial_values() } else { spec };
+    ColumnsProgram::new(Op::new(), &spec.with_totals(), None, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// A value for each column, and elements that follow it: the interval monoid finds that of a neighbour.
+fn values_of(axis: &Axis) -> Vec<<Interval as ScanOp>::Carry> {
+    (0..axis.columns() as u64).map(|column| Interval::input((1 << 40) + (column << 20) - 1)).collect()
+}
+
+/// An initial value and a total for each column: of arrays whose columns are numbered in the order of their indices, and of
+/// others; of one tile and of many.
+#[test]
+fn of_values_for_each_column() {
+    for (number, shape) in SHAPES.into_iter().enumerate() {
+        let (way, reversed) = (WAYS[number % 4], number.is_multiple_of(3));
+        let program = each_program::<Interval>(shape, way, reversed);
+        let contiguous = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![9, 8], 0)];
+        let contiguous = contiguous.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+        let transposed = [strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]), strided(&[70, 6], 0, &[8, 1], &[6, 1])];
+        for (seed, axis) in contiguous.chain(transposed).enumerate() {
+            let length = axis.shape()[axis.axis()] as u64;
+            // The value stands before the first element in the order of the scan.
+            let apart = 1 << 20;
+            let input = elements(&axis, apart, |index| Interval::input((1 << 40) + index));
+            let value = |column: u64| if reversed { column * apart + length } else { (column * apart).wrapping_sub(1) };
+            let values: Vec<_> = (0..axis.columns() as u64)
+                .map(|column| Interval::input((1_u64 << 40).wrapping_add(value(column))))
+                .collect();
+            let emulator = emulator(mixed((8 * number + seed) as u64));
+            let emulator = match reversed {
+                false => emulator.check(adjacent),
+                true => emulator.check(|left, right| adjacent(right, left)),
+            };
+            let result = program.verify_each(&emulator, &axis, &input, way.1.then_some(&values[..]));
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+    // A machine, whose carry is no state.
+    for (kind, with_values) in [(ScanKind::Inclusive, true), (ScanKind::Exclusive, false)] {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if with_values { spec.with_initial_values() } else { spec };
+        let program =
+            ColumnsProgram::new(Coder, &spec.with_totals(), None, &overrides(SHAPES[1]), shaped(SHAPES[1])).unwrap();
+        let axis = Axis::of(&[3, 49, 32], 1).unwrap();
+        let values: Vec<u32> = (0..axis.columns() as u32).collect();
+        let values = with_values.then_some(&values[..]);
+        program.verify_each(&emulator(7), &axis, &inputs(axis.len()), values).unwrap();
+    }
+}
+
+/// The initial value, or the total, of a neighbour or of another tile.
+#[test]
+fn planted_faults_of_values_are_found() {
+    let changes = [
+        ("initial_values[part.first.value + w * layout.value_strides[0]]", "initial_values[part.first.value]"),
+        ("totals[part.first.value + w * layout.value_strides[0]]", "totals[part.first.value + w]"),
+        ("places.value += index * layout.value_strides[k];", "places.value += index;"),
+        ("part.is_last = rows > 0 && rows <= RUN;", "part.is_last = rows > 0 && rows <= RUN + 1;"),
+        ("prefixes.of[w] = seeds.of[w];", "prefixes.of[w] = seeds.of[0];"),
+        ("ends.of[w].value;", "ends.of[0].value;"),
+    ];
+    let program = each_program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, true), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        (0..4).any(|seed| {
+            let axes = [Axis::of(&[147, 38], 0), Axis::of(&[2, 2, 35, 34], 2), Axis::of(&[3, 49, 32], 1)];
+            let axes = axes.into_iter().map(Result::unwrap).chain([strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6])]);
+            let axis = axes.collect::<Vec<_>>().swap_remove(seed);
+            let input = elements(&axis, 1 << 20, |index| Interval::input((1 << 40) + index));
+            let values = values_of(&axis);
+            program.verify_each(&emulator(seed as u64).limit(4_000_000), &axis, &input, Some(&values)).is_err()
         })
     };
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));

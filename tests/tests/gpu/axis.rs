@@ -5,7 +5,7 @@ use scan_runtime::{Axis, Error, PlanError, ScanKind, arrays, ops};
 use scan_tests::{
     axes::{Case, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
-    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator},
+    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, first_difference},
     reference::{self, WAYS},
 };
 
@@ -73,6 +73,22 @@ pub(crate) fn add(trials: &mut Trials) {
         Ok(())
     });
     trials.add("axis_of_several_arrays", of_several_arrays);
+    trials.add("axis_with_values_for_each_column", || {
+        let shapes: [(&[usize], usize); 9] = [
+            (&[33, 100], 0),
+            (&[3, 700, 8], 1),
+            (&[2, 3, 64, 4], 2),
+            (&[6, 50], 1),
+            (&[77], 0),
+            (&[40_000, 3], 0),
+            (&[2, 5000, 256], 1),
+            (&[6, 640], 0),
+            (&[0, 9], 0),
+        ];
+        values_for_each::<Interval>(&shapes)?;
+        values_for_each::<ops::Sum<u8>>(&shapes)?;
+        values_for_each::<MatrixProduct<3>>(&shapes)
+    });
     trials.add("axis_refuses_arrays_that_are_no_slices", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
@@ -193,6 +209,46 @@ fn of_several_arrays() -> Outcome {
             let (hashes, factors) = (stream.clone_dtoh(&hashes)?, stream.clone_dtoh(&factors)?);
             same(&hashes, &factors[shift..], "device memory")?;
         }
+    }
+    Ok(())
+}
+
+/// An initial value and a total for each column: in host and in device memory, in place and not.
+fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let axes = shapes.iter().map(|(shape, axis)| Ok(Axis::of(shape, *axis)?));
+    let transposed = strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]);
+    for (index, axis) in axes.chain([Ok::<_, Error>(transposed)]).enumerate() {
+        let axis = axis?;
+        let (kind, with_values) = WAYS[(index + 1) % WAYS.len()];
+        let reversed = index % 3 == 1;
+        let with_values = with_values || axis.is_empty();
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if reversed { spec.reverse() } else { spec };
+        let input: Vec<_> = (0..axis.input_len() as u64).map(Op::input).collect();
+        let values: Vec<_> = (0..axis.columns() as u64).map(|column| Op::input(7 * column + 3)).collect();
+        let mut expected = input.clone();
+        let of_columns = with_values.then_some(&values[..]);
+        let expected_totals = reference::scan_axis_each(&Op::new(), &spec, of_columns, &axis, &input, &mut expected);
+        let scan = scan_tests::configure::<Op>(&scanner, (kind, false));
+        let scan = if reversed { scan.reverse() } else { scan };
+        let scan = scan.axis(axis.clone());
+        let same = |output: &[Op::Item], totals: &[Op::Item], what: &str| {
+            let wrong = first_difference(output, &expected).or_else(|| first_difference(totals, &expected_totals));
+            ensure(wrong.is_none(), || format!("{what}, {spec}, {axis:?}: wrong from {wrong:?} on"))
+        };
+        let on_host = if with_values { scan.clone().init_each(&values) } else { scan.clone() };
+        let (output, totals) = on_host.run_with_totals(&input)?;
+        same(&output, &totals, "host memory")?;
+        let (mut buffer, of_device) = (stream.clone_htod(&input)?, stream.clone_htod(&values)?);
+        let on_stream = scan.on(&stream);
+        let on_stream = if with_values { on_stream.init_each(&of_device) } else { on_stream };
+        let (output, totals) = on_stream.run_with_totals(&buffer)?;
+        same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "device memory")?;
+        let mut totals = stream.clone_htod(&values)?;
+        on_stream.run_in_place_with_totals(&mut buffer, &mut totals)?;
+        same(&stream.clone_dtoh(&buffer)?, &stream.clone_dtoh(&totals)?, "in place")?;
     }
     Ok(())
 }

@@ -355,7 +355,12 @@ fn modules_have_a_mark_for_panics_where_their_source_says_so() {
 #[test]
 fn scans_along_an_axis_compile_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let ways = [ScanSpec::inclusive(), ScanSpec::exclusive().with_initial_value(), ScanSpec::inclusive().reverse()];
+    let ways = [
+        ScanSpec::inclusive().with_initial_values(),
+        ScanSpec::exclusive().with_initial_value(),
+        ScanSpec::inclusive().reverse().with_totals(),
+        ScanSpec::inclusive(),
+    ];
     let operators = [
         ops::sum::<f32>().source(),
         ops::sum::<scan_runtime::half::f16>().source(),
