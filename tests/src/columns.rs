@@ -157,7 +157,7 @@ impl ScanOp for Router {
     }
     fn emit(register: u32, x: Parcel) -> Delivery {
         let after = x.step.gate.wrapping_mul(register).wrapping_add(x.step.token);
-        Delivery { place: if register % 4 == 0 { u32::MAX } else { x.place }, register: after, low: after as u8 }
+        Delivery { place: if register & 3 == 0 { u32::MAX } else { x.place }, register: after, low: after as u8 }
     }
     fn project(register: u32) -> Delivery {
         Delivery { place: u32::MAX, register, low: 0 }
