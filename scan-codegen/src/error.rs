@@ -135,6 +135,15 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
+    /// Results go to places that the first field of an output tells, which is no place.
+    #[error(
+        "the first field of `{name}` tells no place: let outputs be a struct, by columns, whose first field is \
+         `u32`, `u64` or `usize`"
+    )]
+    NoPlace {
+        /// The output type.
+        name: String,
+    },
     /// The cost model does not depend on the data, but the cost of a segmented scan does.
     #[error(
         "the cost of a segmented scan depends on where its segments begin: ask for the cost of the same \

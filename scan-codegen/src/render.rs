@@ -15,6 +15,7 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
     plan::Plan,
+    segments::OffsetWidth,
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
     target::Target,
@@ -200,6 +201,11 @@ struct Words<'a> {
     output_by_field: bool,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
+    /// Those of them that lie in memory.
+    output_targets: Vec<ArrayWords<'a>>,
+    /// Whether some results go to places that the operator computes, and the array that has these in shared memory.
+    computed: bool,
+    computed_place: Option<ArrayWords<'a>>,
     /// Those of them that are slices.
     input_slices: Vec<ArrayWords<'a>>,
     output_slices: Vec<ArrayWords<'a>>,
@@ -324,6 +330,8 @@ struct ArrayWords<'a> {
     /// Whether it is a slice; else the type of the places of its items, or nothing where it has no memory.
     slice: bool,
     places: &'static str,
+    /// Whether its items go to places that the operator computes.
+    computed: bool,
     /// Bytes of a unit of a thread's run, 0 where that is an item; how many units a run has; and the bytes of one.
     unit: u32,
     units: u64,
@@ -343,8 +351,9 @@ impl<'a> ArrayWords<'a> {
             slice: kind == ArrayKind::Slice,
             places: match kind {
                 ArrayKind::Places(width) => width.word(),
-                ArrayKind::Slice | ArrayKind::NoMemory => "",
+                ArrayKind::Slice | ArrayKind::Computed | ArrayKind::NoMemory => "",
             },
+            computed: kind == ArrayKind::Computed,
             unit,
             units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
             unit_bytes: unit_bytes.into(),
@@ -380,7 +389,15 @@ impl<'a> Words<'a> {
         let [inputs, outputs] = zipped.map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
         let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
         let mut output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
-        output_arrays.retain(|array| array.slice || !array.places.is_empty()); // the others are not written
+        let computed = plan.spec.output_kinds.are_computed();
+        if let Some(place) = output_arrays.first_mut().filter(|_| computed) {
+            let is_narrow = place.bytes == u64::from(constants::WORD);
+            place.places = if is_narrow { OffsetWidth::U32 } else { OffsetWidth::U64 }.word();
+        }
+        // The others are not written.
+        output_arrays.retain(|array| array.slice || array.computed || !array.places.is_empty());
+        let computed_place = output_arrays.first().filter(|_| computed).cloned();
+        let output_targets = output_arrays[usize::from(computed)..].to_vec();
         // Of the array whose items lie at aligned addresses the most rarely, all others follow.
         let [input_slices, output_slices] = [&input_arrays, &output_arrays]
             .map(|arrays| arrays.iter().filter(|array| array.slice).cloned().collect::<Vec<_>>());
@@ -478,6 +495,9 @@ impl<'a> Words<'a> {
             output_slices,
             input_arrays,
             output_arrays,
+            output_targets,
+            computed,
+            computed_place,
             network_exclusive,
             tile_exclusive,
             threads: plan.block_sizes.1,

@@ -58,6 +58,8 @@ struct Words<'a> {
     output_in_slices: bool,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
+    /// The same: all results are written.
+    output_targets: Vec<ArrayWords<'a>>,
     pieces: Vec<PieceWords>,
     input_bytes: u32,
     /// What the machine is asked for: runs that stay in registers, and none of the rest.
@@ -73,7 +75,7 @@ struct Words<'a> {
 }
 
 /// An array of the input or of the output.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct ArrayWords<'a> {
     name: &'a str,
     ty: &'a str,
@@ -188,6 +190,7 @@ pub fn render_columns_from(
     let input_fields = fields(input_by_field, &text.input_fields[..]);
     let output_fields = fields(output_by_field, &text.output_fields[..]);
     let (one_input, one_output) = (("elements", &text.input[..]), ("results", &text.output[..]));
+    let output_arrays = array_words(&plan.outputs, plan.width, output_fields, one_output, zipped);
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
     let mut context = Context::from_serialize(&Words {
         operator: &text,
@@ -218,7 +221,8 @@ pub fn render_columns_from(
         input_in_slices: true,
         output_in_slices: true,
         input_arrays: array_words(&plan.inputs, plan.width, input_fields, one_input, zipped),
-        output_arrays: array_words(&plan.outputs, plan.width, output_fields, one_output, zipped),
+        output_targets: output_arrays.clone(),
+        output_arrays,
         pieces: piece_words(plan),
         input_bytes: plan.input_bytes(),
         in_registers: true,

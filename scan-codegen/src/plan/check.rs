@@ -3,7 +3,7 @@
 use crate::{
     carry::{Carry, Exchange},
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
-    element::ElementType,
+    element::{ElementKind, ElementType, Primitive},
     error::PlanError,
     limits::DeviceLimits,
     operator::{CarrySource, OpSource},
@@ -31,6 +31,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
     check_index(operator, spec)?;
+    check_places(operator, spec)?;
     check_length(operator, spec, strategy)?;
     check_identity(operator, spec, strategy)
 }
@@ -79,6 +80,17 @@ fn check_index(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
     let of_nothing = spec.initial_value || operator.carry.is_some() || operator.identity.is_some();
     match spec.totals && matches!(spec.segments, Segments::Offsets(_)) && !of_nothing {
         true => Err(PlanError::NoElements { operator: operator.name.clone() }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses results that go to computed places where the first item of an output is no place.
+fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    let places = [Primitive::U32, Primitive::U64, Primitive::Usize].map(ElementKind::Primitive);
+    let items = spec.output.items(&operator.output);
+    let has_place = items.len() > 1 && items.first().is_some_and(|first| places.contains(&first.kind));
+    match spec.output_kinds.are_computed() && !has_place {
+        true => Err(PlanError::NoPlace { name: operator.output.name.clone() }),
         false => Ok(()),
     }
 }

@@ -111,8 +111,10 @@ impl Buffers {
                     _ => Buffer::initialised(name, bytes.clone()),
                 };
                 numbers.push(add(buffer.at(*offset), &mut words));
-                if let ArrayKind::Places(places) = kind {
+                if matches!(kind, ArrayKind::Places(_) | ArrayKind::Computed) {
                     words.extend(((bytes.len() / item) as u64).to_le_bytes());
+                }
+                if let ArrayKind::Places(places) = kind {
                     add(
                         Buffer::initialised(format!("places of {what}[{index}]"), places.clone()).read_only(),
                         &mut words,

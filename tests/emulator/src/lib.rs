@@ -226,6 +226,8 @@ pub enum ArrayKind {
     /// A pointer, the number of items, and a pointer to places, which have these bytes. Items of the output that
     /// nothing is written to keep what they hold.
     Places(Vec<u8>),
+    /// Of the output: a pointer and the number of items. Items that nothing is written to keep what they hold.
+    Computed,
     /// Of the input the number 0, of the output nothing. It holds nothing.
     NoMemory,
 }

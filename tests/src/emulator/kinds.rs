@@ -80,7 +80,12 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         let input = &all[..told.map_or(len, |(_, wanted)| len.min(wanted as usize))];
         let Expected { output: expected, total, totals } = self.expected(input);
         let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
-        for (index, (bytes, item)) in columns::split(spec.output, &expected).into_iter().enumerate() {
+        let split = columns::split(spec.output, &expected);
+        let computed: Vec<usize> = split.first().map_or(Vec::new(), |(places, item)| {
+            let place = |place: &[u8]| place.iter().rev().fold(0, |place, byte| place << 8 | usize::from(*byte));
+            places.chunks(*item).map(place).collect()
+        });
+        for (index, (bytes, item)) in split.into_iter().enumerate() {
             let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
             outputs.push(match kind {
                 ArrayKind::Places(width) => {
@@ -92,6 +97,16 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     wanted.push((results, item));
                     let bytes = vec![UNTOUCHED; count * item];
                     Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                }
+                ArrayKind::Computed => {
+                    let count = len + 2;
+                    let mut results = vec![UNTOUCHED; count * item];
+                    for (&place, result) in computed.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count)
+                    {
+                        results[place * item..][..item].copy_from_slice(result);
+                    }
+                    wanted.push((results, item));
+                    Array { bytes: vec![UNTOUCHED; count * item], item, offset, kind: Taken::Computed }
                 }
                 ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
                 _ => {
