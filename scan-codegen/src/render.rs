@@ -289,6 +289,8 @@ struct Words<'a> {
     by_packets: bool,
     /// Whether elements are read one by one when a run is scanned, and not the run as a whole.
     streams: bool,
+    /// Whether look-ahead warps take turns.
+    in_turns: bool,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -474,9 +476,10 @@ impl<'a> Words<'a> {
             stands_in: plan.stands_in(),
             group: pipeline.group,
             window: if pipeline.group > 1 { pipeline.window } else { constants::WARP * pipeline.statuses_per_lane },
-            folding_warps: if pipeline.group > 1 { 2 } else { 1 },
+            folding_warps: if pipeline.group > 1 { 2 } else { pipeline.look_ahead_warps.max(1) },
             by_packets: plan.loads_packets(),
             streams: pipeline.streams,
+            in_turns: pipeline.look_ahead_warps > 1,
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,

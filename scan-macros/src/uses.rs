@@ -144,6 +144,9 @@ impl<'b> Uses<'b> {
         if *reversed {
             self.part("rev");
         }
+        if looping.gathers().is_some() {
+            self.parts.add("gather", &self.nest, 0);
+        }
         let rounds = match (bound(start), bound(end)) {
             (Some(start), Some(end)) => {
                 let past = i128::from(*inclusive);

@@ -5,7 +5,8 @@
 //! shapes of short and middle lengths), `floor` (what short scans wait for), `early` (launches that begin before what
 //! is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis),
 //! `rows` (an initial value and a total for each),
-//! `profile-…`, `operators` (those of the gallery, `variants` of them, other `carries`, only the `longest` inputs) and
+//! `profile-…`, `operators` (those of the gallery, `variants` of them, shapes of look-ahead warps in `turns`,
+//! other `carries`, only the `longest` inputs) and
 //! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before
 //! anything is timed, and that with the CPU. A time is the median of several samples, each between two events on the
 //! stream.
@@ -18,6 +19,8 @@ mod back;
 mod early;
 #[path = "engine/floor.rs"]
 mod floor;
+#[path = "engine/lexers.rs"]
+mod lexers;
 #[path = "engine/operators.rs"]
 mod operators;
 #[path = "engine/parts.rs"]
@@ -30,12 +33,12 @@ mod segments;
 use std::{error::Error, sync::Arc};
 
 use rayon::prelude::*;
-use scan_codegen::{Argument, KernelSource, Overrides, ScanSpec, plan, render};
+use scan_codegen::{Argument, KernelSource, Overrides, Plans, ScanSpec, plan, render};
 use scan_runtime::{
     BlockScan, Carry, DeviceBuffer, DeviceBufferMut, Network, Scan, ScanKind, ScanOp, Scanner, Strategy,
     cudarc::{
         driver::{
-            CudaSlice, CudaStream, DevicePtr, DeviceRepr, LaunchConfig, PushKernelArg,
+            CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, LaunchConfig, PushKernelArg,
             sys::{CUevent_flags, CUfunction_attribute},
         },
         nvrtc::Ptx,
@@ -44,7 +47,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
-    gallery::visit_gallery,
+    gallery::{self, Example, visit_gallery},
     operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
@@ -232,6 +235,7 @@ fn main() -> Outcome {
         );
         println!("|---|---|---:|---:|{}", TICKS.map(|_| "---:|").join(""));
         visit_operators(&mut Traced { scanner: &scanner, wanted });
+        visit_gallery(&mut TracedGallery { scanner: &scanner, wanted: asked_for });
     }
     if asked_for("back") {
         let wanted = |name: &str| names.len() == 1 || asked_for(&format!("back-{name}"));
@@ -249,15 +253,20 @@ fn main() -> Outcome {
             operators::Asked::Variants
         } else if asked_for("carries") {
             operators::Asked::Carries
+        } else if asked_for("turns") {
+            operators::Asked::Turns
         } else if asked_for("longest") {
             operators::Asked::Longest
         } else {
             operators::Asked::Planned
         };
-        let no_operator = |name: &String| ["operators", "variants", "carries", "longest"].contains(&name.as_str());
+        let no_operator =
+            |name: &String| ["operators", "variants", "turns", "carries", "longest"].contains(&name.as_str());
         let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
         operators::print_head(asked);
-        visit_gallery(&mut operators::Operators { scanner: &scanner, wanted, asked });
+        let mut operators = operators::Operators { scanner: &scanner, wanted, asked };
+        visit_gallery(&mut operators);
+        lexers::visit(&mut operators);
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");
@@ -526,8 +535,8 @@ const TICKS: [(&str, &str, Of); 17] = [
     ("prefix known", "        wait(&prefix_ready[stage], use % 2);\n", Of::Team),
     ("scanned", "        fence_for_copies();\n", Of::Team),
     ("drained", "        arrive(&drained[stage]);\n", Of::Team),
-    ("window read", "statuses + folded, epoch, count, lane);\n", Of::LookAheadAlone),
-    ("window folded", "op, aggregates, count, lane);\n", Of::LookAheadAlone),
+    ("window read", "statuses + folded, epoch, count, lane, 0);\n", Of::LookAheadAlone),
+    ("window folded", "op, aggregates, marks, count, lane, any_head);\n", Of::LookAheadAlone),
     ("groups folded", "        wait(&part_full[GROUPS][slot], sequence / PARTS % 2);\n", Of::LookAheadOfGroups),
     ("tiles folded", "        wait(&part_full[TILES][slot], iteration / PARTS % 2);\n", Of::LookAheadOfGroups),
     (
@@ -545,8 +554,8 @@ const TICKS: [(&str, &str, Of); 17] = [
 
 /// The phases of the group warps.
 const GROUP_PHASES: [&str; 3] = [
-    "statuses + first, epoch, count, lane);\n",
-    "aggregates[0], lane, count);\n",
+    "statuses + first, epoch, count, lane, kind);\n",
+    "aggregates[0], lane, count, marks_of_lanes);\n",
     "        arrive(&part_full[kind][slot]);\n",
 ];
 
@@ -557,23 +566,71 @@ const BEGINNINGS: [(&str, Of); 3] = [
     ("const unsigned kind = warp - GROUP_WARP; // TILES or GROUPS\n", Of::Tiles),
 ];
 
-/// A copy of the kernel that counts the cycles of its phases.
+/// The phases of the gallery's operators, `gallery-welford` and so on.
+struct TracedGallery<'a, W> {
+    scanner: &'a Scanner,
+    wanted: W,
+}
+
+impl<W: Fn(&str) -> bool> gallery::Visitor for TracedGallery<'_, W> {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        if (self.wanted)(&format!("gallery-{name}"))
+            && let Err(error) = trace_example::<Op>(name, self.scanner)
+        {
+            println!("| {name} | {error} |");
+        }
+    }
+}
+
+fn trace_example<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
+    if size_of::<Op>() > 0 {
+        return Err("an operator with parameters is launched by the library only".into());
+    }
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let largest = size_of::<Op::Input>().max(size_of::<Op::Output>());
+    let len = (BYTES / largest).min(1 << 27);
+    let input = filled(&stream, &Op::input(1 << 20), len)?;
+    // SAFETY: it is written before it is read, if at all.
+    let mut output = unsafe { stream.alloc::<Op::Output>(len)? };
+    let planned = scanner.scan(Op::new()).plan()?.longest().pipeline.map_or(1, |pipeline| pipeline.group);
+    let scan = scanner.scan(Op::new()).strategy(with_warp_shuffles(Carry::LookAhead));
+    let (input, _reading) = input.device_ptr(&stream);
+    let (output, _writing) = output.device_ptr_mut(&stream);
+    trace_kernel(name, scanner, &stream, &scan.plan()?, scan.cuda_source()?, (input, output), len, planned)
+}
+
 fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome {
-    let context = scanner.context().ok_or("no CUDA context")?;
-    let stream = context.new_stream()?;
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let mut overrides = Overrides::default();
     overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
     overrides.group = Some(group);
     let scan = configure::<Op>(scanner, WAY).overrides(overrides);
-    let (plans, mut source) = (scan.plan()?, scan.cuda_source()?);
-    let plan = plans.longest();
-    count_cycles(&mut source, group > 1)?;
-    let compiled = nvrtc::compile(&source, name, scanner.limits().architecture)?;
-    let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
     let len = BYTES / size_of::<Op::Item>();
     let block = inputs::<Op>(1 << 21);
     let input = filled(&stream, &block, len)?;
     let mut output = filled(&stream, &block, len)?;
+    let (input, _reading) = input.device_ptr(&stream);
+    let (output, _writing) = output.device_ptr_mut(&stream);
+    trace_kernel(name, scanner, &stream, &scan.plan()?, scan.cuda_source()?, (input, output), len, group)
+}
+
+/// A copy of the kernel that counts the cycles of its phases.
+#[allow(clippy::too_many_arguments, reason = "all that a launch needs")]
+fn trace_kernel(
+    name: &str,
+    scanner: &Scanner,
+    stream: &Arc<CudaStream>,
+    plans: &Plans,
+    mut source: KernelSource,
+    (input, output): (u64, u64),
+    len: usize,
+    group: u32,
+) -> Outcome {
+    let context = scanner.context().ok_or("no CUDA context")?;
+    let plan = plans.longest();
+    count_cycles(&mut source, group > 1)?;
+    let compiled = nvrtc::compile(&source, name, scanner.limits().architecture)?;
+    let module = context.load_module(Ptx::from_binary(compiled.cubin))?;
     let schedule = plan.schedule(len as u64)?;
     let launch = schedule.launches.first().ok_or("nothing to launch")?;
     let function = module.load_function(&source.kernel_name(launch.kernel))?;
@@ -583,7 +640,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome
     )?;
     let bytes = schedule.workspace.bytes();
     let workspace = stream.alloc_zeros::<u8>(bytes as usize)?;
-    let (start, _using) = workspace.device_ptr(&stream);
+    let (start, _using) = workspace.device_ptr(stream);
     let (operator, len, room) = (0_u8, len as u64, schedule.workspace.status_room(bytes));
     let places = launch.arguments.iter().filter_map(|argument| match argument {
         Argument::Workspace(offset) => Some(start + offset),
@@ -591,7 +648,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome
     });
     let places: Vec<u64> = places.collect();
     let mut builder = stream.launch_builder(&function);
-    builder.arg(&operator).arg(&input).arg(&mut output);
+    builder.arg(&operator).arg(&input).arg(&output);
     for place in &places {
         builder.arg(place);
     }
@@ -604,7 +661,7 @@ fn trace<Op: TestOperator>(name: &str, scanner: &Scanner, group: u32) -> Outcome
             shared_mem_bytes: launch.dynamic_shared_bytes,
         })?;
     }
-    let bytes = stream.clone_dtoh(&module.get_global("cycles", &stream)?)?;
+    let bytes = stream.clone_dtoh(&module.get_global("cycles", stream)?)?;
     let tiles = len.div_ceil(u64::from(plan.tile));
     let cycles = bytes
         .chunks_exact(8)

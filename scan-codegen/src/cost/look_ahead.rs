@@ -88,13 +88,13 @@ impl Plan {
     }
 
     /// The look-ahead warp folds the aggregates of all tiles before the block's own: before the first of these as many
-    /// as its index, before each later one as many as there are blocks.
+    /// as its index, before each later one as many as there are blocks. Several warps take the block's tiles in turn.
     fn look_ahead_warp_cost(&self, share: Share, pipeline: &Pipeline) -> Vec<Served> {
         let statuses_per_lane = u64::from(pipeline.statuses_per_lane);
         let window = WARP * statuses_per_lane;
-        let mut served = Served::default();
+        let warps = u64::from(pipeline.look_ahead_warps.max(1));
         // A lane that loads `count` statuses, with or without a prefix before them, `times` times.
-        let mut look = |count: u64, any: bool, times: u64| {
+        let look = |served: &mut Served, count: u64, any: bool, times: u64| {
             if count == 0 || times == 0 {
                 return;
             }
@@ -110,14 +110,20 @@ impl Plan {
             }
         };
         let (initial, later) = (self.seeds(), share.rounds - 1);
-        look(share.block, initial, 1);
-        look(share.blocks, initial || share.block > 0, later.min(1));
-        look(share.blocks, true, later.saturating_sub(1));
-        if self.spec.total && share.has_last {
-            served.lanes[0] += u64::from(initial || share.block > 0 || later > 0);
-            served.read += 1;
-        }
-        vec![served]
+        let of_warp = |warp: u64| {
+            let mut served = Served::default();
+            // Of the tiles from the third on, those of this warp.
+            let rest = (warp..share.rounds).step_by(warps as usize).filter(|round| *round > 1).count() as u64;
+            look(&mut served, share.block, initial, u64::from(warp == 0));
+            look(&mut served, share.blocks, initial || share.block > 0, u64::from(later > 0 && warp == 1 % warps));
+            look(&mut served, share.blocks, true, rest);
+            if self.spec.total && share.has_last && warp == later % warps {
+                served.lanes[0] += u64::from(initial || share.block > 0 || later > 0);
+                served.read += 1;
+            }
+            served
+        };
+        (0..warps).map(of_warp).collect()
     }
 
     /// One group warp folds the aggregates of tiles of the block's group, the other one those of groups. One lane

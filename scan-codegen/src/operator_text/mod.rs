@@ -3,7 +3,7 @@
 mod lines;
 mod writer;
 
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Serialize;
 use tera::Context;
@@ -61,6 +61,8 @@ pub struct OperatorText {
     pub projects: bool,
     /// Whether the struct has a function `identity`.
     pub has_identity: bool,
+    /// Whether all elements share divisors: then the struct has a function `keep_reciprocals`.
+    pub shares_divisors: bool,
 }
 
 #[derive(Serialize)]
@@ -71,6 +73,8 @@ struct Operator {
     tables: Vec<TableText>,
     helpers: Vec<FunctionText>,
     functions: Vec<FunctionText>,
+    /// Those that are made of the operator's parameters only.
+    divisors: Vec<String>,
     state: String,
     identity: Option<String>,
 }
@@ -165,6 +169,7 @@ pub(crate) fn operator_text_at(
         fields,
         tables: std::mem::take(&mut writer.tables).into_iter().map(|(table, _, _)| table).collect(),
         helpers,
+        divisors: shared_divisors(&functions),
         functions,
         state: state.clone(),
         identity,
@@ -228,7 +233,14 @@ pub(crate) fn operator_text_at(
         hides_states: hides_states(op),
         projects: op.has("project"),
         has_identity: op.identity.is_some(),
+        shares_divisors: !operator.divisors.is_empty(),
     })
+}
+
+/// The divisors that are made of the operator's parameters only, each once.
+fn shared_divisors(functions: &[FunctionText]) -> Vec<String> {
+    let divisors = functions.iter().flat_map(FunctionText::shared_divisors);
+    divisors.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether `==` of two such values is that of their parts, all the way down.

@@ -23,6 +23,31 @@ pub(super) struct FunctionText {
     body: String,
 }
 
+impl FunctionText {
+    /// The divisors in the body that all elements share and that name none of its locals: parameters, converted or not.
+    pub(super) fn shared_divisors(&self) -> impl Iterator<Item = &str> {
+        const BEGINNING: &str = "invariant(";
+        self.body.match_indices(BEGINNING).filter_map(|(start, _)| {
+            let rest = self.body.get(start + BEGINNING.len()..)?;
+            let mut open = 1_u32;
+            let end = rest.find(|letter: char| {
+                open = open + u32::from(letter == '(') - u32::from(letter == ')');
+                open == 0
+            })?;
+            let divisor = rest.get(..end)?;
+            let of_parameter = |mut words: &str| {
+                while let Some((_, inner)) = words.strip_prefix("as<").and_then(|cast| cast.split_once(">(")) {
+                    words = inner;
+                }
+                words.strip_prefix("this->").is_some_and(|field| {
+                    field.trim_end_matches(')').chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter))
+                })
+            };
+            of_parameter(divisor).then_some(divisor)
+        })
+    }
+}
+
 /// A constant that is written once.
 #[derive(Serialize)]
 pub(super) struct TableText {

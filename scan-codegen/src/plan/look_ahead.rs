@@ -25,6 +25,9 @@ use crate::{
 /// The maximum number of blocks per group, and of groups: a warp loads their statuses, one per lane.
 const MOST_GROUP: u32 = WARP;
 
+/// The most warps that fold tile statuses in turns.
+const MOST_LOOK_AHEAD_WARPS: u32 = 4;
+
 /// Look-ahead for long inputs, where it is available.
 pub(super) fn plan_long(request: Request<'_>) -> Option<Plan> {
     let Request { operator, spec, limits, .. } = request;
@@ -68,11 +71,12 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         head_bytes: head_bytes(&spec.segments, tile),
         slots: slots(teams),
         slot_bytes: slot_bytes(&spec.segments, tile),
-        other_threads: other_threads(&spec.segments, group),
+        other_threads: other_threads(&spec.segments, group, room.look_ahead_warps),
         streams: zipped.is_none()
             && sizes.input == sizes.output
             && sizes.input >= STREAMED_BYTES
             && sizes.input.is_multiple_of(WORD),
+        look_ahead_warps: room.look_ahead_warps,
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
@@ -104,10 +108,19 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
         group @ 2.. if blocks <= MOST_GROUP * MOST_GROUP => group.clamp(blocks.div_ceil(MOST_GROUP), MOST_GROUP),
         _ => 1,
     };
-    let other_threads = other_threads(&spec.segments, group);
+    let look_ahead_warps = |teams: u32| match overrides.look_ahead_warps {
+        // A warp that took its turn later than all stages have been used would take a barrier's phase for the one after the next.
+        Some(warps) if group == 1 && spec.segments.is_none() => {
+            warps.clamp(1, teams.saturating_mul(2).saturating_add(1).min(MOST_LOOK_AHEAD_WARPS))
+        }
+        _ => 1,
+    };
+    let other_threads = other_threads(&spec.segments, group, 1);
     let mut shapes = runs.flat_map(|run| sizes.teams().iter().map(move |&teams| (run, teams))).filter_map(
         |(run, (threads, teams))| {
             let (threads, teams) = (overrides.threads.unwrap_or(threads), overrides.teams.unwrap_or(teams));
+            let look_ahead_warps = look_ahead_warps(teams);
+            let other_threads = self::other_threads(&spec.segments, group, look_ahead_warps);
             let block_threads = threads.saturating_mul(teams).saturating_add(other_threads);
             let statuses = || sizes.statuses_of_a_lane(most_blocks, block_threads);
             let (statuses_of_a_lane, window) = if group > 1 {
@@ -116,7 +129,7 @@ fn room<'a>(request: Request<'a>, sizes: Sizes<'a>) -> Result<(StageRoom<'a>, u3
                 let statuses = overrides.statuses_per_lane.unwrap_or_else(statuses).clamp(1, MOST_STATUSES_OF_A_LANE);
                 (statuses, WARP * statuses)
             };
-            let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window };
+            let shape = StageRoom { sizes, run, threads, teams, statuses_of_a_lane, group, window, look_ahead_warps };
             if !shape.is_possible(limits) {
                 return None;
             }

@@ -47,6 +47,9 @@ pub struct Overrides {
     /// The maximum number of instructions that an operator's function may have at all its inlined places in a kernel
     /// together ([`Plan::written_out`](crate::Plan::written_out)).
     pub written_out: Option<u32>,
+    /// Warps of a look-ahead block that fold tile statuses in turns, where blocks form no groups and nothing restarts: at most as
+    /// many as the block needs stages.
+    pub look_ahead_warps: Option<u32>,
     /// Whether to allow only algorithms that give the same floats in every run ([`Strategy::is_deterministic`]). If the
     /// default is look-back, the hierarchical scan then replaces it.
     pub deterministic: bool,
@@ -107,6 +110,7 @@ impl Overrides {
             statuses_per_lane: other.statuses_per_lane.or(self.statuses_per_lane),
             group: other.group.or(self.group),
             written_out: other.written_out.or(self.written_out),
+            look_ahead_warps: other.look_ahead_warps.or(self.look_ahead_warps),
             deterministic: other.deterministic || self.deterministic,
             programmatic: other.programmatic.or(self.programmatic),
             delays: other.delays || self.delays,

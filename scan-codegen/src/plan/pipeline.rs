@@ -33,6 +33,8 @@ pub struct Pipeline {
     pub(crate) other_threads: u32,
     /// Whether elements are read one by one when a run is scanned, which takes fewer registers than the run as a whole.
     pub(crate) streams: bool,
+    /// Warps that fold tile statuses, and take turns where there are several.
+    pub(crate) look_ahead_warps: u32,
 }
 
 impl Pipeline {

@@ -21,9 +21,9 @@ const ALIGNMENT_ROOM: u32 = 128;
 
 /// The threads of the warps other than the teams: one more warp searches for offsets, and two load the statuses of
 /// groups, if there are some.
-pub(super) fn other_threads(segments: &Segments, group: u32) -> u32 {
+pub(super) fn other_threads(segments: &Segments, group: u32, look_ahead_warps: u32) -> u32 {
     let offset_search = u32::from(matches!(segments, Segments::Offsets(_)));
-    (OTHER_WARPS + offset_search + group_warps(group)) * WARP
+    (OTHER_WARPS + (look_ahead_warps - 1) + offset_search + group_warps(group)) * WARP
 }
 
 /// Warps of a block that fold statuses within and between groups.
@@ -76,12 +76,13 @@ pub(super) struct StageRoom<'a> {
     pub(super) statuses_of_a_lane: u32,
     pub(super) group: u32,
     pub(super) window: u32,
+    pub(super) look_ahead_warps: u32,
 }
 
 impl StageRoom<'_> {
     /// Whether a block can have that many threads.
     pub(super) fn is_possible(self, limits: &DeviceLimits) -> bool {
-        let other_threads = other_threads(self.sizes.segments, self.group);
+        let other_threads = other_threads(self.sizes.segments, self.group, self.look_ahead_warps);
         let threads = self.threads.saturating_mul(self.teams).saturating_add(other_threads);
         let whole_warps = self.threads > 0 && self.threads.is_multiple_of(WARP) && self.threads <= MOST_THREADS;
         whole_warps && self.teams > 0 && threads <= limits.threads_per_block
@@ -124,7 +125,8 @@ impl StageRoom<'_> {
         let exchanged = self.sizes.exchanged_bytes(self.statuses_of_a_lane);
         let head = u32::from(segmented);
         let group_warps = group_warps(self.group);
-        let window = if exchanged > 0 { group_warps.max(1) * self.window * (exchanged + head) } else { 0 };
+        let window =
+            if exchanged > 0 { group_warps.max(self.look_ahead_warps) * self.window * (exchanged + head) } else { 0 };
         let parts = 2 * group_warps * (BARRIERS_OF_A_GROUP_WARP * BARRIER + self.sizes.state + head);
         let stages = stages.saturating_mul(self.static_bytes_of_stage());
         stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + window + parts)

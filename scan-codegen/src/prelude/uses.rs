@@ -21,6 +21,7 @@ const FOLLOW: &[(&str, &[&str])] = &[
     ("clamp", &["panic"]),
     ("index", &["panic"]),
     ("anywhere", &["index", "panic"]),
+    ("gather", &["anywhere", "cast"]),
     ("div_euclid", &["panic"]),
     ("rem_euclid", &["panic"]),
     ("wrapping_div", &["div", "panic"]),

@@ -20,7 +20,7 @@ mod tests;
 pub(crate) mod typing;
 
 pub(crate) use expression::{Access, Call, Callee, Choice, Expression, Integer, Spelling, Times, Width};
-pub(crate) use statement::{Declared, Exit, For, Statement};
+pub(crate) use statement::{Declared, Exit, For, Gather, Statement};
 
 use proc_macro2::TokenStream;
 use syn::Ident;

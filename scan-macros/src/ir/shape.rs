@@ -28,6 +28,24 @@ impl Expression {
         }
     }
 
+    /// The variable of which it is a field, or a field of one, or itself.
+    pub(crate) fn root(&self) -> Option<&str> {
+        match self {
+            Expression::Variable(name) => Some(name),
+            Expression::Field(of, _) | Expression::Group(of) => of.root(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the literal 0.
+    pub(crate) fn is_zero(&self) -> bool {
+        match self {
+            Expression::Integer(literal) => literal.value == 0,
+            Expression::Typed(_, inner) => inner.is_zero(),
+            _ => false,
+        }
+    }
+
     /// Whether it is nothing but a literal.
     pub(crate) fn is_literal(&self) -> bool {
         matches!(self, Expression::Truth(_) | Expression::Integer(_) | Expression::Float { .. })

@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::Expression;
+use super::{Access, Expression};
 use crate::language::Operator;
 use syn::Type;
 
@@ -78,6 +78,33 @@ pub(crate) struct For {
     pub(crate) inclusive: bool,
     pub(crate) reversed: bool,
     pub(crate) body: Vec<Statement>,
+}
+
+/// A loop that does nothing but `to[i] = from[place as usize]`, where `place` depends on `i`.
+pub(crate) struct Gather<'f> {
+    pub(crate) to: &'f Expression,
+    pub(crate) from: &'f Expression,
+    pub(crate) place: &'f Expression,
+}
+
+impl For {
+    /// What it gathers from an array at places that only the data tell, if it does nothing else. No other variable is assigned, so
+    /// that the items can be gathered in any order, and together.
+    pub(crate) fn gathers(&self) -> Option<Gather<'_>> {
+        let For { name, start, inclusive: false, reversed: false, body, .. } = self else { return None };
+        let mut statements = body.iter().filter(|statement| !matches!(statement, Statement::Line(_)));
+        let (Some(Statement::Assign { place, value }), None) = (statements.next(), statements.next()) else {
+            return None;
+        };
+        let Expression::Index { array: to, index: counter, access: Access::Counted } = place else { return None };
+        let Expression::Index { array: from, index, access: Access::Read } = value else { return None };
+        let Expression::Cast(_, place) = &**index else { return None };
+        let counts = matches!(&**counter, Expression::Variable(counter) if counter == name);
+        let assigned = to.root()?;
+        let is_assigned = |expression: &Expression| matches!(expression, Expression::Variable(of) if of == assigned);
+        let reads_it = from.any(&mut |part| is_assigned(part)) || place.any(&mut |part| is_assigned(part));
+        (counts && start.is_zero() && from.root().is_some() && !reads_it).then_some(Gather { to, from, place })
+    }
 }
 
 impl Statement {

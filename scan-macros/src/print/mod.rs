@@ -3,7 +3,7 @@
 mod expression;
 
 use crate::ir::reads::reads;
-use crate::ir::{Declared, Exit, Expression, For, Statement};
+use crate::ir::{Access, Declared, Exit, Expression, For, Gather, Statement};
 use crate::text::{Piece, Text};
 use expression::{negated, text, type_name};
 use std::collections::BTreeSet;
@@ -98,6 +98,22 @@ impl Printer<'_> {
 
     fn range_loop(&mut self, looping: &For) {
         let For { name, start, end, inclusive, reversed, body } = looping;
+        if let Some(Gather { to, from, place }) = looping.gathers() {
+            let arrays = Text::new("gather(").add(text(to)).add(", ").add(text(from)).add(", ").add(text(end));
+            let places = match place {
+                // The places lie in an array themselves, whose words are used as they are.
+                Expression::Index { array, index, access: Access::Counted }
+                    if array.root().is_some() && matches!(&**index, Expression::Variable(index) if index == name) =>
+                {
+                    text(array)
+                }
+                place => {
+                    let head = Text::new("[&](usize ").add(Text::name(name));
+                    head.add(") { return ").add(text(place)).add("; }")
+                }
+            };
+            return self.line(arrays.add(", ").add(places).add(");"));
+        }
         let unused = if name.starts_with('_') { "[[maybe_unused]] " } else { "" };
         let function = if *inclusive { "range_inclusive" } else { "range" };
         let head = Text::new(format!("for ({unused}auto ")).add(Text::name(name)).add(format!(" : {function}("));

@@ -31,6 +31,10 @@ const SHORTER: [u32; 3] = [2, 4, 8];
 /// Elements after whose first the input repeats itself, and results that are compared with the CPU's.
 const REPEATED: usize = 1 << 20;
 const CHECKED: usize = 1 << 16;
+/// Shapes that are printed.
+const FASTEST: usize = 7;
+/// Ways of the planned shape, which are printed first.
+const PLANNED: usize = 4;
 const CALLS: usize = 10;
 const SAMPLES: usize = 5;
 
@@ -43,6 +47,8 @@ pub(super) enum Asked {
     Longest,
     /// Other shapes beside them, with the longest inputs.
     Variants,
+    /// Shapes whose tiles fill shared memory, with several numbers of look-ahead warps; the fastest are printed.
+    Turns,
     /// Other strategies beside them, at middle lengths.
     Carries,
 }
@@ -51,7 +57,7 @@ impl Asked {
     fn lengths(self) -> &'static [u32] {
         match self {
             Asked::Planned => &LENGTHS,
-            Asked::Longest | Asked::Variants => &LENGTHS[LENGTHS.len() - 1..],
+            Asked::Longest | Asked::Variants | Asked::Turns => &LENGTHS[LENGTHS.len() - 1..],
             Asked::Carries => &MIDDLE,
         }
     }
@@ -60,13 +66,14 @@ impl Asked {
         match self {
             Asked::Planned | Asked::Longest => vec![Variant::planned(plan)],
             Asked::Variants => variants(plan, element),
+            Asked::Turns => in_turns(plan, element),
             Asked::Carries => carries(plan, element),
         }
     }
 
     /// Whether there is a line for each kernel, and not one for each operator.
     fn compares(self) -> bool {
-        matches!(self, Asked::Variants | Asked::Carries)
+        matches!(self, Asked::Variants | Asked::Turns | Asked::Carries)
     }
 }
 
@@ -135,6 +142,29 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     variants
 }
 
+/// The planned shape and others, each with several numbers of look-ahead warps.
+fn in_turns(plan: &Plan, element: usize) -> Vec<Variant> {
+    const SHAPES: [(u32, u32); 9] =
+        [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (320, 2), (384, 1)];
+    let step = 1 << plan.run.trailing_zeros();
+    let planned = (plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run);
+    let shape = |(threads, teams): (u32, u32)| {
+        let steps = (200 << 10) / (2 * teams + 1) / (threads * element as u32).max(1) / step;
+        (threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step)
+    };
+    let variant = |((threads, teams, run), warps): ((u32, u32, u32), u32)| {
+        let mut overrides = as_planned(plan);
+        (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
+        (overrides.look_ahead_warps, overrides.group) = (Some(warps), Some(1));
+        Variant { name: format!("{threads} × {teams} × {run}, {warps} ahead"), overrides }
+    };
+    let of_planned = [1, 2, 3, 4].map(|warps| variant((planned, warps)));
+    of_planned
+        .into_iter()
+        .chain(SHAPES.into_iter().map(shape).flat_map(|shape| [2, 3].map(|warps| (shape, warps))).map(variant))
+        .collect()
+}
+
 /// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.
 fn carries(plan: &Plan, element: usize) -> Vec<Variant> {
     let other = |carry: Carry| {
@@ -179,6 +209,8 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
+    // Of many shapes the differences that count are large.
+    let (samples, calls) = if asked == Asked::Turns { (3, 4) } else { (SAMPLES, CALLS) };
     let mut row = Vec::new();
     for &log in asked.lengths() {
         let len = most.min(1 << log);
@@ -200,35 +232,46 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
         if asked.compares() {
             println!("| {name} | 2^{log} | {} | {} × {} |", plan.strategy.carry, plan.threads, plan.run);
         }
+        let mut lines = Vec::new();
         for (variant, compiled) in variants.iter().zip(compiled) {
             let scan = scanner.scan(op.clone()).overrides(variant.overrides);
             let part = input.slice(..len);
             let mut results = output.slice_mut(..len);
             if let Err(error) = scan.on(&stream).run_into(&part, &mut results) {
-                println!("    {:24} {error}", variant.name);
+                println!("    {:34} {error}", variant.name);
                 continue;
             }
             let found = stream.clone_dtoh(&results.slice(..CHECKED.min(len)))?;
             compare(&found, &checked[..found.len()], Op::tolerance().max(1e-3))?;
             let (mut copies, mut scans) = (Vec::new(), Vec::new());
-            for _ in 0..SAMPLES {
+            for _ in 0..samples {
                 let part_of_copy = from.slice(..bytes);
                 let mut copied = to.slice_mut(..bytes);
                 copies.push(sample(&stream, || {
-                    (0..CALLS).try_for_each(|_| Ok(stream.memcpy_dtod(&part_of_copy, &mut copied)?))
+                    (0..calls).try_for_each(|_| Ok(stream.memcpy_dtod(&part_of_copy, &mut copied)?))
                 })?);
                 scans.push(sample(&stream, || {
-                    (0..CALLS).try_for_each(|_| Ok(scan.on(&stream).run_into(&part, &mut results)?))
+                    (0..calls).try_for_each(|_| Ok(scan.on(&stream).run_into(&part, &mut results)?))
                 })?);
             }
-            let [copy, time] = [copies, scans].map(|times| median(times) / CALLS as f64);
+            let [copy, time] = [copies, scans].map(|times| median(times) / calls as f64);
             if asked.compares() {
                 let ratio = copy / time;
-                println!("    {:24} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms", variant.name);
+                let name = &variant.name;
+                lines.push((
+                    ratio,
+                    format!("    {name:34} {time:9.2} µs, copy {copy:8.2}, {ratio:.3}, NVRTC {compiled:6.0} ms"),
+                ));
             } else {
                 row.push(format!(" {:.2}, {compiled:.0} ms |", copy / time));
             }
         }
+        if asked == Asked::Turns && lines.len() > PLANNED {
+            // Those of the planned shape come first.
+            lines[PLANNED..].sort_by(|(a, _), (b, _)| b.total_cmp(a));
+            lines.truncate(PLANNED + FASTEST);
+        }
+        lines.iter().for_each(|(_, line)| println!("{line}"));
     }
     if !asked.compares() {
         let [input, state, output] = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>()];

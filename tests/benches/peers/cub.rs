@@ -10,7 +10,7 @@ use std::{
 
 use libloading::Library;
 use scan_runtime::{
-    ScanKind,
+    ScanKind, ScanOp,
     cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut, sys::CUstream},
 };
 use scan_tests::target_dir;
@@ -28,6 +28,78 @@ type ByKeys =
 type ByOffsets =
     unsafe extern "C" fn(*mut c_void, *mut usize, *const c_void, u32, *const c_void, *mut c_void, CUstream) -> c_int;
 
+/// `cub_gallery_…`.
+type OfGallery =
+    unsafe extern "C" fn(*mut c_void, *mut usize, *const c_void, *const c_void, *mut c_void, i32, CUstream) -> c_int;
+
+/// A library of the bundle, else of the target folder.
+fn find(file: &str) -> Result<PathBuf, String> {
+    let beside = |program: PathBuf| Some(program.parent()?.parent()?.join("peers").join(file));
+    let places = [env::current_exe().ok().and_then(beside), target_dir().ok().map(|t| t.join("peers").join(file))];
+    let places: Vec<PathBuf> = places.into_iter().flatten().collect();
+    places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
+        let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
+        format!(
+            "no library of CUB at {}; make it with `cargo run -p scan-tests --bin bundle -- --peers`",
+            places.join(" or ")
+        )
+    })
+}
+
+/// The library of the gallery's operators.
+pub(crate) struct GalleryCub {
+    library: Arc<Library>,
+}
+
+impl GalleryCub {
+    pub(crate) fn open() -> Result<Self, String> {
+        let path = find("libcub_gallery.so")?;
+        // SAFETY: the library is made of gallery.cu; its initialisers register its kernels and do nothing else.
+        let library =
+            unsafe { Library::new(&path) }.map_err(|error| format!("{} does not open: {error}", path.display()))?;
+        Ok(GalleryCub { library: Arc::new(library) })
+    }
+
+    /// The scan of an operator, with these parameters.
+    pub(crate) fn scan<Op: ScanOp>(&self, name: &str, op: &Op) -> Result<GalleryScan, String> {
+        // SAFETY: functions of this name have this type.
+        let function = unsafe { self.library.get::<OfGallery>(format!("cub_gallery_{name}").as_bytes()) };
+        let function = *function.map_err(|error| format!("the library has no {name}: {error}"))?;
+        let mut operator = op.parameters().bytes().to_vec();
+        operator.resize(operator.len().max(1), 0); // an empty struct has a byte
+        Ok(GalleryScan { _library: self.library.clone(), function, operator, memory: None })
+    }
+}
+
+/// CUB's scan of an operator, and its temporary memory for a length.
+pub(crate) struct GalleryScan {
+    /// Open as long as its function is called.
+    _library: Arc<Library>,
+    function: OfGallery,
+    /// The operator's parameters.
+    operator: Vec<u8>,
+    pub(crate) memory: Option<(usize, CudaSlice<u8>)>,
+}
+
+impl GalleryScan {
+    pub(crate) fn call(
+        &self,
+        temporary: *mut c_void,
+        bytes: &mut usize,
+        (input, output): (u64, u64),
+        len: usize,
+        stream: &Arc<CudaStream>,
+    ) -> Outcome {
+        let (input, output) = (input as *const c_void, output as *mut c_void);
+        let operator = self.operator.as_ptr().cast();
+        // SAFETY: both buffers hold `len` elements, the library asked for this much temporary memory, and reads as many bytes of the
+        // operator as it has.
+        let code =
+            unsafe { (self.function)(temporary, bytes, operator, input, output, len as i32, stream.cu_stream()) };
+        if code == 0 { Ok(()) } else { Err(format!("CUB: error {code} of the runtime").into()) }
+    }
+}
+
 /// The peer library.
 pub(crate) struct Cub {
     library: Library,
@@ -38,24 +110,10 @@ pub(crate) struct Cub {
 impl Cub {
     /// Opens the library: the one asked for, else that of the bundle, else the one in the target folder.
     pub(crate) fn open(asked: Option<PathBuf>) -> Result<Self, String> {
-        let beside = |program: PathBuf| Some(program.parent()?.parent()?.join("peers").join(FILE));
-        let places: Vec<PathBuf> = match asked {
-            Some(path) => vec![path],
-            None => [env::current_exe().ok().and_then(beside), target_dir().ok().map(|t| t.join("peers").join(FILE))]
-                .into_iter()
-                .flatten()
-                .collect(),
-        };
-        let Some(path) = places.iter().find(|path| path.is_file()) else {
-            let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
-            return Err(format!(
-                "no library of CUB at {}; make it with `cargo run -p scan-tests --bin bundle -- --peers`",
-                places.join(" or ")
-            ));
-        };
+        let path = asked.map_or_else(|| find(FILE), Ok)?;
         // SAFETY: the library is made of cub.cu; its initialisers register its kernels and do nothing else.
         let library =
-            unsafe { Library::new(path) }.map_err(|error| format!("{} does not open: {error}", path.display()))?;
+            unsafe { Library::new(&path) }.map_err(|error| format!("{} does not open: {error}", path.display()))?;
         let symbol = |error: libloading::Error| format!("{}: {error}", path.display());
         // SAFETY: these are the types of the functions in cub.cu.
         let (version, error) = unsafe {

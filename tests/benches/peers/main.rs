@@ -14,6 +14,7 @@ mod cases;
 mod check;
 mod columns;
 mod cub;
+mod gallery;
 mod ours;
 mod race;
 mod report;
@@ -96,6 +97,8 @@ enum Part {
     Rows,
     /// A recurrence over several arrays.
     Columns,
+    /// The operators of the gallery, at 2^20, 2^24 and 2^27 unless told.
+    Gallery,
 }
 
 /// So many elements the CPU scans in no time; longer results are compared with each other.
@@ -233,6 +236,13 @@ fn run(arguments: Arguments) -> Outcome<Vec<String>> {
         let fits = |power: &u32| *power >= 10 && (8 << power) <= limit;
         let lengths: Vec<usize> = powers.iter().filter(|power| fits(power)).map(|power| 1 << power).collect();
         bench.columns(&lengths)?;
+    }
+    if all(Part::Gallery) {
+        let lengths = match arguments.sizes {
+            Some(_) => powers.iter().filter(|power| **power <= 30).map(|power| 1 << power).collect(),
+            None => vec![1 << 20, 1 << 24, 1 << 27],
+        };
+        bench.gallery(&lengths, limit)?;
     }
     println!("{}", bench.report.summary());
     if let Some(folder) = arguments.out {

@@ -140,7 +140,7 @@ impl Clock {
         Ok((0..FLUSHES).try_for_each(|_| stream.memset_zeros(&mut self.flush))?)
     }
 
-    fn time(&self, stream: &CudaStream, work: impl FnOnce() -> Outcome) -> Outcome<f64> {
+    pub(crate) fn time(&self, stream: &CudaStream, work: impl FnOnce() -> Outcome) -> Outcome<f64> {
         self.start.record(stream)?;
         work()?;
         self.end.record(stream)?;

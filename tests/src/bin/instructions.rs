@@ -103,6 +103,7 @@ fn bound(kinds: &[(String, f64)]) -> (f64, &'static str) {
 /// Shared memory and multiprocessors of an H200.
 const SHARED_BYTES: u32 = 227 * 1024;
 const MULTIPROCESSORS: u32 = 132;
+const WARP: u32 = 32;
 
 struct Count {
     arguments: Arguments,
@@ -118,6 +119,15 @@ struct Code {
     registers: u32,
     /// Bytes of local memory.
     frame: u32,
+}
+
+impl Code {
+    /// The instructions beyond those of another one, each divided by so many.
+    fn beyond(&self, less: &Code, by: f64) -> Vec<(String, f64)> {
+        let kinds = self.instructions.iter();
+        let count = |kind: &String, count: &i64| (count - less.instructions.get(kind).unwrap_or(&0)) as f64 / by;
+        kinds.map(|(kind, times)| (kind.clone(), count(kind, times))).collect()
+    }
 }
 
 impl Visitor for Count {
@@ -137,7 +147,7 @@ impl Count {
         if name.contains(&self.arguments.operator)
             && let Err(error) = self.count(operator, name)
         {
-            println!("| {name} | {error} | | | | | | | |");
+            println!("| {name} | {error} | | | | | | | | | | |");
             self.failed = true;
         }
     }
@@ -150,54 +160,58 @@ impl Count {
             Some(Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry: Carry::LookAhead });
         overrides.threads = Some(planned.threads);
         overrides.teams = planned.pipeline.map(|pipeline| pipeline.teams);
-        let mut code_of = |run: u32, whole: bool| {
+        let mut code_of = |run: u32, part: Part| {
             overrides.run = Some(run);
-            self.code(operator, &overrides, whole, name)
+            self.code(operator, &overrides, part, name)
         };
         // Narrow elements fill words together: both runs must.
         let shorter = if planned.run > 8 { planned.run - 8 } else { planned.run.div_ceil(2) };
         let (more, less, kernel) =
-            (code_of(planned.run, false)?, code_of(shorter, false)?, code_of(planned.run, true)?);
+            (code_of(planned.run, Part::Run(1))?, code_of(shorter, Part::Run(1))?, code_of(planned.run, Part::Whole)?);
+        let two_joins = code_of(planned.run, Part::Run(2))?;
         let elements = f64::from(planned.run - shorter);
-        let mut kinds: Vec<(String, f64)> = Vec::new();
-        for (kind, count) in &more.instructions {
-            let difference = count - less.instructions.get(kind).unwrap_or(&0);
-            kinds.push((kind.clone(), difference as f64 / elements));
-        }
+        let mut kinds = more.beyond(&less, elements);
         let all: f64 = kinds.iter().map(|(_, count)| count).sum();
         let (slots, pipe) = bound(&kinds);
+        // The joins of a tile, shared among its elements: by each warp five for its network and two for the exclusive prefix of each run
+        // (a machine applies these to the carry, which takes less and is left out), by the first warp of the team five,
+        // by the look-ahead warp eleven.
+        let joins = two_joins.beyond(&more, 1.0);
+        let warps = f64::from(planned.threads / WARP);
+        let of_a_warp = if operator.carry.is_some() { 5.0 } else { 7.0 };
+        let joins_of_a_run = (warps * of_a_warp + 16.0) / warps / f64::from(planned.run);
+        let (join_slots, _) = bound(&joins);
+        let joined = join_slots * joins_of_a_run;
         kinds.sort_by(|(_, a), (_, b)| b.total_cmp(a));
         let kinds: Vec<String> =
             kinds.iter().take(self.arguments.kinds).map(|(kind, count)| format!("{count:.1} {kind}")).collect();
         let (input, state, output) = (operator.input.size, operator.state.size, operator.output.size);
         let budget = PER_BYTE * (input + output) as f64;
         println!(
-            "| {name} | {input}, {state}, {output} | {} × {} × {} | {} | {} | {all:.0} | {slots:.0}, {pipe} | {budget:.0} | {:.2} | {} |",
+            "| {name} | {input}, {state}, {output} | {} × {} × {} | {} | {} | {all:.0} | {slots:.0}, {pipe} | {join_slots:.0} | {joined:.0} | {budget:.0} | {:.2} | {:.2} | {} |",
             planned.threads,
             planned.pipeline.map_or(1, |pipeline| pipeline.teams),
             planned.run,
             kernel.registers,
             kernel.frame,
             (budget / slots).min(1.0),
+            (budget / (slots + joined)).min(1.0),
             kinds.join(", ")
         );
         Ok(())
     }
 
-    fn code(
-        &self,
-        operator: &OpSource,
-        overrides: &Overrides,
-        whole: bool,
-        name: &str,
-    ) -> Result<Code, Box<dyn Error>> {
+    fn code(&self, operator: &OpSource, overrides: &Overrides, part: Part, name: &str) -> Result<Code, Box<dyn Error>> {
         let plans = plan(operator, &ScanSpec::inclusive(), &self.limits, overrides)?;
         let mut source = render(operator, plans.longest())?;
-        if !whole {
-            source.text = one_run(&source.text, &operator_text(operator, Target::Cuda)?)?;
+        if let Part::Run(joins) = part {
+            source.text = one_run(&source.text, &operator_text(operator, Target::Cuda)?, joins)?;
         }
         let cubin = nvrtc::compile(&source, name, self.limits.architecture)?.cubin;
-        let what = if whole { "whole" } else { "run" };
+        let what = match part {
+            Part::Whole => "whole".to_owned(),
+            Part::Run(joins) => format!("run-{joins}"),
+        };
         let file_name = format!("{name}-{what}-{}.cubin", plans.longest().run).replace(' ', "_");
         let temporary = std::env::temp_dir().join(format!("scan-instructions-{}", std::process::id()));
         let folder = self.arguments.out.as_deref().unwrap_or(&temporary);
@@ -214,8 +228,16 @@ impl Count {
     }
 }
 
-/// A kernel of look-ahead, cut down to what a thread does with one run.
-fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>> {
+/// What of a kernel is compiled.
+#[derive(Clone, Copy)]
+enum Part {
+    Whole,
+    /// What a thread does with one run, and with so many steps of a warp's network.
+    Run(u32),
+}
+
+/// A kernel of look-ahead, cut down to what a thread does with one run, and with so many steps of a warp's network.
+fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Box<dyn Error>> {
     let (functions, _) = text.split_once("extern \"C\" __global__").ok_or("the text has no kernel")?;
     let OperatorText { operator, state, carry_type: carry, projects, appends, .. } = operator;
     let result = if *projects { "op.project(before)" } else { "before" };
@@ -231,7 +253,15 @@ fn one_run(text: &str, operator: &OperatorText) -> Result<String, Box<dyn Error>
   unsigned char* stage = launched_shared_memory();
   {{
     Run run = run_of(stage, threadIdx.x);
-    sums[threadIdx.x] = reduce_run(op, run, RunHeads{{}}, no_prefix(), RUN);
+    State sum = reduce_run(op, run, RunHeads{{}}, no_prefix(), RUN);
+#pragma unroll
+    for (unsigned stride = 1; stride < 1 << {joins}; stride *= 2) {{
+      const State left = shuffle_up(sum, stride);
+      if (stride <= threadIdx.x) {{
+        sum = op.combine(left, sum);
+      }}
+    }}
+    sums[threadIdx.x] = sum;
   }}
   __syncthreads();
   {from}
@@ -328,7 +358,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     }
     println!(
-        "| operator | bytes: input, state, output | kernel | registers | local bytes | instructions an element | of the busiest pipe | a copy's time | ratio at most | most of |\n|---|---|---|--:|--:|--:|---|--:|--:|---|"
+        "| operator | bytes: input, state, output | kernel | registers | local bytes | instructions an element | of the busiest pipe | of a join | of joins, an element | a copy's time | ratio at most | with joins | most of |\n|---|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|---|"
     );
     let mut limits = DeviceLimits::new(Architecture { major: 9, minor: 0 }, MULTIPROCESSORS);
     limits.shared_bytes_per_block_optin = SHARED_BYTES;

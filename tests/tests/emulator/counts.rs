@@ -139,6 +139,25 @@ fn groups_take_what_their_formula_says() {
     }
 }
 
+/// Look-ahead whose look-ahead warps take turns.
+#[test]
+fn look_ahead_warps_in_turns_take_what_their_formula_says() {
+    let programs = WAYS.map(|(kind, with_initial_value)| {
+        let mut overrides = Overrides::default().strategy(strategies::LOOK_AHEAD).threads(96).teams(2).run(3).blocks(3);
+        overrides.look_ahead_warps = Some(2);
+        let limits = DeviceLimits::of(Architecture { major: 9, minor: 0 });
+        let initial_value = with_initial_value.then(MixedSum::initial_value);
+        Program::planned(MixedSum, kind, initial_value, &limits, &overrides).unwrap()
+    });
+    compile(&programs);
+    for program in &programs {
+        let tile = u64::from(program.plan.tile);
+        for length in [1, tile, 3 * tile, 8 * tile + 1, 20 * tile - 1] {
+            compare(program, length, usize::MAX);
+        }
+    }
+}
+
 /// Every strategy, in one of the four ways, with elements of twelve bytes.
 #[test]
 fn every_strategy_takes_what_its_formula_says() {

@@ -33,4 +33,5 @@ mod segmented_totals;
 mod shared_memory;
 mod statuses;
 mod texts;
+mod turns;
 mod workspace;

@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use scan_codegen::{
-    Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan, plan_columns, render,
-    render_columns,
+    Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan, plan_columns,
+    render, render_columns,
 };
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,

@@ -2,6 +2,7 @@
 //! that runs them, in `bundle/`. For a machine that has a GPU and no Rust. With `--peers`, CUB goes with it, with
 //! `--wheels` cuda.compute.
 
+mod gallery;
 mod peers;
 
 use std::fs;
@@ -60,11 +61,11 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
     }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests lie outside a workspace")?;
     let peers = if arguments.peers || arguments.only_peers {
-        let library = peers::build(workspace, &arguments.arch)?;
-        println!("CUB's scans are in {}", library.display());
-        Some(library)
+        let libraries = peers::build(workspace, &arguments.arch)?;
+        libraries.iter().for_each(|library| println!("CUB's scans are in {}", library.display()));
+        libraries.to_vec()
     } else {
-        None
+        Vec::new()
     };
     if arguments.only_peers {
         return Ok(());
@@ -72,7 +73,8 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
     let wheels = arguments.wheels.as_deref().map(peers::wheels).transpose()?;
     let folder = workspace.join("bundle");
     let mut programs = build(workspace, &benches(workspace)?)?;
-    programs.extend(peers.map(|path| Program { folder: "peers", name: "libcub_peer.so".to_owned(), path }));
+    let peer = |(name, path): (&str, PathBuf)| Program { folder: "peers", name: name.to_owned(), path };
+    programs.extend(peers::LIBRARIES.into_iter().zip(peers).map(peer));
 
     for path in wheels.into_iter().flatten() {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

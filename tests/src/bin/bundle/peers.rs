@@ -1,5 +1,5 @@
-//! What ours is measured beside: CUB for the bench `peers`, which is `benches/peers/cub.cu`, compiled by NVIDIA's compiler with CUB's
-//! newest headers; and `cuda.compute` for `calls`, as wheels for the Python of the machine with the GPU. All comes from PyPI.
+//! What ours is measured beside: CUB for the bench `peers`, which is `benches/peers/cub.cu` and the gallery's operators in
+//! `benches/peers/gallery.cu`, compiled by NVIDIA's compiler with CUB's newest headers; and `cuda.compute` for `calls`, as wheels for the Python of the machine with the GPU. All comes from PyPI.
 
 use std::{
     fs,
@@ -8,6 +8,8 @@ use std::{
 };
 
 use scan_tests::{pip::Packages, target_dir};
+
+use crate::gallery;
 
 /// The compiler, of one release in all its parts, so that front end, `ptxas` and runtime agree with each other and with the
 /// driver.
@@ -26,48 +28,55 @@ const COMPILER: Packages<'_> = Packages {
 const HEADERS: Packages<'_> =
     Packages { what: "CUB", packages: &["cuda-cccl"], proof: "cuda/cccl/headers/include/cub/version.cuh" };
 
-/// What the library is made of, and what it is called.
+/// What the libraries are made of, and what they are called: the operators of the benchmark, and those of the gallery.
 const SOURCE: &str = "tests/benches/peers/cub.cu";
-const LIBRARY: &str = "libcub_peer.so";
+pub(crate) const LIBRARIES: [&str; 2] = ["libcub_peer.so", "libcub_gallery.so"];
 
-/// Makes the library in the target folder, unless it is there already, and gives its path.
-pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<PathBuf, String> {
+/// Makes the libraries in the target folder, unless they are there already, and gives their paths.
+pub(crate) fn build(workspace: &Path, architecture: &str) -> Result<[PathBuf; 2], String> {
     let folder = target_dir()?.join("peers");
     fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let nvcc = COMPILER.install(&folder.join("nvcc"))?;
     let version = HEADERS.install(&folder.join("cccl"))?;
-    let library = folder.join(LIBRARY);
-    let source = workspace.join(SOURCE);
+    let gallery = folder.join("gallery.cu");
+    fs::write(&gallery, gallery::source()?).map_err(|error| format!("cannot write {}: {error}", gallery.display()))?;
+    let library = |name: &str, source: &Path| compile(&folder.join(name), source, &nvcc, &version, architecture);
+    let [peer, of_gallery] = LIBRARIES;
+    Ok([library(peer, &workspace.join(SOURCE))?, library(of_gallery, &gallery)?])
+}
 
+/// Compiles one of them, unless it is there already.
+fn compile(library: &Path, source: &Path, nvcc: &Path, version: &Path, architecture: &str) -> Result<PathBuf, String> {
     let read = |path: &Path| fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
     let mut made_of = blake3::Hasher::new();
-    made_of.update(&read(&source)?).update(&read(&version)?).update(architecture.as_bytes());
+    made_of.update(&read(source)?).update(&read(version)?).update(architecture.as_bytes());
     let (made_of, stamp) = (made_of.finalize().to_hex().to_string(), library.with_extension("made-of"));
     if library.is_file() && fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == made_of) {
-        return Ok(library);
+        return Ok(library.to_owned());
     }
 
-    println!("compiling CUB's scans for {architecture}: about a minute");
+    println!("compiling CUB's scans of {} for {architecture}: a minute or two", source.display());
     let toolkit = nvcc.parent().and_then(Path::parent).ok_or("nvcc lies in no toolkit")?;
     let headers = version.parent().and_then(Path::parent).ok_or("CUB's version lies in no folder of headers")?;
-    let output = Command::new(&nvcc)
-        .args(["-std=c++17", "-O3", "-shared", "-cudart=static", &format!("-arch={architecture}")])
+    let output = Command::new(nvcc)
+        .args(["-std=c++20", "-O3", "-shared", "-cudart=static", &format!("-arch={architecture}")])
         // The machine with the GPU may have another C++ library than this one.
         .args(["-Xcompiler", "-fPIC,-fvisibility=hidden,-static-libstdc++,-static-libgcc"])
+        .args((source.ends_with("gallery.cu")).then_some("-fmad=false"))
         .arg("-I")
         .arg(headers)
         .arg("-L")
         .arg(toolkit.join("lib"))
         .arg("-o")
-        .args([&library, &source])
+        .args([library, source])
         .output()
         .map_err(|error| format!("{} does not start: {error}", nvcc.display()))?;
     if !output.status.success() {
         let messages = [output.stdout, output.stderr].concat();
-        return Err(format!("nvcc refuses {SOURCE}:\n{}", String::from_utf8_lossy(&messages)));
+        return Err(format!("nvcc refuses {}:\n{}", source.display(), String::from_utf8_lossy(&messages)));
     }
     fs::write(&stamp, made_of).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
-    Ok(library)
+    Ok(library.to_owned())
 }
 
 /// What `cuda.compute` is in. What it needs beside the packages that a machine with CUDA and `cupy` has is too large to take

@@ -5,6 +5,8 @@ pub(crate) mod composed;
 #[allow(non_camel_case_types, reason = "a word of C++")]
 pub(crate) mod enums;
 pub(crate) mod functions;
+#[allow(clippy::all, reason = "loops as the language has them")]
+pub(crate) mod gathers;
 pub(crate) mod halves;
 pub(crate) mod harness;
 #[allow(
@@ -50,6 +52,7 @@ pub(crate) fn suite() -> harness::Suite {
     statements::cases(&mut suite);
     hygiene::cases(&mut suite);
     invariants::cases(&mut suite);
+    gathers::cases(&mut suite);
     suite
 }
 
