@@ -291,6 +291,9 @@ struct Words<'a> {
     streams: bool,
     /// Whether look-ahead warps take turns.
     in_turns: bool,
+    /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
+    keeps_states: bool,
+    state_unit: u32,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -480,6 +483,9 @@ impl<'a> Words<'a> {
             by_packets: plan.loads_packets(),
             streams: pipeline.streams,
             in_turns: pipeline.look_ahead_warps > 1,
+            keeps_states: pipeline.keeps_states,
+            state_unit: 1
+                << (operator.state.size as u32).trailing_zeros().min(constants::COPY_ALIGNMENT.trailing_zeros()),
             block_threads: pipeline.block_threads(plan.threads),
             input_unit: plan.input_unit,
             input_units,
@@ -488,7 +494,8 @@ impl<'a> Words<'a> {
             output_unit: plan.output_unit,
             output_units,
             runs_are_units: plan.runs_are_units(),
-            in_place: zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place),
+            in_place: !pipeline.keeps_states
+                && zipped.map_or(plan.input_bytes == plan.output_bytes, |zipped| zipped.in_place),
             input_in_words: in_words(plan.spec.input, &operator.input),
             output_in_words: in_words(plan.spec.output, &operator.output),
             copy_grain: copy_grain(aligned_bytes),

@@ -54,7 +54,12 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     }
     check_architecture(strategy, limits)?;
     let items = ItemBytes::of(operator, spec);
-    let sizes = Sizes::of(operator, spec, &items);
+    let can_keep = operator.has("lift")
+        && !operator.takes_inputs()
+        && operator.state.size.is_multiple_of(WORD as usize)
+        && Zipped::of(operator, spec, |_| 0).is_none();
+    let keeps_states = can_keep && overrides.keeps_states.unwrap_or(false);
+    let sizes = Sizes { keeps_states, ..Sizes::of(operator, spec, &items) };
     let (room, stages) = room(request, sizes)?;
     let StageRoom { threads, teams, run, statuses_of_a_lane, group, window, .. } = room;
     let tile = threads * run;
@@ -73,10 +78,12 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         slot_bytes: slot_bytes(&spec.segments, tile),
         other_threads: other_threads(&spec.segments, group, room.look_ahead_warps),
         streams: zipped.is_none()
+            && !sizes.keeps_states
             && sizes.input == sizes.output
             && sizes.input >= STREAMED_BYTES
             && sizes.input.is_multiple_of(WORD),
         look_ahead_warps: room.look_ahead_warps,
+        keeps_states: sizes.keeps_states,
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };

@@ -50,6 +50,8 @@ pub struct Overrides {
     /// Warps of a look-ahead block that fold tile statuses in turns, where blocks form no groups and nothing restarts: at most as
     /// many as the block needs stages.
     pub look_ahead_warps: Option<u32>,
+    /// Whether stages of look-ahead keep lifted elements, so that each is lifted once.
+    pub keeps_states: Option<bool>,
     /// Whether to allow only algorithms that give the same floats in every run ([`Strategy::is_deterministic`]). If the
     /// default is look-back, the hierarchical scan then replaces it.
     pub deterministic: bool,
@@ -110,6 +112,7 @@ impl Overrides {
             statuses_per_lane: other.statuses_per_lane.or(self.statuses_per_lane),
             group: other.group.or(self.group),
             written_out: other.written_out.or(self.written_out),
+            keeps_states: other.keeps_states.or(self.keeps_states),
             look_ahead_warps: other.look_ahead_warps.or(self.look_ahead_warps),
             deterministic: other.deterministic || self.deterministic,
             programmatic: other.programmatic.or(self.programmatic),

@@ -115,7 +115,8 @@ impl StageRoom<'_> {
         let warps = self.threads / WARP;
         let segmented = if self.sizes.segments.is_none() { 0 } else { warps };
         let offsets = if matches!(self.sizes.segments, Segments::Offsets(_)) { 24 } else { 0 };
-        BARRIERS_OF_A_STAGE * BARRIER + (warps + 1) * self.sizes.state + segmented + offsets
+        let barriers = BARRIERS_OF_A_STAGE + u32::from(self.sizes.keeps_states);
+        barriers * BARRIER + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
     /// The static shared memory of a block: that of all stages, the initial value, and the statuses that its lanes

@@ -54,18 +54,20 @@ pub(super) struct Sizes<'a> {
     /// Of an initial value.
     pub(super) initial: u32,
     pub(super) segments: &'a Segments,
+    /// Whether lifted elements take the place of elements in a stage.
+    pub(super) keeps_states: bool,
 }
 
 impl<'a> Sizes<'a> {
     pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
         let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
         let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
-        Sizes { input, state, output, items, initial, segments: &spec.segments }
+        Sizes { input, state, output, items, initial, segments: &spec.segments, keeps_states: false }
     }
 
-    /// The size of an element, or of a result if that is larger.
+    /// The size of an element, or of a result if that is larger; of a state, if the stage keeps those.
     pub(super) fn element(self) -> u32 {
-        self.input.max(self.output)
+        self.input.max(self.output).max(if self.keeps_states { self.state } else { 0 })
     }
 
     /// Threads of a team and teams, in the order of preference.

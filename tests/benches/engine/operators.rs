@@ -62,11 +62,11 @@ impl Asked {
         }
     }
 
-    fn variants(self, plan: &Plan, element: usize) -> Vec<Variant> {
+    fn variants(self, plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
         match self {
             Asked::Planned | Asked::Longest => vec![Variant::planned(plan)],
             Asked::Variants => variants(plan, element),
-            Asked::Turns => in_turns(plan, element),
+            Asked::Turns => in_turns(plan, element, state),
             Asked::Carries => carries(plan, element),
         }
     }
@@ -142,27 +142,32 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     variants
 }
 
-/// The planned shape and others, each with several numbers of look-ahead warps.
-fn in_turns(plan: &Plan, element: usize) -> Vec<Variant> {
+/// The planned shape and others, each with several numbers of look-ahead warps, and with lifted elements kept in stages, where
+/// `state` is the size of one that can be kept.
+fn in_turns(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
     const SHAPES: [(u32, u32); 9] =
         [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (320, 2), (384, 1)];
     let step = 1 << plan.run.trailing_zeros();
     let planned = (plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run);
-    let shape = |(threads, teams): (u32, u32)| {
-        let steps = (200 << 10) / (2 * teams + 1) / (threads * element as u32).max(1) / step;
+    let shape = |(threads, teams): (u32, u32), bytes: usize| {
+        let steps = (200 << 10) / (2 * teams + 1) / (threads * bytes as u32).max(1) / step;
         (threads, teams, (steps.max(1) - 1 + steps.max(1) % 2) * step)
     };
-    let variant = |((threads, teams, run), warps): ((u32, u32, u32), u32)| {
+    let variant = |(threads, teams, run): (u32, u32, u32), warps: u32, keeps: bool| {
         let mut overrides = as_planned(plan);
         (overrides.threads, overrides.teams, overrides.run) = (Some(threads), Some(teams), Some(run));
-        (overrides.look_ahead_warps, overrides.group) = (Some(warps), Some(1));
-        Variant { name: format!("{threads} × {teams} × {run}, {warps} ahead"), overrides }
+        (overrides.look_ahead_warps, overrides.group, overrides.keeps_states) = (Some(warps), Some(1), Some(keeps));
+        let kept = if keeps { ", kept" } else { "" };
+        Variant { name: format!("{threads} × {teams} × {run}, {warps} ahead{kept}"), overrides }
     };
-    let of_planned = [1, 2, 3, 4].map(|warps| variant((planned, warps)));
-    of_planned
-        .into_iter()
-        .chain(SHAPES.into_iter().map(shape).flat_map(|shape| [2, 3].map(|warps| (shape, warps))).map(variant))
-        .collect()
+    let mut variants: Vec<_> = [1, 2, 3, 4].map(|warps| variant(planned, warps, false)).into();
+    variants.extend(state.iter().flat_map(|_| [1, 2].map(|warps| variant(planned, warps, true))));
+    for teams in SHAPES {
+        variants.extend([2, 3].map(|warps| variant(shape(teams, element), warps, false)));
+        let kept = state.map(|state| variant(shape(teams, element.max(state)), 2, true));
+        variants.extend(kept);
+    }
+    variants
 }
 
 /// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.
@@ -209,13 +214,16 @@ fn sweep<Op: Example>(name: &str, scanner: &Scanner, asked: Asked) -> Outcome {
     let bytes = most * (size_of::<Op::Input>() + size_of::<Op::Output>()) / 2;
     let (from, mut to) = (stream.alloc_zeros::<u8>(bytes)?, stream.alloc_zeros::<u8>(bytes)?);
     let plans = scanner.scan(op.clone()).plan()?;
+    let source = op.source();
+    let has = |name: &str| source.functions.iter().any(|function| function.name == name);
+    let kept = (has("lift") && !has("append") && source.carry.is_none()).then_some(source.state.size);
     // Of many shapes the differences that count are large.
     let (samples, calls) = if asked == Asked::Turns { (3, 4) } else { (SAMPLES, CALLS) };
     let mut row = Vec::new();
     for &log in asked.lengths() {
         let len = most.min(1 << log);
         let plan = plans.for_len(len as u64);
-        let variants = asked.variants(plan, element);
+        let variants = asked.variants(plan, element, kept);
         // All compiled beforehand, at once. Of one alone that tells what NVRTC takes.
         let compiled: Vec<f64> = variants
             .par_iter()

@@ -12,6 +12,7 @@ mod epochs;
 mod faults;
 mod in_registers;
 mod initial_value;
+mod kept_states;
 mod kinds;
 mod ladder;
 mod last_results;
