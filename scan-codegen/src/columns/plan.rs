@@ -17,8 +17,8 @@ use crate::{
 /// The role of the kernel.
 const KERNEL: &str = "scan_columns";
 
-/// Threads of a block, unless shared memory is too short for them.
-const THREADS: u32 = 256;
+/// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.
+const THREADS: u32 = 128;
 
 /// Bytes of a row that a thread has side by side, where elements are smaller.
 const ROW_BYTES: u32 = 8;
@@ -43,8 +43,17 @@ const EXCHANGES: u32 = 4;
 const SHORT_ROW_BYTES: u32 = 16;
 const SHORT_STATE_BYTES: u32 = 64;
 
-/// Bytes of elements that a thread keeps in registers.
-const RUN_BYTES: u32 = 128;
+/// Bytes of elements of a thread's run, where columns are short.
+const SHORT_RUN_BYTES: u32 = 128;
+
+/// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
+const RUN_BYTES: u32 = 256;
+
+/// Rows of a thread's run, at the most.
+const MOST_ROWS: u32 = 32;
+
+/// The most tiles whose statuses a thread polls for a tile, where a longer window gives the others more time.
+const POLLED_EARLY: u64 = 4;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 32;
@@ -140,15 +149,22 @@ pub fn plan_columns(
     let (input_bytes, output_bytes) = (bytes_of(&inputs), bytes_of(&outputs));
     let items = || inputs.iter().chain(&outputs).map(|array| array.bytes);
     let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
-    let width = 1 << width.ilog2();
+    let width = 1_u32 << width.ilog2();
+    // Runs of each thread, and partial results of each of its columns.
+    let most_threads = |run: u32| {
+        let row = run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes);
+        let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
+        most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
+    };
     let run = overrides.run.unwrap_or_else(|| {
         let bytes = input_bytes.max(output_bytes) * width;
-        (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).max(1)
+        let mut run = (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
+        while run > 1 && most_threads(run) < THREADS / 2 {
+            run /= 2;
+        }
+        run
     });
-    // Runs of each thread, and partial results of each of its columns.
-    let thread_bytes = width * (run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes));
-    let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / thread_bytes.max(1);
-    let most = most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log);
+    let most = most_threads(run);
     let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
@@ -285,7 +301,8 @@ impl ColumnsPlan {
         let largest = self.inputs.iter().chain(&self.outputs).map(|array| array.bytes).max().unwrap_or(1);
         let width = (SHORT_ROW_BYTES / largest).min(SHORT_STATE_BYTES / self.state_bytes).max(1);
         let width = 1 << width.ilog2();
-        let run = self.run * self.width / width;
+        let bytes = width * self.input_bytes().max(bytes_of(&self.outputs));
+        let run = (SHORT_RUN_BYTES / bytes).min(self.run * self.width / width);
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
@@ -326,7 +343,11 @@ impl ColumnsPlan {
             let tile_columns = layout.columns().div_ceil(across * u64::from(self.aligned_width)).max(1);
             let tile_rows = layout.length().div_ceil(threads / across * u64::from(self.run)).max(1);
             let blocks = u64::from(self.blocks).min(tile_rows.saturating_mul(tile_columns));
-            Placement { across: across as u32, window: blocks.div_ceil(tile_columns).min(tile_rows) }
+            // What a tile needs has been published an iteration before, or two, where that makes few more statuses.
+            let window = |iterations: u64| (iterations * blocks).div_ceil(tile_columns);
+            let polled_early = POLLED_EARLY * threads / across;
+            let window = if window(2) <= polled_early { window(2) } else { window(1) };
+            Placement { across: across as u32, window: window.min(tile_rows) }
         };
         let polls_few =
             |placement: Placement| placement.window * u64::from(placement.across) <= threads * u64::from(self.run);
@@ -420,12 +441,12 @@ mod tests {
             let plan = plan_of(bytes);
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
-        assert_eq!(shape(1), (256, 32, 4, 8));
-        assert_eq!(shape(2), (256, 16, 4, 4));
-        assert_eq!(shape(4), (256, 16, 2, 4));
-        assert_eq!(shape(8), (256, 16, 1, 4));
-        assert_eq!(shape(12), (256, 10, 1, 4));
-        assert_eq!(shape(36), (256, 3, 1, 1));
+        assert_eq!(shape(1), (128, 32, 4, 8));
+        assert_eq!(shape(2), (128, 32, 4, 4));
+        assert_eq!(shape(4), (128, 32, 2, 4));
+        assert_eq!(shape(8), (128, 32, 1, 4));
+        assert_eq!(shape(12), (128, 21, 1, 4));
+        assert_eq!(shape(36), (128, 7, 1, 1));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied());
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
@@ -442,20 +463,16 @@ mod tests {
             let Placement { across, window } = plan.placement(&layout);
             (across, window, schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
         };
-        // Many columns: tiles as wide as can be, and one row of them or a few in a window.
-        assert_eq!(of(&[4096, 65536], 0), (32, 1, 264, 2 * 32 * 65536));
-        assert_eq!(of(&[8, 65536, 1536], 1), (32, 2, 264, 2 * 512 * 8 * 1536));
-        assert_eq!(of(&[65536, 4096], 0), (32, 5, 264, 2 * 512 * 4096));
+        let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
+        // Tiles as wide as can be, and one row of them or a few in a window.
+        let (rows, three) = (2 * 32 * 65536, 2 * 512 * 8 * 1536);
+        assert_eq!(many_columns, [(32, 1, 264, rows), (32, 3, 264, three), (32, 9, 264, rows)]);
         // Fewer: narrower ones, so that threads poll fewer statuses.
-        assert_eq!(of(&[1 << 20, 256], 0), (32, 66, 264, 2 * 8192 * 256));
-        assert_eq!(of(&[1 << 22, 64], 0), (16, 132, 264, 2 * 16384 * 64));
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 1 << 22), (16, 132, 264, 1 << 21)]);
         // Short ones: no tile has fewer rows than a run.
-        assert_eq!(of(&[4, 1 << 20], 0), (256, 1, 264, 0));
-        assert_eq!(of(&[100, 1 << 20], 0), (32, 1, 264, 0));
-        // Few columns.
-        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256, 2 * 256 * 2));
-        assert_eq!(of(&[1 << 20, 5], 0), (4, 264, 264, 2 * 1024 * 6));
-        assert_eq!(of(&[3, 1], 0), (1, 1, 1, 0));
+        assert_eq!([of(&[4, 1 << 20], 0), of(&[100, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
+        let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
+        assert_eq!(few_columns, [(1, 256, 256, 1024), (4, 264, 264, 12288), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
@@ -467,8 +484,8 @@ mod tests {
             let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
             (plan.run, plan.width)
         };
-        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (16, 2), (16, 2)]);
-        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(16, 1); 3]);
+        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (32, 2), (32, 2)]);
+        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(32, 1); 3]);
     }
 
     #[test]

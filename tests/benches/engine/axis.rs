@@ -35,14 +35,13 @@ const ARRAYS: [(&[usize], usize); 8] = [
 /// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row.
 type Shape = (u32, u32, u32, u32);
 
-const SHAPES: [Shape; 7] = [
+const SHAPES: [Shape; 6] = [
     (256, 128, 8, 256),
-    (256, 128, 8, 512),
-    (256, 256, 8, 256),
-    (128, 256, 8, 256),
+    (128, 192, 8, 256),
+    (128, 128, 8, 256),
+    (128, 256, 8, 128),
     (128, 256, 16, 512),
-    (256, 256, 16, 512),
-    (256, 256, 16, 1024),
+    (64, 512, 8, 256),
 ];
 
 /// The most elements that arrays are cut down to: all of them fit beside their results.

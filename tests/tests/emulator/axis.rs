@@ -320,8 +320,8 @@ fn planted_faults_are_found() {
         ("slot + 1 == STAGES ? 0 : slot + 1", "slot + 1 == STAGES - 1 ? 0 : slot + 1"),
         ("    scanning = folding;", "    scanning = arriving;"),
         (
-            "while (folding.part.tile_row < steps.rows || scanning",
-            "while (folding.part.tile_row < steps.rows && scanning",
+            "folding.part.tile_row < steps.rows || scanning.part.tile_row < steps.rows) {",
+            "folding.part.tile_row < steps.rows) {",
         ),
         ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
         ("index -= column * layout.extents[k]", "index -= column"),
@@ -379,7 +379,7 @@ fn planted_faults_are_found() {
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),
         ("statuses + status_count / 2;", "statuses + statuses_across(layout);"),
-        ("to = to + step;", "to = to + step + 1;"),
+        ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
