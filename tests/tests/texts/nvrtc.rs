@@ -12,6 +12,7 @@ use scan_tests::{
     columns,
     composed::composed,
     configure,
+    gallery::{self, Example},
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
     restart,
@@ -281,6 +282,30 @@ fn look_ahead_compiles_without_a_word() {
 }
 
 /// Every strategy of a scan that restarts: the ways to scan, to tell where, and the architectures in turn.
+/// Look-ahead warps that take turns, and stages that keep lifted elements, of operators of the gallery.
+#[test]
+fn turns_and_kept_states_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    struct Kept(Vec<(String, KernelSource, Architecture)>);
+    impl gallery::Visitor for Kept {
+        fn visit<Op: Example>(&mut self, name: &str) {
+            if !["quaternions", "complex_product", "welford", "permutations"].contains(&name) {
+                return;
+            }
+            let mut overrides = Overrides::default().strategy(LOOK_AHEAD);
+            (overrides.look_ahead_warps, overrides.keeps_states) = (Some(2), Some(true));
+            let source = Scanner::cpu_for(DeviceLimits::H200).scan(Op::new()).overrides(overrides).cuda_source();
+            self.0.push((name.to_owned(), source.unwrap(), sm(9, 0)));
+        }
+    }
+    let mut kept = Kept(Vec::new());
+    gallery::visit_gallery(&mut kept);
+    assert_eq!(kept.0.iter().filter(|(_, source, _)| source.text.contains("reduce_and_keep(")).count(), 2);
+    assert!(kept.0.iter().all(|(_, source, _)| source.text.contains("const unsigned turn = ")));
+    let failures = complaints(kept.0);
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
 #[test]
 fn every_segmented_strategy_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();
