@@ -1,4 +1,4 @@
-//! Kinds of arrays: a slice, items at places that an array tells, and arrays without memory.
+//! Kinds of arrays: a slice, items at places that an array or the operator tells, and arrays without memory.
 
 use std::fmt;
 
@@ -14,6 +14,8 @@ pub enum ArrayKind {
     /// Item `i` at the place that item `i` of another array tells: of an input they are gathered, of an output
     /// scattered.
     Places(OffsetWidth),
+    /// Of an output: at the place that the first item of the element tells, which is written nowhere itself.
+    Computed,
     /// Nowhere. An item of an input is its own index, an item of an output is not written.
     NoMemory,
 }
@@ -21,21 +23,22 @@ pub enum ArrayKind {
 /// The kinds of the arrays of an input, or of an output, in their order. There are 16 at most.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct ArrayKinds {
-    /// Two bits an array.
-    bits: u32,
+    /// A few bits an array.
+    bits: u64,
 }
 
-const BITS: u32 = 2;
+const BITS: u32 = 3;
 
 impl ArrayKinds {
     /// These kinds; arrays beyond them are slices.
     pub fn new(kinds: impl IntoIterator<Item = ArrayKind>) -> Self {
         let bits = kinds.into_iter().take(16).zip((0..).step_by(BITS as usize)).map(|(kind, shift)| {
-            let bits: u32 = match kind {
+            let bits: u64 = match kind {
                 ArrayKind::Slice => 0,
                 ArrayKind::Places(OffsetWidth::U32) => 1,
                 ArrayKind::Places(OffsetWidth::U64) => 2,
                 ArrayKind::NoMemory => 3,
+                ArrayKind::Computed => 4,
             };
             bits << shift
         });
@@ -48,8 +51,14 @@ impl ArrayKinds {
             0 => ArrayKind::Slice,
             1 => ArrayKind::Places(OffsetWidth::U32),
             2 => ArrayKind::Places(OffsetWidth::U64),
-            _ => ArrayKind::NoMemory,
+            3 => ArrayKind::NoMemory,
+            _ => ArrayKind::Computed,
         }
+    }
+
+    /// Whether some items go to places that the first item of an element tells.
+    pub fn are_computed(self) -> bool {
+        (1..16).any(|index| self.of(index) == ArrayKind::Computed)
     }
 
     /// Whether all arrays are slices.
@@ -76,10 +85,11 @@ mod tests {
             ArrayKind::Slice,
             ArrayKind::Places(OffsetWidth::U64),
             ArrayKind::Places(OffsetWidth::U32),
+            ArrayKind::Computed,
         ];
         let given = ArrayKinds::new(kinds);
-        assert_eq!((0..4).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
-        assert_eq!((given.of(4), given.of(15), given.of(99)), Default::default());
+        assert_eq!((0..5).map(|index| given.of(index)).collect::<Vec<_>>(), kinds);
+        assert_eq!((given.of(5), given.of(15), given.of(99)), Default::default());
         assert!(!given.are_slices() && ArrayKinds::new([ArrayKind::Slice; 3]).are_slices());
         let last = ArrayKinds::new((0..16).map(|index| if index == 15 { ArrayKind::NoMemory } else { kinds[1] }));
         assert_eq!(last.of(15), ArrayKind::NoMemory);

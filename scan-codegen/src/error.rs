@@ -48,6 +48,17 @@ pub enum PlanError {
         /// The operator.
         operator: String,
     },
+    /// Segments with an initial value, or a total, for each have no index before the scan.
+    #[error(
+        "{segments} have no index before the scan: initial values and totals for each need `.rows(len)` or `.by_offsets(&offsets)`"
+    )]
+    NoSegmentIndex {
+        /// What tells where segments begin.
+        segments: String,
+    },
+    /// The total of one segment was asked for, where each has an initial value or a total.
+    #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
+    TotalOfEach,
     /// The machine does not tell which carry it begins with.
     #[error("operator `{operator}` does not tell which carry it begins with: add `.init(carry)`")]
     NoStart {
@@ -123,6 +134,15 @@ pub enum PlanError {
         name: String,
         /// Bytes of padding.
         padding: usize,
+    },
+    /// Results go to places that the first field of an output tells, which is no place.
+    #[error(
+        "the first field of `{name}` tells no place: let outputs be a struct, by columns, whose first field is \
+         `u32`, `u64` or `usize`"
+    )]
+    NoPlace {
+        /// The output type.
+        name: String,
     },
     /// The cost model does not depend on the data, but the cost of a segmented scan does.
     #[error(

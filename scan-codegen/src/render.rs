@@ -15,6 +15,7 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
     plan::Plan,
+    segments::OffsetWidth,
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
     target::Target,
@@ -200,6 +201,11 @@ struct Words<'a> {
     output_by_field: bool,
     input_arrays: Vec<ArrayWords<'a>>,
     output_arrays: Vec<ArrayWords<'a>>,
+    /// Those of them that lie in memory.
+    output_targets: Vec<ArrayWords<'a>>,
+    /// Whether some results go to places that the operator computes, and the array that has these in shared memory.
+    computed: bool,
+    computed_place: Option<ArrayWords<'a>>,
     /// Those of them that are slices.
     input_slices: Vec<ArrayWords<'a>>,
     output_slices: Vec<ArrayWords<'a>>,
@@ -218,6 +224,12 @@ struct Words<'a> {
     initial_on_device: bool,
     length_on_device: bool,
     total: bool,
+    /// Whether each segment has an initial value of its own, whether partial results begin with it, whether each has a
+    /// total, and whether kernels must know the index of a segment for that.
+    initial_values: bool,
+    folds_seeds: bool,
+    totals: bool,
+    indexed: bool,
     /// Where it restarts: whether it does, what tells where, the type of an offset, what keys are read in, and how many
     /// words a key has.
     segmented: bool,
@@ -323,6 +335,8 @@ struct ArrayWords<'a> {
     /// Whether it is a slice; else the type of the places of its items, or nothing where it has no memory.
     slice: bool,
     places: &'static str,
+    /// Whether its items go to places that the operator computes.
+    computed: bool,
     /// Bytes of a unit of a thread's run, 0 where that is an item; how many units a run has; and the bytes of one.
     unit: u32,
     units: u64,
@@ -342,8 +356,9 @@ impl<'a> ArrayWords<'a> {
             slice: kind == ArrayKind::Slice,
             places: match kind {
                 ArrayKind::Places(width) => width.word(),
-                ArrayKind::Slice | ArrayKind::NoMemory => "",
+                ArrayKind::Slice | ArrayKind::Computed | ArrayKind::NoMemory => "",
             },
+            computed: kind == ArrayKind::Computed,
             unit,
             units: u64::from(run) * u64::from(bytes) / u64::from(unit_bytes.max(1)),
             unit_bytes: unit_bytes.into(),
@@ -379,7 +394,15 @@ impl<'a> Words<'a> {
         let [inputs, outputs] = zipped.map_or([&[][..]; 2], |zipped| [&zipped.inputs, &zipped.outputs]);
         let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
         let mut output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
-        output_arrays.retain(|array| array.slice || !array.places.is_empty()); // the others are not written
+        let computed = plan.spec.output_kinds.are_computed();
+        if let Some(place) = output_arrays.first_mut().filter(|_| computed) {
+            let is_narrow = place.bytes == u64::from(constants::WORD);
+            place.places = if is_narrow { OffsetWidth::U32 } else { OffsetWidth::U64 }.word();
+        }
+        // The others are not written.
+        output_arrays.retain(|array| array.slice || array.computed || !array.places.is_empty());
+        let computed_place = output_arrays.first().filter(|_| computed).cloned();
+        let output_targets = output_arrays[usize::from(computed)..].to_vec();
         // Of the array whose items lie at aligned addresses the most rarely, all others follow.
         let [input_slices, output_slices] = [&input_arrays, &output_arrays]
             .map(|arrays| arrays.iter().filter(|array| array.slice).cloned().collect::<Vec<_>>());
@@ -403,11 +426,15 @@ impl<'a> Words<'a> {
             input_bytes: plan.input_bytes,
             output_bytes: plan.output_bytes,
             exclusive,
-            initial_value: plan.spec.initial_value,
+            initial_value: plan.spec.initial_value && !plan.spec.initial_values,
             seeds: plan.seeds(),
             initial_on_device: plan.spec.initial_on_device,
             length_on_device: plan.spec.length_on_device,
             total: plan.spec.total,
+            initial_values: plan.spec.initial_values,
+            folds_seeds: plan.spec.initial_values && plan.seeds(),
+            totals: plan.spec.totals,
+            indexed: plan.spec.is_indexed(),
             segmented,
             heads_by: segments.heads_by,
             offset: segments.offset,
@@ -478,6 +505,9 @@ impl<'a> Words<'a> {
             output_slices,
             input_arrays,
             output_arrays,
+            output_targets,
+            computed,
+            computed_place,
             network_exclusive,
             tile_exclusive,
             threads: plan.block_sizes.1,

@@ -25,6 +25,9 @@ pub struct ScanSpec {
     /// Whether the kernels read the initial value from device memory, where an earlier kernel may have written it.
     /// Otherwise it is a kernel argument.
     pub initial_on_device: bool,
+    /// Whether each segment begins with an initial value of its own, an item of an array in device memory. `initial_value`
+    /// is set, too.
+    pub initial_values: bool,
     /// Whether the kernels read from device memory how many elements there are, of at most as many as they are launched
     /// for. An earlier kernel may have written it.
     pub length_on_device: bool,
@@ -49,6 +52,8 @@ pub struct ScanSpec {
     /// Whether the total, the initial value included, is wanted as well, from the same launches: that of the segment
     /// with which the scan ends, where it restarts.
     pub total: bool,
+    /// Whether the total of each segment is wanted as well, from the same launches, in an array.
+    pub totals: bool,
 }
 
 impl ScanSpec {
@@ -72,6 +77,11 @@ impl ScanSpec {
         ScanSpec { initial_value: true, initial_on_device: true, ..self }
     }
 
+    /// The same scan with an initial value for each segment. These are rows, or lie between offsets.
+    pub fn with_initial_values(self) -> Self {
+        ScanSpec { initial_value: true, initial_on_device: false, initial_values: true, ..self }
+    }
+
     /// The same scan of as many elements as the kernels read from device memory.
     pub fn with_length_on_device(self) -> Self {
         ScanSpec { length_on_device: true, ..self }
@@ -80,6 +90,16 @@ impl ScanSpec {
     /// The same scan, with the total as well.
     pub fn with_total(self) -> Self {
         ScanSpec { total: true, ..self }
+    }
+
+    /// The same scan, with the total of each segment as well. These are rows, or lie between offsets.
+    pub fn with_totals(self) -> Self {
+        ScanSpec { totals: true, ..self }
+    }
+
+    /// Whether kernels must know the index of an element's segment.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.initial_values || self.totals
     }
 
     /// The same scan, whose results are projections of carries in any case.
@@ -141,11 +161,17 @@ impl fmt::Display for ScanSpec {
         if self.initial_value {
             f.write_str(" with an initial value")?;
         }
+        if self.initial_values {
+            f.write_str(" for each segment")?;
+        }
         if self.initial_on_device {
             f.write_str(" in device memory")?;
         }
         if self.total {
             f.write_str(" and the total")?;
+        }
+        if self.totals {
+            f.write_str(" and the total of each segment")?;
         }
         if self.segments.is_none() { Ok(()) } else { write!(f, ", {}", self.segments) }
     }

@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 110] = [
+const PARTS: [(&str, &str); 114] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -50,6 +50,7 @@ const PARTS: [(&str, &str); 110] = [
     ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),
     ("heads/rows", include_str!("../templates/heads/rows.cu.tera").trim_ascii_end()),
     ("heads/offsets", include_str!("../templates/heads/offsets.cu.tera").trim_ascii_end()),
+    ("heads/indexed", include_str!("../templates/heads/indexed.cu.tera").trim_ascii_end()),
     ("heads/of_tile", include_str!("../templates/heads/of_tile.cu.tera").trim_ascii_end()),
     ("heads/of_runs", include_str!("../templates/heads/of_runs.cu.tera").trim_ascii_end()),
     ("heads/run_heads", include_str!("../templates/heads/run_heads.cu.tera").trim_ascii_end()),
@@ -68,6 +69,8 @@ const PARTS: [(&str, &str); 110] = [
     ("kernel/initial_parameter", include_str!("../templates/kernel/initial_parameter.cu.tera").trim_ascii()),
     ("kernel/initial_declaration", include_str!("../templates/kernel/initial_declaration.cu.tera").trim_ascii_end()),
     ("kernel/seed", include_str!("../templates/kernel/seed.cu.tera").trim_ascii_end()),
+    ("kernel/empty_segments", include_str!("../templates/kernel/empty_segments.cu.tera").trim_ascii_end()),
+    ("kernel/total_of_segment", include_str!("../templates/kernel/total_of_segment.cu.tera").trim_ascii()),
     ("kernel/parameters", include_str!("../templates/kernel/parameters.cu.tera").trim_ascii_end()),
     ("tile_per_block", include_str!("../templates/kernel/tile_per_block.cu.tera")),
     ("one_block", include_str!("../templates/carry/one_block.cu.tera")),
@@ -122,6 +125,7 @@ const PARTS: [(&str, &str); 110] = [
     ),
     ("pipeline/team_scan", include_str!("../templates/kernel/pipeline/team_scan.cu.tera").trim_ascii_end()),
     ("columns", include_str!("../templates/kernel/columns/columns.cu.tera")),
+    ("packed_row", include_str!("../templates/kernel/columns/packed_row.cu.tera")),
     ("columns/part", include_str!("../templates/kernel/columns/part.cu.tera").trim_ascii_end()),
     ("columns/scan", include_str!("../templates/kernel/columns/scan.cu.tera").trim_ascii_end()),
     ("columns/carry", include_str!("../templates/kernel/columns/carry.cu.tera").trim_ascii_end()),

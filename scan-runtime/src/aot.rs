@@ -60,9 +60,10 @@ use scan_codegen::{Architecture, DeviceLimits, KernelSource, OpSource};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    DiskCache, Error, Goal, HostHeads, Scan, ScanOp,
+    DiskCache, Error, Goal, Heads, HostHeads, Scan, ScanOp,
     cuda::{self, Stores, Task},
     nvrtc,
+    scan::Also,
 };
 
 /// What can be compiled ahead of time: a [`Scan`], one by [columns](crate::ColumnScan), or a [`Reduce`](crate::Reduce).
@@ -99,7 +100,7 @@ impl Wanted {
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Precompile for Scan<Op, H, G> {
     fn wanted(&self) -> Wanted {
-        let (scan, heads) = (self.task(false), self.heads.heads().kind);
+        let (scan, heads) = (self.task(Also::Nothing), self.heads.heads().kind);
         // Of device memory the last result of each segment is taken by kernels, too.
         let last_results = (G::FOLDS && !heads.is_none()).then(|| Task::LastResults(heads.segments()));
         Wanted::new(&self.op, [scan].into_iter().chain(last_results).collect())
@@ -154,7 +155,13 @@ impl Bundle {
     /// Adds the kernels of [`Scan::run_with_total`], which also give the total. They differ from the kernels of
     /// [`run`](Scan::run).
     pub fn with_total<Op: ScanOp, H: HostHeads>(mut self, scan: &Scan<Op, H>) -> Self {
-        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(true)]));
+        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(Also::Total)]));
+        self
+    }
+
+    /// Adds the kernels of [`Scan::run_with_totals`], which also give the total of each segment.
+    pub fn with_totals<Op: ScanOp>(mut self, scan: &Scan<Op, Heads<'_>>) -> Self {
+        self.wanted.push(Wanted::new(&scan.op, vec![scan.task(Also::Totals)]));
         self
     }
 

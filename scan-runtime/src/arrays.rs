@@ -1,10 +1,11 @@
 //! Arrays besides slices for scans by [columns](crate::Scan::columns): indices, gathered inputs, scattered outputs, and
-//! outputs that nobody wants.
+//! outputs that are not written.
 //!
 //! | array | of inputs | of outputs |
 //! |---|---|---|
 //! | a slice, or what borrows as one | `&x` | `&mut y` |
 //! | an item for each element, at a place that another array tells | [`gather`], [`device_gather`] | [`scatter`], [`device_scatter`] |
+//! | an item for some elements, at a place that the operator computes | | [`scatter_computed`] |
 //! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
 //!
 //! ```
@@ -48,7 +49,7 @@
 //! [bundle](crate::aot), and need a compiler.
 
 pub use crate::columns::kinds::{
-    DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, Scatter, Sink, Source,
-    device_gather, device_scatter, discard, gather, indices, scatter,
+    DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, Scatter, ScatterComputed,
+    Sink, Source, device_gather, device_scatter, discard, gather, indices, scatter, scatter_computed,
 };
 pub use crate::columns::tuples::{DeviceSinks, DeviceSources, Sinks, Sources};

@@ -1,5 +1,6 @@
 //! Inputs and outputs whose fields lie in arrays of their own.
 
+mod axis;
 mod device;
 mod host;
 pub(crate) mod kinds;
@@ -8,6 +9,7 @@ pub(crate) mod tuples;
 use scan_codegen::{ArrayKinds, Arrays, ScanSpec};
 
 use crate::{Error, ScanElement, ScanOp, few::Few};
+pub use axis::{AxisColumnScan, DeviceAxisColumnScan};
 pub use device::DeviceColumnScan;
 pub use host::ColumnScan;
 
@@ -101,6 +103,12 @@ pub unsafe trait Fields: Copy + Send + Sync + 'static {
     const BY_FIELD: bool;
     /// Every array, in their order.
     fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray));
+    /// The arrays from an item on.
+    ///
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn skip(at: Self::At, index: usize) -> Self::At;
     /// # Safety
     ///
     /// The arrays are valid for a read of the item.
@@ -124,6 +132,10 @@ unsafe impl<T: ScanElement> Fields for Whole<T> {
     fn arrays(at: *mut T, each: &mut dyn FnMut(HostArray)) {
         each(HostArray { at: at.cast(), item: size_of::<T>() });
     }
+    unsafe fn skip(at: *mut T, index: usize) -> *mut T {
+        // SAFETY: the caller vouches for the index.
+        unsafe { at.add(index) }
+    }
     #[inline(always)]
     unsafe fn read(at: *mut T, index: usize) -> Self {
         // SAFETY: the caller vouches for the item.
@@ -145,6 +157,10 @@ macro_rules! tuples {
             const BY_FIELD: bool = true;
             fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray)) {
                 $(each(HostArray { at: at.$index.cast(), item: size_of::<$field>() });)*
+            }
+            unsafe fn skip(at: Self::At, index: usize) -> Self::At {
+                // SAFETY: the caller vouches for the index.
+                unsafe { ($(at.$index.add(index),)*) }
             }
             #[inline(always)]
             unsafe fn read(at: Self::At, index: usize) -> Self {

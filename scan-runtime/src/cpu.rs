@@ -9,6 +9,7 @@
 //! scan; what drives them asks at run time, once a chunk or once a group of elements, and the pipeline knows no operator at all.
 
 mod columns;
+mod each;
 #[cfg(test)]
 mod hostile;
 mod lanes;
@@ -34,12 +35,12 @@ use crate::{
     caught::{self, Panic},
     heads::{HeadKind, Heads},
 };
-pub(crate) use columns::scan_columns;
+pub(crate) use columns::{EachColumn, scan_columns};
+pub(crate) use each::{TotalsAt, scan_each};
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 use loops::{Loops, chunk_length};
-pub(crate) use memory::InColumns;
-use memory::{Elements, Memory};
+pub(crate) use memory::{Elements, InColumns, Memory};
 use pipeline::Chunks;
 
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The

@@ -11,8 +11,9 @@ use crate::{
     columns::Layouts,
     cpu,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
-    device_work::{Brings, DeviceWork, task},
-    heads::{DeviceHeads, NoHeads},
+    device_work::{Brings, DeviceWork, InitialOnDevice, task},
+    heads::{DeviceHeads, NoHeads, check_initial_values},
+    scan::Also,
 };
 
 /// A scan or a reduction of device memory on a stream, made by [`Scan::on`], or a run of a [handle](DevicePrepared)
@@ -27,6 +28,8 @@ pub struct DeviceScan<'a, Op: ScanOp, G = Prefixes> {
     way: Way<'a, Op, G>,
     /// The initial value, if it is in device memory.
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
+    /// Whether that is one for each segment.
+    each: bool,
     /// How many elements there are, if that is in device memory.
     len: Option<&'a dyn DeviceBuffer<u64>>,
     heads: DeviceHeads<'a>,
@@ -50,14 +53,41 @@ impl<Op: ScanOp, G> Clone for Way<'_, Op, G> {
 
 impl<Op: ScanOp, G> Copy for Way<'_, Op, G> {}
 
-/// What a run writes besides its output.
-pub(crate) type Total<'m, Op> = Option<&'m mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
+/// Where a run writes totals, besides its output.
+pub(crate) enum DeviceTotals<'m, C> {
+    None,
+    /// That of the last segment.
+    Last(&'m mut dyn DeviceBufferMut<C>),
+    /// That of each.
+    Each(&'m mut dyn DeviceBufferMut<C>),
+}
+
+/// The same, of an operator.
+pub(crate) type Total<'m, Op> = DeviceTotals<'m, <Op as ScanOp>::Carry>;
+
+impl<'m, C> DeviceTotals<'m, C> {
+    pub(crate) fn also(&self) -> Also {
+        match self {
+            DeviceTotals::None => Also::Nothing,
+            DeviceTotals::Last(_) => Also::Total,
+            DeviceTotals::Each(_) => Also::Totals,
+        }
+    }
+
+    pub(crate) fn buffer(self) -> Option<&'m mut dyn DeviceBufferMut<C>> {
+        match self {
+            DeviceTotals::None => None,
+            DeviceTotals::Last(totals) | DeviceTotals::Each(totals) => Some(totals),
+        }
+    }
+}
 
 impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn of(scan: &'a Scan<Op, NoHeads, G>, stream: &'a Arc<CudaStream>) -> Self {
         DeviceScan {
             way: Way::Call(scan, stream),
             initial: None,
+            each: false,
             len: None,
             heads: DeviceHeads::NONE,
             layouts: Layouts::default(),
@@ -69,6 +99,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         DeviceScan {
             way: Way::Prepared(prepared),
             initial: None,
+            each: false,
             len: None,
             heads: DeviceHeads::NONE,
             layouts: Layouts::default(),
@@ -87,7 +118,7 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
     pub(crate) fn with_kinds(&self, input: ArrayKinds, output: ArrayKinds) -> Self {
         let Layouts { input: (inputs, _), output: (outputs, _) } = self.layouts;
         let layouts = Layouts { input: (inputs, input), output: (outputs, output) };
-        DeviceScan { way: self.way, initial: self.initial, len: self.len, heads: self.heads, layouts }
+        DeviceScan { way: self.way, initial: self.initial, each: self.each, len: self.len, heads: self.heads, layouts }
     }
 
     fn scanner(&self) -> &Scanner {
@@ -108,9 +139,13 @@ impl<'a, Op: ScanOp, G> DeviceScan<'a, Op, G> {
         self.scanner().device_of(self.stream())
     }
 
-    fn brings(&self, total: bool) -> Brings {
-        let (initial, len) = (self.initial.is_some(), self.len.is_some());
-        Brings { heads: self.heads.kind, total, initial, len, layouts: self.layouts }
+    fn brings(&self, also: Also) -> Brings {
+        let initial = match self.initial {
+            None => InitialOnDevice::None,
+            Some(_) if self.each => InitialOnDevice::Each,
+            Some(_) => InitialOnDevice::One,
+        };
+        Brings { heads: self.heads.kind, also, initial, len: self.len.is_some(), layouts: self.layouts }
     }
 }
 
@@ -154,7 +189,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     /// [`Error::Captured`] and [`Error::StreamOfThreads`] if it is no stream to prepare on, [`Error::PreparedTwice`]
     /// for a run of a handle, [`Error::OutOfDeviceMemory`], and whatever else can go wrong.
     pub fn prepare(&self, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
-        self.prepare_for(self.brings(false), max_len)
+        self.prepare_for(self.brings(Also::Nothing), max_len)
     }
 
     fn prepare_for(&self, brings: Brings, max_len: usize) -> Result<DevicePrepared<Op, G>, Error> {
@@ -168,7 +203,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         &self,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &dyn DeviceBufferMut<Op::Output>,
-        total: Told<'_>,
+        total: Option<Told<'_>>,
     ) -> Result<usize, Error> {
         let device = self.device()?;
         if let Some(input) = input {
@@ -181,18 +216,17 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     }
 
     /// The same but for the arrays' contexts, and their lengths, which are these.
-    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Told<'_>) -> Result<(), Error> {
+    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Option<Told<'_>>) -> Result<(), Error> {
         let device = self.device()?;
         if let Some(stream) = self.heads.stream() {
             device.check_context("heads", stream)?;
         }
-        if let Some((what, len, stream)) = total {
-            device.check_context(what, stream)?;
-            check_one(len)?;
+        if let Some(total) = &total {
+            device.check_context(total.what, total.stream)?;
         }
         if let Some(value) = self.initial {
             device.check_context("initial value", value.stream())?;
-            if value.len() != 1 {
+            if value.len() != 1 && !self.each {
                 return Err(Error::InitialLength { len: value.len() });
             }
         }
@@ -203,21 +237,32 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             }
         }
         self.heads.check(len)?;
+        let also = total.as_ref().map_or(Also::Nothing, |total| total.also);
+        if let Some(values) = self.initial.filter(|_| self.each) {
+            check_initial_values(values.len(), self.heads.check_each(len)?)?;
+        }
+        if let Some(Told { len: output, .. }) = total {
+            let expected = if also == Also::Totals { self.heads.check_each(len)? } else { 1 };
+            if output != expected {
+                return Err(Error::ResultLength { output, expected });
+            }
+        }
         if !G::FOLDS && len != output_len {
             return Err(Error::OutputLength { input: len, output: output_len });
         }
         match self.way {
-            Way::Prepared(prepared) => prepared.check(self.brings(!G::FOLDS && total.is_some()), len),
+            Way::Prepared(prepared) => prepared.check(self.brings(also), len),
             Way::Call(..) => Ok(()),
         }
     }
 
-    /// Enqueues a run on buffers that have been checked. `total` is where a total or the number of segments goes, or 0.
+    /// Enqueues a run on buffers that have been checked. `total` is where totals or the number of segments go, or 0.
     fn enqueue(
         &self,
         len: usize,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &mut dyn DeviceBufferMut<Op::Output>,
+        also: Also,
         total: sys::CUdeviceptr,
     ) -> Result<(), Error> {
         let (stream, results) = (self.stream(), output.len() as u64);
@@ -228,11 +273,11 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         let buffers = InOut { input: &[input], output: &[output], len: len as u64, columns: None };
         // SAFETY: the buffers are borrowed from live slices, whose lengths have been checked; the output and the total
         // exclusively. Input and output are one buffer only where the caller gave one, of one type.
-        unsafe { self.enqueue_at(buffers, results, total) }
+        unsafe { self.enqueue_at(buffers, results, also, total) }
     }
 
-    /// Enqueues a run on buffers. `results` is how many the output has room for, `total` where a total or the number of
-    /// segments goes, or 0.
+    /// Enqueues a run on buffers. `results` is how many the output has room for, `total` where totals or the number of
+    /// segments go, or 0.
     ///
     /// # Safety
     ///
@@ -241,6 +286,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         &self,
         buffers: InOut<'_>,
         results: u64,
+        also: Also,
         total: sys::CUdeviceptr,
     ) -> Result<(), Error> {
         let (stream, len) = (self.stream(), buffers.len as usize);
@@ -260,7 +306,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             let work = match self.way {
                 Way::Prepared(prepared) => &prepared.work,
                 Way::Call(scan, _) => {
-                    let brings = self.brings(!G::FOLDS && total != 0);
+                    let brings = self.brings(also);
                     made = DeviceWork::new(scan, self.device()?, stream, brings, Runs::Once(len))?;
                     &made
                 }
@@ -272,7 +318,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         enqueue().map_err(named)
     }
 
-    /// Writes what comes of no elements: `of_nothing` as it is now, or as a handle has kept it.
+    /// Writes what comes of no elements, as often as there is room for it: `of_nothing` as it is now, or as a handle has
+    /// kept it.
     fn write_nothing<T: ScanElement>(
         &self,
         of_nothing: impl FnOnce(&Scan<Op, NoHeads, G>) -> Result<T, Error>,
@@ -292,31 +339,49 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
             }
         };
         bind(stream)?;
+        let count = to.len() as u64;
         let (to, _writing) = to.device_ptr_mut(stream);
-        // SAFETY: the memory has room for one element. The value is copied before the call returns, or, where the copy
-        // is captured, stays as long as the handle.
-        unsafe { result::memcpy_htod_async(to, slice::from_ref(value), stream.cu_stream()) }
-            .map_err(driver_error("copying to the device"))
+        for index in 0..count {
+            // SAFETY: the memory has room for so many elements. The value is copied before the call returns, or, where
+            // the copy is captured, stays as long as the handle.
+            unsafe {
+                result::memcpy_htod_async(
+                    to + index * size_of::<T>() as u64,
+                    slice::from_ref(value),
+                    stream.cu_stream(),
+                )
+            }
+            .map_err(driver_error("copying to the device"))?;
+        }
+        Ok(())
     }
 
     /// An error where the planner refuses what a call asks for.
-    fn check_plan(&self, total: bool) -> Result<(), Error> {
+    fn check_plan(&self, also: Also) -> Result<(), Error> {
         match self.way {
-            Way::Call(scan, _) => scan.check_task(&task(scan, self.brings(total))),
+            Way::Call(scan, _) => scan.check_task(&task(scan, self.brings(also))),
             Way::Prepared(_) => Ok(()),
         }
     }
 }
 
-/// What is known of a total before a run: what it is called, how long it is, and its stream.
-pub(crate) type Told<'t> = Option<(&'static str, usize, &'t CudaStream)>;
-
-pub(crate) fn told<'t, T: ScanElement>(total: &'t Option<&mut dyn DeviceBufferMut<T>>) -> Told<'t> {
-    total.as_deref().map(|total| ("total", total.len(), &**total.stream()))
+/// What is known before a run of totals, or of the number of segments: what they are called, how many there is room for,
+/// and their stream.
+pub(crate) struct Told<'t> {
+    what: &'static str,
+    also: Also,
+    len: usize,
+    stream: &'t CudaStream,
 }
 
-fn check_one(len: usize) -> Result<(), Error> {
-    if len == 1 { Ok(()) } else { Err(Error::ResultLength { output: len, expected: 1 }) }
+pub(crate) fn told<'t, C>(totals: &'t DeviceTotals<'_, C>) -> Option<Told<'t>> {
+    let (what, also) = ("total", totals.also());
+    match totals {
+        DeviceTotals::None => None,
+        DeviceTotals::Last(totals) | DeviceTotals::Each(totals) => {
+            Some(Told { what, also, len: totals.len(), stream: totals.stream() })
+        }
+    }
 }
 
 /// Ways to run a scan.
@@ -345,7 +410,30 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// The run gives [`Error::InitialLength`] if the slice is not of one element.
     pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceScan { initial: Some(value), ..self }
+        DeviceScan { initial: Some(value), each: false, ..self }
+    }
+
+    /// Puts a value of its own before the first element of each segment, from device memory when the scan runs: of
+    /// [rows](DeviceScan::rows), or of segments between [offsets](DeviceScan::by_offsets) that go from 0 to the length of
+    /// the input. Other offsets give unspecified results. See [`Scan::init_each`], and
+    /// [`run_into_with_totals`](DeviceScan::run_into_with_totals) for chunks. It takes the place of the scan's own
+    /// [initial value](Scan::init).
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let (mut matrix, before) = (stream.clone_htod(&[1, 2, 3, 10, 20, 30])?, stream.clone_htod(&[100, 0])?);
+    /// scanner.scan(ops::sum()).on(&stream).rows(3).init_each(&before).run_in_place(&mut matrix)?;
+    /// assert_eq!(stream.clone_dtoh(&matrix)?, [101, 103, 106, 10, 30, 60]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// The run gives [`Error::InitialValues`] if there is not one value for each segment, and the errors of
+    /// [`Scan::init_each`].
+    pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
+        DeviceScan { initial: Some(values), each: true, ..self }
     }
 
     /// Scans as many elements as a number in device memory says when the scan runs, in a slice of one: what an earlier
@@ -377,7 +465,17 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// As [`prepare`](DeviceScan::prepare).
     pub fn prepare_with_total(&self, max_len: usize) -> Result<DevicePrepared<Op>, Error> {
-        self.prepare_for(self.brings(true), max_len)
+        self.prepare_for(self.brings(Also::Total), max_len)
+    }
+
+    /// As [`prepare`](DeviceScan::prepare), for runs that give the total of each segment, too: those whose names end in
+    /// `with_totals`.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](DeviceScan::prepare), and [`PlanError::NoSegmentIndex`] by flags, bits and keys.
+    pub fn prepare_with_totals(&self, max_len: usize) -> Result<DevicePrepared<Op>, Error> {
+        self.prepare_for(self.brings(Also::Totals), max_len)
     }
 
     /// Scans a device slice or view into a new slice.
@@ -391,7 +489,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         self.writes_all()?;
         // SAFETY: the scan writes every element of the output.
         let mut output = unsafe { self.room(input.len())? };
-        self.scan(Some(input), &mut output, None)?;
+        self.scan(Some(input), &mut output, DeviceTotals::None)?;
         Ok(output)
     }
 
@@ -405,7 +503,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
-        self.scan(Some(input), output, None)
+        self.scan(Some(input), output, DeviceTotals::None)
     }
 
     /// Scans a device slice or view in place.
@@ -418,7 +516,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan(None, buffer, None)
+        self.scan(None, buffer, DeviceTotals::None)
     }
 
     /// Scans a device slice or view into a new slice, and puts the total, the initial value included, into another one,
@@ -443,7 +541,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         }
         // SAFETY: the scan writes every element of both.
         let (mut output, mut total) = unsafe { (self.room(input.len())?, self.room(1)?) };
-        self.scan(Some(input), &mut output, Some(&mut total))?;
+        self.scan(Some(input), &mut output, DeviceTotals::Last(&mut total))?;
         Ok((output, Some(total)))
     }
 
@@ -488,7 +586,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         output: &mut impl DeviceBufferMut<Op::Output>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.scan(Some(input), output, Some(total))
+        self.scan(Some(input), output, DeviceTotals::Last(total))
     }
 
     /// Scans a device slice or view in place, and writes the total to `total`, as
@@ -506,7 +604,84 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.scan(None, buffer, Some(total))
+        self.scan(None, buffer, DeviceTotals::Last(total))
+    }
+
+    /// Scans a device slice or view into a new slice, and puts the total of each segment into another one, as
+    /// [`run_into_with_totals`](DeviceScan::run_into_with_totals) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into_with_totals`](DeviceScan::run_into_with_totals).
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub fn run_with_totals(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+    ) -> Result<(CudaSlice<Op::Output>, CudaSlice<Op::Carry>), Error> {
+        self.writes_all()?;
+        self.heads.check(input.len())?;
+        let count = self.heads.check_each(input.len())?;
+        // SAFETY: the scan writes every element of both.
+        let (mut output, mut totals) = unsafe { (self.room(input.len())?, self.room(count)?) };
+        self.scan(Some(input), &mut output, DeviceTotals::Each(&mut totals))?;
+        Ok((output, totals))
+    }
+
+    /// Scans a device slice or view into another of the same length, and writes the total of each segment to `totals`,
+    /// from the same launches: [rows](DeviceScan::rows), or segments between [offsets](DeviceScan::by_offsets) that go
+    /// from 0 to the length of the input. Others give unspecified totals. It is the carry after the last element of the
+    /// segment, the initial value included; of an empty segment it is the initial value, or else the identity. Where only
+    /// the device [knows the length](DeviceScan::len_from), the totals of rows behind it stay what they are.
+    ///
+    /// The totals of a chunk are the [initial values](DeviceScan::init_each) of the next one:
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, ops};
+    ///
+    /// let scanner = Scanner::cuda(0)?;
+    /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+    /// let sums = scanner.scan(ops::sum::<u64>());
+    /// let mut before = stream.clone_htod(&[0, 100])?; // of two rows
+    /// for chunk in [[1, 2, 3, 1, 2, 3], [4, 5, 6, 4, 5, 6]] {
+    ///     let (input, mut output) = (stream.clone_htod(&chunk)?, stream.alloc_zeros(6)?);
+    ///     let mut after = stream.alloc_zeros(2)?;
+    ///     sums.on(&stream).rows(3).init_each(&before).run_into_with_totals(&input, &mut output, &mut after)?;
+    ///     before = after;
+    /// }
+    /// assert_eq!(stream.clone_dtoh(&before)?, [21, 121]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](DeviceScan::run_into), [`Error::ResultLength`] if there is not one total for each segment,
+    /// [`PlanError::NoSegmentIndex`] by flags, bits and keys, and [`PlanError::NoElements`] by offsets, without an
+    /// initial value and an identity: a segment between offsets may be empty.
+    pub fn run_into_with_totals(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+        totals: &mut impl DeviceBufferMut<Op::Carry>,
+    ) -> Result<(), Error> {
+        self.scan(Some(input), output, DeviceTotals::Each(totals))
+    }
+
+    /// Scans a device slice or view in place, and writes the total of each segment, as
+    /// [`run_into_with_totals`](DeviceScan::run_into_with_totals) does.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into_with_totals`](DeviceScan::run_into_with_totals).
+    pub fn run_in_place_with_totals<T>(
+        &self,
+        buffer: &mut impl DeviceBufferMut<T>,
+        totals: &mut impl DeviceBufferMut<Op::Carry>,
+    ) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        self.scan(None, buffer, DeviceTotals::Each(totals))
     }
 
     /// An error where a new output would have elements that nothing writes.
@@ -523,23 +698,24 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ) -> Result<(), Error> {
         let len = self.check(input, output, told(&total))?;
         if len > 0 {
-            let total = total.map(|total| total.device_ptr_mut(self.stream()));
-            return self.enqueue(len, input, output, total.as_ref().map_or(0, |(pointer, _writing)| *pointer));
+            let also = total.also();
+            let total = total.buffer().map(|total| total.device_ptr_mut(self.stream()));
+            return self.enqueue(len, input, output, also, total.as_ref().map_or(0, |(pointer, _writing)| *pointer));
         }
-        self.write_total_of_nothing(total)
+        self.write_totals_of_nothing(total)
     }
 
-    /// What a run of no elements writes.
-    pub(crate) fn write_total_of_nothing(&self, total: Total<'_, Op>) -> Result<(), Error> {
-        self.check_plan(total.is_some())?;
-        match (total, self.initial) {
+    /// What a run of no elements writes: each total is that of nothing.
+    pub(crate) fn write_totals_of_nothing(&self, totals: Total<'_, Op>) -> Result<(), Error> {
+        self.check_plan(totals.also())?;
+        match (totals.buffer().filter(|totals| totals.len() > 0), self.initial) {
             (None, _) => Ok(()),
-            (Some(total), Some(value)) => self.copy_initial(value, total),
-            (Some(total), None) => self.write_nothing(Scan::total_of_nothing, |kept| kept.total_of_nothing(), total),
+            (Some(totals), Some(values)) => self.copy_initial(values, totals),
+            (Some(totals), None) => self.write_nothing(Scan::total_of_nothing, |kept| kept.total_of_nothing(), totals),
         }
     }
 
-    /// The total of no elements, where the initial value is in device memory.
+    /// The totals of no elements, where the initial value is in device memory, or one for each.
     fn copy_initial(
         &self,
         value: &dyn DeviceBuffer<Op::Carry>,
@@ -547,10 +723,15 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ) -> Result<(), Error> {
         let stream = self.stream();
         bind(stream)?;
+        let (bytes, count) = (value.len() * size_of::<Op::Carry>(), total.len() / value.len().max(1));
         let ((from, _reading), (to, _writing)) = (value.device_ptr(stream), total.device_ptr_mut(stream));
-        // SAFETY: both are of one element, as has been checked, and the guards keep them until the copy is enqueued.
-        unsafe { result::memcpy_dtod_async(to, from, size_of::<Op::Carry>(), stream.cu_stream()) }
-            .map_err(driver_error("copying on the device"))
+        for copy in 0..count {
+            // SAFETY: the totals are as many as the values, or the value is one, as has been checked, and the guards
+            // keep both until the copies are enqueued.
+            unsafe { result::memcpy_dtod_async(to + (copy * bytes) as u64, from, bytes, stream.cu_stream()) }
+                .map_err(driver_error("copying on the device"))?;
+        }
+        Ok(())
     }
 }
 
@@ -617,10 +798,13 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
             return Err(Error::ResultLength { output: output.len(), expected });
         }
         if self.heads.kind.is_none() && len == 0 {
-            self.check_plan(false)?;
+            self.check_plan(Also::Nothing)?;
             return self.write_nothing(Scan::result_of_nothing, |kept| kept.result_of_nothing(), output);
         }
-        if expected == 0 { self.check_plan(false) } else { self.enqueue(len, Some(input), output, 0) }
+        if expected == 0 {
+            return self.check_plan(Also::Nothing);
+        }
+        self.enqueue(len, Some(input), output, Also::Nothing, 0)
     }
 
     /// Reduces each segment that flags, bits or keys tell, and writes the results, in the order of the segments, to the
@@ -651,12 +835,13 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
         output: &mut impl DeviceBufferMut<Op::Output>,
         count: &mut impl DeviceBufferMut<u64>,
     ) -> Result<(), Error> {
-        let len = self.check(Some(input), output, Some(("count", count.len(), &**count.stream())))?;
+        let told = Told { what: "count", also: Also::Nothing, len: count.len(), stream: count.stream() };
+        let len = self.check(Some(input), output, Some(told))?;
         if let Some(segments) = self.heads.segments(len) {
             return Err(Error::KnownSegments { segments });
         }
         let (count, _writing) = count.device_ptr_mut(self.stream());
-        self.enqueue(len, Some(input), output, count)
+        self.enqueue(len, Some(input), output, Also::Nothing, count)
     }
 
     /// How many results there are.

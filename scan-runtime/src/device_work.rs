@@ -9,14 +9,23 @@ use crate::{
     columns::Layouts,
     cuda::{Constants, CudaDevice, DeviceMemory, InOut, Runs, SideBuffers, Task, Work},
     heads::HeadKind,
+    scan::Also,
 };
+
+/// Whether an initial value is in device memory, or one for each segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitialOnDevice {
+    None,
+    One,
+    Each,
+}
 
 /// What a run brings besides input and output, as far as the kernels differ.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Brings {
     pub(crate) heads: HeadKind,
-    pub(crate) total: bool,
-    pub(crate) initial: bool,
+    pub(crate) also: Also,
+    pub(crate) initial: InitialOnDevice,
     /// The number of elements.
     pub(crate) len: bool,
     /// In how many arrays input and output lie.
@@ -25,8 +34,17 @@ pub(crate) struct Brings {
 
 impl fmt::Display for Brings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (total, initial) = (if self.total { "a total" } else { "no total" }, if self.initial { "" } else { "no " });
-        write!(f, "{}, {total}, {initial}initial value in device memory", self.heads.name())?;
+        let total = match self.also {
+            Also::Nothing => "no total",
+            Also::Total => "a total",
+            Also::Totals => "the total of each segment",
+        };
+        let initial = match self.initial {
+            InitialOnDevice::None => "no initial value in device memory",
+            InitialOnDevice::One => "initial value in device memory",
+            InitialOnDevice::Each => "an initial value of each segment in device memory",
+        };
+        write!(f, "{}, {total}, {initial}", self.heads.name())?;
         if self.len {
             f.write_str(", a length in device memory")?;
         }
@@ -58,13 +76,17 @@ struct LastResults {
 /// What a device is asked for by a run that brings this.
 pub(crate) fn task<Op: ScanOp, G: Goal>(scan: &Scan<Op, NoHeads, G>, brings: Brings) -> Task {
     if G::FOLDS && brings.heads.is_none() {
-        return scan.task(false);
+        return scan.task(Also::Nothing);
     }
     let spec = scan.spec().with_segments(brings.heads.segments());
     let spec = brings.layouts.of(spec);
-    let spec = if brings.initial { spec.with_initial_value_on_device() } else { spec };
+    let spec = match brings.initial {
+        InitialOnDevice::None => spec,
+        InitialOnDevice::One => spec.with_initial_value_on_device(),
+        InitialOnDevice::Each => spec.with_initial_values(),
+    };
     let spec = if brings.len { spec.with_length_on_device() } else { spec };
-    Task::Scan(if brings.total { spec.with_total() } else { spec }, scan.shape())
+    Task::Scan(brings.also.of(spec), scan.shape())
 }
 
 impl DeviceWork {

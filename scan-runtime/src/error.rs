@@ -214,6 +214,26 @@ pub enum Error {
         /// Elements of the slice.
         len: usize,
     },
+    /// There is not one initial value for each segment.
+    #[error("there are {found} initial values, and {expected} segments: give one for each")]
+    InitialValues {
+        /// Initial values.
+        found: usize,
+        /// Segments.
+        expected: usize,
+    },
+    /// Not every element is in a segment between two offsets, where each segment has an initial value or a total.
+    #[error(
+        "the offsets go from {first} to {last}: with an initial value or a total for each segment they must go from 0 to {len}, the length of the input"
+    )]
+    OffsetsCover {
+        /// The first offset; 0 where there are not two.
+        first: u64,
+        /// The last offset; 0 where there are not two.
+        last: u64,
+        /// Elements of the input.
+        len: usize,
+    },
     /// The input does not consist of whole rows.
     #[error("an input of {len} elements does not consist of rows of {row}: give a length of rows that divides it")]
     RowLength {
@@ -250,7 +270,10 @@ pub enum Error {
         shape: Vec<usize>,
     },
     /// Results that leave gaps were to be put into new memory.
-    #[error("results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`")]
+    #[error(
+        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, and by \
+        columns in device memory only"
+    )]
     AxisGaps {
         /// The shape of the array.
         shape: Vec<usize>,

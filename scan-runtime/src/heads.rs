@@ -1,9 +1,9 @@
 //! Sources of segment heads: the one place that knows all of them, in host and in device memory.
 
-use std::{any::TypeId, marker::PhantomData, ops::Range, sync::Arc};
+use std::{any::TypeId, marker::PhantomData, mem::MaybeUninit, ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
-use scan_codegen::{ElementType, OffsetWidth, Segments};
+use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
 use crate::{DeviceBuffer, Error, ScanElement};
 
@@ -207,12 +207,12 @@ impl<'a> DeviceHeads<'a> {
 
     /// How many segments an input of this length has, where the host can tell.
     pub(crate) fn segments(&self, len: usize) -> Option<usize> {
-        match self.kind {
-            HeadKind::None => Some(1),
-            HeadKind::Rows { len: row } => len.checked_div(row),
-            HeadKind::Offsets(_) => Some(self.count().saturating_sub(1)),
-            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => None,
-        }
+        segment_count(self.kind, self.count(), len)
+    }
+
+    /// How many segments there are, each of which has an initial value, or a total.
+    pub(crate) fn check_each(&self, len: usize) -> Result<usize, Error> {
+        check_indexed(self.kind, self.count(), len)
     }
 
     /// Where they are, and the guard that records the event by which cudarc orders work on several streams: it is
@@ -234,10 +234,42 @@ pub struct Heads<'h> {
     count: usize,
     /// Whether they are keys that the planner refuses.
     pub(crate) has_padding: bool,
+    /// The initial values of the segments, if each has one.
+    pub(crate) initial_values: Option<InitialValues<'h>>,
+}
+
+/// The initial values of segments, in host memory: carries of the scan that has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InitialValues<'h> {
+    bytes: &'h [MaybeUninit<u8>],
+    count: usize,
+}
+
+impl<'h> InitialValues<'h> {
+    pub(crate) fn new<C: ScanElement>(values: &'h [C]) -> Self {
+        // SAFETY: any byte of a slice, of padding too, is one that need not be initialised.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) };
+        InitialValues { bytes, count: values.len() }
+    }
+
+    /// The values.
+    ///
+    /// # Safety
+    ///
+    /// They are of this type.
+    pub(crate) unsafe fn values<C: ScanElement>(self) -> &'h [C] {
+        // SAFETY: the caller vouches for the type, of which `new` has taken a slice.
+        unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.count) }
+    }
+
+    pub(crate) fn bytes(self) -> &'h [MaybeUninit<u8>] {
+        self.bytes
+    }
 }
 
 impl<'h> Heads<'h> {
-    pub(crate) const NONE: Heads<'static> = Heads { kind: HeadKind::None, bytes: &[], count: 0, has_padding: false };
+    pub(crate) const NONE: Heads<'static> =
+        Heads { kind: HeadKind::None, bytes: &[], count: 0, has_padding: false, initial_values: None };
 
     #[inline(always)]
     pub(crate) fn flags<F: HeadFlag>(flags: &'h [F]) -> Self {
@@ -254,14 +286,14 @@ impl<'h> Heads<'h> {
         let kind = HeadKind::keys::<K>();
         if K::layout().padding() != 0 {
             // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
-            return Heads { kind, bytes: &[], count: keys.len(), has_padding: true };
+            return Heads { kind, count: keys.len(), has_padding: true, ..Heads::NONE };
         }
         // SAFETY: without padding, all bytes are initialised.
         unsafe { Heads::new(kind, keys) }
     }
 
     pub(crate) fn rows(len: usize) -> Self {
-        Heads { kind: HeadKind::Rows { len }, bytes: &[], count: len, has_padding: false }
+        Heads { kind: HeadKind::Rows { len }, count: len, ..Heads::NONE }
     }
 
     pub(crate) fn offsets<T: SegmentOffset>(offsets: &'h [T]) -> Self {
@@ -276,7 +308,7 @@ impl<'h> Heads<'h> {
     unsafe fn new<T>(kind: HeadKind, slice: &'h [T]) -> Self {
         // SAFETY: the bytes of a slice of plain data without padding are initialised.
         let bytes = unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) };
-        Heads { kind, bytes, count: slice.len(), has_padding: false }
+        Heads { kind, bytes, count: slice.len(), ..Heads::NONE }
     }
 
     /// How many offsets there are, where it is offsets; how many elements a row has, where it is rows.
@@ -302,6 +334,35 @@ impl<'h> Heads<'h> {
             before = offset;
         }
         Ok(())
+    }
+
+    /// How many segments an input of this length has, if that is known before they are looked for.
+    pub(crate) fn segment_count(&self, len: usize) -> Option<usize> {
+        segment_count(self.kind, self.count, len)
+    }
+
+    /// The elements of a segment, of rows or between offsets.
+    pub(crate) fn segment(&self, index: usize) -> Range<usize> {
+        match self.kind {
+            HeadKind::Rows { len } => index * len..(index + 1) * len,
+            _ => self.offset(index) as usize..self.offset(index + 1) as usize,
+        }
+    }
+
+    /// How many segments there are, each of which has an initial value, or a total: they have an index, and every
+    /// element of an input of this length is in one. The heads have been checked.
+    pub(crate) fn check_each(&self, len: usize) -> Result<usize, Error> {
+        let count = check_indexed(self.kind, self.count, len)?;
+        if let (HeadKind::Offsets(_), Some(last)) = (self.kind, self.count.checked_sub(1)) {
+            let (first, last) = (self.offset(0), self.offset(last));
+            if (first, last) != (0, len as u64) {
+                return Err(Error::OffsetsCover { first, last, len });
+            }
+        }
+        match self.initial_values {
+            Some(values) => check_initial_values(values.count, count).map(|()| count),
+            None => Ok(count),
+        }
     }
 
     /// Offset `index`, of those that there are.
@@ -446,6 +507,28 @@ fn mask_of_flags(flags: &[u8]) -> u64 {
         mask |= (set >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * byte);
     }
     mask
+}
+
+/// How many segments so many heads make of an input of this length, if that is known before they are looked for.
+fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<usize> {
+    match kind {
+        HeadKind::None => Some(1),
+        HeadKind::Rows { len: row } => len.checked_div(row),
+        HeadKind::Offsets(_) => Some(heads.saturating_sub(1)),
+        HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => None,
+    }
+}
+
+/// The same, where each segment must have an index before the scan, and each element a segment.
+fn check_indexed(kind: HeadKind, heads: usize, len: usize) -> Result<usize, Error> {
+    let no_index = || PlanError::NoSegmentIndex { segments: kind.segments().to_string() };
+    let count = segment_count(kind, heads, len).filter(|_| !kind.is_none()).ok_or_else(no_index)?;
+    if count == 0 && len > 0 { Err(Error::OffsetsCover { first: 0, last: 0, len }) } else { Ok(count) }
+}
+
+/// Whether there is an initial value for each segment.
+pub(crate) fn check_initial_values(found: usize, expected: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::InitialValues { found, expected }) }
 }
 
 /// Whether so many flags, words or keys fit an input of this length. Any number of offsets does.

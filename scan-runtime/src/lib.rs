@@ -78,7 +78,7 @@ mod time_limit;
 mod tune;
 
 pub use buffers::{DeviceBuffer, DeviceBufferMut};
-pub use columns::{ColumnScan, Columns, DeviceColumnScan};
+pub use columns::{AxisColumnScan, ColumnScan, Columns, DeviceAxisColumnScan, DeviceColumnScan};
 pub use cuda::{CacheStats, CompiledModule, DeviceInfo, DiskStats, Staging, devices, driver_version};
 pub use device_scan::DeviceScan;
 pub use disk_cache::{CACHE_VARIABLE, DiskCache};

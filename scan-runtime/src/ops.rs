@@ -11,7 +11,8 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators.
+//! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of the
+//! elements.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -19,11 +20,13 @@ use crate::{
 };
 use std::marker::PhantomData;
 
+mod filter;
 mod flip;
 mod lifted;
 mod pair;
 mod with_exclusive;
 
+pub use filter::{Candidate, Filter, Kept, filter};
 pub use flip::{Flip, flip};
 pub use lifted::{Lifted, lifted};
 pub use pair::{Both, Pair, pair};

@@ -9,6 +9,7 @@ use crate::{
     ScanOp, Scanner, Totals, cpu,
     cuda::{Kernels, Runs},
     device_work::{Brings, DeviceWork},
+    scan::Also,
     scanner::Engine,
 };
 
@@ -43,18 +44,18 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ///
     /// [`Error::Plan`] where no kernel can do it, on the CPU too; whatever can go wrong when kernels are compiled.
     pub fn prepare(self, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
-        self.prepare_for(false, max_len)
+        self.prepare_for(Also::Nothing, max_len)
     }
 
-    fn prepare_for(mut self, with_total: bool, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
-        let task = self.task(with_total);
+    fn prepare_for(mut self, also: Also, max_len: usize) -> Result<Prepared<Op, H, G>, Error> {
+        let task = self.task(also);
         self.check_task(&task)?;
         self.planned = true;
         let kernels = match self.scanner.engine() {
             Engine::Cpu { .. } => Vec::new(),
             Engine::Cuda(device) => {
                 let element_bytes = size_of::<Op::Input>().max(size_of::<Op::Output>());
-                let chunk = self.chunk(device, element_bytes, max_len, with_total)?.unwrap_or(max_len);
+                let chunk = self.chunk(device, element_bytes, max_len, also)?.unwrap_or(max_len);
                 device.load_up_to(&self.op, &task, chunk)?
             }
         };
@@ -69,7 +70,20 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     ///
     /// As [`prepare`](Scan::prepare).
     pub fn prepare_with_total(self, max_len: usize) -> Result<Prepared<Op, H>, Error> {
-        self.prepare_for(true, max_len)
+        self.prepare_for(Also::Total, max_len)
+    }
+}
+
+impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
+    /// As [`prepare`](Scan::prepare), for runs that give the total of each segment, too: those whose names end in
+    /// `with_totals`.
+    ///
+    /// # Errors
+    ///
+    /// As [`prepare`](Scan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags, bits
+    /// and keys.
+    pub fn prepare_with_totals(self, max_len: usize) -> Result<Prepared<Op, Heads<'h>>, Error> {
+        self.prepare_for(Also::Totals, max_len)
     }
 }
 
@@ -129,6 +143,35 @@ impl<Op: ScanOp, H: HostHeads> Prepared<Op, H> {
         T: ScanElement,
     {
         self.scan_of(buffer.len())?.run_in_place_with_total(buffer)
+    }
+}
+
+/// As the runs of [`Scan`]; [`Error::PreparedLength`] for more elements than the scan was prepared for.
+#[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
+impl<Op: ScanOp> Prepared<Op, Heads<'_>> {
+    /// As [`Scan::run_with_totals`].
+    #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
+    pub fn run_with_totals(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
+        self.scan_of(input.len())?.run_with_totals(input)
+    }
+
+    /// As [`Scan::run_into_with_totals`].
+    pub fn run_into_with_totals(
+        &self,
+        input: &[Op::Input],
+        output: &mut [Op::Output],
+        totals: &mut [Op::Carry],
+    ) -> Result<(), Error> {
+        self.scan_of(input.len())?.run_into_with_totals(input, output, totals)
+    }
+
+    /// As [`Scan::run_in_place_with_totals`].
+    pub fn run_in_place_with_totals<T>(&self, buffer: &mut [T], totals: &mut [Op::Carry]) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        self.scan_of(buffer.len())?.run_in_place_with_totals(buffer, totals)
     }
 }
 
@@ -250,9 +293,9 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
     /// An error if it was not prepared for runs that bring this, of so many elements.
     pub(crate) fn check(&self, brings: Brings, len: usize) -> Result<(), Error> {
         check_len(len, self.max_len)?;
-        let Brings { heads, total, initial, len: has_len, layouts } = self.brings;
-        let found = (brings.total, brings.initial, brings.len, brings.layouts);
-        if heads.is_like(brings.heads) && (total, initial, has_len, layouts) == found {
+        let Brings { heads, also, initial, len: has_len, layouts } = self.brings;
+        let found = (brings.also, brings.initial, brings.len, brings.layouts);
+        if heads.is_like(brings.heads) && (also, initial, has_len, layouts) == found {
             return Ok(());
         }
         Err(Error::OtherRun { prepared: self.brings.to_string(), found: brings.to_string() })

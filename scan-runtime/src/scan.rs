@@ -9,11 +9,14 @@ use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, Reducti
 mod arrays;
 mod axis;
 mod chunks;
+mod each;
 pub(crate) use chunks::HostPlaces;
 mod host;
+pub(crate) use host::HostTotals;
 mod segments;
 
 pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
+pub(crate) use axis::{DeviceTotals, check_length, check_totals};
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,
@@ -37,6 +40,33 @@ pub struct Totals;
 
 impl Goal for Prefixes {}
 impl Goal for Totals {}
+
+/// What a scan gives besides its results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Also {
+    #[default]
+    Nothing,
+    /// The total, which is that of the last segment where it restarts.
+    Total,
+    /// The total of each segment.
+    Totals,
+}
+
+impl Also {
+    /// The total of each segment, if that is wanted.
+    pub(crate) fn totals(wanted: bool) -> Self {
+        if wanted { Also::Totals } else { Also::Nothing }
+    }
+
+    /// The scan that gives this as well.
+    pub(crate) fn of(self, spec: ScanSpec) -> ScanSpec {
+        match self {
+            Also::Nothing => spec,
+            Also::Total => spec.with_total(),
+            Also::Totals => spec.with_totals(),
+        }
+    }
+}
 
 mod sealed {
     /// Seals [`Goal`](super::Goal).
@@ -251,6 +281,15 @@ impl<Op: ScanOp, H, G> Scan<Op, H, G> {
         self
     }
 
+    /// The initial value of each segment, if each has one.
+    pub(crate) fn initial_values<'s>(&'s self) -> Option<&'s [Op::Carry]>
+    where
+        H: HostHeads,
+    {
+        // SAFETY: heads are told initial values by a scan of their carries, which keeps its heads and its operator.
+        self.heads.heads().initial_values.map(|values| unsafe { values.values() })
+    }
+
     /// The total of no elements.
     pub(crate) fn total_of_nothing(&self) -> Result<Op::Carry, Error> {
         let nothing = || PlanError::NoElements { operator: self.op.source().name };
@@ -306,17 +345,22 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
         let spec = if G::FOLDS { spec.projecting() } else { spec };
         let spec = self.layouts.of(spec);
-        let spec = spec.with_segments(self.heads.heads().kind.segments());
-        if self.initial_value.is_some() { spec.with_initial_value() } else { spec }
+        let heads = self.heads.heads();
+        let spec = spec.with_segments(heads.kind.segments());
+        match (heads.initial_values, self.initial_value) {
+            (Some(_), _) => spec.with_initial_values(),
+            (None, Some(_)) => spec.with_initial_value(),
+            (None, None) => spec,
+        }
     }
 
     /// What a device is asked for.
-    pub(crate) fn task(&self, with_total: bool) -> Task {
+    pub(crate) fn task(&self, also: Also) -> Task {
         if G::FOLDS && self.heads.heads().kind.is_none() {
             return Task::Reduce(self.reduction, self.initial_value.is_some());
         }
         let spec = self.spec();
-        Task::Scan(if with_total { spec.with_total() } else { spec }, self.shape())
+        Task::Scan(also.of(spec), self.shape())
     }
 
     /// An error where the planner refuses a task.

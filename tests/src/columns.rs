@@ -109,6 +109,79 @@ impl ScanOp for Recurrence {
     }
 }
 
+/// What is to be added to a register, and where the register goes then.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parcel {
+    /// Where it goes.
+    pub place: u32,
+    /// What moves the register.
+    pub step: Step,
+}
+
+/// A register, and its place, which comes first.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delivery {
+    /// Where the others go; nowhere if it is beyond them.
+    pub place: u32,
+    /// The register.
+    pub register: u32,
+    /// Its lowest byte.
+    pub low: u8,
+}
+
+/// A machine that computes where its outputs go, of which some go nowhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Router;
+
+#[scan_op]
+impl ScanOp for Router {
+    type Input = Parcel;
+    type State = MapU32;
+    type Carry = u32;
+    type Output = Delivery;
+    const IDENTITY: MapU32 = MapU32 { a: 1, b: 0 };
+    const START: u32 = 5;
+    fn lift(x: Parcel) -> MapU32 {
+        MapU32 { a: x.step.gate, b: x.step.token }
+    }
+    fn combine(f: MapU32, g: MapU32) -> MapU32 {
+        MapU32 { b: g.a.wrapping_mul(f.b).wrapping_add(g.b), a: f.a.wrapping_mul(g.a) }
+    }
+    fn apply(map: MapU32, register: u32) -> u32 {
+        map.a.wrapping_mul(register).wrapping_add(map.b)
+    }
+    fn step(register: u32, x: Parcel) -> u32 {
+        x.step.gate.wrapping_mul(register).wrapping_add(x.step.token)
+    }
+    fn emit(register: u32, x: Parcel) -> Delivery {
+        let after = x.step.gate.wrapping_mul(register).wrapping_add(x.step.token);
+        Delivery { place: if register & 3 == 0 { u32::MAX } else { x.place }, register: after, low: after as u8 }
+    }
+    fn project(register: u32) -> Delivery {
+        Delivery { place: u32::MAX, register, low: 0 }
+    }
+}
+
+impl ColumnsOperator for Router {
+    fn new() -> Self {
+        Router
+    }
+    /// Their places are different ones, and one of them is that behind the output.
+    fn inputs(len: usize, seed: u64) -> Vec<Parcel> {
+        let place = |i: usize| ((i as u64 * 7919 + seed % 64) % (len as u64 + 3)) as u32;
+        Recurrence::inputs(len, seed)
+            .into_iter()
+            .enumerate()
+            .map(|(i, step)| Parcel { place: place(i), step })
+            .collect()
+    }
+    fn initial_value() -> u32 {
+        9
+    }
+}
+
 /// An operator over several arrays, with inputs for it.
 pub trait ColumnsOperator: ScanOp + Clone + Send + Sync {
     /// The operator.

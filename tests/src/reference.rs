@@ -1,5 +1,7 @@
 //! What a scan is, in the fewest words: the loop that every result is compared with.
 
+use std::ops::Range;
+
 use scan_codegen::{Axis, ScanSpec};
 use scan_runtime::{ScanKind, ScanOp};
 
@@ -40,6 +42,37 @@ pub fn scan_axis<Op: ScanOp>(
             output[place(row, output_strides)] = result;
         }
     }
+}
+
+/// As [`scan_axis`], with an initial value for each column, if there are any, and gives the total of each, in the order of
+/// their indices.
+///
+/// # Panics
+///
+/// If there is a column without a total.
+pub fn scan_axis_each<Op: ScanOp>(
+    op: &Op,
+    spec: &ScanSpec,
+    values: Option<&[Op::Carry]>,
+    axis: &Axis,
+    input: &[Op::Input],
+    output: &mut [Op::Output],
+) -> Vec<Op::Carry> {
+    let (input_strides, output_strides) = axis.both_strides();
+    let length = axis.shape()[axis.axis()];
+    let of_column = |(number, column): (usize, Vec<usize>)| {
+        let place = |row: usize, strides: &[usize]| {
+            let first: usize = column.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+            first + row * strides[axis.axis()]
+        };
+        let value = values.map(|values| values[number]);
+        let elements: Vec<_> = (0..length).map(|row| input[place(row, input_strides)]).collect();
+        for (row, result) in scan_as(op, spec, value, &elements, None).into_iter().enumerate() {
+            output[place(row, output_strides)] = result;
+        }
+        total_as(op, spec, value, &elements, None).expect("a total")
+    };
+    columns(axis).into_iter().enumerate().map(of_column).collect()
 }
 
 /// The indices of the first element of each column of an array.
@@ -153,6 +186,24 @@ pub fn total_as<Op: ScanOp>(
         true => total_back(op, initial_value, &input[..heads().next().unwrap_or(input.len())]),
         false => total(op, initial_value, &input[heads().last().unwrap_or(0)..]),
     }
+}
+
+/// Scans each of these segments, of which some may be empty, by a plain loop, from an initial value of its own. Gives the
+/// outputs of all, and the total of each.
+pub fn scan_each<Op: ScanOp>(
+    op: &Op,
+    spec: &ScanSpec,
+    initial_value: impl Fn(usize) -> Option<Op::Carry>,
+    input: &[Op::Input],
+    segments: &[Range<usize>],
+) -> (Vec<Op::Output>, Vec<Option<Op::Carry>>) {
+    let scan = |(index, segment): (usize, &Range<usize>)| {
+        let (initial_value, elements) = (initial_value(index), &input[segment.clone()]);
+        let total = total_as(op, spec, initial_value, elements, None).or_else(|| op.start());
+        (scan_as(op, spec, initial_value, elements, None), total)
+    };
+    let (outputs, totals): (Vec<_>, Vec<_>) = segments.iter().enumerate().map(scan).unzip();
+    (outputs.concat(), totals)
 }
 
 /// Scans by a plain loop that restarts wherever `begins` says so, and at the first element.

@@ -1,6 +1,8 @@
 //! What segmented scans are tested with: heads told in every way, patterns of them that decide, and an operator that finds
 //! every leak from one segment into the next.
 
+use std::ops::Range;
+
 use scan_codegen::{OffsetWidth, Segments};
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp, scan_element, scan_op};
 
@@ -90,6 +92,31 @@ impl Heads {
     /// Rows of so many elements.
     pub fn rows(row: usize, len: usize) -> Self {
         Heads { begins: (0..len).map(|index| index % row == 0).collect(), told: Told::Rows(row) }
+    }
+
+    /// Offsets from 0 to the length, so that each segment has an index: some are empty, as in [`new`](Heads::new), some
+    /// at both ends.
+    pub fn covering(long: bool, begins: &[bool]) -> Self {
+        let mut begins = begins.to_vec();
+        begins.iter_mut().take(1).for_each(|first| *first = true);
+        let mut heads = Heads::new(7, &begins);
+        let Told::Offsets(offsets) = &mut heads.told else { return heads };
+        *offsets = [&[0, 0], &offsets[..], &[begins.len() as u32]].concat();
+        if long {
+            heads.told = Told::LongOffsets(offsets.iter().map(|offset| u64::from(*offset)).collect());
+        }
+        heads
+    }
+
+    /// The segments of an input of this length, of rows and of offsets that cover it.
+    pub fn segments_of(&self, len: usize) -> Vec<Range<usize>> {
+        let between = |offsets: Vec<usize>| offsets.windows(2).map(|pair| pair[0].min(len)..pair[1].min(len)).collect();
+        match &self.told {
+            Told::Rows(row) => (0..len / row).map(|index| index * row..(index + 1) * row).collect(),
+            Told::Offsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
+            Told::LongOffsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
+            _ => Vec::new(),
+        }
     }
 
     /// What a plan must know of them.

@@ -167,6 +167,12 @@ impl Axis {
         self.shape.iter().product()
     }
 
+    /// How many columns there are: elements of the array without the axis.
+    pub fn columns(&self) -> usize {
+        let others = self.shape.iter().enumerate().filter(|&(k, _)| k != self.axis);
+        others.map(|(_, extent)| extent).product()
+    }
+
     /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
@@ -195,12 +201,19 @@ impl Axis {
     /// The layout that a kernel is given. Dimensions that can be merged are merged.
     pub fn layout(&self) -> ColumnLayout {
         let number = |number: usize| number as u64;
+        // Of an array with a value for each column: contiguous, of the shape without the axis.
+        let mut value_strides = vec![1; self.shape.len()];
+        for k in (1..self.shape.len()).rev() {
+            let extent = if k == self.axis { 1 } else { self.shape[k] };
+            value_strides[k - 1] = value_strides[k] * extent;
+        }
         let mut dimensions: Vec<Dimension> = (0..self.shape.len())
             .filter(|&k| k != self.axis && self.shape[k] != 1)
             .map(|k| Dimension {
                 extent: number(self.shape[k]),
                 input_stride: number(self.input_strides[k]),
                 output_stride: number(self.output_strides[k]),
+                value_stride: number(value_strides[k]),
             })
             .collect();
         // The last of them counts fastest: where it lies closest, neighbouring columns lie side by side.
@@ -245,13 +258,17 @@ struct Dimension {
     extent: u64,
     input_stride: u64,
     output_stride: u64,
+    /// In an array that has one value for each column.
+    value_stride: u64,
 }
 
 impl Dimension {
     /// Whether the two are one: an index of `outer` leads just beyond this one.
     fn contains_next(&self, outer: &Dimension) -> bool {
         let leads = |stride: u64, next| stride.checked_mul(self.extent) == Some(next);
-        leads(self.input_stride, outer.input_stride) && leads(self.output_stride, outer.output_stride)
+        leads(self.input_stride, outer.input_stride)
+            && leads(self.output_stride, outer.output_stride)
+            && leads(self.value_stride, outer.value_stride)
     }
 }
 
@@ -272,7 +289,7 @@ impl ColumnLayout {
     pub(crate) const DIMENSIONS: usize = MOST_DIMENSIONS - 1;
 
     /// Words of the kernels' `Layout`.
-    const WORDS: usize = 5 + 3 * Self::DIMENSIONS;
+    const WORDS: usize = 5 + 4 * Self::DIMENSIONS;
 
     /// One column of contiguous elements.
     pub fn of_one_column(length: u64) -> Self {
@@ -325,7 +342,8 @@ impl ColumnLayout {
         let numbers = [self.length, self.columns, self.input_step, self.output_step, self.dimensions.len() as u64];
         words[..5].copy_from_slice(&numbers);
         for (k, dimension) in self.dimensions.iter().enumerate() {
-            let parts = [dimension.extent, dimension.input_stride, dimension.output_stride];
+            let Dimension { extent, input_stride, output_stride, value_stride } = *dimension;
+            let parts = [extent, input_stride, output_stride, value_stride];
             for (array, part) in parts.into_iter().enumerate() {
                 words[5 + array * Self::DIMENSIONS + k] = part;
             }
@@ -339,12 +357,14 @@ impl ColumnLayout {
         [self.input_step, self.output_step].map(|step| step as usize)
     }
 
-    /// The dimensions other than the scanned one, the innermost first: the extent, and the strides of input and
-    /// output.
+    /// The dimensions other than the scanned one, the innermost first: the extent, and the strides of input, output,
+    /// and of an array with one value for each column.
     #[doc(hidden)]
-    pub fn dimensions(&self) -> impl Iterator<Item = [usize; 3]> {
-        let part =
-            |part: &Dimension| [part.extent, part.input_stride, part.output_stride].map(|number| number as usize);
+    pub fn dimensions(&self) -> impl Iterator<Item = (usize, [usize; 3])> {
+        let part = |part: &Dimension| {
+            let strides = [part.input_stride, part.output_stride, part.value_stride];
+            (part.extent as usize, strides.map(|stride| stride as usize))
+        };
         self.dimensions.iter().map(part)
     }
 }

@@ -1,5 +1,6 @@
 //! Scans along an axis of an array: neighbouring threads scan neighbouring columns.
 
+mod array;
 mod axis;
 mod plan;
 mod render;

@@ -2,10 +2,9 @@
 
 use std::fmt;
 
-use super::axis::ColumnLayout;
+use super::{array::ColumnArray, axis::ColumnLayout};
 use crate::{
-    arrays::Arrays,
-    constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WARP, WORD},
+    constants::{PACKET_PAYLOAD, WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
     operator::OpSource,
@@ -18,8 +17,8 @@ use crate::{
 /// The role of the kernel.
 const KERNEL: &str = "scan_columns";
 
-/// Threads of a block, unless shared memory is too short for them.
-const THREADS: u32 = 256;
+/// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.
+const THREADS: u32 = 128;
 
 /// Bytes of a row that a thread has side by side, where elements are smaller.
 const ROW_BYTES: u32 = 8;
@@ -38,14 +37,23 @@ const WIDE_ROW_BYTES: u32 = 256;
 pub(super) const STAGES: u32 = 3;
 
 /// How often there is room for the partial results of all threads.
-const EXCHANGES: u32 = 2;
+const EXCHANGES: u32 = 4;
 
 /// The most bytes that a thread reads at once, and of the partial results of its columns, where columns are short.
 const SHORT_ROW_BYTES: u32 = 16;
 const SHORT_STATE_BYTES: u32 = 64;
 
-/// Bytes of elements that a thread keeps in registers.
-const RUN_BYTES: u32 = 128;
+/// Bytes of elements of a thread's run, where columns are short.
+const SHORT_RUN_BYTES: u32 = 128;
+
+/// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
+const RUN_BYTES: u32 = 256;
+
+/// Rows of a thread's run, at the most.
+const MOST_ROWS: u32 = 32;
+
+/// The most tiles whose statuses a thread polls for a tile, where a longer window gives the others more time.
+const POLLED_EARLY: u64 = 4;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 32;
@@ -90,9 +98,10 @@ pub struct ColumnsPlan {
     /// The width of the plan for memory that is aligned. Tiles have as many rows in both, so that results are grouped
     /// in the same way.
     pub(super) aligned_width: u32,
-    /// What the addresses of input and output must be multiples of.
-    pub(super) alignments: (u32, u32),
-    own_alignments: (u32, u32),
+    /// The arrays of the input,
+    pub(super) inputs: Vec<ColumnArray>,
+    /// and of the output.
+    pub(super) outputs: Vec<ColumnArray>,
     /// The longest columns that it is for.
     longest: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
@@ -104,8 +113,6 @@ pub struct ColumnsPlan {
     pub programmatic: bool,
     /// Whether threads wait for a pseudo-random time where they publish or poll.
     pub delays: bool,
-    pub(super) input_bytes: u32,
-    pub(super) output_bytes: u32,
     state_bytes: u32,
 }
 
@@ -136,18 +143,28 @@ pub fn plan_columns(
     check(operator, spec, overrides)?;
     let device = *limits;
     let limits = limits.usable()?;
-    let [input_bytes, state_bytes, output_bytes] =
-        [&operator.input, &operator.state, &operator.output].map(|ty| ty.size as u32);
-    let largest = input_bytes.max(output_bytes);
-    let width = width(input_bytes, output_bytes).min((ROW_STATE_BYTES / state_bytes).max(1));
-    let width = 1 << width.ilog2();
-    let run = overrides
-        .run
-        .unwrap_or_else(|| (RUN_BYTES / (largest * width)).min(Weights::longest_run(operator) / width).max(1));
+    let state_bytes = operator.state.size as u32;
+    let inputs: Vec<_> = spec.input.items(&operator.input).into_iter().map(ColumnArray::of).collect();
+    let outputs: Vec<_> = spec.output.items(&operator.output).into_iter().map(ColumnArray::of).collect();
+    let (input_bytes, output_bytes) = (bytes_of(&inputs), bytes_of(&outputs));
+    let items = || inputs.iter().chain(&outputs).map(|array| array.bytes);
+    let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
+    let width = 1_u32 << width.ilog2();
     // Runs of each thread, and partial results of each of its columns.
-    let thread_bytes = width * (run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes));
-    let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / thread_bytes.max(1);
-    let most = most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log);
+    let most_threads = |run: u32| {
+        let row = run.saturating_mul(STAGES * input_bytes).saturating_add(EXCHANGES * state_bytes);
+        let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
+        most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
+    };
+    let run = overrides.run.unwrap_or_else(|| {
+        let bytes = input_bytes.max(output_bytes) * width;
+        let mut run = (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
+        while run > 1 && most_threads(run) < THREADS / 2 {
+            run /= 2;
+        }
+        run
+    });
+    let most = most_threads(run);
     let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
@@ -161,15 +178,13 @@ pub fn plan_columns(
         run,
         width,
         aligned_width: width,
-        alignments: (unit(width * input_bytes), unit(width * output_bytes)),
-        own_alignments: (operator.input.align as u32, operator.output.align as u32),
         longest: u64::MAX,
-        across: across(width * largest),
+        across: across(width * items().max().unwrap_or(1)),
+        inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
+        outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
-        input_bytes,
-        output_bytes,
         state_bytes,
     }
     .fitted(&limits))
@@ -194,11 +209,11 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if !spec.segments.is_none() {
         return refused("it restarts with each column, and nowhere else: scan without segments");
     }
-    if (spec.input, spec.output) != (Arrays::One, Arrays::One) {
-        return refused("it reads one array and writes one: make structs of what belongs together");
+    if !spec.input_kinds.are_slices() || !spec.output_kinds.are_slices() {
+        return refused("it reads slices and writes slices: nothing gathered, scattered, discarded or made of indices");
     }
     if spec.total {
-        return refused("it has a total for each column: the last result of an inclusive scan");
+        return refused("it has a total for each column: use the runs `…_with_totals`");
     }
     check_start(operator, spec.initial_value)?;
     let lacks_begin = operator.identity.is_none() && operator.carry.is_none();
@@ -208,15 +223,18 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// The number of columns that a thread has side by side, such that the larger elements have [`ROW_BYTES`], or the smaller ones a
-/// word. Where elements fill no power of two, it is one.
-fn width(input: u32, output: u32) -> u32 {
-    let [smaller, larger] = [input.min(output), input.max(output)];
-    if !smaller.is_power_of_two() || !larger.is_power_of_two() {
-        return 1;
-    }
-    let widest = (2 * ROW_BYTES / larger).max(1); // the widest access has 16 bytes
-    (ROW_BYTES / larger).min(MOST_ALIGNED_WIDTH).max(WORD / smaller).clamp(1, widest)
+/// The number of columns that a thread has side by side, such that the largest items have [`ROW_BYTES`], or the smallest
+/// ones a word. Where items fill no power of two, it is one.
+fn width(items: impl Iterator<Item = u32> + Clone) -> u32 {
+    let all = items.clone().all(u32::is_power_of_two);
+    let (Some(smallest), Some(largest), true) = (items.clone().min(), items.max(), all) else { return 1 };
+    let widest = (2 * ROW_BYTES / largest).max(1); // the widest access has 16 bytes
+    (ROW_BYTES / largest).min(MOST_ALIGNED_WIDTH).max(WORD / smallest).clamp(1, widest)
+}
+
+/// Bytes of an element, of all its arrays together.
+fn bytes_of(arrays: &[ColumnArray]) -> u32 {
+    arrays.iter().fold(0, |bytes, array| bytes.saturating_add(array.bytes))
 }
 
 /// The fewest and the most threads side by side, of so many bytes of a row each.
@@ -225,24 +243,24 @@ fn across(bytes: u32) -> (u32, u32) {
     (least, least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2()))
 }
 
-/// The largest power of two up to the widest access that divides this number of bytes.
-fn unit(bytes: u32) -> u32 {
-    1 << bytes.trailing_zeros().min(COPY_ALIGNMENT.trailing_zeros())
-}
-
 impl ColumnsPlan {
     /// With as many blocks as a device has room for at once.
     fn fitted(self, limits: &DeviceLimits) -> ColumnsPlan {
-        let ColumnsPlan { threads, width, input_bytes, output_bytes, state_bytes, .. } = self;
+        let ColumnsPlan { threads, width, state_bytes, .. } = self;
         // A multiprocessor has what a block can have, and what the system takes of each block.
         let of_block = self.tile_bytes() + OTHER_SHARED_BYTES + SYSTEM_SHARED_BYTES;
         let shared = (limits.shared_bytes_per_block_optin + SYSTEM_SHARED_BYTES) / of_block;
         // A row of elements and one of results, and four rows of partial results.
-        let row_words = (width * (input_bytes + output_bytes)).div_ceil(WORD);
+        let row_words = (width * (self.input_bytes() + bytes_of(&self.outputs))).div_ceil(WORD);
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
         let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
         ColumnsPlan { resident, blocks: self.blocks.min(at_once).max(1), ..self }
+    }
+
+    /// Bytes of an element of the input, of all its arrays together.
+    pub(super) fn input_bytes(&self) -> u32 {
+        bytes_of(&self.inputs)
     }
 
     /// Whether a thread has all rows of its columns.
@@ -252,7 +270,7 @@ impl ColumnsPlan {
 
     /// Bytes of shared memory in which tiles arrive, and threads exchange partial results.
     fn tile_bytes(&self) -> u32 {
-        self.threads * self.width * (STAGES * self.run * self.input_bytes + EXCHANGES * self.state_bytes)
+        self.threads * self.width * (STAGES * self.run * self.input_bytes() + EXCHANGES * self.state_bytes)
     }
 
     /// Bytes of dynamic shared memory with which a kernel is launched.
@@ -260,13 +278,16 @@ impl ColumnsPlan {
         if kernel == KERNEL { self.tile_bytes() } else { 0 }
     }
 
-    /// Whether it is for an array that lies like this at these addresses, of its first element and of its first result.
-    /// Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
-    pub fn suits(&self, layout: &ColumnLayout, input: u64, output: u64) -> bool {
+    /// Whether it is for an array that lies like this at these addresses, of the first item of each array of the input,
+    /// and of the output. Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
+    pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
+        let aligned = |arrays: &[ColumnArray], addresses: &[u64]| {
+            arrays.iter().zip(addresses).all(|(array, address)| address.is_multiple_of(array.unit.into()))
+        };
         layout.length() <= self.longest
             && layout.grain().is_multiple_of(self.width.into())
-            && input.is_multiple_of(self.alignments.0.into())
-            && output.is_multiple_of(self.alignments.1.into())
+            && aligned(&self.inputs, inputs)
+            && aligned(&self.outputs, outputs)
     }
 
     /// This plan, that for short columns before it if there is one, and that for any array after it: the first one that
@@ -277,10 +298,11 @@ impl ColumnsPlan {
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
     fn short(&self) -> Option<ColumnsPlan> {
-        let largest = self.input_bytes.max(self.output_bytes);
+        let largest = self.inputs.iter().chain(&self.outputs).map(|array| array.bytes).max().unwrap_or(1);
         let width = (SHORT_ROW_BYTES / largest).min(SHORT_STATE_BYTES / self.state_bytes).max(1);
         let width = 1 << width.ilog2();
-        let run = self.run * self.width / width;
+        let bytes = width * self.input_bytes().max(bytes_of(&self.outputs));
+        let run = (SHORT_RUN_BYTES / bytes).min(self.run * self.width / width);
         let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
@@ -290,15 +312,17 @@ impl ColumnsPlan {
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
     /// array, and gives the same results.
     pub fn unaligned(&self) -> ColumnsPlan {
-        ColumnsPlan { width: 1, alignments: self.own_alignments, ..self.clone() }
+        let with = |arrays: &[ColumnArray]| arrays.iter().map(ColumnArray::unaligned).collect();
+        ColumnsPlan { width: 1, inputs: with(&self.inputs), outputs: with(&self.outputs), ..self.clone() }
     }
 
     /// This plan with another width of threads and so many of them side by side: for tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
-        let alignments = (unit(width * self.input_bytes), unit(width * self.output_bytes));
         let limits = self.device;
-        ColumnsPlan { width, aligned_width: width, alignments, across: (across, across), ..self }.fitted(&limits)
+        let with = |arrays: &[ColumnArray]| arrays.iter().map(|array| array.aligned(width)).collect();
+        let (inputs, outputs) = (with(&self.inputs), with(&self.outputs));
+        ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
     }
 
     /// The roles of the kernels that schedules of this plan may launch.
@@ -319,7 +343,11 @@ impl ColumnsPlan {
             let tile_columns = layout.columns().div_ceil(across * u64::from(self.aligned_width)).max(1);
             let tile_rows = layout.length().div_ceil(threads / across * u64::from(self.run)).max(1);
             let blocks = u64::from(self.blocks).min(tile_rows.saturating_mul(tile_columns));
-            Placement { across: across as u32, window: blocks.div_ceil(tile_columns).min(tile_rows) }
+            // What a tile needs has been published an iteration before, or two, where that makes few more statuses.
+            let window = |iterations: u64| (iterations * blocks).div_ceil(tile_columns);
+            let polled_early = POLLED_EARLY * threads / across;
+            let window = if window(2) <= polled_early { window(2) } else { window(1) };
+            Placement { across: across as u32, window: window.min(tile_rows) }
         };
         let polls_few =
             |placement: Placement| placement.window * u64::from(placement.across) <= threads * u64::from(self.run);
@@ -331,15 +359,20 @@ impl ColumnsPlan {
         placed(across)
     }
 
-    /// Words of a state for which a packet of a status has room, in addition to its tag.
-    pub(super) fn packet_payload(&self) -> u32 {
-        if self.state_bytes <= WORD { 1 } else { PACKET_PAYLOAD }
+    /// Words of the partial results of a thread's columns.
+    pub(super) fn packed_words(&self) -> u32 {
+        (self.width * self.state_bytes).div_ceil(WORD)
     }
 
-    /// Bytes of a status: packets of a tag and a part of the state.
+    /// How many of these words a packet of a status has room for, in addition to its tag.
+    pub(super) fn packet_payload(&self) -> u32 {
+        if self.packed_words() == 1 { 1 } else { PACKET_PAYLOAD }
+    }
+
+    /// Bytes of a status: packets of a tag and a part of the partial results of a thread's columns.
     pub fn status_bytes(&self) -> u64 {
         let payload = self.packet_payload();
-        u64::from(self.state_bytes.div_ceil(WORD * payload) * (payload + 1) * WORD)
+        u64::from(self.packed_words().div_ceil(payload) * (payload + 1) * WORD)
     }
 
     /// The launches that scan an array; none where it has no elements.
@@ -353,7 +386,8 @@ impl ColumnsPlan {
         let tile_rows = layout.length().div_ceil(u64::from(self.threads / across * self.run));
         let carries = tile_rows > 1;
         // An aggregate and a prefix of each tile.
-        let statuses = if carries { tile_rows.saturating_mul(layout.columns()).saturating_mul(2) } else { 0 };
+        let statuses =
+            if carries { tile_rows.saturating_mul(2 * layout.columns().div_ceil(self.width.into())) } else { 0 };
         let workspace = Workspace::Kept { statuses, status_bytes: self.status_bytes() };
         if layout.is_empty() {
             return Ok(Schedule { workspace, launches: Vec::new() });
@@ -369,6 +403,7 @@ impl ColumnsPlan {
         arguments.extend(STATUSES);
         arguments.extend([Argument::Layout, Argument::Length(across.into()), Argument::Length(window)]);
         arguments.extend(initial_value(&self.spec));
+        arguments.extend(self.spec.totals.then_some(Argument::Total));
         let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
         // Only then does a tile wait for others.
         let cooperative = if carries { Cooperative::Always } else { Cooperative::Never };
@@ -387,14 +422,14 @@ impl fmt::Display for ColumnsPlan {
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
         writeln!(f, "  block     {threads} threads, {least} to {most} of them side by side")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;
-        write!(f, "  statuses  two of {} bytes a column of a tile", self.status_bytes())
+        write!(f, "  statuses  two of {} bytes for the columns of a thread", self.status_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, operator::operator_of};
+    use crate::{ArrayKind, ArrayKinds, Axis, operator::operator_of};
 
     fn plan_of(bytes: usize) -> ColumnsPlan {
         plan_columns(&operator_of(bytes), &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap()
@@ -406,14 +441,16 @@ mod tests {
             let plan = plan_of(bytes);
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
-        assert_eq!(shape(1), (256, 32, 4, 8));
-        assert_eq!(shape(2), (256, 16, 4, 4));
-        assert_eq!(shape(4), (256, 16, 2, 4));
-        assert_eq!(shape(8), (256, 16, 1, 4));
-        assert_eq!(shape(12), (256, 10, 1, 4));
-        assert_eq!(shape(36), (256, 3, 1, 1));
+        assert_eq!(shape(1), (128, 32, 4, 8));
+        assert_eq!(shape(2), (128, 32, 4, 4));
+        assert_eq!(shape(4), (128, 32, 2, 4));
+        assert_eq!(shape(8), (128, 32, 1, 4));
+        assert_eq!(shape(12), (128, 21, 1, 4));
+        assert_eq!(shape(36), (128, 7, 1, 1));
         assert_eq!(shape(256), (128, 1, 1, 1));
-        assert_eq!([(1, 4), (4, 1), (1, 8), (2, 4), (3, 4), (4, 16)].map(|(i, o)| width(i, o)), [4, 4, 2, 2, 1, 1]);
+        let width = |items: &[u32]| width(items.iter().copied());
+        assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
+        assert_eq!((width(&[4, 4, 4]), width(&[1, 4, 6, 4])), (2, 1));
     }
 
     #[test]
@@ -426,20 +463,16 @@ mod tests {
             let Placement { across, window } = plan.placement(&layout);
             (across, window, schedule.launches.first().map_or(0, |launch| launch.blocks), statuses)
         };
-        // Many columns: tiles as wide as can be, and one row of them or a few in a window.
-        assert_eq!(of(&[4096, 65536], 0), (32, 1, 264, 2 * 32 * 65536));
-        assert_eq!(of(&[8, 65536, 1536], 1), (32, 2, 264, 2 * 512 * 8 * 1536));
-        assert_eq!(of(&[65536, 4096], 0), (32, 5, 264, 2 * 512 * 4096));
+        let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
+        // Tiles as wide as can be, and one row of them or a few in a window.
+        let (rows, three) = (2 * 32 * 65536, 2 * 512 * 8 * 1536);
+        assert_eq!(many_columns, [(32, 1, 264, rows), (32, 3, 264, three), (32, 9, 264, rows)]);
         // Fewer: narrower ones, so that threads poll fewer statuses.
-        assert_eq!(of(&[1 << 20, 256], 0), (32, 66, 264, 2 * 8192 * 256));
-        assert_eq!(of(&[1 << 22, 64], 0), (16, 132, 264, 2 * 16384 * 64));
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 1 << 22), (16, 132, 264, 1 << 21)]);
         // Short ones: no tile has fewer rows than a run.
-        assert_eq!(of(&[4, 1 << 20], 0), (256, 1, 264, 0));
-        assert_eq!(of(&[100, 1 << 20], 0), (32, 1, 264, 0));
-        // Few columns.
-        assert_eq!(of(&[1 << 20, 1], 0), (1, 256, 256, 2 * 256));
-        assert_eq!(of(&[1 << 20, 5], 0), (4, 264, 264, 2 * 1024 * 5));
-        assert_eq!(of(&[3, 1], 0), (1, 1, 1, 0));
+        assert_eq!([of(&[4, 1 << 20], 0), of(&[100, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
+        let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
+        assert_eq!(few_columns, [(1, 256, 256, 1024), (4, 264, 264, 12288), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
@@ -448,11 +481,11 @@ mod tests {
         let plans = plan_of(4).all();
         let of = |shape: &[usize], axis, address| {
             let layout = Axis::of(shape, axis).unwrap().layout();
-            let plan = plans.iter().find(|plan| plan.suits(&layout, address, 0)).unwrap();
+            let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
             (plan.run, plan.width)
         };
-        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (16, 2), (16, 2)]);
-        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(16, 1); 3]);
+        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (32, 2), (32, 2)]);
+        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(32, 1); 3]);
     }
 
     #[test]
@@ -465,8 +498,8 @@ mod tests {
         assert!(matches!(plan(&rows, &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec.clone().with_total(), &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec, &Overrides::default().teams(2)), Err(PlanError::Columns { .. })));
-        let per_field = ScanSpec { input: Arrays::PerField, ..spec.clone() };
-        assert!(matches!(plan(&per_field, &Overrides::default()), Err(PlanError::Columns { .. })));
+        let indices = spec.clone().with_kinds(ArrayKinds::new([ArrayKind::NoMemory]), ArrayKinds::default());
+        assert!(matches!(plan(&indices, &Overrides::default()), Err(PlanError::Columns { .. })));
         assert!(matches!(plan(&spec, &Overrides::default().threads(96)), Err(PlanError::Threads { .. })));
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);

@@ -6,6 +6,7 @@ use serde::Serialize;
 use tera::Context;
 
 use super::{
+    array::ColumnArray,
     axis::ColumnLayout,
     plan::{ColumnsPlan, STAGES},
 };
@@ -31,9 +32,15 @@ struct Words<'a> {
     initial_value: bool,
     seeds: bool,
     initial_on_device: bool,
+    /// Whether each column has an initial value of its own, and whether its total is wanted.
+    initial_values: bool,
+    totals: bool,
     programmatic: bool,
     delays: bool,
     packet_payload: u32,
+    /// The type of what statuses hold, and its words.
+    published: &'static str,
+    packed_words: u32,
     rolled_steps: bool,
     threads: u32,
     resident: u32,
@@ -42,14 +49,19 @@ struct Words<'a> {
     width: u32,
     whole_columns: bool,
     dimensions: usize,
-    input_unit: u32,
-    input_word: &'static str,
-    input_words: u32,
-    output_unit: u32,
-    output_word: &'static str,
-    output_words: u32,
-    /// Whether pieces of elements are loaded asynchronously.
-    loads_async: bool,
+    /// Where the input and the output lie: their types, whether they have an array for each field, and their arrays.
+    inputs: &'static str,
+    outputs: &'static str,
+    input_by_field: bool,
+    output_by_field: bool,
+    input_in_slices: bool,
+    output_in_slices: bool,
+    input_arrays: Vec<ArrayWords<'a>>,
+    output_arrays: Vec<ArrayWords<'a>>,
+    /// The same: all results are written.
+    output_targets: Vec<ArrayWords<'a>>,
+    pieces: Vec<PieceWords>,
+    input_bytes: u32,
     /// What the machine is asked for: runs that stay in registers, and none of the rest.
     in_registers: bool,
     looks_at_all: bool,
@@ -62,14 +74,80 @@ struct Words<'a> {
     strategy: &'static str,
 }
 
-/// The words in which this number of bytes is read and written at addresses that are multiples of `alignment`: their type,
-/// and how many there are.
-fn words(bytes: u32, alignment: u32) -> (&'static str, u32) {
-    match alignment {
-        1 => ("unsigned char", bytes),
-        2 => ("unsigned short", bytes / 2),
-        _ => ("unsigned", bytes / 4),
-    }
+/// An array of the input or of the output.
+#[derive(Clone, Serialize)]
+struct ArrayWords<'a> {
+    name: &'a str,
+    ty: &'a str,
+    /// How its item is named within an element: `.field`, or nothing where the item is the element.
+    field: String,
+    /// How its pointer is named within those of the input or output: `.name`, or nothing where there is one only.
+    pointer: String,
+    slice: bool,
+    bytes: u32,
+    /// Bytes of an element that lie in the arrays before it.
+    before: u32,
+    /// What a thread reads or writes at once: its type, its bytes, and how often for a row.
+    piece: String,
+    unit: u32,
+    pieces: u32,
+}
+
+/// What threads read or write at once.
+#[derive(Serialize)]
+struct PieceWords {
+    bytes: u32,
+    word: &'static str,
+    words: u32,
+}
+
+/// The pieces of all arrays, each once.
+fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
+    let mut units: Vec<_> = plan.inputs.iter().chain(&plan.outputs).map(|array| array.unit).collect();
+    units.sort_unstable();
+    units.dedup();
+    let words = |bytes: u32| match bytes {
+        1 => ("unsigned char", 1),
+        2 => ("unsigned short", 1),
+        _ => ("unsigned", bytes / WORD),
+    };
+    let piece = |bytes| {
+        let (word, words) = words(bytes);
+        PieceWords { bytes, word, words }
+    };
+    units.into_iter().map(piece).collect()
+}
+
+/// The words of the arrays of elements: `one` is the name and the type of the only one.
+fn array_words<'a>(
+    arrays: &[ColumnArray],
+    width: u32,
+    fields: Option<&'a [(String, String)]>,
+    one: (&'a str, &'a str),
+    zipped: bool,
+) -> Vec<ArrayWords<'a>> {
+    let fields_of = fields.unwrap_or_default().iter().map(|(name, ty)| (&name[..], &ty[..]));
+    let named = fields_of.chain(fields.is_none().then_some(one));
+    let mut before = 0;
+    let words = |((name, ty), array): ((&'a str, &'a str), &ColumnArray)| {
+        let ColumnArray { bytes, unit, .. } = *array;
+        let member = |is_member: bool| if is_member { format!(".{name}") } else { String::new() };
+        let start = before;
+        before += bytes;
+        ArrayWords {
+            name,
+            ty,
+            field: member(fields.is_some()),
+            pointer: member(zipped),
+            slice: true,
+            bytes,
+            before: start,
+            piece: format!("Piece{unit}"),
+            unit,
+            pieces: width * bytes / unit,
+        }
+    };
+    named.zip(arrays).map(words).collect()
 }
 
 /// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
@@ -105,19 +183,29 @@ pub fn render_columns_from(
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
     let text = operator_text_at(operator, target, places(operator, plan), plan.written_out)?;
-    let (input_unit, output_unit) = plan.alignments;
-    let (input_word, input_words) = words(input_unit, input_unit);
-    let (output_word, output_words) = words(plan.width * plan.output_bytes, output_unit);
+    let input_by_field = plan.spec.input.is_by_field(&operator.input);
+    let output_by_field = plan.spec.output.is_by_field(&operator.output);
+    let zipped = input_by_field || output_by_field;
+    let fields = |by_field: bool, fields| if by_field { Some(fields) } else { None };
+    let input_fields = fields(input_by_field, &text.input_fields[..]);
+    let output_fields = fields(output_by_field, &text.output_fields[..]);
+    let (one_input, one_output) = (("elements", &text.input[..]), ("results", &text.output[..]));
+    let output_arrays = array_words(&plan.outputs, plan.width, output_fields, one_output, zipped);
+    let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
     let mut context = Context::from_serialize(&Words {
         operator: &text,
         emits: plan.spec.emits(operator),
         exclusive: plan.spec.kind == ScanKind::Exclusive,
-        initial_value: plan.spec.initial_value,
+        initial_value: plan.spec.initial_value && !plan.spec.initial_values,
         seeds: plan.spec.initial_value && operator.carry.is_none(),
         initial_on_device: plan.spec.initial_on_device,
+        initial_values: plan.spec.initial_values,
+        totals: plan.spec.totals,
         programmatic: plan.programmatic,
         delays: plan.delays,
         packet_payload: plan.packet_payload(),
+        published: "PackedRow",
+        packed_words: plan.packed_words(),
         rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
         threads: plan.threads,
         resident: plan.resident,
@@ -126,13 +214,17 @@ pub fn render_columns_from(
         width: plan.width,
         whole_columns: plan.has_whole_columns(),
         dimensions: ColumnLayout::DIMENSIONS,
-        input_unit,
-        input_word,
-        input_words,
-        output_unit,
-        output_word,
-        output_words,
-        loads_async: input_unit >= WORD,
+        inputs,
+        outputs,
+        input_by_field,
+        output_by_field,
+        input_in_slices: true,
+        output_in_slices: true,
+        input_arrays: array_words(&plan.inputs, plan.width, input_fields, one_input, zipped),
+        output_targets: output_arrays.clone(),
+        output_arrays,
+        pieces: piece_words(plan),
+        input_bytes: plan.input_bytes(),
         in_registers: true,
         looks_at_all: false,
         looks_ahead: false,
@@ -147,8 +239,14 @@ pub fn render_columns_from(
     context.insert("takes_inputs", &true);
     let order = if plan.spec.reversed { "order/reversed" } else { "order/forward" };
     let launches = plan.programmatic.then_some("launches");
+    let arrays = zipped.then_some("zipped/arrays");
     let mut kernels = String::new();
-    for part in iter::once("types").chain([order]).chain(launches).chain(["machine", "status", "columns"]) {
+    for part in iter::once("types").chain([order]).chain(arrays).chain(launches).chain([
+        "machine",
+        "packed_row",
+        "status",
+        "columns",
+    ]) {
         kernels = kernels + "\n" + &templates.render(part, &context)?;
     }
     let heading = templates.render("heading", &context)?;

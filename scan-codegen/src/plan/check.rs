@@ -3,7 +3,7 @@
 use crate::{
     carry::{Carry, Exchange},
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
-    element::ElementType,
+    element::{ElementKind, ElementType, Primitive},
     error::PlanError,
     limits::DeviceLimits,
     operator::{CarrySource, OpSource},
@@ -30,6 +30,8 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     let items = [spec.input.items(&operator.input), spec.output.items(&operator.output)];
     items.into_iter().flatten().try_for_each(check_element)?;
     spec.segments.check()?;
+    check_index(operator, spec)?;
+    check_places(operator, spec)?;
     check_length(operator, spec, strategy)?;
     check_identity(operator, spec, strategy)
 }
@@ -63,6 +65,33 @@ fn check_element(ty: &ElementType) -> Result<(), PlanError> {
         0 => Err(PlanError::ZeroSized { name: ty.name.clone() }),
         1..=MAX_ELEMENT_BYTES => Ok(()),
         size => Err(PlanError::TooLarge { name: ty.name.clone(), size }),
+    }
+}
+
+/// Refuses initial values and totals of segments that have no index before the scan, and totals of empty segments that
+/// nothing tells.
+fn check_index(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    if spec.is_indexed() && !matches!(spec.segments, Segments::Rows | Segments::Offsets(_)) {
+        return Err(PlanError::NoSegmentIndex { segments: spec.segments.to_string() });
+    }
+    if spec.is_indexed() && spec.total {
+        return Err(PlanError::TotalOfEach);
+    }
+    let of_nothing = spec.initial_value || operator.carry.is_some() || operator.identity.is_some();
+    match spec.totals && matches!(spec.segments, Segments::Offsets(_)) && !of_nothing {
+        true => Err(PlanError::NoElements { operator: operator.name.clone() }),
+        false => Ok(()),
+    }
+}
+
+/// Refuses results that go to computed places where the first item of an output is no place.
+fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
+    let places = [Primitive::U32, Primitive::U64, Primitive::Usize].map(ElementKind::Primitive);
+    let items = spec.output.items(&operator.output);
+    let has_place = items.len() > 1 && items.first().is_some_and(|first| places.contains(&first.kind));
+    match spec.output_kinds.are_computed() && !has_place {
+        true => Err(PlanError::NoPlace { name: operator.output.name.clone() }),
+        false => Ok(()),
     }
 }
 

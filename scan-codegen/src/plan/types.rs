@@ -11,7 +11,7 @@ use crate::{
     carry::Blocks,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
-    spec::ScanSpec,
+    spec::{ScanKind, ScanSpec},
     strategy::Strategy,
     weight::WRITTEN_OUT,
     zipped::Zipped,
@@ -157,6 +157,7 @@ impl Plan {
             Blocks::PerTileResident => limits.blocks_at_once(),
         };
         let emits = spec.emits(operator);
+        let reads_twice = emits || spec.totals && spec.kind == ScanKind::Exclusive;
         Plan {
             spec: spec.clone(),
             from: 0,
@@ -165,9 +166,9 @@ impl Plan {
             run,
             tile,
             shared_bytes,
-            // The last kernel of a machine that emits reads the elements once more, which an output in place holds.
+            // Where the last kernel reads the elements once more, an output in place holds them.
             partials_in_output: operator.state == operator.output
-                && !emits
+                && !reads_twice
                 && !spec.output.is_by_field(&operator.output)
                 && spec.output_kinds.are_slices(),
             max_len: most_tiles.saturating_mul(tile.into()),

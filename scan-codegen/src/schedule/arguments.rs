@@ -9,7 +9,7 @@ pub(crate) const STATUSES: [Argument; 3] =
 
 /// The argument of the initial value, if there is one.
 pub(crate) fn initial_value(spec: &ScanSpec) -> Vec<Argument> {
-    match (spec.initial_value, spec.initial_on_device) {
+    match (spec.initial_value, spec.initial_on_device || spec.initial_values) {
         (false, _) => Vec::new(),
         (true, false) => vec![Argument::InitialValue],
         (true, true) => vec![Argument::InitialPointer],
@@ -25,8 +25,14 @@ impl Plan {
         initial_value(&self.spec)
     }
 
+    /// The argument of the total, or of the totals.
     pub(super) fn total(&self) -> Vec<Argument> {
-        if self.spec.total { vec![Argument::Total] } else { Vec::new() }
+        if self.spec.total || self.spec.totals { vec![Argument::Total] } else { Vec::new() }
+    }
+
+    /// The source of segment heads, for a kernel that must know the index of a segment.
+    pub(super) fn indexed_heads(&self) -> Vec<Argument> {
+        if self.spec.is_indexed() { self.heads() } else { Vec::new() }
     }
 
     /// The source of segment heads.

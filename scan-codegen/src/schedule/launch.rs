@@ -124,9 +124,9 @@ pub enum Argument {
     Operator,
     /// The initial value, by value.
     InitialValue,
-    /// A pointer to the initial value.
+    /// A pointer to the initial value, or to those of segments.
     InitialPointer,
-    /// A pointer to the memory that receives the total.
+    /// A pointer to the memory that receives the total, or the total of each segment.
     Total,
     /// A pointer to the source of segment heads ([`Segments`](crate::Segments)): the flags, bits, keys or offsets.
     Heads,

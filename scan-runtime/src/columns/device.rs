@@ -11,7 +11,7 @@ use super::{
 use crate::{
     DeviceBufferMut, DevicePrepared, DeviceScan, Error, ScanOp,
     cuda::{CudaDevice, InOut},
-    device_scan::{Total, told},
+    device_scan::{DeviceTotals, Total, told},
     few::Few,
 };
 
@@ -123,6 +123,15 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         self.scan.prepare_with_total(max_len)
     }
 
+    /// As [`DeviceScan::prepare_with_totals`], for runs by columns.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceScan::prepare_with_totals`].
+    pub fn prepare_with_totals(&self, max_len: usize) -> Result<DevicePrepared<Op>, Error> {
+        self.scan.prepare_with_totals(max_len)
+    }
+
     /// Scans device slices or views into others of the same length.
     ///
     /// # Errors
@@ -134,7 +143,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
     ) -> Result<(), Error> {
-        self.run(input, output, None)
+        self.run(input, output, DeviceTotals::None)
     }
 
     /// Scans device slices or views into others of the same length, and writes the total to `total`, as
@@ -149,7 +158,22 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run(input, output, Some(total))
+        self.run(input, output, DeviceTotals::Last(total))
+    }
+
+    /// Scans device slices or views into others of the same length, and writes the total of each segment to `totals`, as
+    /// [`DeviceScan::run_into_with_totals`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](DeviceColumnScan::run_into), and those of [`DeviceScan::run_into_with_totals`].
+    pub fn run_into_with_totals(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: &mut impl DeviceBufferMut<Op::Carry>,
+    ) -> Result<(), Error> {
+        self.run(input, output, DeviceTotals::Each(totals))
     }
 
     fn run(
@@ -167,7 +191,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         let len = common_len(inputs.len, outputs.len)?;
         scan.check_run(len, len, told(&total))?;
         if len == 0 {
-            return scan.write_total_of_nothing(total);
+            return scan.write_totals_of_nothing(total);
         }
         if let Some(array) = inputs.empty {
             return Err(Error::NothingToGather { array });
@@ -177,16 +201,17 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         input.words(stream, &mut reading);
         output.words(stream, &mut writing);
         let buffers = InOut { input: reading.words(), output: writing.words(), len: len as u64, columns: None };
-        let total = total.map(|total| total.device_ptr_mut(stream));
+        let also = total.also();
+        let total = total.buffer().map(|total| total.device_ptr_mut(stream));
         // SAFETY: the buffers are borrowed from live slices: of `len` items, of as many places, or of as many items as
         // places can be among. Those of the output are borrowed exclusively, so that none overlaps another one. They
         // are the arrays of the layouts.
-        unsafe { scan.enqueue_at(buffers, len as u64, total.as_ref().map_or(0, |(pointer, _writing)| *pointer)) }
+        unsafe { scan.enqueue_at(buffers, len as u64, also, total.as_ref().map_or(0, |(pointer, _writing)| *pointer)) }
     }
 }
 
 /// What is found of the arrays of an input or of an output.
-struct Arrays {
+pub(super) struct Arrays {
     what: &'static str,
     lengths: Lengths,
     kinds: Few<ArrayKind>,
@@ -196,18 +221,18 @@ struct Arrays {
 }
 
 /// The same where nothing is wrong.
-struct Checked {
-    len: Option<usize>,
-    kinds: ArrayKinds,
-    empty: Option<usize>,
+pub(super) struct Checked {
+    pub(super) len: Option<usize>,
+    pub(super) kinds: ArrayKinds,
+    pub(super) empty: Option<usize>,
 }
 
 impl Arrays {
-    fn of(what: &'static str) -> Self {
+    pub(super) fn of(what: &'static str) -> Self {
         Arrays { what, lengths: Lengths::of(what), kinds: Few::default(), empty: None, foreign: None }
     }
 
-    fn add(&mut self, device: &CudaDevice, array: Described<'_>) {
+    pub(super) fn add(&mut self, device: &CudaDevice, array: Described<'_>) {
         if array.count == 0 && matches!(array.kind, ArrayKind::Places(_)) {
             self.empty.get_or_insert(self.kinds.len());
         }
@@ -219,7 +244,7 @@ impl Arrays {
         }
     }
 
-    fn checked(self) -> Result<Checked, Error> {
+    pub(super) fn checked(self) -> Result<Checked, Error> {
         self.foreign.map_or(Ok(()), Err)?;
         let kinds = ArrayKinds::new(self.kinds.iter().copied());
         Ok(Checked { len: self.lengths.len()?, kinds, empty: self.empty })

@@ -7,10 +7,10 @@ use super::{
     tuples::{Sinks, Sources},
 };
 use crate::{
-    Error, HostHeads, KernelSource, NoHeads, Plans, Scan, ScanOp,
+    Error, HostHeads, KernelSource, NoHeads, PlanError, Plans, Scan, ScanOp,
     aot::{Precompile, Wanted},
     cpu::{self, InColumns},
-    scan::HostPlaces,
+    scan::{Also, HostPlaces, HostTotals},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -26,7 +26,8 @@ use crate::{
 /// of whole allocations, and of parts that begin at the same index. Other parts are copied in smaller pieces, which is
 /// slower.
 ///
-/// Reductions, scans along an axis, the tuner and handles for host memory take one array of elements. The total alone
+/// Reductions, the tuner and handles for host memory take one array of elements. Scans along an axis have
+/// [`AxisScan::columns`](crate::AxisScan::columns). The total alone
 /// is that of [`run_into_with_total`](ColumnScan::run_into_with_total).
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
@@ -117,6 +118,25 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         self.run(input, output, true)
     }
 
+    /// Scans arrays into others of the same length, and writes the total of each segment, as
+    /// [`Scan::run_into_with_totals`] does: of rows, or between offsets.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](ColumnScan::run_into), and those of [`Scan::run_into_with_totals`].
+    pub fn run_into_with_totals(
+        &self,
+        input: impl Sources<<Op::Input as Columns>::Fields>,
+        output: impl Sinks<<Op::Output as Columns>::Fields>,
+        totals: &mut [Op::Carry],
+    ) -> Result<(), Error> {
+        self.hold(input, output, |input, output, len| {
+            self.scan.check_totals(len, totals.len())?;
+            // SAFETY: the arrays are valid, and there is a total for each segment.
+            unsafe { self.scan.run_each_at_columns(input, output, len, totals.as_mut_ptr()) }
+        })
+    }
+
     /// What would run on the GPU, as [`Scan::plan`] tells it.
     ///
     /// # Errors
@@ -144,7 +164,24 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         self.scan.cuda_source_for(len)
     }
 
-    fn run<I, O>(&self, input: I, mut output: O, with_total: bool) -> Result<Option<Op::Carry>, Error>
+    fn run<I, O>(&self, input: I, output: O, with_total: bool) -> Result<Option<Op::Carry>, Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        // SAFETY: the arrays are valid.
+        self.hold(input, output, |input, output, len| unsafe {
+            self.scan.run_at_columns(input, output, len, with_total)
+        })
+    }
+
+    /// Runs over the arrays of an input and of an output, of so many items each, and finishes the output.
+    fn hold<I, O, T>(
+        &self,
+        input: I,
+        mut output: O,
+        run: impl FnOnce(At<Op::Input>, At<Op::Output>, usize) -> Result<T, Error>,
+    ) -> Result<T, Error>
     where
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
@@ -154,33 +191,41 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         output.items(&mut |items| outputs.add(items));
         let len = common_len(inputs.len()?, outputs.len()?)?;
         let (input, mut output) = (input.hold(len)?, output.hold(len)?);
-        // SAFETY: what is held has `len` items in each array, that of the output exclusively.
-        let total = unsafe { self.run_at(I::at(&input), O::at(&mut output), len, with_total)? };
+        // What is held has `len` items in each array, that of the output exclusively.
+        let found = run(I::at(&input), O::at(&mut output), len)?;
         // SAFETY: the scan has written every item.
         unsafe { O::finish(output) };
-        Ok(total)
+        Ok(found)
     }
+}
 
+impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
     /// # Safety
     ///
     /// The arrays are valid for reads, and for writes, of `len` items. No two of them overlap.
-    unsafe fn run_at(
+    pub(super) unsafe fn run_at_columns(
         &self,
         input: At<Op::Input>,
         output: At<Op::Output>,
         len: usize,
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
-        let scan = &self.scan;
-        let heads = scan.heads.heads();
-        match scan.scanner.engine() {
+        let heads = self.heads.heads();
+        if heads.initial_values.is_some() {
+            if with_total {
+                return Err(PlanError::TotalOfEach.into());
+            }
+            // SAFETY: the caller vouches for the arrays.
+            return unsafe { self.run_each_at_columns(input, output, len, ptr::null_mut()) }.map(|()| None);
+        }
+        match self.scanner.engine() {
             Engine::Cpu { .. } => {
-                scan.check_planned()?;
+                self.check_planned(Also::Nothing)?;
                 let _telling = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
                 // SAFETY: the caller vouches for the arrays.
-                unsafe { cpu::scan_in(&scan.op, scan.kind, scan.order, scan.initial_value, &heads, memory, len) }
+                unsafe { cpu::scan_in(&self.op, self.kind, self.order, self.initial_value, &heads, memory, len) }
             }
             Engine::Cuda(device) => {
                 heads.check(len)?;
@@ -188,16 +233,32 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
                 let places = HostPlaces { input, output, len, in_place: false };
                 let mut total = MaybeUninit::uninit();
                 let with_total = with_total && len > 0;
-                let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
+                let totals = HostTotals::total(with_total, &mut total);
                 // SAFETY: as above.
-                unsafe { scan.run_on_device(device, &places, place)? };
+                unsafe { self.run_on_device(device, &places, totals)? };
                 Ok(if with_total {
                     // SAFETY: the kernels have written the total that was asked of them.
                     Some(unsafe { total.assume_init() })
                 } else {
-                    cpu::begin(&scan.op, scan.initial_value)
+                    cpu::begin(&self.op, self.initial_value)
                 })
             }
         }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`run_at_columns`](Scan::run_at_columns). `totals` is null, or valid for a write of the total of each segment.
+    pub(super) unsafe fn run_each_at_columns(
+        &self,
+        input: At<Op::Input>,
+        output: At<Op::Output>,
+        len: usize,
+        totals: *mut Op::Carry,
+    ) -> Result<(), Error> {
+        let (inputs, outputs) = (arrays::<Op::Input>(input), arrays::<Op::Output>(output));
+        let places = HostPlaces { input: inputs, output: outputs, len, in_place: false };
+        // SAFETY: the caller vouches for the arrays.
+        unsafe { self.run_each(InColumns::<Op> { input, output }, &places, totals) }
     }
 }

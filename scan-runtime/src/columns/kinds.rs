@@ -1,4 +1,4 @@
-//! Kinds of arrays: slices, indices, gathered inputs, scattered outputs, and outputs that nobody wants.
+//! Kinds of arrays: slices, indices, gathered inputs, scattered outputs, and outputs that are not written.
 
 use std::sync::Arc;
 
@@ -85,6 +85,66 @@ pub fn device_scatter<'a, T: ScanElement, P: SegmentOffset>(
     DeviceScatter { results, places }
 }
 
+/// The arrays of outputs whose first field is the place of the others.
+#[derive(Debug)]
+pub struct ScatterComputed<Arrays>(pub(super) Arrays);
+
+/// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a` becomes
+/// `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first, which is
+/// `u32`, `u64` or `usize`; each has any length. What has a place that is not in an array is not written there: an
+/// operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several elements with
+/// one place any one stays.
+///
+/// With a count as carry that is stream compaction, in one launch. [`ops::filter`](crate::ops::filter) is an operator
+/// that keeps the elements for which a function holds. Here each run of equal keys gives its key and where it begins:
+///
+/// ```
+/// use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_op};
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Element { index: u32, key: u32, before: u32 }
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Run { place: u32, key: u32, begin: u32 }
+///
+/// /// The number of runs of equal keys so far.
+/// #[derive(Clone)]
+/// struct Runs;
+///
+/// #[scan_op]
+/// impl ScanOp for Runs {
+///     type Input = Element;
+///     type State = u32;
+///     type Output = Run;
+///     type Carry = u32;
+///     const IDENTITY: u32 = 0;
+///     const START: u32 = 0;
+///     fn lift(x: Element) -> u32 { (x.index == 0 || x.key != x.before) as u32 }
+///     fn combine(a: u32, b: u32) -> u32 { a + b }
+///     fn apply(state: u32, count: u32) -> u32 { count + state }
+///     fn step(count: u32, x: Element) -> u32 { count + (x.index == 0 || x.key != x.before) as u32 }
+///     fn emit(count: u32, x: Element) -> Run {
+///         let begins = x.index == 0 || x.key != x.before;
+///         Run { place: if begins { count } else { u32::MAX }, key: x.key, begin: x.index }
+///     }
+///     fn project(count: u32) -> Run { Run { place: count, key: 0, begin: 0 } }
+/// }
+///
+/// let keys = [7, 7, 4, 4, 4, 9];
+/// let before = [0, 7, 7, 4, 4, 4];
+/// let (mut runs, mut begins) = ([0; 6], [0; 6]);
+/// let outputs = arrays::scatter_computed((&mut runs, &mut begins));
+/// let scan = Scanner::new()?.scan(Runs).columns();
+/// let count = scan.run_into_with_total((arrays::indices(), &keys, &before), outputs)?;
+/// assert_eq!((count, &runs[..3], &begins[..3]), (Some(3), &[7, 4, 9][..], &[0, 2, 5][..]));
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
+pub fn scatter_computed<Arrays>(arrays: Arrays) -> ScatterComputed<Arrays> {
+    ScatterComputed(arrays)
+}
+
 /// The type of an index.
 pub trait Index: ScanElement {
     #[doc(hidden)]
@@ -165,7 +225,7 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
     }
 }
 
-fn room<T>(len: usize) -> Result<Vec<T>, Error> {
+pub(super) fn room<T>(len: usize) -> Result<Vec<T>, Error> {
     let (mut room, bytes) = (Vec::new(), len.saturating_mul(size_of::<T>()));
     room.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
     Ok(room)
@@ -294,7 +354,7 @@ pub struct Described<'s> {
     pub(super) streams: [Option<&'s Arc<CudaStream>>; 2],
 }
 
-const NO_MEMORY: Described<'static> =
+pub(super) const NO_MEMORY: Described<'static> =
     Described { kind: ArrayKind::NoMemory, len: None, count: usize::MAX, streams: [None; 2] };
 
 /// What kernels are given for the arrays of an input or of an output, and the guards of cudarc, which record the events
@@ -316,14 +376,14 @@ impl<'s> Words<'s> {
         Words { words: [0; 3 * MOST_ARRAYS], count: 0, guards, guarded: 0 }
     }
 
-    fn push(&mut self, word: u64) {
+    pub(super) fn push(&mut self, word: u64) {
         if let Some(place) = self.words.get_mut(self.count) {
             *place = word;
             self.count += 1;
         }
     }
 
-    fn push_pointer(&mut self, (pointer, guard): (sys::CUdeviceptr, SyncOnDrop<'s>)) {
+    pub(super) fn push_pointer(&mut self, (pointer, guard): (sys::CUdeviceptr, SyncOnDrop<'s>)) {
         self.push(pointer);
         if let Some(place) = self.guards.get_mut(self.guarded) {
             *place = Some(guard);

@@ -1,12 +1,13 @@
 //! The arrays of all fields of an element: a tuple of them, or one array of elements.
 
 use cudarc::driver::CudaStream;
+use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{Described, DeviceSink, DeviceSource, Sink, Source, Words},
+    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, ScatterComputed, Sink, Source, Words, room},
 };
-use crate::{Error, ScanElement};
+use crate::{DeviceBufferMut, Error, ScanElement, SegmentOffset};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///
@@ -198,6 +199,66 @@ macro_rules! tuples {
     )*};
 }
 
+macro_rules! computed {
+    ($(($($field:ident $array:ident $index:tt),*))*) => {$(
+        // SAFETY: what is held has room for so many items of each field.
+        unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> Sinks<(Place, $($field,)*)>
+            for ScatterComputed<($(&'a mut $array,)*)>
+        where
+            Place: SegmentOffset,
+            $($field: ScanElement, $array: AsMut<[$field]>,)*
+        {
+            type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
+            fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
+                (0..=[$($index),*].len()).for_each(|_| each(None));
+            }
+            fn hold(self, len: usize) -> Result<Self::Held, Error> {
+                Ok((len, room(len)?, ($(room::<$field>(len)?,)*), self.0))
+            }
+            fn at((_, places, items, _): &mut Self::Held) -> (*mut Place, $(*mut $field,)*) {
+                (places.as_mut_ptr(), $(items.$index.as_mut_ptr(),)*)
+            }
+            unsafe fn finish((len, mut places, mut items, arrays): Self::Held) {
+                // SAFETY: there is room for so many, and the caller vouches that they have been written.
+                unsafe { places.set_len(len) };
+                $(
+                    // SAFETY: as above.
+                    unsafe { items.$index.set_len(len) };
+                    let array = arrays.$index.as_mut();
+                    for (place, item) in places.iter().zip(items.$index) {
+                        if let Some(result) = array.get_mut(place.index()) {
+                            *result = item;
+                        }
+                    }
+                )*
+            }
+        }
+
+        // SAFETY: the buffers have as many items as is told, and kernels touch no others.
+        unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> DeviceSinks<(Place, $($field,)*)>
+            for ScatterComputed<($(&'a mut $array,)*)>
+        where
+            Place: SegmentOffset,
+            $($field: ScanElement, $array: DeviceBufferMut<$field>,)*
+        {
+            fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
+                each(NO_MEMORY);
+                $(
+                    let (count, stream) = (self.0.$index.len(), self.0.$index.stream());
+                    each(Described { kind: ArrayKind::Computed, len: None, count, streams: [Some(stream), None] });
+                )*
+            }
+            fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
+                $(
+                    let count = self.0.$index.len() as u64;
+                    words.push_pointer(self.0.$index.device_ptr_mut(stream));
+                    words.push(count);
+                )*
+            }
+        }
+    )*};
+}
+
 tuples! {
     (A A1 0)
     (A A1 0, B B1 1)
@@ -215,4 +276,22 @@ tuples! {
     (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
     (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
     (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14, P P1 15)
+}
+
+computed! {
+    (A A1 0)
+    (A A1 0, B B1 1)
+    (A A1 0, B B1 1, C C1 2)
+    (A A1 0, B B1 1, C C1 2, D D1 3)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13)
+    (A A1 0, B B1 1, C C1 2, D D1 3, E E1 4, F F1 5, G G1 6, H H1 7, I I1 8, J J1 9, K K1 10, L L1 11, M M1 12, N N1 13, O O1 14)
 }

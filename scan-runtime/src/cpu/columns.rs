@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use scan_codegen::ColumnLayout;
 
-use super::{Order, Places, Stop, begin, caught, stopped};
+use super::{Memory, Order, Stop, begin, caught, stopped};
 use crate::{Error, ScanKind, ScanOp};
 
 /// Bytes of the carries of the columns that are scanned at a time.
@@ -22,51 +22,61 @@ const SHARED: usize = 1 << 14;
 /// Columns that are combined at once, each on its own.
 const BLOCK: usize = 16;
 
-/// Neighbouring columns: where the first of them begins, how many they are, and where the next one lies.
+/// Neighbouring columns: where the first of them begins, in the input, in the output, and in an array with a value for
+/// each, how many they are, and where the next one lies.
 #[derive(Clone, Copy)]
 struct Strip {
-    first: [usize; 2],
+    first: [usize; 3],
     columns: usize,
-    strides: [usize; 2],
+    strides: [usize; 3],
+}
+
+/// What each column of an array has of its own, in the order of the columns' indices: the value that it begins with,
+/// and the place of its total.
+pub(crate) struct EachColumn<'a, Op: ScanOp> {
+    pub(crate) initial_values: Option<&'a [Op::Carry]>,
+    pub(crate) totals: Option<*mut Op::Carry>,
 }
 
 /// What strips are scanned with.
-struct Job<'a, Op: ScanOp> {
+struct Job<'a, Op: ScanOp, M> {
     op: &'a Op,
     kind: ScanKind,
     order: Order,
     initial_value: Option<Op::Carry>,
-    input: *const Op::Input,
-    output: *mut Op::Output,
+    each: EachColumn<'a, Op>,
+    memory: M,
     length: usize,
     steps: [usize; 2],
 }
 
 // SAFETY: a strip is one thread's; operators and states are sent and shared between threads.
-unsafe impl<Op: ScanOp> Sync for Job<'_, Op> {}
+unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 
-/// Scans along an axis.
+/// Scans `len` elements along an axis.
 ///
 /// # Safety
 ///
-/// The elements of the layout are within `input`, which is valid for reads, and its results within `output`, which is
-/// valid for writes; no two results have the same place. Input and output are one, and each result in the place of its
-/// element, or they do not overlap.
-pub(crate) unsafe fn scan_columns<Op: ScanOp>(
+/// The memory is valid for reads of the elements of the layout, and for writes of its results; no two results have the
+/// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap. There is an
+/// initial value for each column, if there are any, and the totals are valid for a write of one for each.
+pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
     order: Order,
     initial_value: Option<Op::Carry>,
+    each: EachColumn<'_, Op>,
     layout: &ColumnLayout,
-    Places { input, output, len }: Places<Op>,
+    memory: M,
+    len: usize,
 ) -> Result<(), Error> {
     let initial_value =
         begin(op, initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
-    if kind == ScanKind::Exclusive && initial_value.is_none() {
+    if kind == ScanKind::Exclusive && initial_value.is_none() && each.initial_values.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
     let (length, steps) = (layout.length() as usize, layout.steps());
-    let job = Job { op, kind, order, initial_value, input, output, length, steps };
+    let job = Job { op, kind, order, initial_value, each, memory, length, steps };
     let strips = strips::<Op>(layout);
     // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
@@ -76,32 +86,35 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp>(
 /// Cuts the columns into strips.
 fn strips<Op: ScanOp>(layout: &ColumnLayout) -> Vec<Strip> {
     let mut dimensions = layout.dimensions();
-    let [inner, input_stride, output_stride] = dimensions.next().unwrap_or([1, 1, 1]);
-    let bytes = if [input_stride, output_stride] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
+    let (inner, strides) = dimensions.next().unwrap_or((1, [1; 3]));
+    let bytes = if strides[..2] == [1, 1] { CARRY_BYTES } else { APART_BYTES };
     let size = size_of::<Op::Carry>().max(size_of::<Op::Input>()).max(size_of::<Op::Output>());
     // Each thread has some, where there are so many.
     let shared = layout.columns() as usize / (4 * rayon::current_num_threads());
     let most = (bytes / size).min(shared.max(LEAST_BYTES / size)).max(1);
-    let mut starts = vec![[0, 0]];
-    for [extent, input, output] in dimensions {
-        let indices = |start: &[usize; 2]| {
+    let along = |start: [usize; 3], strides: [usize; 3], index: usize| {
+        [0, 1, 2].map(|array: usize| start[array] + index * strides[array])
+    };
+    let mut starts = vec![[0; 3]];
+    for (extent, strides) in dimensions {
+        let indices = |start: &[usize; 3]| {
             let start = *start;
-            (0..extent).map(move |index| [start[0] + index * input, start[1] + index * output])
+            (0..extent).map(move |index| along(start, strides, index))
         };
         starts = starts.iter().flat_map(indices).collect();
     }
-    let cut = |start: &[usize; 2]| {
+    let cut = |start: &[usize; 3]| {
         let start = *start;
         (0..inner).step_by(most).map(move |column| Strip {
-            first: [start[0] + column * input_stride, start[1] + column * output_stride],
+            first: along(start, strides, column),
             columns: most.min(inner - column),
-            strides: [input_stride, output_stride],
+            strides,
         })
     };
     starts.iter().flat_map(cut).collect()
 }
 
-impl<Op: ScanOp> Job<'_, Op> {
+impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
     /// The strip is one of the layout's, and no other thread touches it.
@@ -123,45 +136,52 @@ impl<Op: ScanOp> Job<'_, Op> {
     unsafe fn scan_as<const EXCLUSIVE: bool, const REVERSED: bool>(&self, strip: &Strip) {
         let mut carries: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
-        match self.initial_value {
-            Some(value) => carries.resize(strip.columns, value),
-            None => {
+        let value_at = |column: usize| strip.first[2] + column * strip.strides[2];
+        match (self.each.initial_values, self.initial_value) {
+            (Some(values), _) => carries.extend((0..strip.columns).map(|column| values[value_at(column)])),
+            (None, Some(value)) => carries.resize(strip.columns, value),
+            (None, None) => {
                 let Some(first) = rows.next() else { return };
                 let (input, output) = self.row::<REVERSED>(strip, first);
                 for column in 0..strip.columns {
                     // SAFETY: the caller vouches for the strip.
-                    let element = unsafe { *input.add(column * strip.strides[0]) };
+                    let element = unsafe { self.memory.read(input + column * strip.strides[0]) };
                     let carry = self.op.carry_of(self.op.lift(element));
                     carries.push(carry);
                     // SAFETY: as above.
-                    unsafe { *output.add(column * strip.strides[1]) = self.op.project(carry) };
+                    unsafe { self.memory.write(output + column * strip.strides[1], self.op.project(carry)) };
                 }
             }
         }
+        let strides = [strip.strides[0], strip.strides[1]];
         for row in rows {
             let (mut input, mut output) = self.row::<REVERSED>(strip, row);
             let (blocks, rest) = carries.as_chunks_mut::<BLOCK>();
-            // SAFETY: as above; the pointers go from column to column of the strip, and at most beyond the last one.
+            // SAFETY: as above.
             unsafe {
                 for block in blocks {
-                    self.columns::<EXCLUSIVE, REVERSED, BLOCK>(input, output, strip.strides, block);
-                    (input, output) =
-                        (input.wrapping_add(BLOCK * strip.strides[0]), output.wrapping_add(BLOCK * strip.strides[1]));
+                    self.columns::<EXCLUSIVE, REVERSED, BLOCK>(input, output, strides, block);
+                    (input, output) = (input + BLOCK * strip.strides[0], output + BLOCK * strip.strides[1]);
                 }
                 for carry in rest {
                     let carry = std::array::from_mut(carry);
-                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strip.strides, carry);
-                    (input, output) = (input.wrapping_add(strip.strides[0]), output.wrapping_add(strip.strides[1]));
+                    self.columns::<EXCLUSIVE, REVERSED, 1>(input, output, strides, carry);
+                    (input, output) = (input + strip.strides[0], output + strip.strides[1]);
                 }
+            }
+        }
+        if let Some(totals) = self.each.totals {
+            for (column, carry) in carries.into_iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { totals.add(value_at(column)).write(carry) };
             }
         }
     }
 
     /// Where a row of a strip begins.
-    fn row<const REVERSED: bool>(&self, strip: &Strip, row: usize) -> (*const Op::Input, *mut Op::Output) {
+    fn row<const REVERSED: bool>(&self, strip: &Strip, row: usize) -> (usize, usize) {
         let row = if REVERSED { self.length - 1 - row } else { row };
-        let [input, output] = [0, 1].map(|side: usize| strip.first[side] + row * self.steps[side]);
-        (self.input.wrapping_add(input), self.output.wrapping_add(output))
+        (strip.first[0] + row * self.steps[0], strip.first[1] + row * self.steps[1])
     }
 
     /// Scans neighbouring elements of a row: all of them are read before the first result is written.
@@ -172,17 +192,13 @@ impl<Op: ScanOp> Job<'_, Op> {
     #[inline(always)]
     unsafe fn columns<const EXCLUSIVE: bool, const REVERSED: bool, const N: usize>(
         &self,
-        input: *const Op::Input,
-        output: *mut Op::Output,
+        input: usize,
+        output: usize,
         strides: [usize; 2],
         carries: &mut [Op::Carry; N],
     ) {
-        let elements: [Op::Input; N] = match strides[0] {
-            // SAFETY: the caller vouches for the strip.
-            1 => unsafe { input.cast::<[Op::Input; N]>().read() },
-            // SAFETY: as above.
-            stride => std::array::from_fn(|k| unsafe { *input.add(k * stride) }),
-        };
+        // SAFETY: the caller vouches for the strip.
+        let elements: [Op::Input; N] = unsafe { self.memory.read_row(input, strides[0]) };
         let results: [Op::Output; N] = std::array::from_fn(|k| {
             let before = carries[k];
             let advance = if REVERSED { Op::advance_back } else { Op::advance };
@@ -190,15 +206,7 @@ impl<Op: ScanOp> Job<'_, Op> {
             carries[k] = after;
             if EXCLUSIVE { self.op.project(before) } else { output }
         });
-        match strides[1] {
-            // SAFETY: as above.
-            1 => unsafe { output.cast::<[Op::Output; N]>().write(results) },
-            stride => {
-                for (k, result) in results.into_iter().enumerate() {
-                    // SAFETY: as above.
-                    unsafe { *output.add(k * stride) = result };
-                }
-            }
-        }
+        // SAFETY: as above.
+        unsafe { self.memory.write_row(output, strides[1], results) };
     }
 }

@@ -18,14 +18,45 @@ pub(crate) trait Memory<Op: ScanOp>: Copy {
     /// The index is in bounds, and no other thread touches it.
     unsafe fn write(self, index: usize, output: Op::Output);
 
+    /// Neighbouring elements of a row along which they are `stride` elements apart.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Memory::read), of all of them.
+    #[inline(always)]
+    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [Op::Input; N] {
+        // SAFETY: the caller vouches for the indices.
+        std::array::from_fn(|k| unsafe { self.read(index + k * stride) })
+    }
+
+    /// Writes neighbouring elements of a row along which they are `stride` elements apart.
+    ///
+    /// # Safety
+    ///
+    /// As for [`write`](Memory::write), of all of them.
+    #[inline(always)]
+    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, outputs: [Op::Output; N]) {
+        for (k, output) in outputs.into_iter().enumerate() {
+            // SAFETY: the caller vouches for the indices.
+            unsafe { self.write(index + k * stride, output) };
+        }
+    }
+
+    /// The same memory from an element on.
+    ///
+    /// # Safety
+    ///
+    /// The index is in bounds.
+    unsafe fn skip(self, index: usize) -> Self;
+
     /// The first `len` elements, where the loops over vector registers can be had: in one array each.
     fn places(self, len: usize) -> Option<Places<Op>>;
 }
 
 /// An array of inputs, and one of outputs.
-pub(super) struct Elements<Op: ScanOp> {
-    pub(super) input: *const Op::Input,
-    pub(super) output: *mut Op::Output,
+pub(crate) struct Elements<Op: ScanOp> {
+    pub(crate) input: *const Op::Input,
+    pub(crate) output: *mut Op::Output,
 }
 
 impl<Op: ScanOp> Clone for Elements<Op> {
@@ -47,6 +78,36 @@ impl<Op: ScanOp> Memory<Op> for Elements<Op> {
     unsafe fn write(self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
         unsafe { self.output.add(index).write(output) }
+    }
+
+    #[inline(always)]
+    unsafe fn read_row<const N: usize>(self, index: usize, stride: usize) -> [Op::Input; N] {
+        match stride {
+            // SAFETY: the caller vouches for the indices.
+            1 => unsafe { self.input.add(index).cast::<[Op::Input; N]>().read() },
+            // SAFETY: as above.
+            stride => std::array::from_fn(|k| unsafe { self.read(index + k * stride) }),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn write_row<const N: usize>(self, index: usize, stride: usize, outputs: [Op::Output; N]) {
+        match stride {
+            // SAFETY: the caller vouches for the indices.
+            1 => unsafe { self.output.add(index).cast::<[Op::Output; N]>().write(outputs) },
+            stride => {
+                for (k, output) in outputs.into_iter().enumerate() {
+                    // SAFETY: as above.
+                    unsafe { self.write(index + k * stride, output) };
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe { Elements { input: self.input.add(index), output: self.output.add(index) } }
     }
 
     fn places(self, len: usize) -> Option<Places<Op>> {
@@ -79,6 +140,16 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> Memory<Op> for InColumns<Op> {
     unsafe fn write(self, index: usize, output: Op::Output) {
         // SAFETY: the caller vouches for the index.
         unsafe { output.into_fields().write(self.output, index) }
+    }
+
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        unsafe {
+            InColumns {
+                input: <Op::Input as Columns>::Fields::skip(self.input, index),
+                output: <Op::Output as Columns>::Fields::skip(self.output, index),
+            }
+        }
     }
 
     fn places(self, _: usize) -> Option<Places<Op>> {

@@ -101,7 +101,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// # Safety
     ///
     /// The range is in bounds, and no other thread touches it.
-    unsafe fn scan_part<const ALONE: bool>(
+    pub(super) unsafe fn scan_part<const ALONE: bool>(
         &self,
         kind: ScanKind,
         range: Range<usize>,

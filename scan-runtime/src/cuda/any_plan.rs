@@ -43,7 +43,7 @@ impl AnyPlan {
     }
 
     /// Whether it is for columns that lie like this, from these addresses on.
-    pub(super) fn suits(&self, columns: &ColumnLayout, input: u64, output: u64) -> bool {
+    pub(super) fn suits(&self, columns: &ColumnLayout, input: &[u64], output: &[u64]) -> bool {
         match self {
             AnyPlan::Columns(plan) => plan.suits(columns, input, output),
             AnyPlan::Scan(_) | AnyPlan::Reduction(_) | AnyPlan::LastResults(_) => false,

@@ -45,13 +45,14 @@ impl CudaDevice {
         self.kernels_for(KernelsKey::new(op, &task), &|| checked_source(op), &task, len)
     }
 
-    /// The kernels for a scan with `op` along an axis, of columns that lie like this from these addresses on.
+    /// The kernels for a scan with `op` along an axis, of columns that lie like this, in arrays that begin at
+    /// these addresses.
     pub(crate) fn kernels_of_columns<Op: ScanOp>(
         &self,
         op: &Op,
         task: &Task,
         columns: &ColumnLayout,
-        (input, output): (u64, u64),
+        (input, output): (&[u64], &[u64]),
     ) -> Result<Arc<Kernels>, Error> {
         self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)
             .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_columns(columns, input, output)))

@@ -103,7 +103,7 @@ impl Ranges {
         Ok(sources)
     }
 
-    pub(super) fn for_columns(&self, columns: &ColumnLayout, input: u64, output: u64) -> &Range {
+    pub(super) fn for_columns(&self, columns: &ColumnLayout, input: &[u64], output: &[u64]) -> &Range {
         let suits = |range: &&Range| range.plan.suits(columns, input, output);
         self.iter().find(suits).or(self.longer.last()).unwrap_or(&self.shortest)
     }

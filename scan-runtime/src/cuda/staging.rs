@@ -13,7 +13,8 @@ mod pieces;
 mod ring;
 
 use std::{
-    fmt, mem,
+    fmt,
+    mem::{self, MaybeUninit},
     sync::{Arc, Mutex, MutexGuard},
 };
 
@@ -120,6 +121,8 @@ pub(crate) struct HostMemory<'h> {
     /// Whether the device may write the output, which is one array, over the input, which is one too.
     pub(crate) in_place: bool,
     pub(crate) heads: &'h [u8],
+    /// The initial values of segments.
+    pub(crate) initial_values: &'h [MaybeUninit<u8>],
     pub(crate) total: *mut u8,
     pub(crate) total_bytes: usize,
 }
@@ -140,6 +143,7 @@ pub(crate) struct Places {
     pub(crate) input: Few<sys::CUdeviceptr>,
     pub(crate) output: Few<sys::CUdeviceptr>,
     pub(crate) heads: sys::CUdeviceptr,
+    pub(crate) initial_values: sys::CUdeviceptr,
     pub(crate) total: sys::CUdeviceptr,
 }
 
@@ -276,7 +280,7 @@ impl CudaDevice {
             }
             made => made?,
         };
-        let span = transferring("device", host.input_bytes() + host.heads.len());
+        let span = transferring("device", host.input_bytes() + host.heads.len() + host.initial_values.len());
         // SAFETY: the caller guarantees the host memory.
         unsafe { lane.send(host, &self.staging)? };
         drop(span);

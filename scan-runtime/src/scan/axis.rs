@@ -3,13 +3,18 @@
 use std::{fmt, ptr, sync::Arc};
 
 use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
-use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, Plans, ScanSpec};
+use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, PlanError, Plans, ScanSpec};
 
-use super::{HostPlaces, Scan};
+mod each;
+use each::HOST_VALUES;
+pub(crate) use each::{DeviceTotals, check_totals};
+
+use super::{Also, HostPlaces, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
     generate,
+    heads::{InitialValues, check_initial_values},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -41,11 +46,12 @@ use crate::{
 /// assert_eq!(buffer, [1, 2, 3, 5, 5, 9]);
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
+#[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
-pub struct AxisScan<Op: ScanOp> {
+pub struct AxisScan<'h, Op: ScanOp> {
     /// The scan of the columns if they are contiguous, one behind the other.
-    scan: Scan<Op, Heads<'static>>,
-    axis: Axis,
+    pub(crate) scan: Scan<Op, Heads<'h>>,
+    pub(crate) axis: Axis,
     layout: ColumnLayout,
 }
 
@@ -76,7 +82,7 @@ impl<Op: ScanOp> Scan<Op> {
     /// assert_eq!(states[(1 * tokens + 2) * channels].b, 1.75);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn axis(self, axis: Axis) -> AxisScan<Op> {
+    pub fn axis<'h>(self, axis: Axis) -> AxisScan<'h, Op> {
         let layout = axis.layout();
         let heads = match layout.is_rows() && layout.columns() > 1 && !layout.is_empty() {
             true => Heads::rows(layout.length() as usize),
@@ -106,12 +112,12 @@ impl fmt::Display for AxisPlan {
 }
 
 /// Whether memory of so many elements holds the array.
-fn check_length(axis: &Axis, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
+pub(crate) fn check_length(axis: &Axis, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     let holds = if expected == axis.len() { found == expected } else { found >= expected };
     if holds { Ok(()) } else { Err(Error::AxisLength { what, found, expected, shape: axis.shape().to_vec() }) }
 }
 
-impl<Op: ScanOp> AxisScan<Op> {
+impl<Op: ScanOp> AxisScan<'_, Op> {
     /// What would run on the GPU, as [`Scan::plan`] has it.
     ///
     /// # Errors
@@ -121,7 +127,7 @@ impl<Op: ScanOp> AxisScan<Op> {
         if self.layout.is_rows() {
             return Ok(AxisPlan::Rows(self.scan.plan()?));
         }
-        Ok(AxisPlan::Columns(self.columns_plan()?))
+        Ok(AxisPlan::Columns(self.columns_plan(Also::Nothing)?))
     }
 
     /// The CUDA source that would run on the GPU, as [`Scan::cuda_source`] has it.
@@ -133,7 +139,7 @@ impl<Op: ScanOp> AxisScan<Op> {
         if self.layout.is_rows() {
             return self.scan.cuda_source();
         }
-        Ok(generate::show_columns(&self.scan.op.source(), &self.columns_plan()?)?)
+        Ok(generate::show_columns(&self.scan.op.source(), &self.columns_plan(Also::Nothing)?)?)
     }
 
     /// Scans an array. The results are contiguous, unless the axis was given strides of theirs.
@@ -152,7 +158,7 @@ impl<Op: ScanOp> AxisScan<Op> {
         let bytes = len.saturating_mul(size_of::<Op::Output>());
         output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
         // SAFETY: the input holds the array, the vector has room for the results, and nothing else points there.
-        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr())? };
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), ptr::null_mut())? };
         // SAFETY: every element is a result, and has been written.
         unsafe { output.set_len(len) };
         Ok(output)
@@ -167,7 +173,7 @@ impl<Op: ScanOp> AxisScan<Op> {
         check_length(&self.axis, "input", input.len(), self.axis.input_len())?;
         check_length(&self.axis, "output", output.len(), self.axis.output_len())?;
         // SAFETY: the input holds the array, and the output, which is exclusively borrowed, the results.
-        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr()) }
+        unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), ptr::null_mut()) }
     }
 
     /// Scans an array in place. What lies between its elements is left as it is.
@@ -188,52 +194,100 @@ impl<Op: ScanOp> AxisScan<Op> {
         let to = buffer.as_mut_ptr();
         // SAFETY: the buffer, which is exclusively borrowed, holds the array, and each result takes the place of its
         // element.
-        unsafe { self.run_at(to.cast_const(), to) }
+        unsafe { self.run_at(to.cast_const(), to, ptr::null_mut()) }
     }
 
     /// The same for device memory, on a stream of yours, as [`Scan::on`] is for a scan.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisScan<'a, Op> {
-        DeviceAxisScan { scan: self, stream, initial: None }
+        DeviceAxisScan { scan: self, stream, initial: None, each: false }
     }
 
-    fn columns_plan(&self) -> Result<ColumnsPlan, Error> {
+    fn columns_plan(&self, also: Also) -> Result<ColumnsPlan, Error> {
         let (operator, limits) = (self.scan.op.source(), self.scan.scanner.limits());
-        Ok(generate::plan_columns(&operator, &self.scan.spec(), &limits, &self.scan.shape())?)
+        Ok(generate::plan_columns(&operator, &also.of(self.scan.spec()), &limits, &self.scan.shape())?)
     }
 
     /// # Safety
     ///
     /// `input` is valid for reads of the axis's `input_len` elements, `output` for writes of its `output_len` results.
-    /// They are one, and each result in the place of its element, or they do not overlap.
-    unsafe fn run_at(&self, input: *const Op::Input, output: *mut Op::Output) -> Result<(), Error> {
-        if self.layout.is_rows() && !self.layout.is_empty() {
+    /// They are one, and each result in the place of its element, or they do not overlap. `totals` is null, or valid for
+    /// a write of the total of each column.
+    unsafe fn run_at(
+        &self,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        totals: *mut Op::Carry,
+    ) -> Result<(), Error> {
+        let each = self.has_each(Also::totals(!totals.is_null()));
+        match self.is_of_rows(each) {
             // SAFETY: the caller vouches for the memory: rows are contiguous.
-            return unsafe { self.scan.run_at(input, output, self.axis.len(), false) }.map(drop);
+            true if each => return unsafe { self.scan.run_each_at(input, output, self.axis.len(), totals) },
+            // SAFETY: as above.
+            true => return unsafe { self.scan.run_at(input, output, self.axis.len(), false) }.map(drop),
+            false => {}
+        }
+        let places = HostPlaces::of(input, output, self.axis.len());
+        let leaves_gaps = self.axis.output_len() != self.axis.len() && !ptr::addr_eq(input, output);
+        if let (Engine::Cuda(device), true) = (self.scan.scanner.engine(), leaves_gaps && !self.layout.is_empty()) {
+            // SAFETY: as above.
+            return unsafe { self.run_beside_gaps(device, input, output, totals) };
+        }
+        // SAFETY: as above.
+        unsafe { self.run_columns_in(cpu::Elements { input, output }, &places, totals) }
+    }
+
+    /// Whether each column has an initial value or a total of its own.
+    pub(crate) fn has_each(&self, also: Also) -> bool {
+        also == Also::Totals || self.scan.heads.initial_values.is_some()
+    }
+
+    /// Whether columns are rows, which are scanned as such. One alone is no row that has values of its own.
+    pub(crate) fn is_of_rows(&self, each: bool) -> bool {
+        self.layout.is_rows() && !self.layout.is_empty() && (!each || self.layout.columns() > 1)
+    }
+
+    /// An error if there is not one initial value for each column, where each has one.
+    fn check_values(&self) -> Result<(), Error> {
+        let values = self.scan.initial_values();
+        values.map_or(Ok(()), |values| check_initial_values(values.len(), self.axis.columns()))
+    }
+
+    /// Scans columns that are no rows: of `memory` on the CPU, of the same as `places` on a device.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_at`](AxisScan::run_at); on a device every element of the output is a result, or the output is the
+    /// input.
+    pub(crate) unsafe fn run_columns_in(
+        &self,
+        memory: impl cpu::Memory<Op>,
+        places: &HostPlaces,
+        totals: *mut Op::Carry,
+    ) -> Result<(), Error> {
+        let also = Also::totals(!totals.is_null());
+        self.check_values()?;
+        if self.layout.is_empty() {
+            self.columns_plan(also)?;
+            // SAFETY: the caller vouches for the totals.
+            return unsafe { self.write_totals_of_nothing(totals) };
         }
         match self.scan.scanner.engine() {
             Engine::Cpu { .. } => {
-                self.scan.check_planned()?;
-                if self.scan.overrides.is_some() {
-                    self.columns_plan()?;
+                match self.has_each(also) || self.scan.overrides.is_some() {
+                    true => self.columns_plan(also).map(drop)?,
+                    false => self.scan.check_planned(Also::Nothing)?,
                 }
                 let _span = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
                 let Scan { op, kind, order, initial_value, .. } = &self.scan;
-                let places = cpu::Places { input, output, len: self.axis.len() };
-                // SAFETY: the caller vouches for the memory.
-                unsafe { cpu::scan_columns(op, *kind, *order, *initial_value, &self.layout, places) }
-            }
-            Engine::Cuda(device) => {
-                let in_place = ptr::addr_eq(input, output);
-                if self.layout.is_empty() {
-                    return self.columns_plan().map(drop);
+                let initial_values = self.scan.initial_values();
+                let each = cpu::EachColumn { initial_values, totals: (!totals.is_null()).then_some(totals) };
+                // SAFETY: the caller vouches for the memory; the values have been counted.
+                unsafe {
+                    cpu::scan_columns(op, *kind, *order, *initial_value, each, &self.layout, memory, self.axis.len())
                 }
-                if self.axis.output_len() == self.axis.len() || in_place {
-                    // SAFETY: as above.
-                    return unsafe { self.scan.run_columns(device, &self.axis, &self.layout, input, output) };
-                }
-                // SAFETY: as above.
-                unsafe { self.run_beside_gaps(device, input, output) }
             }
+            // SAFETY: as above.
+            Engine::Cuda(device) => unsafe { self.scan.run_columns(device, &self.axis, &self.layout, places, totals) },
         }
     }
 
@@ -247,7 +301,9 @@ impl<Op: ScanOp> AxisScan<Op> {
         device: &CudaDevice,
         input: *const Op::Input,
         output: *mut Op::Output,
+        totals: *mut Op::Carry,
     ) -> Result<(), Error> {
+        self.check_values()?;
         let (shape, (input_strides, output_strides)) = (self.axis.shape(), self.axis.both_strides());
         let dense = Axis::of(shape, self.axis.axis())?.input_strides(input_strides)?;
         let len = dense.len();
@@ -256,8 +312,9 @@ impl<Op: ScanOp> AxisScan<Op> {
         results.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
         let layout = dense.layout();
         let to = results.as_mut_ptr();
+        let places = HostPlaces::of(input, to, len);
         // SAFETY: the caller vouches for the input; the vector has room for the results.
-        unsafe { self.scan.run_columns(device, &dense, &layout, input, to)? };
+        unsafe { self.scan.run_columns(device, &dense, &layout, &places, totals)? };
         let mut index = vec![0; shape.len()];
         for result in 0..len {
             let place: usize = index.iter().zip(output_strides).map(|(index, stride)| index * stride).sum();
@@ -275,7 +332,7 @@ impl<Op: ScanOp> AxisScan<Op> {
     }
 }
 
-impl<Op: ScanOp> Scan<Op, Heads<'static>> {
+impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     /// Copies columns to the device, scans them there, copies the results back, and waits for it.
     ///
     /// # Safety
@@ -286,11 +343,15 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         device: &CudaDevice,
         axis: &Axis,
         layout: &ColumnLayout,
-        input: *const Op::Input,
-        output: *mut Op::Output,
+        places: &HostPlaces,
+        totals: *mut Op::Carry,
     ) -> Result<(), Error> {
-        let places = HostPlaces::of(input, output, axis.len());
+        let also = Also::totals(!totals.is_null());
+        let total_bytes = if also == Also::Totals { axis.columns().saturating_mul(size_of::<Op::Carry>()) } else { 0 };
         let memory = HostMemory {
+            initial_values: self.heads.initial_values.map_or(&[][..], InitialValues::bytes),
+            total: totals.cast(),
+            total_bytes,
             input_len: axis.input_len(),
             output_len: axis.output_len(),
             in_place: places.in_place && axis.lies_the_same(),
@@ -298,8 +359,9 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let buffers = InOut { input: &at.input, output: &at.output, len: axis.len() as u64, columns: Some(layout) };
-            // SAFETY: the buffers hold the array and the results.
-            unsafe { self.enqueue_columns(device, stream, self.spec(), buffers, SideBuffers::default()) }
+            let side = SideBuffers { initial: at.initial_values, total: at.total, ..SideBuffers::default() };
+            // SAFETY: the buffers hold the array, the results, and what each column has of its own.
+            unsafe { self.enqueue_columns(device, stream, also.of(self.spec()), buffers, side) }
         };
         // SAFETY: the caller vouches for the host memory; the kernel writes every result.
         unsafe { device.through(&memory, &enqueue) }
@@ -322,9 +384,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
         let kernels = match buffers.columns {
             Some(columns) => {
                 let task = Task::Columns(spec, self.shape());
-                let first = |pointers: &[CUdeviceptr]| pointers.first().copied().unwrap_or_default();
-                let addresses = (first(buffers.input), first(buffers.output));
-                device.kernels_of_columns(&self.op, &task, columns, addresses)?
+                device.kernels_of_columns(&self.op, &task, columns, (buffers.input, buffers.output))?
             }
             None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
         };
@@ -350,17 +410,19 @@ impl<Op: ScanOp> Scan<Op, Heads<'static>> {
 /// ```
 #[must_use = "a scan does nothing until it is run"]
 pub struct DeviceAxisScan<'a, Op: ScanOp> {
-    scan: &'a AxisScan<Op>,
-    stream: &'a Arc<CudaStream>,
-    /// The initial value, if it is in device memory.
+    pub(crate) scan: &'a AxisScan<'a, Op>,
+    pub(crate) stream: &'a Arc<CudaStream>,
+    /// The initial value, if it is in device memory,
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
+    /// and whether that is one for each column.
+    each: bool,
 }
 
 impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     /// Puts a value before the first element of each column that is in device memory when the scan runs, as
     /// [`DeviceScan::init_from`](crate::DeviceScan::init_from) does.
     pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
-        DeviceAxisScan { initial: Some(value), ..self }
+        DeviceAxisScan { initial: Some(value), each: false, ..self }
     }
 
     /// Scans an array into a new slice. The results are contiguous, unless the axis was given strides of theirs.
@@ -391,6 +453,15 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
+        self.run_in(input, output, None)
+    }
+
+    fn run_in(
+        &self,
+        input: &impl DeviceBuffer<Op::Input>,
+        output: &mut impl DeviceBufferMut<Op::Output>,
+        totals: DeviceTotals<'_, Op>,
+    ) -> Result<(), Error> {
         let device = self.scan.scan.scanner.device_of(self.stream)?;
         device.check_context("input", input.stream())?;
         device.check_context("output", output.stream())?;
@@ -400,8 +471,9 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         // The guards record the events by which cudarc orders work on several streams, once the launches are made.
         let (input, _reading) = input.device_ptr(self.stream);
         let (output, _writing) = output.device_ptr_mut(self.stream);
+        let spec = self.scan.scan.spec();
         // SAFETY: the buffers are borrowed from live slices, which hold the array and, exclusively, the results.
-        unsafe { self.enqueue(device, input, output) }
+        unsafe { self.enqueue(device, spec, &[input], &[output], totals) }
     }
 
     /// Scans an array in place. What lies between its elements is left as it is.
@@ -411,6 +483,14 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     /// As [`run`](DeviceAxisScan::run), and [`Error::AxisInPlace`] if the axis was given strides of the results that
     /// differ from those of the elements.
     pub fn run_in_place<T>(&self, buffer: &mut impl DeviceBufferMut<T>) -> Result<(), Error>
+    where
+        Op: ScanOp<Input = T, Output = T>,
+        T: ScanElement,
+    {
+        self.run_in_one(buffer, None)
+    }
+
+    fn run_in_one<T>(&self, buffer: &mut impl DeviceBufferMut<T>, totals: DeviceTotals<'_, Op>) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -425,37 +505,62 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         let (buffer, _writing) = buffer.device_ptr_mut(self.stream);
         // SAFETY: the buffer is exclusively borrowed from a live slice, which holds the array; each result takes the
         // place of its element.
-        unsafe { self.enqueue(device, buffer, buffer) }
+        unsafe { self.enqueue(device, self.scan.scan.spec(), &[buffer], &[buffer], totals) }
     }
 
     /// # Safety
     ///
-    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the array and the results.
-    unsafe fn enqueue(&self, device: &CudaDevice, input: CUdeviceptr, output: CUdeviceptr) -> Result<(), Error> {
+    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the arrays of the input and of the
+    /// results, which lie as `spec` says.
+    pub(crate) unsafe fn enqueue(
+        &self,
+        device: &CudaDevice,
+        spec: ScanSpec,
+        input: &[CUdeviceptr],
+        output: &[CUdeviceptr],
+        totals: DeviceTotals<'_, Op>,
+    ) -> Result<(), Error> {
         let AxisScan { scan, axis, layout } = self.scan;
-        let initial = self.initial;
-        if let Some(value) = initial {
+        let also = Also::totals(totals.is_some());
+        if scan.heads.initial_values.is_some() && !self.each {
+            return Err(PlanError::Columns { why: HOST_VALUES }.into());
+        }
+        if let Some(value) = self.initial {
             device.check_context("initial value", value.stream())?;
-            if value.len() != 1 {
-                return Err(Error::InitialLength { len: value.len() });
+            match self.each {
+                true => check_initial_values(value.len(), axis.columns())?,
+                false if value.len() != 1 => return Err(Error::InitialLength { len: value.len() }),
+                false => {}
             }
         }
-        let initial = initial.map(|value| value.device_ptr(self.stream));
-        let spec = if initial.is_some() { scan.spec().with_initial_value_on_device() } else { scan.spec() };
+        if let Some(totals) = &totals {
+            device.check_context("totals", totals.stream())?;
+            check_totals(axis, totals.len())?;
+        }
+        if layout.is_empty() {
+            self.scan.columns_plan(also)?;
+            return self.write_totals_of_nothing(totals);
+        }
+        let initial = self.initial.map(|value| value.device_ptr(self.stream));
+        let spec = match (&initial, self.each) {
+            (Some(_), true) => spec.with_initial_values(),
+            (Some(_), false) => spec.with_initial_value_on_device(),
+            (None, _) => spec,
+        };
+        let totals = totals.map(|totals| totals.device_ptr_mut(self.stream));
         let side = SideBuffers {
             head_count: scan.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
+            total: totals.as_ref().map_or(0, |(pointer, _writing)| *pointer),
             ..SideBuffers::default()
         };
-        let columns = if layout.is_rows() { None } else { Some(layout) };
-        let buffers = InOut { input: &[input], output: &[output], len: axis.len() as u64, columns };
+        let is_of_rows = self.scan.is_of_rows(self.each || also == Also::Totals);
+        let columns = if is_of_rows { None } else { Some(layout) };
+        let buffers = InOut { input, output, len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;
-            if layout.is_empty() {
-                return self.scan.plan().map(drop);
-            }
-            // SAFETY: the caller vouches for the buffers.
-            unsafe { scan.enqueue_columns(device, self.stream, spec, buffers, side) }
+            // SAFETY: the caller vouches for the buffers; values and totals have been counted.
+            unsafe { scan.enqueue_columns(device, self.stream, also.of(spec), buffers, side) }
         };
         enqueue().map_err(named)
     }

@@ -2,21 +2,23 @@
 
 use std::{
     any::TypeId,
+    mem::MaybeUninit,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
 use scan_codegen::ScanSpec;
 
+use super::{Also, HostTotals};
 use crate::{
-    Error, Goal, HostHeads, Scan, ScanElement, ScanOp,
+    Error, Goal, Heads, HostHeads, Scan, ScanElement, ScanOp,
     columns::HostArray,
     cpu::Order,
     cuda::{
         Constants, CudaDevice, DeviceMemory, HostMemory, InOut, Places, SideBuffers, Task, driver_error, in_chunks,
     },
     few::Few,
-    heads::HeadKind,
+    heads::{HeadKind, InitialValues},
 };
 
 /// Arrays in host memory that are valid for reads, and for writes, of `len` items.
@@ -64,6 +66,7 @@ impl HostPlaces {
             output_len: self.len,
             in_place: self.in_place,
             heads: &[],
+            initial_values: &[],
             total: std::ptr::null_mut(),
             total_bytes: 0,
         }
@@ -94,6 +97,46 @@ impl States {
     }
 }
 
+/// The initial values and totals of rows.
+struct EachRow<'h> {
+    row: usize,
+    /// Bytes of one of them.
+    bytes: usize,
+    initial_values: &'h [MaybeUninit<u8>],
+    /// None where rows have no totals.
+    totals: Option<*mut u8>,
+}
+
+// SAFETY: the totals of a chunk are written by one thread.
+unsafe impl Sync for EachRow<'_> {}
+
+impl<'h> EachRow<'h> {
+    fn new<C>(heads: &Heads<'h>, totals: HostTotals) -> Self {
+        let row = if let HeadKind::Rows { len } = heads.kind { len } else { 1 };
+        let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);
+        let totals = (totals.also == Also::Totals).then_some(totals.at);
+        EachRow { row, bytes: size_of::<C>(), initial_values, totals }
+    }
+
+    /// The initial values of the rows of `len` elements from element `start` on.
+    fn values(&self, start: usize, len: usize) -> &'h [MaybeUninit<u8>] {
+        let [first, end] = [start, start + len].map(|element| element / self.row * self.bytes);
+        self.initial_values.get(first..end).unwrap_or_default()
+    }
+
+    /// The memory of the same rows, with their totals.
+    fn totals<'m>(&self, memory: HostMemory<'m>, start: usize, len: usize) -> HostMemory<'m> {
+        match self.totals {
+            None => memory,
+            Some(totals) => HostMemory {
+                total: totals.wrapping_add(start / self.row * self.bytes),
+                total_bytes: len / self.row * self.bytes,
+                ..memory
+            },
+        }
+    }
+}
+
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of
     /// their own, which are not compiled ahead of time: without NVRTC all elements go at once.
@@ -102,7 +145,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         device: &CudaDevice,
         element_bytes: usize,
         len: usize,
-        with_total: bool,
+        also: Also,
     ) -> Result<Option<usize>, Error> {
         let multiple = match self.heads.heads().kind {
             HeadKind::None => 1,
@@ -114,7 +157,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let count = len.div_ceil(chunk);
         let last = len - (count - 1) * chunk;
         for (index, len) in [(0, chunk), (1.min(count - 2), chunk), (count - 1, last)] {
-            let spec = self.spec_of_chunk(index, count, with_total);
+            let spec = self.spec_of_chunk(index, count, also);
             match device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64) {
                 Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(None),
                 found => found.map(drop)?,
@@ -125,10 +168,14 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
 
     /// What chunk `index` of `count` is asked for, in the order of the scan. The total of a chunk is what the next one
     /// begins with, but for rows, which end where chunks do.
-    fn spec_of_chunk(&self, index: usize, count: usize, with_total: bool) -> ScanSpec {
+    fn spec_of_chunk(&self, index: usize, count: usize, also: Also) -> ScanSpec {
         let (spec, carries) = (self.spec(), self.heads.heads().kind.is_none());
         let spec = if carries && index > 0 { spec.with_initial_value_on_device() } else { spec };
-        if carries || with_total && index == count - 1 { spec.with_total() } else { spec }
+        match also {
+            Also::Totals => spec.with_totals(),
+            _ if carries || also == Also::Total && index == count - 1 => spec.with_total(),
+            _ => spec,
+        }
     }
 
     /// As [`run_on_device`](Scan::run_on_device), `chunk` elements at once.
@@ -141,32 +188,35 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         device: &CudaDevice,
         host: &HostPlaces,
         chunk: usize,
-        total: *mut Op::Carry,
+        totals: HostTotals,
     ) -> Result<(), Error> {
         let heads = self.heads.heads();
-        let (carries, with_total) = (heads.kind.is_none(), !total.is_null());
+        let (carries, also) = (heads.kind.is_none(), totals.also);
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
         let states = States::new(&stream, size_of::<Op::Carry>())?;
         let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
         let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
         let count = host.len.div_ceil(chunk);
+        let each = EachRow::new::<Op::Carry>(&heads, totals);
         in_chunks(count, &|index, turns| {
             let place = if order == Order::Reversed { count - 1 - index } else { index };
             let start = place * chunk;
             let len = chunk.min(host.len - start);
             let part = host.part(start, len);
-            let memory = part.memory();
+            let memory = HostMemory { initial_values: each.values(start, len), ..part.memory() };
+            let memory = each.totals(memory, start, len);
             let enqueue = |stream: &Arc<CudaStream>, at: Places| {
                 // After an error of another chunk nothing is launched, and so nothing may be brought back.
                 if carries {
                     turns.wait(index)?;
                 }
-                let spec = self.spec_of_chunk(index, count, with_total);
+                let spec = self.spec_of_chunk(index, count, also);
                 let tells_total = spec.total;
                 let kernels = device.kernels(op, Task::Scan(spec, shape), len as u64)?;
                 let constants = Constants::new(stream, op, initial_value)?;
                 let mut launched = launched.lock().unwrap_or_else(PoisonError::into_inner);
-                let mut side = SideBuffers { head_count: heads.head_count(), ..SideBuffers::default() };
+                let (initial, total) = (at.initial_values, at.total);
+                let mut side = SideBuffers { head_count: heads.head_count(), initial, total, ..SideBuffers::default() };
                 if tells_total {
                     side.total = states.before(index + 1);
                 }
@@ -188,10 +238,10 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             // SAFETY: the caller vouches for the host memory; the kernels write every output.
             unsafe { device.through(&memory, &enqueue) }
         })?;
-        if with_total {
+        if also == Also::Total {
             device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
             // SAFETY: the total is valid for a write of its bytes, and all chunks are done.
-            unsafe { sys::cuMemcpyDtoH_v2(total.cast(), states.before(count), size_of::<Op::Carry>()) }
+            unsafe { sys::cuMemcpyDtoH_v2(totals.at.cast(), states.before(count), size_of::<Op::Carry>()) }
                 .result()
                 .map_err(driver_error("copying"))?;
         }

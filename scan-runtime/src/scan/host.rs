@@ -3,15 +3,35 @@
 use std::{mem::MaybeUninit, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
-use scan_codegen::ScanKind;
+use scan_codegen::{PlanError, ScanKind};
 
-use super::chunks::HostPlaces;
+use super::{Also, chunks::HostPlaces};
 use crate::{
     Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
+    heads::{HeadKind, InitialValues},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
+
+/// What a scan of host memory gives besides its results, and where that goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostTotals {
+    pub(crate) also: Also,
+    /// Valid for writes of so many bytes; null where nothing is given.
+    pub(crate) at: *mut u8,
+    pub(crate) bytes: usize,
+}
+
+impl HostTotals {
+    /// The total, if that is wanted.
+    pub(crate) fn total<T>(wanted: bool, total: &mut MaybeUninit<T>) -> Self {
+        match wanted {
+            true => HostTotals { also: Also::Total, at: total.as_mut_ptr().cast(), bytes: size_of::<T>() },
+            false => HostTotals::NONE,
+        }
+    }
+}
 
 /// Ways to run a scan of host memory.
 impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
@@ -151,7 +171,7 @@ impl<Op: ScanOp> Reduce<Op> {
     /// [`PlanError::NoElements`](crate::PlanError::NoElements) for no elements, no initial value and no identity, and
     /// whatever else can go wrong.
     pub fn run(&self, input: &[Op::Input]) -> Result<Op::Output, Error> {
-        self.check_planned()?;
+        self.check_planned(Also::Nothing)?;
         match self.scanner.engine() {
             Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
             _ => {
@@ -170,7 +190,7 @@ impl<Op: ScanOp> Reduce<Op> {
         let places = HostPlaces::of(input.as_ptr(), output.as_mut_ptr(), input.len());
         let host = HostMemory { output_len: 1, in_place: false, ..places.memory() };
         // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
-        unsafe { self.through(device, &host, input.len(), 0)? };
+        unsafe { self.through(device, &host, input.len(), 0, Also::Nothing)? };
         // SAFETY: the last kernel has written the output.
         Ok(unsafe { output.assume_init() })
     }
@@ -178,10 +198,14 @@ impl<Op: ScanOp> Reduce<Op> {
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// What the planner refuses on the GPU is refused on the CPU as well.
-    pub(crate) fn check_planned(&self) -> Result<(), Error> {
-        let needs_identity = self.kind == ScanKind::Exclusive && self.initial_value.is_none();
+    pub(crate) fn check_planned(&self, also: Also) -> Result<(), Error> {
+        let heads = self.heads.heads();
+        // A segment between offsets may be empty.
+        let of_nothing = also == Also::Totals && matches!(heads.kind, HeadKind::Offsets(_));
+        let begins = self.initial_value.is_some() || heads.initial_values.is_some();
+        let needs_identity = (self.kind == ScanKind::Exclusive || of_nothing) && !begins;
         let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, &self.heads.heads(), needs_identity);
-        if self.planned || surely() { Ok(()) } else { self.check_task(&self.task(false)) }
+        if self.planned || surely() { Ok(()) } else { self.check_task(&self.task(also)) }
     }
 
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
@@ -213,9 +237,16 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
         let heads = self.heads.heads();
+        if heads.initial_values.is_some() {
+            if with_total {
+                return Err(PlanError::TotalOfEach.into());
+            }
+            // SAFETY: the caller vouches for the elements.
+            return unsafe { self.run_each_at(input, output, len, ptr::null_mut()) }.map(|()| None);
+        }
         match self.scanner.engine() {
             Engine::Cpu { .. } => {
-                self.check_planned()?;
+                self.check_planned(Also::Nothing)?;
                 let _span = tells_of_calls().then(|| computing::<Op>(len));
                 heads.check(len)?;
                 let places = cpu::Places { input, output, len };
@@ -226,9 +257,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 heads.check(len)?;
                 let mut total = MaybeUninit::uninit();
                 let with_total = with_total && len > 0;
-                let place = if with_total { total.as_mut_ptr() } else { ptr::null_mut() };
+                let totals = HostTotals::total(with_total, &mut total);
                 // SAFETY: as above.
-                unsafe { self.run_on_device(device, &HostPlaces::of(input, output, len), place)? };
+                unsafe { self.run_on_device(device, &HostPlaces::of(input, output, len), totals)? };
                 let of_nothing = || cpu::begin(&self.op, self.initial_value);
                 // SAFETY: the kernels have written the total if that was asked of them.
                 Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
@@ -240,22 +271,23 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ///
     /// # Safety
     ///
-    /// As for [`run_at`](Scan::run_at). `total` is null, or valid for a write.
+    /// As for [`run_at`](Scan::run_at). The totals are valid for writes.
     pub(crate) unsafe fn run_on_device(
         &self,
         device: &CudaDevice,
         host: &HostPlaces,
-        total: *mut Op::Carry,
+        totals: HostTotals,
     ) -> Result<(), Error> {
-        if let Some(chunk) = self.chunk(device, host.element_bytes(), host.len, !total.is_null())? {
+        if let Some(chunk) = self.chunk(device, host.element_bytes(), host.len, totals.also)? {
             // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, host, chunk, total) };
+            return unsafe { self.run_in_chunks(device, host, chunk, totals) };
         }
         let heads = self.heads.heads();
-        let total_bytes = if total.is_null() { 0 } else { size_of::<Op::Carry>() };
-        let memory = HostMemory { heads: heads.bytes, total: total.cast(), total_bytes, ..host.memory() };
-        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the total.
-        unsafe { self.through(device, &memory, host.len, heads.head_count()) }
+        let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);
+        let HostTotals { also, at: total, bytes: total_bytes } = totals;
+        let memory = HostMemory { heads: heads.bytes, initial_values, total, total_bytes, ..host.memory() };
+        // SAFETY: the caller vouches for the host memory; the kernels write every output, and the totals.
+        unsafe { self.through(device, &memory, host.len, heads.head_count(), also) }
     }
 
     /// Has the kernels work on `len` elements of host memory, and waits for them.
@@ -270,14 +302,16 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         memory: &HostMemory<'_>,
         len: usize,
         head_count: u64,
+        also: Also,
     ) -> Result<(), Error> {
-        let kernels = device.kernels(&self.op, self.task(!memory.total.is_null()), len as u64)?;
+        let kernels = device.kernels(&self.op, self.task(also), len as u64)?;
         if len == 0 {
             return Ok(());
         }
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-            let side = SideBuffers { heads: at.heads, head_count, total: at.total, ..SideBuffers::default() };
+            let (initial, total) = (at.initial_values, at.total);
+            let side = SideBuffers { heads: at.heads, head_count, initial, total, ..SideBuffers::default() };
             let work = InOut { input: &at.input, output: &at.output, len: len as u64, columns: None };
             // SAFETY: the buffers hold as many elements and results as the caller vouches for, and are one buffer only
             // where the types are the same; the heads have been checked.

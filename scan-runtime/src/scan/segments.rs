@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::Also;
 use crate::{
     Error, Heads, Reduce, ScanOp, cpu,
     heads::{GROUP, HeadKind},
@@ -20,27 +21,40 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
     /// those of [`Scan::run`](crate::Scan::run) of a scan that restarts.
     pub fn run(&self, input: &[Op::Input]) -> Result<Vec<Op::Output>, Error> {
         // Keys that the planner refuses have no bytes to compare.
-        self.check_planned()?;
+        self.check_planned(Also::Nothing)?;
         self.heads.check(input.len())?;
+        let initial_values = self.initial_values();
+        if initial_values.is_some() {
+            self.heads.check_each(input.len())?;
+        }
+        let initial_value = |index: usize| initial_values.map_or(self.initial_value, |values| Some(values[index]));
+        let of_nothing = |index: usize| match initial_values {
+            Some(values) => cpu::project(&self.op, values[index]),
+            None => self.result_of_nothing(),
+        };
         let segments = segments(&self.heads, input.len());
         let reduced = match self.scanner.engine() {
             Engine::Cuda(_) => {
                 let (scanned, _) = self.run_to_vector(input, false)?;
-                let last = |segment: &Range<usize>| match segment.is_empty() {
-                    true => self.result_of_nothing(),
+                let last = |(index, segment): (usize, &Range<usize>)| match segment.is_empty() {
+                    true => of_nothing(index),
                     false => Ok(scanned[segment.end - 1]),
                 };
-                return segments.iter().map(last).collect();
+                return segments.iter().enumerate().map(last).collect();
             }
             Engine::Cpu { .. } => {
                 let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
-                |segment: &Range<usize>| match cpu::reduce(&self.op, self.initial_value, &input[segment.clone()])? {
+                |(index, segment): (usize, &Range<usize>)| match cpu::reduce(
+                    &self.op,
+                    initial_value(index),
+                    &input[segment.clone()],
+                )? {
                     Some(total) => cpu::project(&self.op, total),
-                    None => self.result_of_nothing(),
+                    None => of_nothing(index),
                 }
             }
         };
-        segments.par_iter().with_min_len(SHARED).map(reduced).collect()
+        segments.par_iter().enumerate().with_min_len(SHARED).map(reduced).collect()
     }
 }
 

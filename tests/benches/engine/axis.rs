@@ -8,15 +8,15 @@ use std::{ffi::c_void, ptr, sync::Arc};
 use rayon::prelude::*;
 use scan_codegen::{Argument, Axis, ColumnsPlan, Overrides, ScanSpec, plan_columns, render_columns};
 use scan_runtime::{
-    Scanner,
+    ScanOp, Scanner,
     cudarc::{
         driver::{CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, result, sys::CUfunction_attribute},
         nvrtc::Ptx,
     },
     half::f16,
-    nvrtc, ops,
+    nvrtc, ops, scan_element, scan_op,
 };
-use scan_tests::operators::{TestOperator, compose, inputs};
+use scan_tests::operators::{TestOperator, compose, inputs, mixed};
 
 use super::{Outcome, SAMPLES, filled, median, sample};
 
@@ -36,12 +36,12 @@ const ARRAYS: [(&[usize], usize); 8] = [
 type Shape = (u32, u32, u32, u32);
 
 const SHAPES: [Shape; 6] = [
-    (256, 128, 8, 64),
-    (256, 128, 8, 128),
     (256, 128, 8, 256),
-    (256, 128, 16, 256),
-    (512, 128, 8, 256),
+    (128, 192, 8, 256),
     (128, 128, 8, 256),
+    (128, 256, 8, 128),
+    (128, 256, 16, 512),
+    (64, 512, 8, 256),
 ];
 
 /// The most elements that arrays are cut down to: all of them fit beside their results.
@@ -192,7 +192,7 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, shapes: bool) -> Outco
         copy(&mut output)?;
         let mut first: Option<Vec<u8>> = None;
         // Of the planned ones, the one that is for the array.
-        let suits = |entrant: &&Entrant| entrant.plan.suits(&axis.layout(), 0, 0);
+        let suits = |entrant: &&Entrant| entrant.plan.suits(&axis.layout(), &[0], &[0]);
         let planned = entrants.iter().filter(|entrant| entrant.name == PLANNED).find(suits);
         for entrant in planned.into_iter().chain(entrants.iter().filter(|entrant| entrant.name != PLANNED)) {
             let bytes = entrant.plan.schedule(&axis.layout())?.workspace.bytes() as usize;
@@ -225,6 +225,74 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, shapes: bool) -> Outco
     Ok(())
 }
 
+/// The coefficients of a recurrence.
+#[scan_element]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Step {
+    gate: f32,
+    token: f32,
+}
+
+/// `h = gate * h + token`.
+#[derive(Clone, Copy)]
+struct Recurrence;
+
+#[scan_op]
+impl ScanOp for Recurrence {
+    type Input = Step;
+    type State = Step;
+    type Output = f32;
+    const IDENTITY: Step = Step { gate: 1.0, token: 0.0 };
+    fn lift(x: Step) -> Step {
+        x
+    }
+    fn combine(f: Step, g: Step) -> Step {
+        Step { gate: f.gate * g.gate, token: g.gate * f.token + g.token }
+    }
+    fn project(f: Step) -> f32 {
+        f.token
+    }
+}
+
+/// The recurrence over two arrays, into one, as a ratio to a copy of as many bytes. Gates are 0 or 1 and tokens whole
+/// numbers, so that every grouping gives the same bits.
+fn recurrence(scanner: &Scanner) -> Outcome {
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let shape @ [_, length, channels] = [8, 65536, 1536];
+    let axis = Axis::of(&shape, 1)?;
+    let gate = |i: usize| if mixed(i as u64).is_multiple_of(64) { 0.0 } else { 1.0 };
+    let token = |i: usize| (mixed(i as u64 + 7) % 8) as f32;
+    let (gates, tokens): (Vec<f32>, Vec<f32>) = (0..BLOCK).map(|i| (gate(i), token(i))).unzip();
+    let (from_gates, from_tokens) = (filled(&stream, &gates, axis.len())?, filled(&stream, &tokens, axis.len())?);
+    let mut states = stream.alloc_zeros::<f32>(axis.len())?;
+    let scan = scanner.scan(Recurrence).axis(axis).columns();
+    scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?;
+    let found = stream.clone_dtoh(&states)?;
+    for sampled in 0..16 {
+        let first = sampled % shape[0] * length * channels + sampled * 7919 % channels;
+        let mut state = 0.0;
+        for place in (0..length).map(|row| first + row * channels) {
+            state = gates[place % BLOCK] * state + tokens[place % BLOCK];
+            if found[place] != state {
+                return Err(format!("element {place}: {}, not {state}", found[place]).into());
+            }
+        }
+    }
+    let (mut copies, mut scans) = (Vec::new(), Vec::new());
+    for _ in 0..SAMPLES {
+        copies.push(sample(&stream, || Ok(stream.memcpy_dtod(&from_gates, &mut states)?))?);
+        let run = || Ok(scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?);
+        scans.push(sample(&stream, run)?);
+    }
+    // Three arrays are moved, where the copy moves two.
+    let (copy, scan) = (1.5 * median(copies), median(scans));
+    println!(
+        "| recurrence | {shape:?}, 1, two arrays to one | {PLANNED} | {copy:.1} | {scan:.1} | {:.3} |",
+        copy / scan
+    );
+    Ok(())
+}
+
 pub(super) fn sweep_all(scanner: &Scanner, shapes: bool, wanted: impl Fn(&str) -> bool) -> Outcome {
     println!("| operator | array, axis | shape | copy, µs | scan, µs | ratio to copy |");
     println!("|---|---|---|---:|---:|---:|");
@@ -236,6 +304,9 @@ pub(super) fn sweep_all(scanner: &Scanner, shapes: bool, wanted: impl Fn(&str) -
     }
     if wanted("axis-affine") {
         sweep::<compose>("affine", scanner, shapes)?;
+    }
+    if wanted("axis-recurrence") {
+        recurrence(scanner)?;
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ use std::{cell::RefCell, sync::Arc};
 
 use scan_runtime::{
     DevicePrepared, ScanElement, ScanOp, Scanner,
-    arrays::{device_gather, device_scatter, indices},
+    arrays::{device_gather, device_scatter, indices, scatter_computed},
     cudarc::driver::{CudaSlice, CudaStream},
-    ops, scan_element, scan_op,
+    ops, scan_element, scan_fn, scan_op,
 };
 
 use crate::{
@@ -67,6 +67,12 @@ impl ScanOp for Indexed {
     fn project(h: Step) -> f32 {
         h.token
     }
+}
+
+/// Keeps three elements of seven.
+#[scan_fn]
+fn positive(token: f32) -> ops::Candidate<f32> {
+    ops::Candidate { keep: token > 0.0, value: token }
 }
 
 /// The arrays, each with room for an element more in front.
@@ -147,6 +153,13 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         Ok(scan.on(&buffers.stream).columns().run_into((&gates, &tokens), device_scatter(states, places))?)
     });
     entrants.push(entrant("states scattered in order, 16 bytes", call));
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        let Arrays { tokens, states, .. } = &mut *arrays.borrow_mut();
+        let tokens = tokens.slice(..len);
+        let scan = scanner.scan(ops::lifted::<positive, _>(ops::filter()));
+        Ok(scan.on(&buffers.stream).columns().run_into(&tokens, scatter_computed((states,)))?)
+    });
+    entrants.push(entrant("three of seven tokens kept, 5.7 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { gates, tokens, states, length, .. } = &mut *arrays.borrow_mut();
         let (gates, tokens, mut states) = (gates.slice(..len), tokens.slice(..len), states.slice_mut(..len));

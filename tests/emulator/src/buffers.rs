@@ -45,7 +45,11 @@ impl Buffers {
         buffers.add(machine, Argument::InitialPointer, initial_value.read_only());
         let length = Buffer::initialised("length", memory.length.to_le_bytes().to_vec());
         buffers.add(machine, Argument::LengthPointer, length.read_only());
-        buffers.add(machine, Argument::Total, Buffer::uninitialised("total", memory.total_bytes));
+        let total = match memory.output_holds {
+            Some(byte) => Buffer::initialised("total", vec![byte; memory.total_bytes]),
+            None => Buffer::uninitialised("total", memory.total_bytes),
+        };
+        buffers.add(machine, Argument::Total, total);
         let offsets = workspace_offsets(schedule);
         for (index, &offset) in offsets.iter().enumerate() {
             // A part ends where the next begins. Nothing but the turns is in the first part of memory that is kept.
@@ -107,8 +111,10 @@ impl Buffers {
                     _ => Buffer::initialised(name, bytes.clone()),
                 };
                 numbers.push(add(buffer.at(*offset), &mut words));
-                if let ArrayKind::Places(places) = kind {
+                if matches!(kind, ArrayKind::Places(_) | ArrayKind::Computed) {
                     words.extend(((bytes.len() / item) as u64).to_le_bytes());
+                }
+                if let ArrayKind::Places(places) = kind {
                     add(
                         Buffer::initialised(format!("places of {what}[{index}]"), places.clone()).read_only(),
                         &mut words,

@@ -190,7 +190,7 @@ pub struct Memory<'a> {
     pub layout: &'a [u8],
     /// Bytes of the output. `None` to scan in place: the output is the input's buffer.
     pub output_bytes: Option<usize>,
-    /// What every byte of the output holds before the run, where not all of it need be written.
+    /// What every byte of the output, and of the total, holds before the run, where not all of it need be written.
     pub output_holds: Option<u8>,
     /// Bytes of one output element.
     pub output_element: usize,
@@ -226,6 +226,8 @@ pub enum ArrayKind {
     /// A pointer, the number of items, and a pointer to places, which have these bytes. Items of the output that
     /// nothing is written to keep what they hold.
     Places(Vec<u8>),
+    /// Of the output: a pointer and the number of items. Items that nothing is written to keep what they hold.
+    Computed,
     /// Of the input the number 0, of the output nothing. It holds nothing.
     NoMemory,
 }

@@ -11,8 +11,8 @@ use scan_codegen::{
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
-use super::{Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
-use crate::{mutants, reference};
+use super::{Array, Arrays, Emulator, EmulatorError, Fault, FaultKind, KeptMemory, Memory, Module, program::elements};
+use crate::{columns, mutants, reference};
 
 /// A scan along an axis of typed elements for the emulator, as [`Program`](super::Program) is a scan. Its runs share
 /// the memory that the kernel keeps.
@@ -103,6 +103,80 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         self.compare(axis, input, &mut found, &output)
     }
 
+    /// As [`verify`](ColumnsProgram::verify), with the arrays of input and output that the plan's layouts tell of. Each
+    /// begins so many of its items beyond an aligned address; arrays beyond these offsets begin there.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](ColumnsProgram::verify).
+    pub fn verify_columns(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        input: &[Op::Input],
+        offsets: &[usize],
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
+        let mut array = |(bytes, item): (Vec<u8>, usize)| {
+            let offset = item * offsets.next().unwrap_or_default();
+            Array { bytes, item, offset, ..Array::default() }
+        };
+        let spec = &self.plan.spec;
+        let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
+        let items: Vec<_> = columns::split::<Op::Output>(spec.output, &[]);
+        let outputs = items.into_iter().map(|(_, item)| (vec![0; axis.output_len() * item], item));
+        let outputs: Vec<_> = outputs.map(&mut array).collect();
+        let arrays = Arrays { inputs: &inputs, outputs: &outputs };
+        let memory = Memory { output_bytes: Some(0), arrays: Some(arrays), ..Memory::default() };
+        let mut found = self.run(emulator, axis, memory)?;
+        let output = found.clone();
+        self.compare(axis, input, &mut found, &output)
+    }
+
+    /// As [`verify`](ColumnsProgram::verify), of a plan with an initial value for each column, if there are any, and with
+    /// the total of each: these are compared, too.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](ColumnsProgram::verify), and [`FaultKind::WrongTotal`].
+    pub fn verify_each(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        input: &[Op::Input],
+        values: Option<&[Op::Carry]>,
+    ) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+        Op::Carry: Debug,
+    {
+        let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
+        let initial_value: Vec<u8> = values.into_iter().flatten().flat_map(bytes_of).collect();
+        let memory = Memory {
+            input: &bytes,
+            output_bytes: Some(axis.output_len() * size_of::<Op::Output>()),
+            output_element: size_of::<Op::Output>(),
+            initial_value: &initial_value,
+            total_bytes: axis.columns() * size_of::<Op::Carry>(),
+            ..Memory::default()
+        };
+        let (output, totals) = self.run_with_totals(emulator, axis, memory)?;
+        let mut expected = output.clone();
+        let spec = &self.plan.spec;
+        let expected_totals = reference::scan_axis_each(&self.op, spec, values, axis, input, &mut expected);
+        self.same(&expected, &output)?;
+        // SAFETY: the kernel has written every total (the emulator has seen to it).
+        let found: Vec<Op::Carry> = unsafe { elements(&totals) };
+        let differs = |(found, expected)| bytes_of::<Op::Carry>(found) != bytes_of::<Op::Carry>(expected);
+        let Some(index) = found.iter().zip(&expected_totals).position(differs) else { return Ok(()) };
+        let (expected, found) = (format!("{:?}", expected_totals[index]), format!("{:?}", found[index]));
+        let kind = FaultKind::WrongTotal { expected: format!("{expected} of column {index}"), found };
+        Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into())
+    }
+
     /// Scans `input` where it stands, and compares the results with those of a plain loop, and what lies between them
     /// with what was there.
     ///
@@ -136,17 +210,40 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         Op::Output: Debug,
     {
         reference::scan_axis(&self.op, &self.plan.spec, self.initial_value, axis, input, expected);
+        self.same(expected, found)
+    }
+
+    /// Compares results.
+    fn same(&self, expected: &[Op::Output], found: &[Op::Output]) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
         let differs = |(found, expected)| bytes_of::<Op::Output>(found) != bytes_of::<Op::Output>(expected);
-        let Some(index) = found.iter().zip(&*expected).position(differs) else { return Ok(()) };
+        let Some(index) = found.iter().zip(expected).position(differs) else { return Ok(()) };
         let (expected, found) = (format!("{:?}", expected[index]), format!("{:?}", found[index]));
         let kind = FaultKind::WrongOutput { index: index as u64, expected, found };
         Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into())
     }
 
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
+        let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
+        Ok(self.run_with_totals(emulator, axis, Memory { initial_value: &initial_value, ..memory })?.0)
+    }
+
+    fn run_with_totals(
+        &self,
+        emulator: &Emulator,
+        axis: &Axis,
+        memory: Memory<'_>,
+    ) -> Result<(Vec<Op::Output>, Vec<u8>), EmulatorError> {
         let layout = axis.layout();
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
-        let suits = |plan: &ColumnsPlan| plan.suits(&layout, memory.input_offset as u64, output_offset as u64);
+        let addresses = |arrays: &[Array]| arrays.iter().map(|array| array.offset as u64).collect();
+        let (inputs, outputs): (Vec<u64>, Vec<u64>) = match memory.arrays {
+            Some(Arrays { inputs, outputs }) => (addresses(inputs), addresses(outputs)),
+            None => (vec![memory.input_offset as u64], vec![output_offset as u64]),
+        };
+        let suits = |plan: &ColumnsPlan| plan.suits(&layout, &inputs, &outputs);
         let chosen = self.plan.all().into_iter().find(suits).unwrap_or(self.plan.clone());
         let other = self.others.iter().find(|(plan, _)| *plan == chosen);
         let (plan, source) = other.map_or((&self.plan, &self.source), |(plan, source)| (plan, source));
@@ -154,14 +251,17 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let schedule = plan.schedule(&layout)?;
         let operator = self.op.parameters();
         let layout: Vec<u8> = layout.words().into_iter().flat_map(u64::to_le_bytes).collect();
-        let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
-        let memory = Memory { operator: operator.bytes(), initial_value: &initial_value, layout: &layout, ..memory };
+        let memory = Memory { operator: operator.bytes(), layout: &layout, ..memory };
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
+        let bytes = match memory.arrays {
+            Some(_) => columns::joined::<Op::Output>(self.plan.spec.output, &run.output, axis.output_len()),
+            None => run.output,
+        };
         // SAFETY: the kernel has written every result (the emulator has seen to it), and what an operator produces is a
         // valid element, as are those that were there before.
-        Ok(unsafe { elements(&run.output) })
+        Ok((unsafe { elements(&bytes) }, run.total))
     }
 }

@@ -7,9 +7,9 @@ use scan_runtime::ScanOp;
 
 use super::{
     Array, ArrayKind as Taken, Arrays, Emulator, EmulatorError, Fault, FaultKind, Memory, Program,
-    program::{compare_total, elements},
+    program::{Expected, compare_total, elements},
 };
-use crate::{columns, reference};
+use crate::columns;
 
 /// What nothing has been written to.
 const UNTOUCHED: u8 = 0xa5;
@@ -78,10 +78,14 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         // SAFETY: the bytes are those of inputs, but for numbers and for what any bytes are.
         let all: Vec<Op::Input> = unsafe { elements(&joined) };
         let input = &all[..told.map_or(len, |(_, wanted)| len.min(wanted as usize))];
-        let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
-        let expected = reference::scan_as(&self.op, spec, self.initial_value, input, begins);
+        let Expected { output: expected, total, totals } = self.expected(input);
         let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
-        for (index, (bytes, item)) in columns::split(spec.output, &expected).into_iter().enumerate() {
+        let split = columns::split(spec.output, &expected);
+        let computed: Vec<usize> = split.first().map_or(Vec::new(), |(places, item)| {
+            let place = |place: &[u8]| place.iter().rev().fold(0, |place, byte| place << 8 | usize::from(*byte));
+            places.chunks(*item).map(place).collect()
+        });
+        for (index, (bytes, item)) in split.into_iter().enumerate() {
             let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
             outputs.push(match kind {
                 ArrayKind::Places(width) => {
@@ -93,6 +97,16 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     wanted.push((results, item));
                     let bytes = vec![UNTOUCHED; count * item];
                     Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
+                }
+                ArrayKind::Computed => {
+                    let count = len + 2;
+                    let mut results = vec![UNTOUCHED; count * item];
+                    for (&place, result) in computed.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count)
+                    {
+                        results[place * item..][..item].copy_from_slice(result);
+                    }
+                    wanted.push((results, item));
+                    Array { bytes: vec![UNTOUCHED; count * item], item, offset, kind: Taken::Computed }
                 }
                 ArrayKind::NoMemory => Array { kind: Taken::NoMemory, item, ..Array::default() },
                 _ => {
@@ -121,10 +135,9 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                 return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
             }
         }
-        let total = reference::total_as(&self.op, spec, self.initial_value, input, begins);
         if let Some(expected) = total.filter(|_| self.total_of(&all)) {
             compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;
         }
-        Ok(())
+        self.compare_totals(&totals, &run.total)
     }
 }

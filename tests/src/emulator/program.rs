@@ -30,6 +30,8 @@ pub struct Program<Op: ScanOp> {
     pub op: Op,
     /// What stands before the first element.
     pub initial_value: Option<Op::Carry>,
+    /// What stands before the first element of each segment, where each has a value of its own.
+    pub initial_values: Vec<Op::Carry>,
     /// Where it restarts; `None` in a scan that does not.
     pub heads: Option<Heads>,
     /// The plan.
@@ -45,6 +47,7 @@ impl<Op: ScanOp + Clone> Clone for Program<Op> {
         Program {
             op: self.op.clone(),
             initial_value: self.initial_value,
+            initial_values: self.initial_values.clone(),
             heads: self.heads.clone(),
             plan: self.plan.clone(),
             source: self.source.clone(),
@@ -64,6 +67,15 @@ pub struct Emulated<Output> {
     pub counters: Counters,
     /// What happened, if that was asked for.
     pub trace: Option<Trace>,
+}
+
+/// What a plain loop makes of an input.
+pub(super) struct Expected<Op: ScanOp> {
+    pub(super) output: Vec<Op::Output>,
+    /// The total, where none is asked for of each segment.
+    pub(super) total: Option<Op::Carry>,
+    /// The totals of segments.
+    pub(super) totals: Vec<Op::Carry>,
 }
 
 fn of_kind(kind: ScanKind) -> ScanSpec {
@@ -176,7 +188,8 @@ impl<Op: ScanOp> Program<Op> {
 
     fn with_plan(op: Op, initial_value: Option<Op::Carry>, plan: Plan) -> Result<Self, EmulatorError> {
         let source = render_from(mutants::templates(), &op.source(), &plan, Target::Host)?;
-        Ok(Program { op, initial_value, heads: None, plan, source, kept: Mutex::default() })
+        let initial_values = Vec::new();
+        Ok(Program { op, initial_value, initial_values, heads: None, plan, source, kept: Mutex::default() })
     }
 
     /// The same program by a plan for inputs of more than a tile: it has no kernel of one block, and must do without
@@ -196,6 +209,14 @@ impl<Op: ScanOp> Program<Op> {
         Op: Clone,
     {
         Program { heads: Some(heads), ..self.clone() }
+    }
+
+    /// The same, with a value of its own before the first element of each segment.
+    pub fn with_heads_and_values(&self, heads: Heads, initial_values: Vec<Op::Carry>) -> Self
+    where
+        Op: Clone,
+    {
+        Program { initial_values, ..self.with_heads(heads) }
     }
 
     /// What the kernels have kept by now, taken from them or given to them: to see how they go on from there.
@@ -365,8 +386,7 @@ impl<Op: ScanOp> Program<Op> {
         let memory = Memory { length: told, output_holds: Some(UNTOUCHED), ..self.memory_at_offset(input, elements) };
         let run = self.run_memory(emulator, input, memory, |_| ())?;
         let input = &input[..input.len().min(wanted_len as usize)];
-        let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
-        let expected = reference::scan_as(&self.op, &self.plan.spec, self.initial_value, input, begins);
+        let Expected { output: expected, total, totals } = self.expected(input);
         let mut wanted: Vec<u8> = expected.iter().flat_map(bytes_of).collect();
         wanted.resize(run.output.len(), UNTOUCHED);
         if let Some(byte) = wanted.iter().zip(&run.output).position(|(wanted, found)| wanted != found) {
@@ -378,12 +398,11 @@ impl<Op: ScanOp> Program<Op> {
             };
             return Err(Box::new(Fault::at_end(kind, &self.source.name, "the last kernel")).into());
         }
-        let total = reference::total_as(&self.op, &self.plan.spec, self.initial_value, input, begins);
         let total = total.or_else(|| self.op.start());
         if let Some(expected) = total.filter(|_| self.plan.spec.total) {
             compare_total(&expected, &run.total, &self.source, |total| self.op.project(total))?;
         }
-        Ok(())
+        self.compare_totals(&totals, &run.total)
     }
 
     fn memory_at_offset(&self, input: &[Op::Input], elements: (usize, usize)) -> Memory<'static> {
@@ -404,9 +423,7 @@ impl<Op: ScanOp> Program<Op> {
     where
         Op::Output: Debug,
     {
-        let (spec, initial_value) = (&self.plan.spec, self.initial_value);
-        let begins = self.heads.as_ref().map(|heads| &heads.begins[..]);
-        let expected = reference::scan_as(&self.op, spec, initial_value, input, begins);
+        let Expected { output: expected, total, totals } = self.expected(input);
         let pairs = emulated.output.iter().zip(&expected).enumerate();
         for (index, (found, expected)) in pairs {
             if bytes_of(found) != bytes_of(expected) {
@@ -419,11 +436,46 @@ impl<Op: ScanOp> Program<Op> {
             }
         }
         // What the total of nothing is, is no question for the kernels.
-        let total = reference::total_as(&self.op, spec, initial_value, input, begins);
         if let Some(expected) = total.filter(|_| self.total_of(input)) {
             compare_total(&expected, &emulated.total, &self.source, |total| self.op.project(total))?;
         }
+        self.compare_totals(&totals, &emulated.total)?;
         Ok(emulated)
+    }
+
+    /// What a plain loop makes of the input.
+    pub(super) fn expected(&self, input: &[Op::Input]) -> Expected<Op> {
+        let (op, spec, initial_value) = (&self.op, &self.plan.spec, self.initial_value);
+        if !spec.initial_values && !spec.totals {
+            let begins = self.heads.as_ref().map(|heads| &heads.begins[..input.len()]);
+            let output = reference::scan_as(op, spec, initial_value, input, begins);
+            let total = reference::total_as(op, spec, initial_value, input, begins);
+            return Expected { output, total, totals: Vec::new() };
+        }
+        let segments = self.heads.as_ref().map(|heads| heads.segments_of(input.len())).unwrap_or_default();
+        let initial = |segment: usize| self.initial_values.get(segment).copied().or(initial_value);
+        let (output, totals) = reference::scan_each(op, spec, initial, input, &segments);
+        Expected { output, total: None, totals: totals.into_iter().flatten().collect() }
+    }
+
+    /// Compares the totals of segments with what they should be: as many as there are of the elements scanned.
+    pub(super) fn compare_totals(&self, expected: &[Op::Carry], found: &[u8]) -> Result<(), EmulatorError>
+    where
+        Op::Output: Debug,
+    {
+        if !self.plan.spec.totals {
+            return Ok(());
+        }
+        let each = expected.iter().zip(found.chunks_exact(size_of::<Op::Carry>()));
+        each.map(|(expected, found)| compare_total(expected, found, &self.source, |total| self.op.project(total)))
+            .collect()
+    }
+
+    /// How many bytes of totals the kernels write.
+    fn total_bytes(&self, input: &[Op::Input]) -> usize {
+        let segments = || self.heads.as_ref().map_or(0, |heads| heads.segments_of(input.len()).len());
+        let totals = if self.plan.spec.totals { segments() } else { usize::from(self.total_of(input)) };
+        totals * size_of::<Op::Carry>()
     }
 
     /// Whether the kernels write the total of this input.
@@ -462,11 +514,13 @@ impl<Op: ScanOp> Program<Op> {
         change(&mut schedule);
         let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
         let operator = self.op.parameters();
-        let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
+        let initial_value: Vec<u8> = match self.plan.spec.initial_values {
+            true => self.initial_values.iter().flat_map(bytes_of).collect(),
+            false => self.initial_value.as_ref().map(bytes_of).unwrap_or_default(),
+        };
         let heads = self.heads.as_ref().map(Heads::bytes).unwrap_or_default();
-        let total_bytes = if self.total_of(input) { size_of::<Op::Carry>() } else { 0 };
         let memory = Memory {
-            total_bytes,
+            total_bytes: self.total_bytes(input),
             heads: &heads,
             head_count: self.heads.as_ref().map_or(0, Heads::head_count),
             operator: operator.bytes(),

@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Axis, ColumnsPlan, Overrides, ScanSpec};
-use scan_runtime::{ScanKind, ops};
+use scan_codegen::{Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
+use scan_runtime::{ScanKind, ScanOp, ops};
 use scan_tests::{
     axes::{elements, not_contiguous, strided},
+    columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulator::{ColumnsProgram, Emulator, Module},
     lifting::{INITIAL_VALUE, Lifting, inputs},
+    machines::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -159,6 +161,146 @@ fn of_strided_arrays() {
     program.verify(&emulator(1).check(adjacent), &repeated, &input, (0, 0)).unwrap();
 }
 
+fn of_arrays<Op: ColumnsOperator>(shape: Shape, way: usize, reversed: bool) -> ColumnsProgram<Op> {
+    let (kind, with_initial_value) = WAYS[way];
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField);
+    let initial_value = with_initial_value.then(Op::initial_value);
+    ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// Several arrays, of items of one to eight bytes, whose results are as large as items or larger: each begins at a place
+/// of its own.
+#[test]
+fn of_several_arrays() {
+    fn of<Op: ColumnsOperator<Output: std::fmt::Debug>>(number: usize, shape: Shape) {
+        let program = of_arrays::<Op>(shape, number % 4, number.is_multiple_of(2));
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        let axes =
+            [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![6, 64], 0), (vec![3, 9], 1)];
+        let axes = axes.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+        let padded = strided(&[70, 6], 0, &[8, 1], &[6, 1]);
+        for (seed, axis) in axes.chain([padded]).enumerate() {
+            let input = Op::inputs(axis.input_len(), seed as u64);
+            let offsets: &[usize] = [&[][..], &[0, 0, 0, 1], &[8, 4, 16], &[0, 1]][(seed + number) % 4];
+            let result = program.verify_columns(&emulator(mixed((8 * number + seed) as u64)), &axis, &input, offsets);
+            result.unwrap_or_else(|error| panic!("{axis:?}, {offsets:?}: {error}\n{}", program.plan));
+        }
+    }
+    of::<Recurrence>(0, SHAPES[1]);
+    of::<Summarize>(1, SHAPES[0]);
+    of::<Widen>(2, SHAPES[4]);
+    of::<Recurrence>(3, SHAPES[5]);
+    of::<Coder>(4, SHAPES[2]);
+}
+
+/// An array's stride or place applied to its neighbour.
+#[test]
+fn planted_faults_of_arrays_are_found() {
+    let changes = [
+        ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
+        ("begin_load((Piece8*)(stage + TILE * 4)", "begin_load((Piece8*)(stage + TILE * 2)"),
+        ("unit.token + w * 4", "unit.token + w * 2"),
+        ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
+        (
+            "memcpy(&input.token, (const unsigned char*)unit.token",
+            "memcpy(&input.token, (const unsigned char*)unit.gate",
+        ),
+    ];
+    let program = of_arrays::<Recurrence>((64, 2, 2, 16, 29), 0, false);
+    let is_found = |program: &ColumnsProgram<Recurrence>| {
+        (0..3).any(|seed| {
+            let axis = Axis::of(&[[147, 38], [40, 32], [9, 64]][seed], 0).unwrap();
+            let input = Recurrence::inputs(axis.len(), seed as u64);
+            program.verify_columns(&emulator(seed as u64).limit(4_000_000), &axis, &input, &[]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
+fn each_program<Op: TestOperator>(
+    shape: Shape,
+    (kind, with_values): (ScanKind, bool),
+    reversed: bool,
+) -> ColumnsProgram<Op> {
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let spec = if with_values { spec.with_initial_values() } else { spec };
+    ColumnsProgram::new(Op::new(), &spec.with_totals(), None, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// A value for each column, and elements that follow it: the interval monoid finds that of a neighbour.
+fn values_of(axis: &Axis) -> Vec<<Interval as ScanOp>::Carry> {
+    (0..axis.columns() as u64).map(|column| Interval::input((1 << 40) + (column << 20) - 1)).collect()
+}
+
+/// An initial value and a total for each column: of arrays whose columns are numbered in the order of their indices, and of
+/// others; of one tile and of many.
+#[test]
+fn of_values_for_each_column() {
+    for (number, shape) in SHAPES.into_iter().enumerate() {
+        let (way, reversed) = (WAYS[number % 4], number.is_multiple_of(3));
+        let program = each_program::<Interval>(shape, way, reversed);
+        let contiguous = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![9, 8], 0)];
+        let contiguous = contiguous.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+        let transposed = [strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]), strided(&[70, 6], 0, &[8, 1], &[6, 1])];
+        for (seed, axis) in contiguous.chain(transposed).enumerate() {
+            let length = axis.shape()[axis.axis()] as u64;
+            // The value stands before the first element in the order of the scan.
+            let apart = 1 << 20;
+            let input = elements(&axis, apart, |index| Interval::input((1 << 40) + index));
+            let value = |column: u64| if reversed { column * apart + length } else { (column * apart).wrapping_sub(1) };
+            let values: Vec<_> = (0..axis.columns() as u64)
+                .map(|column| Interval::input((1_u64 << 40).wrapping_add(value(column))))
+                .collect();
+            let emulator = emulator(mixed((8 * number + seed) as u64));
+            let emulator = match reversed {
+                false => emulator.check(adjacent),
+                true => emulator.check(|left, right| adjacent(right, left)),
+            };
+            let result = program.verify_each(&emulator, &axis, &input, way.1.then_some(&values[..]));
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+    // A machine, whose carry is no state.
+    for (kind, with_values) in [(ScanKind::Inclusive, true), (ScanKind::Exclusive, false)] {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if with_values { spec.with_initial_values() } else { spec };
+        let program =
+            ColumnsProgram::new(Coder, &spec.with_totals(), None, &overrides(SHAPES[1]), shaped(SHAPES[1])).unwrap();
+        let axis = Axis::of(&[3, 49, 32], 1).unwrap();
+        let values: Vec<u32> = (0..axis.columns() as u32).collect();
+        let values = with_values.then_some(&values[..]);
+        program.verify_each(&emulator(7), &axis, &inputs(axis.len()), values).unwrap();
+    }
+}
+
+/// The initial value, or the total, of a neighbour or of another tile.
+#[test]
+fn planted_faults_of_values_are_found() {
+    let changes = [
+        ("initial_values[part.first.value + w * layout.value_strides[0]]", "initial_values[part.first.value]"),
+        ("totals[part.first.value + w * layout.value_strides[0]]", "totals[part.first.value + w]"),
+        ("places.value += index * layout.value_strides[k];", "places.value += index;"),
+        ("part.is_last = rows > 0 && rows <= RUN;", "part.is_last = rows > 0 && rows <= RUN + 1;"),
+        ("prefixes.of[w] = seeds.of[w];", "prefixes.of[w] = seeds.of[0];"),
+        ("ends.of[w].value;", "ends.of[0].value;"),
+    ];
+    let program = each_program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, true), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        (0..4).any(|seed| {
+            let axes = [Axis::of(&[147, 38], 0), Axis::of(&[2, 2, 35, 34], 2), Axis::of(&[3, 49, 32], 1)];
+            let axes = axes.into_iter().map(Result::unwrap).chain([strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6])]);
+            let axis = axes.collect::<Vec<_>>().swap_remove(seed);
+            let input = elements(&axis, 1 << 20, |index| Interval::input((1 << 40) + index));
+            let values = values_of(&axis);
+            program.verify_each(&emulator(seed as u64).limit(4_000_000), &axis, &input, Some(&values)).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
 /// A column's neighbour, an edge missed by one, the status of another tile or column, a barrier left out.
 #[test]
 fn planted_faults_are_found() {
@@ -168,8 +310,8 @@ fn planted_faults_are_found() {
         ("      wait_for_loads_but_last();\n", ""),
         ("  commit_loads();\n", ""),
         (
-            "return (k * PIECES + piece) * THREADS + threadIdx.x;",
-            "return (k * PIECES + piece) * THREADS + threadIdx.x / 2;",
+            "return (k * pieces + piece) * THREADS + threadIdx.x;",
+            "return (k * pieces + piece) * THREADS + threadIdx.x / 2;",
         ),
         ("place.row += down;", "place.row += 1;"),
         ("place.column -= columns;\n      place.row++;", "place.column -= columns;"),
@@ -178,8 +320,8 @@ fn planted_faults_are_found() {
         ("slot + 1 == STAGES ? 0 : slot + 1", "slot + 1 == STAGES - 1 ? 0 : slot + 1"),
         ("    scanning = folding;", "    scanning = arriving;"),
         (
-            "while (folding.part.tile_row < steps.rows || scanning",
-            "while (folding.part.tile_row < steps.rows && scanning",
+            "folding.part.tile_row < steps.rows || scanning.part.tile_row < steps.rows) {",
+            "folding.part.tile_row < steps.rows) {",
         ),
         ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
         ("index -= column * layout.extents[k]", "index -= column"),
@@ -191,44 +333,53 @@ fn planted_faults_are_found() {
         ("folds.of[w].any = k > 0;", "folds.of[w].any = k > 1;"),
         ("stride = thread.across; stride < WARP", "stride = 1; stride < WARP"),
         ("stride <= lane", "stride < lane"),
-        ("op.combine(above, values.value[w])", "op.combine(values.value[w], above)"),
+        ("op.combine(before, values.value[w])", "op.combine(values.value[w], before)"),
         ("shuffle_up(values.value[w], thread.across)", "shuffle_up(values.value[w], 1)"),
-        ("  __syncthreads(); // the aggregates have been written\n", ""),
+        ("      __syncthreads(); // the aggregates have been written\n", ""),
         ("    __syncthreads(); // the epoch has been written\n", ""),
         ("thread.y == count - 1)) {", "thread.y == count)) {"),
         (
-            "exchange[(warp * thread.across + thread.x) * WIDTH + w]",
-            "exchange[(warp * thread.across + thread.x) * WIDTH]",
+            "exchange[(thread.y / height * thread.across + thread.x) * WIDTH + w]",
+            "exchange[(thread.y / height * thread.across + thread.x) * WIDTH]",
         ),
         ("exchange[(i * thread.across + thread.x) * WIDTH + w]", "exchange[(i * thread.across + thread.x) * WIDTH]"),
-        ("i > 0 && i == warp && has_value", "i > 0 && i == warp + 1 && has_value"),
-        ("lane < thread.across ? total", "lane <= thread.across ? total"),
-        ("op.combine(total.value[w], aggregate)", "op.combine(aggregate, total.value[w])"),
+        ("fold_warps(op, thread, warp, of_runs)", "fold_warps(op, thread, warp + 1, of_runs)"),
+        ("is_first_of_warp ? warps_above", "!is_first_of_warp ? warps_above"),
+        ("op.combine(fold.value[w], aggregate)", "op.combine(aggregate, fold.value[w])"),
         (
-            "statuses + (part.tile_row * layout.columns + part.column)",
-            "statuses + (part.tile_row * thread.across + part.column)",
+            "statuses + (part.tile_row * statuses_across(layout) + part.column / WIDTH)",
+            "statuses + (part.tile_row * thread.across + part.column / WIDTH)",
         ),
-        ("begin) * layout.columns + part.column;", "begin) * layout.columns + part.column / 2;"),
+        ("statuses_across(layout) + part.column / WIDTH;", "statuses_across(layout) + part.column / WIDTH / 2;"),
         ("begin == 0 && part.tile_row >= window", "begin == 0 && part.tile_row > window + 1"),
         ("part.tile_row - count + begin", "part.tile_row - count + begin / 2"),
         ("k += POLLED_AT_ONCE", "k += POLLED_AT_ONCE - 1"),
-        ("polled.aggregates + k * layout.columns", "polled.aggregates + layout.columns"),
+        ("polled.aggregates + k * statuses_across(layout)", "polled.aggregates + statuses_across(layout)"),
         ("(count - begin < each ? count - begin : each)", "1"),
         ("each == 1 ? count : (count + each - 1) / each", "count"),
-        ("all &= status_of(", "all |= status_of("),
+        ("while (status_of(loaded, &words, epoch) == EMPTY)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
+        ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
+        ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
         ("each = (count + thread.down - 1) / thread.down", "each = 1"),
-        ("follows && thread.y == 0", "thread.y > 0"),
-        ("combine_rows(op, before, scanning.aggregates)", "combine_rows(op, scanning.aggregates, before)"),
+        ("if (follows && thread.y + 1 == part.filled && part", "if (thread.y == part.filled && part"),
+        ("combine_rows(op, before, scanning.inclusive)", "combine_rows(op, scanning.inclusive, before)"),
         ("part.tile_row + window < steps.rows) {", "part.tile_row + window + 1 < steps.rows) {"),
         ("window > 1 && folding.part.tile_row + 1 <", "window > 1 && folding.part.tile_row + 2 <"),
-        ("thread.y == 0 && part.is_within) {\n      publish", "thread.y == 0 && w == 0) {\n      publish"),
+        (
+            "thread.y + 1 == part.filled && part.is_within) {\n    publish",
+            "thread.y == 0 && part.is_within) {\n    publish",
+        ),
         ("carries = !WHOLE_COLUMNS && steps.rows > 1;", "carries = false;"),
         ("thread.y > 0 && part.rows > 0) {", "thread.y > 1 && part.rows > 0) {"),
         ("scans && scanning.part.tile_row > 0;", "scans && scanning.part.tile_row > 1;"),
         ("is_shared = !WHOLE_COLUMNS && thread.down > 1;", "is_shared = false;"),
-        ("turn ^= 1;\n        before", "before"),
-        ("statuses + steps.rows * layout.columns;", "statuses + layout.columns;"),
-        ("to += step;", "to += step + 1;"),
+        ("of_runs + THREADS * WIDTH", "of_runs"),
+        ("(polled.threads + height - 1) / height", "polled.threads / height"),
+        ("combine_rows(op, warps_above, folding.above)", "combine_rows(op, folding.above, warps_above)"),
+        ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
+        ("turn ^= 1;\n", ""),
+        ("statuses + status_count / 2;", "statuses + statuses_across(layout);"),
+        ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {

@@ -6,14 +6,14 @@
 use std::fmt::Debug;
 
 use scan_codegen::{
-    ArrayKind::{self, NoMemory, Places, Slice},
+    ArrayKind::{self, Computed, NoMemory, Places, Slice},
     ArrayKinds, Arrays,
     OffsetWidth::{U32, U64},
     Overrides, ScanSpec,
 };
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
-    columns::{ColumnsOperator, Recurrence, Summarize, Widen},
+    columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
     emulator::{Emulator, EmulatorError, Module, Program},
     machines::Coder,
     operators::{AffineU32, mixed},
@@ -102,6 +102,7 @@ fn every_kind_of_array() {
     by_all::<Recurrence>((&[NoMemory, NoMemory], &[Places(U32)]), BY_FIELD, 5);
     by_all::<AffineU32>((&[Places(U32)], &[Places(U64)]), (Arrays::One, Arrays::One), 6);
     by_all::<AffineU32>((&[], &[NoMemory]), (Arrays::One, Arrays::One), 7);
+    by_all::<Router>((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 9);
     by_all::<Coder>((&[Places(U32), Slice], &[Places(U32), Slice]), BY_FIELD, 8);
 }
 
@@ -156,6 +157,18 @@ fn planted_faults_are_found() {
             |program: &Program<Recurrence>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
         each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     }
+    let of_computed = [
+        ("if (place < this->count) {", "if (place <= this->count) {"),
+        (
+            "Computed operator+(size_t) const { return *this; }",
+            "Computed operator+(size_t n) const { return {this->results + n, this->count}; }",
+        ),
+        ("to.put(places[i], from[i]);", "to.put(places[i - 1], from[i]);"),
+    ];
+    let spec_of_computed = spec((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 0);
+    let program = Program::with_limits(Router, &spec_of_computed, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let is_found = |program: &Program<Router>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+    each_is_found(&program, &of_computed, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     let spec = spec((&[], &[Places(U32)]), (Arrays::One, Arrays::One), 1);
     let program = Program::with_limits(AffineU32, &spec, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
     let is_found = |program: &Program<AffineU32>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());

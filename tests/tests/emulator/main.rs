@@ -6,6 +6,7 @@ mod columns;
 mod composed;
 mod counts;
 mod distant;
+mod each_segment;
 mod edges;
 mod epochs;
 mod faults;

@@ -1,10 +1,12 @@
 //! Scans along an axis: in host and device memory, contiguous and not, aligned and not, one tile long and many.
 
-use scan_runtime::{Axis, Error, ops};
+use scan_codegen::ScanSpec;
+use scan_runtime::{Axis, Error, PlanError, ScanKind, arrays, ops};
 use scan_tests::{
-    axes::{Case, not_contiguous},
-    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator},
-    reference::WAYS,
+    axes::{Case, not_contiguous, strided},
+    columns::{ColumnsOperator, Recurrence, Summarize, Summary},
+    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, first_difference},
+    reference::{self, WAYS},
 };
 
 use crate::{Outcome, Trials, ensure, older::scanner};
@@ -70,6 +72,31 @@ pub(crate) fn add(trials: &mut Trials) {
         }
         Ok(())
     });
+    trials.add("axis_of_several_arrays", of_several_arrays);
+    trials.add("axis_with_values_for_each_column", || {
+        let shapes: [(&[usize], usize); 9] = [
+            (&[33, 100], 0),
+            (&[3, 700, 8], 1),
+            (&[2, 3, 64, 4], 2),
+            (&[6, 50], 1),
+            (&[77], 0),
+            (&[40_000, 3], 0),
+            (&[2, 5000, 256], 1),
+            (&[6, 640], 0),
+            (&[0, 9], 0),
+        ];
+        values_for_each::<Interval>(&shapes)?;
+        values_for_each::<ops::Sum<u8>>(&shapes)?;
+        values_for_each::<MatrixProduct<3>>(&shapes)
+    });
+    trials.add("axis_refuses_arrays_that_are_no_slices", || {
+        let scanner = scanner()?;
+        let stream = scanner.context().ok_or("no context")?.new_stream()?;
+        let (gates, mut states) = (stream.clone_htod(&[1_u32; 6])?, stream.alloc_zeros::<u32>(6)?);
+        let scan = scanner.scan(Recurrence).axis(Axis::of(&[2, 3], 0)?).columns();
+        let found = scan.on(&stream).run_into((&gates, arrays::indices()), &mut states);
+        ensure(matches!(found, Err(Error::Plan(PlanError::Columns { .. }))), || format!("{found:?}"))
+    });
     trials.add("axis_checks_lengths", || {
         let scanner = scanner()?;
         let stream = scanner.context().ok_or("no context")?.new_stream()?;
@@ -128,6 +155,100 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
         let mut buffer = input;
         on_stream().run_in_place(&mut buffer)?;
         same(case.fault(&stream.clone_dtoh(&buffer)?), "in place")?;
+    }
+    Ok(())
+}
+
+/// Three arrays to two: in host and in device memory, in every way and from both ends, each array at a place of its own.
+fn of_several_arrays() -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let shapes: [(&[usize], usize); 7] = [
+        (&[513, 33], 0),
+        (&[3, 700, 8], 1),
+        (&[2, 3, 64, 4], 2),
+        (&[40_000, 3], 0),
+        (&[6, 640], 0),
+        (&[6, 50], 1),
+        (&[2, 5000, 256], 1),
+    ];
+    let axes = shapes.into_iter().map(|(shape, axis)| Ok(Axis::of(shape, axis)?));
+    let padded = strided(&[70, 6], 0, &[8, 1], &[6, 1]);
+    for (index, axis) in axes.chain([Ok::<_, Error>(padded)]).enumerate() {
+        let axis = axis?;
+        let (kind, with_initial_value) = WAYS[index % WAYS.len()];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if index.is_multiple_of(2) { spec.reverse() } else { spec };
+        let initial_value = with_initial_value.then(Summarize::initial_value);
+        let input = Summarize::inputs(axis.input_len(), index as u64);
+        let mut expected = vec![Summary { hash: 0, factor: 0 }; axis.len()];
+        reference::scan_axis(&Summarize, &spec, initial_value, &axis, &input, &mut expected);
+        let scan = scanner.scan(Summarize);
+        let scan = if kind == ScanKind::Exclusive { scan.exclusive() } else { scan };
+        let scan = if index.is_multiple_of(2) { scan.reverse() } else { scan };
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone()).columns();
+        let same = |hashes: &[u32], factors: &[u8], what: &str| {
+            let found = hashes.iter().zip(factors).map(|(&hash, &factor)| Summary { hash, factor });
+            let wrong = found.zip(&expected).position(|(found, expected)| found != *expected);
+            ensure(wrong.is_none(), || format!("{what}, {spec}, {axis:?}: wrong from {wrong:?} on"))
+        };
+        let kinds: Vec<u8> = input.iter().map(|x| x.kind).collect();
+        let values: Vec<f32> = input.iter().map(|x| x.value).collect();
+        let codes: Vec<[u16; 3]> = input.iter().map(|x| x.code).collect();
+        let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
+        scan.run_into((&kinds, &values, &codes), (&mut hashes, &mut factors))?;
+        same(&hashes, &factors, "host memory")?;
+        for shift in [0, 1] {
+            let shifted = [vec![9; shift], kinds.clone()].concat();
+            let (kinds, values, codes) =
+                (stream.clone_htod(&shifted)?, stream.clone_htod(&values)?, stream.clone_htod(&codes)?);
+            let (mut hashes, mut factors) =
+                (stream.alloc_zeros::<u32>(axis.len())?, stream.alloc_zeros::<u8>(axis.len() + shift)?);
+            let results = (&mut hashes, &mut factors.slice_mut(shift..));
+            scan.on(&stream).run_into((&kinds.slice(shift..), &values, &codes), results)?;
+            let (hashes, factors) = (stream.clone_dtoh(&hashes)?, stream.clone_dtoh(&factors)?);
+            same(&hashes, &factors[shift..], "device memory")?;
+        }
+    }
+    Ok(())
+}
+
+/// An initial value and a total for each column: in host and in device memory, in place and not.
+fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let axes = shapes.iter().map(|(shape, axis)| Ok(Axis::of(shape, *axis)?));
+    let transposed = strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]);
+    for (index, axis) in axes.chain([Ok::<_, Error>(transposed)]).enumerate() {
+        let axis = axis?;
+        let (kind, with_values) = WAYS[(index + 1) % WAYS.len()];
+        let reversed = index % 3 == 1;
+        let with_values = with_values || axis.is_empty();
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if reversed { spec.reverse() } else { spec };
+        let input: Vec<_> = (0..axis.input_len() as u64).map(Op::input).collect();
+        let values: Vec<_> = (0..axis.columns() as u64).map(|column| Op::input(7 * column + 3)).collect();
+        let mut expected = input.clone();
+        let of_columns = with_values.then_some(&values[..]);
+        let expected_totals = reference::scan_axis_each(&Op::new(), &spec, of_columns, &axis, &input, &mut expected);
+        let scan = scan_tests::configure::<Op>(&scanner, (kind, false));
+        let scan = if reversed { scan.reverse() } else { scan };
+        let scan = scan.axis(axis.clone());
+        let same = |output: &[Op::Item], totals: &[Op::Item], what: &str| {
+            let wrong = first_difference(output, &expected).or_else(|| first_difference(totals, &expected_totals));
+            ensure(wrong.is_none(), || format!("{what}, {spec}, {axis:?}: wrong from {wrong:?} on"))
+        };
+        let on_host = if with_values { scan.clone().init_each(&values) } else { scan.clone() };
+        let (output, totals) = on_host.run_with_totals(&input)?;
+        same(&output, &totals, "host memory")?;
+        let (mut buffer, of_device) = (stream.clone_htod(&input)?, stream.clone_htod(&values)?);
+        let on_stream = scan.on(&stream);
+        let on_stream = if with_values { on_stream.init_each(&of_device) } else { on_stream };
+        let (output, totals) = on_stream.run_with_totals(&buffer)?;
+        same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "device memory")?;
+        let mut totals = stream.clone_htod(&values)?;
+        on_stream.run_in_place_with_totals(&mut buffer, &mut totals)?;
+        same(&stream.clone_dtoh(&buffer)?, &stream.clone_dtoh(&totals)?, "in place")?;
     }
     Ok(())
 }

@@ -4,11 +4,11 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Error, ScanOp, Scanner,
-    arrays::{device_gather, device_scatter, discard, indices},
-    ops,
+    arrays::{device_gather, device_scatter, discard, indices, scatter_computed},
+    ops, scan_fn,
 };
 use scan_tests::{
-    columns::{ColumnsOperator, Recurrence, Step, Summarize},
+    columns::{ColumnsOperator, Recurrence, Router, Step, Summarize},
     lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
     operators::{AffineU32, MapU32, bits, mixed},
     reference,
@@ -23,6 +23,8 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("exclusive_and_inclusive_results", both);
     trials.add("offsets_from_counts", offsets);
     trials.add("kinds_of_arrays", arrays);
+    trials.add("kinds_of_computed_places", computed);
+    trials.add("kinds_of_filters", filters);
     trials.add("each_kind_with_each_other", || {
         scan_tests::matrix::check(&Scanner::cuda(0)?, &[1, 4_099, 40_003, 300_007])
     });
@@ -157,6 +159,70 @@ fn arrays() -> Outcome {
     let handle = columns.on(&stream).columns().prepare(3)?;
     let found = handle.columns().run_into((&some, indices()), &mut states);
     ensure(matches!(found, Err(Error::OtherRun { .. })), || "a handle for slices took indices".to_owned())
+}
+
+/// Places that the operator computes, some of them nowhere, by a call and by a handle.
+fn computed() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let input = Router::inputs(len, 5);
+        let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
+        let (places, steps) = (stream.clone_htod(&places)?, stream.clone_htod(&steps)?);
+        let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = if turn % 2 == 1 { scanner.scan(Router).reverse() } else { scanner.scan(Router) };
+        let (room, less) = (len + 1, len / 2 + 1);
+        let (mut wanted, mut wanted_low) = (vec![7_u32; room], vec![7_u8; less]);
+        for delivery in reference::scan_as(&Router, &spec, None, &input, None) {
+            let place = delivery.place as usize;
+            wanted.get_mut(place).into_iter().for_each(|to| *to = delivery.register);
+            wanted_low.get_mut(place).into_iter().for_each(|to| *to = delivery.low);
+        }
+        for prepared in [false, true] {
+            let (mut registers, mut low) =
+                (stream.clone_htod(&vec![7_u32; room])?, stream.clone_htod(&vec![7_u8; less])?);
+            let run = scan.on(&stream).columns();
+            if prepared {
+                let like = scatter_computed((&mut registers, &mut low));
+                let handle = run.prepare_like((&places, &steps), like, len)?;
+                let outputs = scatter_computed((&mut registers, &mut low));
+                handle.columns().run_into((&places, &steps), outputs)?;
+            } else {
+                run.run_into((&places, &steps), scatter_computed((&mut registers, &mut low)))?;
+            }
+            let same = stream.clone_dtoh(&registers)? == wanted && stream.clone_dtoh(&low)? == wanted_low;
+            ensure(same, || format!("{spec}, {len} elements, prepared: {prepared}"))?;
+        }
+    }
+    Ok(())
+}
+
+#[scan_fn]
+fn odd(x: u64) -> ops::Candidate<u64> {
+    ops::Candidate { keep: x % 2 == 1, value: x / 2 }
+}
+
+/// What is kept of host memory and of device memory.
+fn filters() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter()));
+    for len in LENGTHS {
+        let input: Vec<u64> = (0..len as u64).map(mixed).collect();
+        let wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
+        let mut kept = vec![0; len];
+        let outputs = scatter_computed((&mut kept,));
+        let count = scan.clone().columns().run_into_with_total(&input, outputs)?;
+        ensure(count == Some(wanted.len() as u32) && kept.starts_with(&wanted), || format!("host memory, {len}"))?;
+        let (device_input, mut kept) = (stream.clone_htod(&input)?, stream.alloc_zeros::<u64>(wanted.len().max(1))?);
+        let mut count = stream.alloc_zeros::<u32>(1)?;
+        let run = scan.on(&stream).columns();
+        run.run_into_with_total(&device_input, scatter_computed((&mut kept,)), &mut count)?;
+        let kept = stream.clone_dtoh(&kept)?;
+        ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}"))?;
+        ensure(kept.starts_with(&wanted), || format!("device memory, {len}"))?;
+    }
+    Ok(())
 }
 
 /// `len` of `count` places, each once, in no order.

@@ -1,12 +1,15 @@
 //! Scans along an axis on the CPU, against a plain loop, and what is refused.
 
-use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, Scanner, ops};
+use scan_codegen::ScanSpec;
+use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, ScanKind, Scanner, arrays, ops};
 use scan_tests::{
     axes::{Case, not_contiguous, strided},
+    columns::{ColumnsOperator, Recurrence, Summarize, Summary},
+    configure,
     lifting::inputs,
     machines::Coder,
-    operators::{Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator},
-    reference::WAYS,
+    operators::{Bytes3Sum, Interval, MapU32, MatrixProduct, TakeLeft, TestOperator, first_difference},
+    reference::{self, WAYS},
 };
 
 /// Every way to scan, from the first row and from the last, of arrays of these shapes and of some that are not contiguous.
@@ -101,4 +104,136 @@ fn machines() {
             assert_eq!(found, expected, "column {column}, {exclusive}, {reversed}");
         }
     }
+}
+
+/// Three arrays to two, whose shapes and strides are those of the axis, beside a plain loop.
+#[test]
+fn several_arrays() {
+    let scanner = Scanner::cpu();
+    let shapes: [(&[usize], usize); 5] =
+        [(&[33, 100], 0), (&[3, 40, 17], 1), (&[6, 50], 1), (&[5, 4000], 0), (&[0, 5], 0)];
+    let contiguous = shapes.into_iter().map(|(shape, axis)| Axis::of(shape, axis).unwrap());
+    let transposed = [strided(&[70, 6], 0, &[8, 1], &[1, 70]), strided(&[70, 6], 0, &[1, 70], &[6, 1])];
+    for (index, axis) in contiguous.chain(transposed).enumerate() {
+        let (reversed, with_initial_value) = (index.is_multiple_of(2), index % 3 == 1);
+        let input = Summarize::inputs(axis.input_len(), index as u64);
+        let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let initial_value = with_initial_value.then(Summarize::initial_value);
+        let mut expected = vec![Summary { hash: 0, factor: 0 }; axis.len()];
+        reference::scan_axis(&Summarize, &spec, initial_value, &axis, &input, &mut expected);
+        let scan = scanner.scan(Summarize);
+        let scan = if reversed { scan.reverse() } else { scan };
+        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value)).axis(axis.clone()).columns();
+        let kinds: Vec<_> = input.iter().map(|x| x.kind).collect();
+        let values: Vec<_> = input.iter().map(|x| x.value).collect();
+        let codes: Vec<_> = input.iter().map(|x| x.code).collect();
+        let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
+        scan.run_into((&kinds, &values, &codes), (&mut hashes, &mut factors)).unwrap();
+        let found: Vec<_> = hashes.iter().zip(&factors).map(|(&hash, &factor)| Summary { hash, factor }).collect();
+        assert_eq!(found, expected, "{axis:?}");
+    }
+}
+
+#[test]
+fn arrays_that_do_not_fit_are_refused() {
+    let scanner = Scanner::cpu();
+    let down = |axis: Axis| scanner.scan(Recurrence).axis(axis).columns();
+    let matrix = || Axis::of(&[2, 3], 0).unwrap();
+    let mut states = [0; 6];
+    let found = down(matrix()).run_into((&[1; 6], &[1; 5]), &mut states);
+    assert!(matches!(found, Err(Error::ColumnLength { column: 1, .. })), "{found:?}");
+    let found = down(matrix()).run_into((&[1; 5], &[1; 5]), &mut states);
+    assert!(matches!(found, Err(Error::AxisLength { what: "input", found: 5, .. })), "{found:?}");
+    let found = down(matrix().output_strides(&[4, 1]).unwrap()).run_into((&[1; 6], &[1; 6]), &mut [0; 7]);
+    assert!(matches!(found, Err(Error::AxisGaps { .. })), "{found:?}");
+    // In host memory any array does.
+    down(matrix()).run_into((&[1; 6], arrays::indices()), &mut states).unwrap();
+    assert_eq!(states, [0, 1, 2, 3, 5, 7]);
+}
+
+/// An initial value and a total for each column, beside a plain loop: of columns, of rows, of columns without elements.
+#[test]
+fn values_for_each_column() {
+    fn of<Op: TestOperator>() {
+        let scanner = Scanner::cpu();
+        let shapes: [(&[usize], usize); 8] = [
+            (&[33, 100], 0),
+            (&[3, 40, 17], 1),
+            (&[2, 3, 64, 4], 2),
+            (&[6, 50], 1),
+            (&[77], 0),
+            (&[77, 1], 0),
+            (&[5, 4000], 0),
+            (&[1, 9], 0),
+        ];
+        let contiguous = shapes.into_iter().map(|(shape, axis)| Axis::of(shape, axis).unwrap());
+        let others = [strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]), strided(&[70, 6], 0, &[8, 1], &[8, 1])];
+        for (index, axis) in contiguous.chain(others).enumerate() {
+            let (kind, with_values) = WAYS[index % 4];
+            let reversed = index % 3 == 1;
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = if reversed { spec.reverse() } else { spec };
+            let input: Vec<_> = (0..axis.input_len() as u64).map(Op::input).collect();
+            let values: Vec<_> = (0..axis.columns() as u64).map(|column| Op::input(7 * column + 3)).collect();
+            let values = with_values.then_some(&values[..]);
+            let mut expected: Vec<_> = (0..axis.output_len() as u64).map(|gap| Op::input(5 * gap)).collect();
+            let (mut output, mut totals) = (expected.clone(), vec![Op::input(0); axis.columns()]);
+            let expected_totals = reference::scan_axis_each(&Op::new(), &spec, values, &axis, &input, &mut expected);
+            let scan = configure::<Op>(&scanner, (kind, false));
+            let scan = if reversed { scan.reverse() } else { scan };
+            let scan = scan.axis(axis.clone());
+            let scan = values.map_or(scan.clone(), |values| scan.clone().init_each(values));
+            scan.run_into_with_totals(&input, &mut output, &mut totals).unwrap();
+            let wrong = (first_difference(&output, &expected), first_difference(&totals, &expected_totals));
+            assert_eq!(wrong, (None, None), "{axis:?}, {spec}");
+            if axis.output_len() == axis.len() {
+                let (output, totals) = scan.run_with_totals(&input).unwrap();
+                let wrong = (first_difference(&output, &expected), first_difference(&totals, &expected_totals));
+                assert_eq!(wrong, (None, None), "{axis:?}");
+                assert_eq!(first_difference(&scan.run(&input).unwrap(), &expected), None, "{axis:?}");
+            }
+            let mut buffer = input;
+            scan.run_in_place_with_totals(&mut buffer, &mut totals).unwrap();
+            assert_eq!(first_difference(&totals, &expected_totals), None, "{axis:?}, in place");
+        }
+    }
+    of::<Interval>();
+    of::<TakeLeft>();
+    of::<MatrixProduct<3>>();
+}
+
+#[test]
+fn values_that_do_not_fit_are_refused() {
+    let scanner = Scanner::cpu();
+    let sums = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 0).unwrap());
+    let found = sums().init_each(&[1, 2]).run(&[1; 6]);
+    assert!(matches!(found, Err(Error::InitialValues { found: 2, expected: 3 })), "{found:?}");
+    let found = sums().run_into_with_totals(&[1; 6], &mut [0; 6], &mut [0; 2]);
+    assert!(matches!(found, Err(Error::ResultLength { output: 2, expected: 3 })), "{found:?}");
+    // Columns without elements have what they begin with.
+    let of_nothing = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[0, 3], 0).unwrap());
+    assert_eq!(of_nothing().init_each(&[7, 8, 9]).run_with_totals(&[]).unwrap().1, [7, 8, 9]);
+    assert_eq!(of_nothing().run_with_totals(&[]).unwrap().1, [0; 3]);
+}
+
+/// Chunks of a recurrence over two arrays: the totals of one are the initial values of the next.
+#[test]
+fn chunks_of_several_arrays() {
+    let scanner = Scanner::cpu();
+    let (tokens, channels) = (37, 20);
+    let (gates, inputs): (Vec<u32>, Vec<u32>) =
+        Recurrence::inputs(3 * tokens * channels, 5).into_iter().map(|step| (step.gate, step.token)).unzip();
+    let (mut whole, mut found) = (vec![0; gates.len()], vec![0; gates.len()]);
+    let all = scanner.scan(Recurrence).axis(Axis::of(&[3 * tokens, channels], 0).unwrap()).columns();
+    all.run_into((&gates, &inputs), &mut whole).unwrap();
+    let mut before = vec![MapU32 { a: 1, b: 0 }; channels];
+    for chunk in 0..3 {
+        let part = chunk * tokens * channels..(chunk + 1) * tokens * channels;
+        let mut after = before.clone();
+        let scan = scanner.scan(Recurrence).axis(Axis::of(&[tokens, channels], 0).unwrap());
+        let scan = scan.init_each(&before).columns();
+        scan.run_into_with_totals((&gates[part.clone()], &inputs[part.clone()]), &mut found[part], &mut after).unwrap();
+        before = after;
+    }
+    assert_eq!(found, whole);
 }

@@ -3,10 +3,11 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Error, Scanner,
-    arrays::{discard, gather, indices, scatter},
+    arrays::{discard, gather, indices, scatter, scatter_computed},
+    ops, scan_fn,
 };
 use scan_tests::{
-    columns::{ColumnsOperator, Recurrence, Step, Summarize},
+    columns::{ColumnsOperator, Recurrence, Router, Step, Summarize},
     operators::mixed,
     reference,
 };
@@ -65,6 +66,54 @@ fn indices_are_those_of_memory() {
         assert_eq!(found, reference::scan_as(&Recurrence, &spec, None, &input, None));
         let total_alone = scan.run_into_with_total((&gates, indices()), discard()).unwrap();
         assert_eq!(total.map(|map| (map.a, map.b)), total_alone.map(|map| (map.a, map.b)));
+    }
+}
+
+#[test]
+fn places_are_computed() {
+    let scanner = Scanner::cpu();
+    for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
+        let input = Router::inputs(len, 7);
+        let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = scanner.scan(Router);
+        let scan = if turn % 2 == 1 { scan.reverse() } else { scan };
+        let (room, less) = (len + 1, len / 2);
+        let (mut wanted, mut wanted_low) = (vec![7_u32; room], vec![7_u8; less]);
+        for delivery in reference::scan_as(&Router, &spec, None, &input, None) {
+            let place = delivery.place as usize;
+            wanted.get_mut(place).into_iter().for_each(|to| *to = delivery.register);
+            wanted_low.get_mut(place).into_iter().for_each(|to| *to = delivery.low);
+        }
+        let (mut registers, mut low) = (vec![7_u32; room], vec![7_u8; less]);
+        let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
+        let outputs = scatter_computed((&mut registers, &mut low));
+        scan.columns().run_into((&places, &steps), outputs).unwrap();
+        assert_eq!((registers, low), (wanted, wanted_low), "{spec}, {len} elements");
+    }
+}
+
+#[scan_fn]
+fn odd(x: u64) -> ops::Candidate<u64> {
+    ops::Candidate { keep: x % 2 == 1, value: x / 2 }
+}
+
+#[test]
+fn what_is_kept_keeps_its_order() {
+    let scan = Scanner::cpu().scan(ops::lifted::<odd, _>(ops::filter()));
+    for len in [0, 1, 70, 5_000] {
+        let input: Vec<u64> = (0..len).map(mixed).collect();
+        let mut wanted: Vec<u64> = input.iter().filter(|x| **x % 2 == 1).map(|x| x / 2).collect();
+        for backwards in [false, true] {
+            let mut kept = vec![0; len as usize];
+            let scan = if backwards { scan.clone().reverse() } else { scan.clone() };
+            let outputs = scatter_computed((&mut kept,));
+            let count = scan.columns().run_into_with_total(&input, outputs).unwrap().unwrap();
+            assert_eq!(kept[..count as usize], wanted, "{len}, from the end: {backwards}");
+            wanted.reverse();
+        }
+        // The elements that precede each, and nothing of it.
+        let exclusive = scan.clone().exclusive().run(&input).unwrap();
+        assert!(exclusive.iter().all(|kept| kept.value == 0));
     }
 }
 

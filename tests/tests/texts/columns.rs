@@ -2,11 +2,12 @@
 
 use rayon::prelude::*;
 use scan_codegen::{
-    ArrayKind, ArrayKinds, Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanSpec, Segments, plan, render,
+    ArrayKind, ArrayKinds, Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, PlanError, ScanSpec, Segments,
+    plan, render,
 };
 use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
-    columns::{Recurrence, Summarize, Widen},
+    columns::{Recurrence, Router, Summarize, Widen},
     machines::Coder,
     strategies,
 };
@@ -69,7 +70,7 @@ fn every_strategy_compiles_without_a_word() {
 /// not, of several architectures.
 #[test]
 fn kinds_of_arrays_compile_without_a_word() {
-    use ArrayKind::{NoMemory, Places, Slice};
+    use ArrayKind::{Computed, NoMemory, Places, Slice};
     scan_tests::nvrtc().unwrap();
     let (narrow, wide) = (Places(OffsetWidth::U32), Places(OffsetWidth::U64));
     let cases: [(&[ArrayKind], &[ArrayKind], u32); 4] = [
@@ -89,6 +90,20 @@ fn kinds_of_arrays_compile_without_a_word() {
         let planned = plans.iter().map(|plan| (plan.to_string(), render(&operator, plan).unwrap(), architecture));
         sources.extend(planned);
     }
+    let spec = spec(0).with_kinds(ArrayKinds::default(), ArrayKinds::new([NoMemory, Computed, Computed]));
+    for architecture in [Architecture { major: 7, minor: 5 }, Architecture { major: 9, minor: 0 }] {
+        let operator = Router.source();
+        let plans = plan(&operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
+        let planned = plans.iter().map(|plan| (plan.to_string(), render(&operator, plan).unwrap(), architecture));
+        sources.extend(planned);
+    }
+    let no_place = plan(
+        &Widen.source(),
+        &spec.with_arrays(Arrays::PerField, Arrays::One),
+        &DeviceLimits::H200,
+        &Overrides::default(),
+    );
+    assert!(matches!(no_place, Err(PlanError::NoPlace { .. })));
     let indices = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::One);
     let indices = indices.with_kinds(ArrayKinds::new([NoMemory, NoMemory]), ArrayKinds::default());
     let plans = plan(&Recurrence.source(), &indices, &DeviceLimits::H200, &Overrides::default()).unwrap();

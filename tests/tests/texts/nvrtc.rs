@@ -2,12 +2,14 @@
 
 use rayon::prelude::*;
 use scan_codegen::{
-    DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, plan_columns, render, render_columns,
+    Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan, plan_columns,
+    render, render_columns,
 };
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{
+    columns,
     composed::composed,
     configure,
     gallery::{self, Example},
@@ -100,6 +102,37 @@ fn lengths_in_device_memory_compile_without_a_word() {
         let plans = plan(operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
         let planned = plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture));
         sources.extend(planned);
+    }
+    assert_eq!(complaints(sources), Vec::<String>::new());
+}
+
+/// Initial values and totals of segments: every range, of an old and of a new device, of sums, of what is lifted and of a
+/// machine that emits, and by every carry.
+#[test]
+fn each_segment_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let operators =
+        [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source(), scan_tests::machines::Coder.source()];
+    let kinds = [Segments::Rows, Segments::Offsets(OffsetWidth::U32), Segments::Offsets(OffsetWidth::U64)];
+    let mut sources = Vec::new();
+    let mut add = |index: usize, architecture: Architecture, overrides: &Overrides| {
+        let spec = if index.is_multiple_of(2) { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if index / 2 % 2 == 1 { spec.reverse() } else { spec };
+        let spec = spec.with_segments(kinds[index / 3 % 3].clone());
+        let spec = if index % 4 != 3 { spec.with_initial_values() } else { spec };
+        let spec = if index % 5 != 4 { spec.with_totals() } else { spec };
+        let operator = &operators[index % 3];
+        let plans = plan(operator, &spec, &DeviceLimits::of(architecture), overrides).unwrap();
+        sources.extend(plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture)));
+    };
+    for (index, (major, minor)) in [(9, 0), (7, 5), (10, 0), (9, 0), (9, 0), (8, 0)].into_iter().enumerate() {
+        add(index, sm(major, minor), &Overrides::default());
+    }
+    let block = BlockScan::of(Network::Blelloch { padded: true });
+    let in_shared_memory = [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack];
+    let in_shared_memory = in_shared_memory.map(|carry| Strategy { block, carry });
+    for (index, strategy) in in_shared_memory.into_iter().chain(strategies::IN_REGISTERS).enumerate() {
+        add(index, sm(9, 0), &Overrides::default().strategy(strategy));
     }
     assert_eq!(complaints(sources), Vec::<String>::new());
 }
@@ -379,7 +412,12 @@ fn modules_have_a_mark_for_panics_where_their_source_says_so() {
 #[test]
 fn scans_along_an_axis_compile_without_a_word() {
     scan_tests::nvrtc().unwrap();
-    let ways = [ScanSpec::inclusive(), ScanSpec::exclusive().with_initial_value(), ScanSpec::inclusive().reverse()];
+    let ways = [
+        ScanSpec::inclusive().with_initial_values(),
+        ScanSpec::exclusive().with_initial_value(),
+        ScanSpec::inclusive().reverse().with_totals(),
+        ScanSpec::inclusive(),
+    ];
     let operators = [
         ops::sum::<f32>().source(),
         ops::sum::<scan_runtime::half::f16>().source(),
@@ -398,5 +436,14 @@ fn scans_along_an_axis_compile_without_a_word() {
         let plan = plan_columns(operator, &ways[index % ways.len()], &limits, &Overrides::default()).unwrap();
         (format!("{}, {plan}", operator.name), render_columns(operator, &plan).unwrap(), architecture)
     });
-    assert_eq!(complaints(sources.collect()), Vec::<String>::new());
+    let of_arrays = [columns::Recurrence.source(), columns::Summarize.source(), columns::Widen.source()];
+    let by_field = of_arrays.iter().enumerate().flat_map(|(index, operator)| {
+        let architecture = ARCHITECTURES[index];
+        let spec = ways[index].clone().with_arrays(Arrays::PerField, Arrays::PerField);
+        let plan = plan_columns(operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
+        let source =
+            |plan| (format!("{}, {plan}", operator.name), render_columns(operator, plan).unwrap(), architecture);
+        plan.all().iter().map(source).collect::<Vec<_>>()
+    });
+    assert_eq!(complaints(sources.chain(by_field).collect()), Vec::<String>::new());
 }

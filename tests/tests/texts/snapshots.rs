@@ -137,7 +137,8 @@ fn one_cluster() {
     insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits(&[])));
 }
 
-/// The kernel whose neighbouring threads scan neighbouring columns: one column a thread, and several.
+/// The kernel whose neighbouring threads scan neighbouring columns: one column a thread, and several, of one array and of
+/// two.
 #[test]
 fn along_an_axis() {
     let scanner = scanner();
@@ -148,7 +149,9 @@ fn along_an_axis() {
         ("affine", affine.plan().unwrap(), affine.cuda_source().unwrap().text),
         ("halves", halves.plan().unwrap(), halves.cuda_source().unwrap().text),
     ];
-    for (name, plan, source) in texts {
+    let recurrence = scanner.scan(scan_tests::columns::Recurrence).axis(axis()).columns();
+    let recurrence = ("recurrence", recurrence.plan().unwrap(), recurrence.cuda_source().unwrap().text);
+    for (name, plan, source) in texts.into_iter().chain([recurrence]) {
         let from = source.find("// ---- Prefixes").unwrap();
         insta::assert_snapshot!(format!("along_an_axis_{name}"), format!("{plan}\n\n{}", &source[from..]));
     }

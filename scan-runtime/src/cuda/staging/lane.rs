@@ -37,6 +37,7 @@ struct Layout {
     input: Few<Part>,
     output: Few<Part>,
     heads: Part,
+    initial_values: Part,
     total: Part,
 }
 
@@ -103,7 +104,9 @@ impl Lane {
         };
         let input = arrays(host.input, host.input_len.max(if host.in_place { host.output_len } else { 0 }));
         let output = if host.in_place { input } else { arrays(host.output, host.output_len) };
-        self.layout = Layout { input, output, heads: place(host.heads.len()), total: place(host.total_bytes) };
+        let (heads, total) = (place(host.heads.len()), place(host.total_bytes));
+        let initial_values = place(host.initial_values.len());
+        self.layout = Layout { input, output, heads, initial_values, total };
 
         self.stream().context().bind_to_thread().map_err(driver_error("binding the context"))?;
         if mapped > self.mapped.as_ref().map_or(0, |pinned| pinned.bytes) {
@@ -121,6 +124,7 @@ impl Lane {
             input: input.iter().map(|part| pointer(*part, host.input_len)).collect(),
             output: output.iter().map(|part| pointer(*part, host.output_len)).collect(),
             heads: pointer(self.layout.heads, host.heads.len()),
+            initial_values: pointer(self.layout.initial_values, host.initial_values.len()),
             total: pointer(self.layout.total, host.total_bytes),
         })
     }
@@ -140,9 +144,12 @@ impl Lane {
     ///
     /// There is room for this call, and its host memory is valid.
     pub(super) unsafe fn send(&mut self, host: &HostMemory<'_>, staging: &Staging) -> Result<(), Error> {
-        let Layout { input, heads, .. } = self.layout;
+        let Layout { input, heads, initial_values, .. } = self.layout;
         // SAFETY: the caller vouches for it.
         unsafe { self.bring(heads, Way::ToDevice(host.heads.as_ptr()), host.heads.len(), staging)? };
+        let (values, bytes) = (host.initial_values.as_ptr().cast(), host.initial_values.len());
+        // SAFETY: as above.
+        unsafe { self.bring(initial_values, Way::ToDevice(values), bytes, staging)? };
         for (part, array) in input.iter().zip(host.input) {
             // SAFETY: as above.
             unsafe { self.bring(*part, Way::ToDevice(array.at), array.item * host.input_len, staging)? };

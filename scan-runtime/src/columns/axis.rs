@@ -1,0 +1,279 @@
+//! Scans along an axis of several arrays, of host and of device memory.
+
+use std::{ptr, sync::Arc};
+
+use cudarc::driver::CudaStream;
+
+use super::{
+    Columns, Lengths, arrays,
+    device::Arrays,
+    kinds::Words,
+    layouts,
+    tuples::{DeviceSinks, DeviceSources, Sinks, Sources},
+};
+use crate::{
+    AxisPlan, AxisScan, DeviceAxisScan, DeviceBuffer, DeviceBufferMut, Error, KernelSource, ScanOp,
+    cpu::InColumns,
+    scan::{Also, DeviceTotals, HostPlaces, check_length, check_totals},
+};
+
+/// A scan along an axis whose input and output have an array for each field of an element, made by
+/// [`AxisScan::columns`]. All arrays of the input have the shape and the strides of the axis, all of the output those of
+/// its results.
+#[derive(Clone)]
+#[must_use = "a scan does nothing until it is run"]
+pub struct AxisColumnScan<'h, Op: ScanOp> {
+    scan: AxisScan<'h, Op>,
+}
+
+impl<'h, Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<'h, Op> {
+    /// The same scan of inputs and outputs that have an array for each field of an element, as
+    /// [`Scan::columns`](crate::Scan::columns) has it. There is none in place.
+    ///
+    /// A recurrence `h = gate * h + token` over the tokens of many sequences:
+    ///
+    /// ```
+    /// use scan_runtime::{Axis, ScanOp, Scanner, scan_element, scan_op};
+    ///
+    /// struct Recurrence;
+    ///
+    /// #[scan_element]
+    /// #[derive(Clone, Copy)]
+    /// struct Step {
+    ///     gate: f32,
+    ///     token: f32,
+    /// }
+    ///
+    /// #[scan_op]
+    /// impl ScanOp for Recurrence {
+    ///     type Input = Step;
+    ///     type State = Step;
+    ///     type Output = f32;
+    ///     fn lift(step: Step) -> Step {
+    ///         step
+    ///     }
+    ///     fn combine(a: Step, b: Step) -> Step {
+    ///         Step { gate: a.gate * b.gate, token: b.gate * a.token + b.token }
+    ///     }
+    ///     fn project(h: Step) -> f32 {
+    ///         h.token
+    ///     }
+    /// }
+    ///
+    /// let shape @ [sequences, tokens, channels] = [2, 3, 4];
+    /// let len = sequences * tokens * channels;
+    /// let (gates, inputs, mut states) = (vec![0.5; len], vec![1.0; len], vec![0.0; len]);
+    /// let along_tokens = Axis::of(&shape, 1)?;
+    /// Scanner::new()?.scan(Recurrence).axis(along_tokens).columns().run_into((&gates, &inputs), &mut states)?;
+    /// assert_eq!(states[(1 * tokens + 2) * channels], 1.75);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn columns(mut self) -> AxisColumnScan<'h, Op> {
+        self.scan.layouts = layouts::<Op>();
+        AxisColumnScan { scan: self }
+    }
+}
+
+impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
+    /// Scans arrays into others. Other arrays than slices lie as the shape tells, too: [indices](crate::arrays::indices)
+    /// are those of the memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::AxisLength`] if an array has other elements than the shape tells, [`Error::AxisGaps`] if results of
+    /// these strides leave gaps, and those of [`ColumnScan::run_into`](crate::ColumnScan::run_into).
+    pub fn run_into<I, O>(&self, input: I, output: O) -> Result<(), Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        // SAFETY: there are no totals.
+        unsafe { self.run(input, output, ptr::null_mut()) }
+    }
+
+    /// Scans arrays into others, and writes the total of each column, as [`AxisScan::run_with_totals`] gives it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](AxisColumnScan::run_into), and those of [`AxisScan::run_into_with_totals`].
+    pub fn run_into_with_totals<I, O>(&self, input: I, output: O, totals: &mut [Op::Carry]) -> Result<(), Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        check_totals(&self.scan.axis, totals.len())?;
+        // SAFETY: the totals are exclusively borrowed, and as many as the columns.
+        unsafe { self.run(input, output, totals.as_mut_ptr()) }
+    }
+
+    /// # Safety
+    ///
+    /// `totals` is null, or valid for a write of the total of each column.
+    unsafe fn run<I, O>(&self, input: I, mut output: O, totals: *mut Op::Carry) -> Result<(), Error>
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        let AxisScan { axis, scan, .. } = &self.scan;
+        let (mut inputs, mut outputs) = (Lengths::of("input"), Lengths::of("output"));
+        input.items(&mut |items| inputs.add(items));
+        output.items(&mut |items| outputs.add(items));
+        let (input_len, output_len) = self.scan.checked_lengths(inputs.len()?, outputs.len()?)?;
+        if output_len != axis.len() {
+            return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
+        }
+        let (input, mut output) = (input.hold(input_len)?, output.hold(output_len)?);
+        let (from, to) = (I::at(&input), O::at(&mut output));
+        let each = self.scan.has_each(Also::totals(!totals.is_null()));
+        match self.scan.is_of_rows(each) {
+            // SAFETY: what is held has an item in each array for each element: rows leave no gaps.
+            true if each => unsafe { scan.run_each_at_columns(from, to, axis.len(), totals)? },
+            // SAFETY: as above.
+            true => unsafe { scan.run_at_columns(from, to, axis.len(), false) }.map(drop)?,
+            false => {
+                let (inputs, outputs) = (arrays::<Op::Input>(from), arrays::<Op::Output>(to));
+                let places = HostPlaces { input: inputs, output: outputs, len: axis.len(), in_place: false };
+                let memory = InColumns::<Op> { input: from, output: to };
+                // SAFETY: what is held has so many items in each array, that of the output exclusively, and no gaps
+                // there; the caller vouches for the totals.
+                unsafe { self.scan.run_columns_in(memory, &places, totals)? };
+            }
+        }
+        // SAFETY: the scan has written every item.
+        unsafe { O::finish(output) };
+        Ok(())
+    }
+
+    /// The same for device memory, on a stream of yours, as [`Scan::on`](crate::Scan::on) is for a scan.
+    pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisColumnScan<'a, Op> {
+        DeviceAxisColumnScan { scan: self.scan.on(stream) }
+    }
+
+    /// What would run on the GPU, as [`AxisScan::plan`] tells it.
+    ///
+    /// # Errors
+    ///
+    /// As [`AxisScan::plan`].
+    pub fn plan(&self) -> Result<AxisPlan, Error> {
+        self.scan.plan()
+    }
+
+    /// The CUDA source that would run on the GPU, as [`AxisScan::cuda_source`] gives it.
+    ///
+    /// # Errors
+    ///
+    /// As [`AxisScan::plan`].
+    pub fn cuda_source(&self) -> Result<KernelSource, Error> {
+        self.scan.cuda_source()
+    }
+}
+
+impl<Op: ScanOp> AxisScan<'_, Op> {
+    /// The lengths of the arrays, which have to hold the elements and the results: those that are told, or what is needed.
+    fn checked_lengths(&self, input: Option<usize>, output: Option<usize>) -> Result<(usize, usize), Error> {
+        let (needed, room) = (self.axis.input_len(), self.axis.output_len());
+        let (input, output) = (input.unwrap_or(needed), output.unwrap_or(room));
+        check_length(&self.axis, "input", input, needed)?;
+        check_length(&self.axis, "output", output, room)?;
+        Ok((input, output))
+    }
+}
+
+/// A scan along an axis of several arrays in device memory on a stream, made by [`AxisColumnScan::on`]. It is to a
+/// [`DeviceAxisScan`] as [`AxisColumnScan`] is to an [`AxisScan`].
+///
+/// ```no_run
+/// use scan_runtime::{Axis, ScanOp, Scanner, scan_element, scan_op};
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Rate {
+///     amount: f32,
+///     count: u8,
+/// }
+///
+/// #[scan_op]
+/// fn together(a: Rate, b: Rate) -> Rate {
+///     Rate { amount: a.amount + b.amount, count: u8::max(a.count, b.count) }
+/// }
+///
+/// let scanner = Scanner::cuda(0)?;
+/// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
+/// let (amounts, counts) = (stream.clone_htod(&[1.0, 2.0, 3.0, 4.0])?, stream.clone_htod(&[3, 1, 2, 2])?);
+/// let (mut sums, mut most) = (stream.alloc_zeros(4)?, stream.alloc_zeros(4)?);
+/// let down = scanner.scan(together).axis(Axis::of(&[2, 2], 0)?).columns();
+/// down.on(&stream).run_into((&amounts, &counts), (&mut sums, &mut most))?;
+/// assert_eq!(stream.clone_dtoh(&sums)?, [1.0, 2.0, 4.0, 6.0]);
+/// assert_eq!(stream.clone_dtoh(&most)?, [3, 1, 3, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a scan does nothing until it is run"]
+pub struct DeviceAxisColumnScan<'a, Op: ScanOp> {
+    scan: DeviceAxisScan<'a, Op>,
+}
+
+impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, Op> {
+    /// As [`DeviceAxisScan::init_from`].
+    pub fn init_from(self, value: &'a impl DeviceBuffer<Op::Carry>) -> Self {
+        DeviceAxisColumnScan { scan: self.scan.init_from(value) }
+    }
+
+    /// As [`DeviceAxisScan::init_each`].
+    pub fn init_each(self, values: &'a impl DeviceBuffer<Op::Carry>) -> Self {
+        DeviceAxisColumnScan { scan: self.scan.init_each(values) }
+    }
+
+    /// Scans device slices or views into others. What lies between the results is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`DeviceAxisScan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are
+    /// not of one length, and [`Error::Plan`] for arrays that are no slices, unless the columns are rows.
+    pub fn run_into(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+    ) -> Result<(), Error> {
+        self.run(input, output, None)
+    }
+
+    /// Scans device slices or views into others, and writes the total of each column to `totals`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run_into`](DeviceAxisColumnScan::run_into), and those of [`AxisScan::run_into_with_totals`].
+    pub fn run_into_with_totals(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: &mut impl DeviceBufferMut<Op::Carry>,
+    ) -> Result<(), Error> {
+        self.run(input, output, Some(totals))
+    }
+
+    fn run(
+        &self,
+        input: impl DeviceSources<<Op::Input as Columns>::Fields>,
+        mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
+        totals: DeviceTotals<'_, Op>,
+    ) -> Result<(), Error> {
+        let DeviceAxisScan { scan: AxisScan { scan, .. }, stream, .. } = self.scan;
+        let device = scan.scanner.device_of(stream)?;
+        let (mut inputs, mut outputs) = (Arrays::of("input"), Arrays::of("output"));
+        input.describe(&mut |array| inputs.add(device, array));
+        output.describe(&mut |array| outputs.add(device, array));
+        let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
+        self.scan.scan.checked_lengths(inputs.len, outputs.len)?;
+        if let Some(array) = inputs.empty {
+            return Err(Error::NothingToGather { array });
+        }
+        let spec = scan.spec().with_kinds(inputs.kinds, outputs.kinds);
+        // The guards record the events by which cudarc orders work on several streams, once the launches are made.
+        let (mut reading, mut writing) = (Words::new(), Words::new());
+        input.words(stream, &mut reading);
+        output.words(stream, &mut writing);
+        // SAFETY: the buffers are borrowed from live slices, which hold the arrays and, exclusively, the results; they
+        // are the arrays of the spec.
+        unsafe { self.scan.enqueue(device, spec, reading.words(), writing.words(), totals) }
+    }
+}
