@@ -4,6 +4,7 @@
 //! `default` the planner's shapes only; `trace`, `lengths`, `views` (that begin anywhere, and in place), `back` (the
 //! shapes of short and middle lengths), `floor` (what short scans wait for), `early` (launches that begin before what
 //! is before them has ended), `parts` (what look-ahead takes, part by part), `launches`, `axis` (scans along an axis),
+//! `rows` (an initial value and a total for each),
 //! `profile-…`, `operators` (those of the gallery, `variants` of them, other `carries`, only the `longest` inputs) and
 //! `segments` ask for more; `compile` needs no device. What a shape gives is compared with what look-back gives before
 //! anything is timed, and that with the CPU. A time is the median of several samples, each between two events on the
@@ -21,6 +22,8 @@ mod floor;
 mod operators;
 #[path = "engine/parts.rs"]
 mod parts;
+#[path = "engine/rows.rs"]
+mod rows;
 #[path = "engine/segments.rs"]
 mod segments;
 
@@ -205,6 +208,9 @@ fn main() -> Outcome {
     println!("{}\n", scanner.backend());
     if asked_for("parts") {
         return parts::sweep_all(&scanner, |name| names.len() == 1 || asked_for(name));
+    }
+    if asked_for("rows") {
+        return rows::sweep_all(&scanner);
     }
     if asked_for("axis") {
         let all = !names.iter().any(|name| name.starts_with("axis-"));

@@ -14,7 +14,7 @@ use crate::{
     columns::ColumnsOperator,
     operators::{AffineU32, MapU32, bits, mixed},
     reference, restart,
-    segments::{Heads, PATTERNS, begins},
+    segments::{Heads, PATTERNS, Told, begins},
 };
 
 /// A cell of the matrix: the value of each axis.
@@ -24,16 +24,38 @@ pub struct Cell {
     pub reversed: bool,
     /// Without the element itself.
     pub exclusive: bool,
-    /// After an initial value.
-    pub initial_value: bool,
-    /// With the total.
-    pub total: bool,
+    /// After which initial value.
+    pub begins: Begins,
+    /// With which totals.
+    pub gives: Gives,
     /// Where elements and results lie.
     pub memory: Lies,
     /// Whether only the device knows how many elements there are: of kernels only.
     pub length_on_device: bool,
     /// What tells where it restarts.
     pub restarts: Restarts,
+}
+
+/// What each segment begins with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Begins {
+    /// Nothing.
+    WithNothing,
+    /// An initial value.
+    WithOne,
+    /// An initial value of its own.
+    WithItsOwn,
+}
+
+/// What a scan gives besides its results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gives {
+    /// Nothing.
+    NoTotal,
+    /// The total of the last segment.
+    TheTotal,
+    /// The total of each.
+    EachTotal,
 }
 
 /// Where elements and results lie.
@@ -68,27 +90,51 @@ const RESTARTS: [Restarts; 7] = [
     Restarts::ByRows,
 ];
 
-const AXES: [usize; 7] = [2, 2, 2, 2, 3, 2, RESTARTS.len()];
+const AXES: [usize; 7] = [2, 2, 3, 3, 3, 2, RESTARTS.len()];
 
 impl Cell {
     fn at(place: [usize; AXES.len()]) -> Self {
-        let [reversed, exclusive, initial_value, total, memory, length, restarts] = place;
+        let [reversed, exclusive, begins, gives, memory, length, restarts] = place;
         Cell {
             reversed: reversed == 1,
             exclusive: exclusive == 1,
-            initial_value: initial_value == 1,
-            total: total == 1,
+            begins: [Begins::WithNothing, Begins::WithOne, Begins::WithItsOwn][begins],
+            gives: [Gives::NoTotal, Gives::TheTotal, Gives::EachTotal][gives],
             memory: [Lies::InSlices, Lies::ByField, Lies::AtPlaces][memory],
             length_on_device: length == 1,
             restarts: RESTARTS[restarts],
         }
     }
 
-    /// What a planner is asked for, but for the initial value.
+    /// Whether segments must have an index.
+    pub fn is_indexed(&self) -> bool {
+        self.begins == Begins::WithItsOwn || self.gives == Gives::EachTotal
+    }
+
+    /// Whether these kinds compose: the total of the last segment alone is not given where each has something of its own,
+    /// and only rows and segments between offsets have an index.
+    fn composes(&self) -> bool {
+        let indexed = matches!(self.restarts, Restarts::ByRows | Restarts::Told(7 | 8));
+        !self.is_indexed() || indexed && self.gives != Gives::TheTotal
+    }
+
+    /// The initial values of segments.
+    pub fn initial_values<Op: Operator>(&self, heads: Option<&Heads>) -> Vec<Op::Carry> {
+        let count = heads.map_or(0, |heads| heads.segments_of(heads.begins.len()).len());
+        let count = if self.begins == Begins::WithItsOwn { count } else { 0 };
+        (0..count as u64).map(Op::value_of_segment).collect()
+    }
+
+    /// What a planner is asked for, but for one initial value.
     pub fn spec(&self) -> ScanSpec {
         let spec = if self.exclusive { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
         let spec = if self.reversed { spec.reverse() } else { spec };
-        let spec = if self.total { spec.with_total() } else { spec };
+        let spec = match self.gives {
+            Gives::NoTotal => spec,
+            Gives::TheTotal => spec.with_total(),
+            Gives::EachTotal => spec.with_totals(),
+        };
+        let spec = if self.begins == Begins::WithItsOwn { spec.with_initial_values() } else { spec };
         let spec = if self.length_on_device { spec.with_length_on_device() } else { spec };
         let spec =
             if self.memory == Lies::InSlices { spec } else { spec.with_arrays(Arrays::PerField, Arrays::PerField) };
@@ -102,8 +148,12 @@ impl Cell {
         match self.restarts {
             Restarts::Nowhere => None,
             Restarts::Told(telling) => {
-                let pattern = PATTERNS[(telling + len) % PATTERNS.len()];
-                Some(Heads::new(telling, &begins(pattern, len, tile)))
+                let begins = begins(PATTERNS[(telling + len) % PATTERNS.len()], len, tile);
+                Some(if self.is_indexed() {
+                    Heads::covering(telling == 8, &begins)
+                } else {
+                    Heads::new(telling, &begins)
+                })
             }
             Restarts::ByRows => {
                 let row = (1..=tile / 3).rev().find(|row| len.is_multiple_of(*row));
@@ -129,7 +179,7 @@ pub fn cells(turn: u64) -> Vec<Cell> {
     }
     places.sort_by_key(|place| place.iter().fold(turn, |key, &value| mixed(key ^ value as u64)));
     let mut met = std::collections::HashSet::new();
-    let news = |place: &[usize; AXES.len()]| {
+    let mut news = |place: &[usize; AXES.len()]| {
         let mut any = false;
         for first in 0..AXES.len() {
             for second in 0..first {
@@ -141,7 +191,7 @@ pub fn cells(turn: u64) -> Vec<Cell> {
         }
         any
     };
-    places.retain(news);
+    places.retain(|place| Cell::at(*place).composes() && news(place));
     places.into_iter().map(Cell::at).collect()
 }
 
@@ -182,7 +232,11 @@ pub type Found<Op> = (Vec<<Op as ScanOp>::Output>, Option<<Op as ScanOp>::Carry>
 
 /// An operator of the matrix: over maps, with two fields in its outputs, and not commutative.
 pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + PartialEq> {
-    /// Runs a scan by columns, with the first fields at these places if there are some.
+    /// The initial value of the segment with this index.
+    fn value_of_segment(index: u64) -> Self::Carry;
+
+    /// Runs a scan by columns, with the first fields at these places if there are some. Writes the total of each segment,
+    /// if that is what the scan gives.
     ///
     /// # Errors
     ///
@@ -191,26 +245,41 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
         scan: &ColumnScan<Self, H>,
         input: &[MapU32],
         places: Option<&[u32]>,
+        gives: Gives,
+        totals: &mut [Self::Carry],
     ) -> Result<Found<Self>, scan_runtime::Error>;
 }
 
 macro_rules! operators {
-    ($($op:ty, $output:ident { $first:ident, $second:ident }, $empty:expr;)*) => {$(
+    ($($op:ty, $output:ident { $first:ident, $second:ident }, $empty:expr, $value:expr;)*) => {$(
         impl Operator for $op {
+            fn value_of_segment(index: u64) -> Self::Carry {
+                $value(mixed(index))
+            }
             fn by_columns<H: HostHeads>(
                 scan: &ColumnScan<Self, H>,
                 input: &[MapU32],
                 places: Option<&[u32]>,
+                gives: Gives,
+                totals: &mut [Self::Carry],
             ) -> Result<Found<Self>, scan_runtime::Error> {
+                macro_rules! run {
+                    ($from:expr, $to:expr) => {
+                        match gives {
+                            Gives::NoTotal => scan.run_into($from, $to).map(|()| None),
+                            Gives::TheTotal => scan.run_into_with_total($from, $to),
+                            Gives::EachTotal => scan.run_into_with_totals($from, $to, totals).map(|()| None),
+                        }
+                    };
+                }
                 let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
                 let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
                 let total = match places {
-                    None => scan.run_into_with_total((&a, &b), (&mut first, &mut second))?,
+                    None => run!((&a, &b), (&mut first, &mut second))?,
                     Some(places) => {
                         let (mut values, mut results) = (a.clone(), first.clone());
                         places.iter().zip(&a).for_each(|(place, value)| values[*place as usize] = *value);
-                        let outputs = (scatter(&mut results, places), &mut second);
-                        let total = scan.run_into_with_total((gather(&values, places), &b), outputs)?;
+                        let total = run!((gather(&values, places), &b), (scatter(&mut results, places), &mut second))?;
                         first = places.iter().map(|place| results[*place as usize]).collect();
                         total
                     }
@@ -225,9 +294,10 @@ macro_rules! operators {
 use ops::ExclusiveInclusive;
 
 operators! {
-    AffineU32, MapU32 { a, b }, 0;
-    Register, MapU32 { a, b }, 0;
-    ops::WithExclusive<AffineU32>, ExclusiveInclusive { exclusive, inclusive }, MapU32 { a: 0, b: 0 };
+    AffineU32, MapU32 { a, b }, 0, |bits| MapU32 { a: bits as u32 | 1, b: (bits >> 32) as u32 };
+    Register, MapU32 { a, b }, 0, |bits| bits as u32;
+    ops::WithExclusive<AffineU32>, ExclusiveInclusive { exclusive, inclusive }, MapU32 { a: 0, b: 0 },
+        |bits| MapU32 { a: bits as u32 | 1, b: (bits >> 32) as u32 };
 }
 
 impl ColumnsOperator for Register {
@@ -272,10 +342,15 @@ fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) ->
         let scan = scanner.scan(Op::new());
         let scan = if cell.exclusive { scan.exclusive() } else { scan };
         let scan = if cell.reversed { scan.reverse() } else { scan };
-        let initial_value = cell.initial_value.then(Op::initial_value);
+        let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
         let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
         match cell.heads(len, 97) {
             None => compare(scan, &cell, &input, None)?,
+            Some(heads) if cell.is_indexed() => match &heads.told {
+                Told::Offsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
+                Told::LongOffsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
+                _ => compare_each(scan.rows(heads.head_count() as usize), &cell, &input, &heads)?,
+            },
             Some(heads) if cell.restarts == Restarts::ByRows => {
                 compare(scan.rows(heads.head_count() as usize), &cell, &input, Some(&heads))?;
             }
@@ -292,15 +367,15 @@ fn compare<Op: Operator, H: HostHeads>(
     heads: Option<&Heads>,
 ) -> Result<(), Box<dyn Error>> {
     let begins = heads.map(|heads| &heads.begins[..]);
-    let (spec, initial_value) = (cell.spec(), cell.initial_value.then(Op::initial_value));
+    let (spec, initial_value) = (cell.spec(), (cell.begins == Begins::WithOne).then(Op::initial_value));
     let expected = reference::scan_as(&Op::new(), &spec, initial_value, input, begins);
     let total = reference::total_as(&Op::new(), &spec, initial_value, input, begins);
     let places: Vec<u32> = (0..input.len() as u32).rev().collect();
     let (found, found_total) = match cell.memory {
-        Lies::InSlices if cell.total => scan.run_with_total(input)?,
+        Lies::InSlices if cell.gives == Gives::TheTotal => scan.run_with_total(input)?,
         Lies::InSlices => (scan.run(input)?, total),
-        Lies::ByField => Op::by_columns(&scan.columns(), input, None)?,
-        Lies::AtPlaces => Op::by_columns(&scan.columns(), input, Some(&places))?,
+        Lies::ByField => Op::by_columns(&scan.columns(), input, None, Gives::TheTotal, &mut [])?,
+        Lies::AtPlaces => Op::by_columns(&scan.columns(), input, Some(&places), Gives::TheTotal, &mut [])?,
     };
     let what = || format!("{}, {} elements, {cell:?}", Op::new().source().name, input.len());
     if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
@@ -310,5 +385,43 @@ fn compare<Op: Operator, H: HostHeads>(
     match total_bits(found_total) == total_bits(total) && found.len() == expected.len() {
         true => Ok(()),
         false => Err(format!("{}: another total", what()).into()),
+    }
+}
+
+fn compare_each<Op: Operator>(
+    scan: Scan<Op, scan_runtime::Heads<'_>>,
+    cell: &Cell,
+    input: &[MapU32],
+    heads: &Heads,
+) -> Result<(), Box<dyn Error>> {
+    let (op, spec, values) = (Op::new(), cell.spec(), cell.initial_values::<Op>(Some(heads)));
+    let one = (cell.begins == Begins::WithOne).then(Op::initial_value);
+    let segments = heads.segments_of(input.len());
+    let initial_value = |segment: usize| values.get(segment).copied().or(one);
+    let (expected, totals) = reference::scan_each(&op, &spec, initial_value, input, &segments);
+    let totals: Vec<Op::Carry> = totals.into_iter().flatten().collect();
+    let scan = if cell.begins == Begins::WithItsOwn { scan.init_each(&values) } else { scan };
+    let places: Vec<u32> = (0..input.len() as u32).rev().collect();
+    let mut found_totals = totals.clone();
+    found_totals.reverse();
+    let found = match (cell.memory, cell.gives) {
+        (Lies::InSlices, Gives::EachTotal) => {
+            let (found, totals) = scan.run_with_totals(input)?;
+            found_totals = totals;
+            found
+        }
+        (Lies::InSlices, _) => scan.run(input)?,
+        (memory, gives) => {
+            let places = (memory == Lies::AtPlaces).then_some(&places[..]);
+            Op::by_columns(&scan.columns(), input, places, gives, &mut found_totals)?.0
+        }
+    };
+    let what = || format!("{}, {} elements, {cell:?}", op.source().name, input.len());
+    if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
+        return Err(format!("{}: wrong from {index} on", what()).into());
+    }
+    match cell.gives != Gives::EachTotal || bits(&found_totals) == bits(&totals) {
+        true if found.len() == expected.len() => Ok(()),
+        _ => Err(format!("{}: other totals", what()).into()),
     }
 }

@@ -104,13 +104,14 @@ fn specs() -> [(&'static str, ScanSpec); 4] {
     ]
 }
 
-fn segments() -> [(&'static str, Segments); 5] {
+fn segments() -> [(&'static str, Segments); 6] {
     [
         ("", Segments::None),
         (" by flags", Segments::HeadFlags),
         (" by bits", Segments::HeadBits),
         (" by keys", Segments::Keys(u32::layout())),
         (" by offsets", Segments::Offsets(OffsetWidth::U32)),
+        (" by rows", Segments::Rows),
     ]
 }
 
@@ -119,6 +120,18 @@ impl Visitor for Kernels {
         let operator = Op::new().source();
         for (way, spec) in specs().into_iter().filter(|(_, spec)| !spec.total) {
             self.add_columns(&format!("{name}, {way}, along an axis"), &operator, &spec);
+        }
+        for (heads, segments) in
+            segments().into_iter().filter(|(heads, _)| matches!(*heads, " by offsets" | " by rows"))
+        {
+            let spec = ScanSpec::inclusive().with_segments(segments);
+            let with_values = spec.clone().with_initial_values();
+            let asked =
+                [("values", with_values.clone()), ("totals", spec.with_totals()), ("both", with_values.with_totals())];
+            for (what, spec) in asked {
+                let name = format!("{name}, {what} of each segment{heads}, default");
+                self.add(&name, &operator, &spec, &DeviceLimits::of(SM_90), &Overrides::default());
+            }
         }
         for ((way, spec), (heads, segments)) in
             specs().into_iter().flat_map(|way| segments().map(|heads| (way.clone(), heads)))

@@ -197,9 +197,9 @@ fn planted_faults_are_found() {
         ("return HEAD_DISTANCE == 0 ? index + 1", "return HEAD_DISTANCE == 0 ? index + 2"),
     ];
     let of_offsets: [Change<'_>; 4] = [
-        ("offsets_before(source, i + 1) - 1", "offsets_before(source, i) - 1"),
+        ("min(offsets_before(offsets, i + 1, 0", "min(offsets_before(offsets, i, 0"),
         ("min(end, source.count) - 1", "min(end, source.count)"),
-        ("i < offsets[next + 1] ? next", "true ? next"),
+        ("i < offsets[next + 1])", "true)"),
         ("index + 1 < source.offset_count; index += stride", "index + 2 < source.offset_count; index += stride"),
     ];
     let strategy = strategies::IN_REGISTERS[3];
@@ -219,7 +219,7 @@ fn planted_faults_are_found() {
     }
     // A machine's run goes on from what its segment began with.
     let of_machines: [Change<'_>; 1] =
-        [("offsets_before(source, i + 2 * HEAD_DISTANCE) - 1", "offsets_before(source, i + 2 * HEAD_DISTANCE) - 2")];
+        [("i + 2 * HEAD_DISTANCE, low, high) - 1", "i + 2 * HEAD_DISTANCE, low, high) - 2")];
     for overrides in &shapes {
         let spec = ScanSpec::inclusive().with_segments(KINDS[1].clone()).with_initial_values();
         let program = Program::with_limits(Mapped, &spec, None, &limits(), overrides).unwrap();

@@ -6,7 +6,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
-    matrix::{Cell, Lies, Operator, Register, Restarts, cells},
+    matrix::{Begins, Cell, Lies, Operator, Register, Restarts, cells},
     operators::{AffineU32, mixed},
     strategies,
 };
@@ -36,7 +36,10 @@ fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Res
         let emulator = Emulator::new(mixed((index + run) as u64));
         let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
         let program = match cell.heads(len, tile) {
-            Some(heads) => program.with_heads(heads),
+            Some(heads) => {
+                let values = cell.initial_values::<Op>(Some(&heads));
+                program.with_heads_and_values(heads, values)
+            }
             None => program.clone(),
         };
         let told = (len - len / 3) as u64;
@@ -61,7 +64,7 @@ fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Res
 
 fn of_operator<Op: Operator>(turn: u64) {
     let program = |(index, cell): (usize, &Cell)| {
-        let initial_value = cell.initial_value.then(Op::initial_value);
+        let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
         let overrides = overrides(index + turn as usize, cell);
         Program::with_limits(Op::new(), &cell.spec(), initial_value, &limits(), &overrides).unwrap()
     };

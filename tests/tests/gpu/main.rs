@@ -8,6 +8,7 @@ mod axis;
 mod cases;
 mod columns;
 mod devices;
+mod each_segment;
 mod errors;
 mod faults;
 mod first_call;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
     visit_all(&mut trials);
     axis::add(&mut trials);
     devices::add(&mut trials);
+    each_segment::add(&mut trials);
     errors::add(&mut trials);
     first_call::add(&mut trials);
     faults::add(&mut trials);

@@ -132,7 +132,7 @@ pub(crate) fn stream_to_capture(scanner: &Scanner) -> Result<Arc<CudaStream>, Bo
     Ok(context.new_stream()?)
 }
 
-const CAPTURE: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+pub(crate) const CAPTURE: CUstreamCaptureMode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
 
 /// A hundred launches of a graph of two scans, between others, with other elements each time.
 fn graph<Op: TestOperator>(index: usize, len: usize) -> Outcome {

@@ -7,6 +7,7 @@ mod axis;
 mod columns;
 mod cpu;
 mod disk_cache;
+mod each_segment;
 mod examples;
 mod faults;
 mod kinds;

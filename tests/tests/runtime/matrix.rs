@@ -13,7 +13,7 @@ fn each_kind_with_each_other() {
 #[test]
 fn the_cells_are_few_and_have_every_value() {
     let cells = matrix::cells(1);
-    assert!((42..120).contains(&cells.len()), "{} cells", cells.len());
+    assert!((42..180).contains(&cells.len()), "{} cells", cells.len());
     let by_rows = |memory| {
         move |cell: &&matrix::Cell| cell.memory == memory && cell.restarts == matrix::Restarts::ByRows && cell.reversed
     };
@@ -36,6 +36,16 @@ fn what_does_not_go_together() {
     let error = scanner.scan(ops::with_exclusive(first_of_two)).run(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoStart { .. })), "{error}");
     let error = scanner.reduce(first_of_two).run(&[]).unwrap_err();
+    assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
+
+    let by_flags = scanner.scan(ops::sum()).by_flags(&[true]);
+    let error = by_flags.clone().init_each(&[1]).run(&[1]).unwrap_err();
+    assert!(matches!(error, Error::Plan(PlanError::NoSegmentIndex { .. })), "{error}");
+    let error = by_flags.run_with_totals(&[1]).unwrap_err();
+    assert!(matches!(error, Error::Plan(PlanError::NoSegmentIndex { .. })), "{error}");
+    let error = scanner.scan(ops::sum()).rows(1).init_each(&[1]).run_with_total(&[1]).unwrap_err();
+    assert!(matches!(error, Error::Plan(PlanError::TotalOfEach)), "{error}");
+    let error = scanner.scan(first_of_two).by_offsets(&[0_usize, 1]).run_with_totals(&[1]).unwrap_err();
     assert!(matches!(error, Error::Plan(PlanError::NoElements { .. })), "{error}");
 
     let planned = |spec: &ScanSpec, strategy: Strategy| {

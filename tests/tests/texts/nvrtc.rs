@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 use scan_codegen::{
-    Arrays, DeviceLimits, KernelSource, Overrides, ScanKind, ScanSpec, plan, plan_columns, render, render_columns,
+    Arrays, DeviceLimits, KernelSource, OffsetWidth, Overrides, ScanKind, ScanSpec, Segments, plan, plan_columns,
+    render, render_columns,
 };
 use scan_runtime::{
     Architecture, BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, nvrtc, ops, scan_element, scan_op,
@@ -100,6 +101,37 @@ fn lengths_in_device_memory_compile_without_a_word() {
         let plans = plan(operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
         let planned = plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture));
         sources.extend(planned);
+    }
+    assert_eq!(complaints(sources), Vec::<String>::new());
+}
+
+/// Initial values and totals of segments: every range, of an old and of a new device, of sums, of what is lifted and of a
+/// machine that emits, and by every carry.
+#[test]
+fn each_segment_compiles_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let operators =
+        [ops::sum::<f32>().source(), scan_tests::lifting::Lifting.source(), scan_tests::machines::Coder.source()];
+    let kinds = [Segments::Rows, Segments::Offsets(OffsetWidth::U32), Segments::Offsets(OffsetWidth::U64)];
+    let mut sources = Vec::new();
+    let mut add = |index: usize, architecture: Architecture, overrides: &Overrides| {
+        let spec = if index.is_multiple_of(2) { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if index / 2 % 2 == 1 { spec.reverse() } else { spec };
+        let spec = spec.with_segments(kinds[index / 3 % 3].clone());
+        let spec = if index % 4 != 3 { spec.with_initial_values() } else { spec };
+        let spec = if index % 5 != 4 { spec.with_totals() } else { spec };
+        let operator = &operators[index % 3];
+        let plans = plan(operator, &spec, &DeviceLimits::of(architecture), overrides).unwrap();
+        sources.extend(plans.iter().map(|plan| (plan.to_string(), render(operator, plan).unwrap(), architecture)));
+    };
+    for (index, (major, minor)) in [(9, 0), (7, 5), (10, 0), (9, 0), (9, 0), (8, 0)].into_iter().enumerate() {
+        add(index, sm(major, minor), &Overrides::default());
+    }
+    let block = BlockScan::of(Network::Blelloch { padded: true });
+    let in_shared_memory = [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack];
+    let in_shared_memory = in_shared_memory.map(|carry| Strategy { block, carry });
+    for (index, strategy) in in_shared_memory.into_iter().chain(strategies::IN_REGISTERS).enumerate() {
+        add(index, sm(9, 0), &Overrides::default().strategy(strategy));
     }
     assert_eq!(complaints(sources), Vec::<String>::new());
 }

@@ -1,0 +1,71 @@
+//! Rows with an initial value and a total for each, and segments between offsets, as ratios to a copy of the same bytes:
+//! what both cost, beside the scan without them. `engine -- rows`.
+
+use scan_runtime::{ScanElement, ScanOp, Scanner, half::f16, ops};
+use scan_tests::operators::{compose, inputs};
+
+use super::{Outcome, SAMPLES, filled, median, sample};
+
+/// Elements of a row.
+const ROWS: [usize; 5] = [4, 64, 1_024, 65_536, 1 << 22];
+
+/// The longest period of inputs.
+const BLOCK: usize = 1_999_993;
+
+fn sweep<Op: ScanOp + Clone>(scanner: &Scanner, name: &str, op: Op, block: &[Op::Input], len: usize) -> Outcome
+where
+    Op::Input: ScanElement,
+{
+    let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
+    let input = filled(&stream, block, len)?;
+    // SAFETY: each is written before it is read.
+    let (mut output, mut copied) = unsafe { (stream.alloc::<Op::Output>(len)?, stream.alloc::<Op::Input>(len)?) };
+    let copy = median(
+        (0..SAMPLES)
+            .map(|_| sample(&stream, || Ok(stream.memcpy_dtod(&input, &mut copied)?)))
+            .collect::<Outcome<Vec<_>>>()?,
+    );
+    drop(copied);
+    let start = op.start().ok_or("no identity")?;
+    let scan = scanner.scan(op);
+    println!("\n{name}, {len} elements, a copy {copy:.0} µs\n");
+    println!("| rows of | by | alone | `init_each` | totals | both |\n|---|---|---|---|---|---|");
+    for row in ROWS {
+        let rows = len / row;
+        let values = stream.clone_htod(&vec![start; rows])?;
+        let mut totals = stream.clone_htod(&vec![start; rows])?;
+        let offsets: Vec<u32> = (0..=rows).map(|index| (index * row) as u32).collect();
+        let offsets = stream.clone_htod(&offsets)?;
+        for by_offsets in [false, true] {
+            let mut cells = Vec::new();
+            for (with_values, with_totals) in [(false, false), (true, false), (false, true), (true, true)] {
+                let mut run = || -> Outcome {
+                    let scan = scan.on(&stream);
+                    let scan = if by_offsets { scan.by_offsets(&offsets) } else { scan.rows(row) };
+                    let scan = if with_values { scan.init_each(&values) } else { scan };
+                    match with_totals {
+                        true => scan.run_into_with_totals(&input, &mut output, &mut totals)?,
+                        false => scan.run_into(&input, &mut output)?,
+                    }
+                    Ok(())
+                };
+                run()?;
+                let times = (0..SAMPLES).map(|_| sample(&stream, &mut run)).collect::<Outcome<Vec<_>>>()?;
+                cells.push(format!("{:.3}", copy / median(times)));
+            }
+            let by = if by_offsets { "offsets" } else { "rows" };
+            println!("| {row} | {by} | {} |", cells.join(" | "));
+        }
+    }
+    Ok(())
+}
+
+/// Sums of `f32` and `f16`, and affine pairs.
+pub(crate) fn sweep_all(scanner: &Scanner) -> Outcome {
+    let floats: Vec<f32> = (0..BLOCK).map(|index| (index % 7) as f32).collect();
+    sweep(scanner, "sum of f32", ops::sum::<f32>(), &floats, 1 << 27)?;
+    let halves: Vec<f16> = floats.iter().map(|value| f16::from_f32(*value)).collect();
+    sweep(scanner, "sum of f16", ops::sum::<f16>(), &halves, 1 << 27)?;
+    sweep(scanner, "sum of f16", ops::sum::<f16>(), &halves, 1 << 26)?;
+    sweep(scanner, "affine pairs of f32", compose, &inputs::<compose>(BLOCK), 1 << 26)
+}
