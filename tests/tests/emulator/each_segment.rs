@@ -191,12 +191,14 @@ fn of_operators_that_append_and_of_machines() {
 #[test]
 fn planted_faults_are_found() {
     // A row's initial value taken from its neighbour, a total of the wrong element, the last total missing.
-    let of_rows: [Change<'_>; 3] = [
+    let of_rows: [Change<'_>; 4] = [
+        ("if (k == segment.last) {", "if (k == segment.last && segment.first + k + 1 < segment.source.count) {"),
         ("rounded : rounded + 1;", "rounded : rounded;"),
         ("(index + 1) * source.row - 1", "(index + 1) * source.row - 2"),
         ("return HEAD_DISTANCE == 0 ? index + 1", "return HEAD_DISTANCE == 0 ? index + 2"),
     ];
-    let of_offsets: [Change<'_>; 4] = [
+    let of_offsets: [Change<'_>; 5] = [
+        ("if (k == segment.last) {", "if (k == segment.last && segment.first + k + 1 < segment.source.count) {"),
         ("min(offsets_before(offsets, i + 1, 0", "min(offsets_before(offsets, i, 0"),
         ("min(end, source.count) - 1", "min(end, source.count)"),
         ("i < offsets[next + 1])", "true)"),
