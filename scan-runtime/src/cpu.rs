@@ -35,7 +35,7 @@ use crate::{
     caught::{self, Panic},
     heads::{HeadKind, Heads},
 };
-pub(crate) use columns::{EachColumn, scan_columns};
+pub(crate) use columns::{ColumnValues, scan_columns};
 pub(crate) use each::{TotalsAt, scan_each};
 pub(crate) use lanes::Places;
 pub use lanes::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};

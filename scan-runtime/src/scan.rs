@@ -282,7 +282,7 @@ impl<Op: ScanOp, H, G> Scan<Op, H, G> {
     }
 
     /// The initial value of each segment, if each has one.
-    pub(crate) fn initial_values<'s>(&'s self) -> Option<&'s [Op::Carry]>
+    pub(crate) fn initial_values(&self) -> Option<&[Op::Carry]>
     where
         H: HostHeads,
     {

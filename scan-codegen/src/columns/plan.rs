@@ -47,7 +47,11 @@ const SHORT_STATE_BYTES: u32 = 64;
 const SHORT_RUN_BYTES: u32 = 128;
 
 /// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
-const RUN_BYTES: u32 = 256;
+const RUN_BYTES: u32 = 192;
+
+/// The same where that would be fewer rows than these, of which tiles would have many statuses.
+const LONG_RUN_BYTES: u32 = 256;
+const FEW_ROWS: u32 = 16;
 
 /// Rows of a thread's run, at the most.
 const MOST_ROWS: u32 = 32;
@@ -158,7 +162,8 @@ pub fn plan_columns(
     };
     let run = overrides.run.unwrap_or_else(|| {
         let bytes = input_bytes.max(output_bytes) * width;
-        let mut run = (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
+        let rows = (RUN_BYTES / bytes).max((LONG_RUN_BYTES / bytes).min(FEW_ROWS));
+        let mut run = rows.min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
         while run > 1 && most_threads(run) < THREADS / 2 {
             run /= 2;
         }
@@ -442,10 +447,10 @@ mod tests {
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
         assert_eq!(shape(1), (128, 32, 4, 8));
-        assert_eq!(shape(2), (128, 32, 4, 4));
-        assert_eq!(shape(4), (128, 32, 2, 4));
-        assert_eq!(shape(8), (128, 32, 1, 4));
-        assert_eq!(shape(12), (128, 21, 1, 4));
+        assert_eq!(shape(2), (128, 24, 4, 4));
+        assert_eq!(shape(4), (128, 24, 2, 4));
+        assert_eq!(shape(8), (128, 24, 1, 4));
+        assert_eq!(shape(12), (128, 16, 1, 4));
         assert_eq!(shape(36), (128, 7, 1, 1));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied());
@@ -465,14 +470,13 @@ mod tests {
         };
         let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
         // Tiles as wide as can be, and one row of them or a few in a window.
-        let (rows, three) = (2 * 32 * 65536, 2 * 512 * 8 * 1536);
-        assert_eq!(many_columns, [(32, 1, 264, rows), (32, 3, 264, three), (32, 9, 264, rows)]);
+        assert_eq!(many_columns, [(32, 1, 264, 5636096), (32, 3, 264, 16785408), (32, 9, 264, 5595136)]);
         // Fewer: narrower ones, so that threads poll fewer statuses.
-        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 1 << 22), (16, 132, 264, 1 << 21)]);
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 5592576), (16, 132, 264, 2796288)]);
         // Short ones: no tile has fewer rows than a run.
-        assert_eq!([of(&[4, 1 << 20], 0), of(&[100, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
+        assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
-        assert_eq!(few_columns, [(1, 256, 256, 1024), (4, 264, 264, 12288), (1, 1, 1, 0)]);
+        assert_eq!(few_columns, [(1, 264, 264, 1368), (4, 264, 264, 16392), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
@@ -484,8 +488,8 @@ mod tests {
             let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
             (plan.run, plan.width)
         };
-        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (32, 2), (32, 2)]);
-        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(32, 1); 3]);
+        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (24, 2), (24, 2)]);
+        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(24, 1); 3]);
     }
 
     #[test]
@@ -504,6 +508,6 @@ mod tests {
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);
         let layout = Axis::of(&[1 << 45, 8], 0).unwrap().layout();
-        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 8192 * MOST_TILES }));
+        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 6144 * MOST_TILES }));
     }
 }

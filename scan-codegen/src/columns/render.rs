@@ -14,7 +14,7 @@ use crate::{
     constants::{WARP, WORD},
     error::RenderError,
     operator::OpSource,
-    operator_text::{OperatorText, operator_text_at},
+    operator_text::{Halves, OperatorText, operator_text_with},
     render::{KernelSource, finish},
     spec::ScanKind,
     target::Target,
@@ -182,7 +182,7 @@ pub fn render_columns_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let text = operator_text_at(operator, target, places(operator, plan), plan.written_out)?;
+    let text = operator_text_with(operator, target, places(operator, plan), plan.written_out, Halves::Native)?;
     let input_by_field = plan.spec.input.is_by_field(&operator.input);
     let output_by_field = plan.spec.output.is_by_field(&operator.output);
     let zipped = input_by_field || output_by_field;

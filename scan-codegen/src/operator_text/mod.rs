@@ -112,6 +112,15 @@ pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, Rend
     operator_text_at(op, target, Places::all(1), WRITTEN_OUT)
 }
 
+/// How sums, differences and products of `f16` are computed. The results are the same: what is exact in `float`, or
+/// rounded there to more than twice the digits, is rounded once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halves {
+    InFloat,
+    /// By instructions for two of them at once, where neighbours are at hand.
+    Native,
+}
+
 /// The same for kernels in which each of its functions is used at `places` places, with a maximum of instructions at
 /// all of them.
 pub(crate) fn operator_text_at(
@@ -119,6 +128,17 @@ pub(crate) fn operator_text_at(
     target: Target,
     places: Places,
     written_out: u32,
+) -> Result<OperatorText, RenderError> {
+    operator_text_with(op, target, places, written_out, Halves::InFloat)
+}
+
+/// The same with a choice of the arithmetic of halves.
+pub(crate) fn operator_text_with(
+    op: &OpSource,
+    target: Target,
+    places: Places,
+    written_out: u32,
+    halves: Halves,
 ) -> Result<OperatorText, RenderError> {
     if !op.functions.iter().any(|function| function.name == "combine") {
         return Err(RenderError::NoText { operator: op.name.clone() });
@@ -203,6 +223,9 @@ pub(crate) fn operator_text_at(
         .map(|ty| writer.fields(ty).into_iter().map(|field| (field.name, field.ty)).collect::<Vec<_>>());
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
+    if halves == Halves::Native {
+        needs.uses.insert("native_halves");
+    }
     let prelude = prelude(needs, target)?;
     let mut text = String::new();
     for part in [prelude.trim_end(), elements.trim(), operator_text.trim_end()] {

@@ -31,9 +31,9 @@ struct Strip {
     strides: [usize; 3],
 }
 
-/// What each column of an array has of its own, in the order of the columns' indices: the value that it begins with,
-/// and the place of its total.
-pub(crate) struct EachColumn<'a, Op: ScanOp> {
+/// What columns begin with: one value, or one for each in the order of their indices; and where the total of each goes.
+pub(crate) struct ColumnValues<'a, Op: ScanOp> {
+    pub(crate) initial_value: Option<Op::Carry>,
     pub(crate) initial_values: Option<&'a [Op::Carry]>,
     pub(crate) totals: Option<*mut Op::Carry>,
 }
@@ -43,8 +43,7 @@ struct Job<'a, Op: ScanOp, M> {
     op: &'a Op,
     kind: ScanKind,
     order: Order,
-    initial_value: Option<Op::Carry>,
-    each: EachColumn<'a, Op>,
+    values: ColumnValues<'a, Op>,
     memory: M,
     length: usize,
     steps: [usize; 2],
@@ -64,19 +63,19 @@ pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,
     order: Order,
-    initial_value: Option<Op::Carry>,
-    each: EachColumn<'_, Op>,
+    values: ColumnValues<'_, Op>,
     layout: &ColumnLayout,
     memory: M,
     len: usize,
 ) -> Result<(), Error> {
     let initial_value =
-        begin(op, initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
-    if kind == ScanKind::Exclusive && initial_value.is_none() && each.initial_values.is_none() {
+        begin(op, values.initial_value).or_else(|| if kind == ScanKind::Exclusive { op.start() } else { None });
+    if kind == ScanKind::Exclusive && initial_value.is_none() && values.initial_values.is_none() {
         return Err(stopped(op, Stop::NoIdentity));
     }
     let (length, steps) = (layout.length() as usize, layout.steps());
-    let job = Job { op, kind, order, initial_value, each, memory, length, steps };
+    let values = ColumnValues { initial_value, ..values };
+    let job = Job { op, kind, order, values, memory, length, steps };
     let strips = strips::<Op>(layout);
     // SAFETY: the caller vouches for the memory; no two strips have a column in common.
     let scan = |strip: &Strip| caught(op, || unsafe { job.scan(strip) });
@@ -137,7 +136,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         let mut carries: Vec<Op::Carry> = Vec::with_capacity(strip.columns);
         let mut rows = 0..self.length;
         let value_at = |column: usize| strip.first[2] + column * strip.strides[2];
-        match (self.each.initial_values, self.initial_value) {
+        match (self.values.initial_values, self.values.initial_value) {
             (Some(values), _) => carries.extend((0..strip.columns).map(|column| values[value_at(column)])),
             (None, Some(value)) => carries.resize(strip.columns, value),
             (None, None) => {
@@ -170,7 +169,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 }
             }
         }
-        if let Some(totals) = self.each.totals {
+        if let Some(totals) = self.values.totals {
             for (column, carry) in carries.into_iter().enumerate() {
                 // SAFETY: as above.
                 unsafe { totals.add(value_at(column)).write(carry) };

@@ -280,11 +280,13 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
                 let _span = tells_of_calls().then(|| computing::<Op>(self.axis.len()));
                 let Scan { op, kind, order, initial_value, .. } = &self.scan;
                 let initial_values = self.scan.initial_values();
-                let each = cpu::EachColumn { initial_values, totals: (!totals.is_null()).then_some(totals) };
+                let values = cpu::ColumnValues {
+                    initial_value: *initial_value,
+                    initial_values,
+                    totals: (!totals.is_null()).then_some(totals),
+                };
                 // SAFETY: the caller vouches for the memory; the values have been counted.
-                unsafe {
-                    cpu::scan_columns(op, *kind, *order, *initial_value, each, &self.layout, memory, self.axis.len())
-                }
+                unsafe { cpu::scan_columns(op, *kind, *order, values, &self.layout, memory, self.axis.len()) }
             }
             // SAFETY: as above.
             Engine::Cuda(device) => unsafe { self.scan.run_columns(device, &self.axis, &self.layout, places, totals) },

@@ -466,9 +466,10 @@ impl<Op: ScanOp> Program<Op> {
         if !self.plan.spec.totals {
             return Ok(());
         }
-        let each = expected.iter().zip(found.chunks_exact(size_of::<Op::Carry>()));
-        each.map(|(expected, found)| compare_total(expected, found, &self.source, |total| self.op.project(total)))
-            .collect()
+        let mut each = expected.iter().zip(found.chunks_exact(size_of::<Op::Carry>()));
+        each.try_for_each(|(expected, found)| {
+            compare_total(expected, found, &self.source, |total| self.op.project(total))
+        })
     }
 
     /// How many bytes of totals the kernels write.

@@ -121,6 +121,7 @@ fn of_every_element() {
     of::<TakeLeft>(2);
     of::<AffineU32>(3);
     of::<MatrixProduct<3>>(4);
+    of::<ops::Sum<scan_runtime::half::f16>>(5);
     for (shape, way) in [(SHAPES[1], 0), (SHAPES[5], 2)] {
         climb::<Interval>(&[shape], way, true, |emulator| emulator.check(|left, right| adjacent(right, left)));
     }

@@ -37,7 +37,7 @@ const KINDS: [Segments; 3] = [Segments::Rows, Segments::Offsets(OffsetWidth::U32
 
 fn program<Op: ScanOp>(op: Op, index: usize, overrides: &Overrides, initial_value: Op::Carry) -> Program<Op> {
     let Asked { values, totals } = ASKED[index % 4];
-    let spec = if index / 4 % 2 == 0 { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if index / 4 % 2 == 1 { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
     let spec = if index / 3 % 2 == 1 { spec.reverse() } else { spec };
     let spec = spec.with_segments(KINDS[index % 3].clone());
     let spec = if values == 2 { spec.with_initial_values() } else { spec };
@@ -151,7 +151,7 @@ fn in_order() {
     let shapes = shapes();
     let mut programs = Vec::new();
     for (index, overrides) in shapes.iter().enumerate() {
-        let kind = if index % 2 == 0 { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let kind = if index % 2 == 1 { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
         let spec = kind.with_segments(KINDS[index / 2 % 3].clone()).with_initial_values().with_totals();
         let device = match overrides.strategy.map(|strategy| strategy.carry) {
             Some(Carry::Cluster) => DeviceLimits::H200,
@@ -191,12 +191,14 @@ fn of_operators_that_append_and_of_machines() {
 #[test]
 fn planted_faults_are_found() {
     // A row's initial value taken from its neighbour, a total of the wrong element, the last total missing.
-    let of_rows: [Change<'_>; 3] = [
+    let of_rows: [Change<'_>; 4] = [
+        ("if (k == segment.last) {", "if (k == segment.last && segment.first + k + 1 < segment.source.count) {"),
         ("rounded : rounded + 1;", "rounded : rounded;"),
         ("(index + 1) * source.row - 1", "(index + 1) * source.row - 2"),
         ("return HEAD_DISTANCE == 0 ? index + 1", "return HEAD_DISTANCE == 0 ? index + 2"),
     ];
-    let of_offsets: [Change<'_>; 4] = [
+    let of_offsets: [Change<'_>; 5] = [
+        ("if (k == segment.last) {", "if (k == segment.last && segment.first + k + 1 < segment.source.count) {"),
         ("min(offsets_before(offsets, i + 1, 0", "min(offsets_before(offsets, i, 0"),
         ("min(end, source.count) - 1", "min(end, source.count)"),
         ("i < offsets[next + 1])", "true)"),

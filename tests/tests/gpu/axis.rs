@@ -1,11 +1,11 @@
 //! Scans along an axis: in host and device memory, contiguous and not, aligned and not, one tile long and many.
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{Axis, Error, PlanError, ScanKind, arrays, ops};
+use scan_runtime::{Axis, Error, PlanError, ScanKind, Scanner, arrays, half::f16, ops};
 use scan_tests::{
     axes::{Case, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
-    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, first_difference},
+    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, first_difference, mixed},
     reference::{self, WAYS},
 };
 
@@ -96,6 +96,18 @@ pub(crate) fn add(trials: &mut Trials) {
         let scan = scanner.scan(Recurrence).axis(Axis::of(&[2, 3], 0)?).columns();
         let found = scan.on(&stream).run_into((&gates, arrays::indices()), &mut states);
         ensure(matches!(found, Err(Error::Plan(PlanError::Columns { .. }))), || format!("{found:?}"))
+    });
+    trials.add("axis_of_halves", || {
+        // Of any bits: the kernel adds `f16` as such, and the CPU in `f32`.
+        let (scanner, columns) = (scanner()?, 1 << 20);
+        let number = |index: u64| f16::from_bits((mixed(index) >> 7) as u16);
+        let input: Vec<f16> = (0..3 * columns).map(number).collect();
+        let axis = Axis::of(&[3, columns as usize], 0)?;
+        let found = scanner.scan(ops::sum::<f16>()).axis(axis.clone()).run(&input)?;
+        let expected = Scanner::cpu().scan(ops::sum::<f16>()).axis(axis).run(&input)?;
+        let same = |(a, b): (&f16, &f16)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        let wrong = found.iter().zip(&expected).position(|pair| !same(pair));
+        ensure(wrong.is_none(), || format!("wrong from {wrong:?} on"))
     });
     trials.add("axis_checks_lengths", || {
         let scanner = scanner()?;

@@ -1,5 +1,6 @@
 //! The generated CUDA, reviewed like source.
 
+use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, ScanSpec, Segments};
 use scan_runtime::{Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, ops};
 use scan_tests::{
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
@@ -182,6 +183,21 @@ fn segmented<Op: ScanOp>(scan: Scan<Op, Heads<'_>>) -> String {
     let source = scan.cuda_source().unwrap().text;
     let from = source.find("// ---- The machine").unwrap();
     format!("{}\n\n{}", scan.plan().unwrap(), &source[from..])
+}
+
+/// An initial value and a total for each row, and for each segment between offsets.
+#[test]
+fn each_segment() {
+    for (name, segments) in [("rows", Segments::Rows), ("offsets", Segments::Offsets(OffsetWidth::U32))] {
+        let spec = ScanSpec::inclusive().with_segments(segments).with_initial_values().with_totals();
+        let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack };
+        let overrides = Overrides::default().strategy(strategy);
+        let operator = ops::sum::<i32>().source();
+        let plans = scan_codegen::plan(&operator, &spec, &DeviceLimits::BASELINE, &overrides).unwrap();
+        let source = scan_codegen::render(&operator, plans.longest()).unwrap().text;
+        let from = source.find("// ---- The segments").unwrap();
+        insta::assert_snapshot!(format!("each_segment_{name}"), &source[from..]);
+    }
 }
 
 #[test]
