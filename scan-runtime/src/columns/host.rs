@@ -180,7 +180,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
                 // SAFETY: the caller vouches for the arrays.
-                unsafe { cpu::scan_in(&scan.op, scan.kind, scan.order, scan.initial_value, &heads, memory, len) }
+                unsafe { cpu::scan_in(&scan.op, scan.how(with_total), memory, len) }
             }
             Engine::Cuda(device) => {
                 heads.check(len)?;
