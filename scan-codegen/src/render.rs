@@ -21,7 +21,7 @@ use crate::{
     target::Target,
     templates::Templates,
     used::used,
-    weight::{Places, calls_combine},
+    weight::calls_combine,
     zipped::ZippedArray,
 };
 
@@ -115,7 +115,7 @@ pub fn render_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let words = operator_text_at(operator, target, places(operator, plan), plan.written_out)?;
+    let words = operator_text_at(operator, target, plan.places(operator), plan.written_out)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut kernels = String::new();
     for part in iter::once("types").chain(parts(plan)) {
@@ -131,19 +131,6 @@ pub(crate) fn finish(text: &str, prefix: String) -> KernelSource {
     let name = format!("{prefix}.cu");
     let text = resolve_line_markers(text, &name);
     KernelSource { text, name, options: COMPILE_OPTIONS.to_vec(), prefix, scope: String::new() }
-}
-
-/// Places of a kernel where the sums of runs, warps and tiles meet.
-const JOINS: u64 = 16;
-
-/// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a machine
-/// once, to fold it or to step past it), once the loops over runs that stay in registers have been unrolled, and where
-/// the sums of runs, warps and tiles meet.
-fn places(operator: &OpSource, plan: &Plan) -> Places {
-    let run = if plan.strategy.block.in_registers || plan.pipeline.is_some() { plan.run } else { 4 };
-    let loops = if operator.carry.is_some() { 1 } else { 2 };
-    let elements = loops * u64::from(run) + JOINS;
-    Places { joins: if operator.has("append") { JOINS } else { elements }, elements }
 }
 
 /// The templates that make up the kernels of a plan, in order.
@@ -460,7 +447,7 @@ impl<'a> Words<'a> {
             whole_runs: plan.whole_runs,
             one_tile: plan.one_block_has_one_tile(),
             carry: facts.name,
-            rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
+            rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
             padded: network.is_padded(),
             contiguous: matches!(network, Network::BrentKung { workers: Workers::Contiguous, .. }),
             counts: facts.tile_numbers == TileNumbers::Counter,

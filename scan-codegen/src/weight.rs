@@ -23,7 +23,8 @@ pub(crate) const WRITTEN_OUT: u32 = 8192;
 const UNROLLED: u64 = 4096;
 
 /// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find
-/// the run's exclusive prefix, and as a part of what the first warp does.
+/// the run's exclusive prefix (a machine applies the second of these to its carry, which takes no longer), and as a part
+/// of what the first warp does.
 const JOINS_OF_A_RUN: u64 = 8;
 
 /// The weight of each function of an operator, and whether it is called or inlined.
@@ -101,6 +102,32 @@ fn has_narrow_parts(ty: &ElementType) -> bool {
     }
 }
 
+/// What follows from the weight of an operator, for whoever reads a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Decided {
+    /// Instructions for an element of a run, as estimated.
+    pub(crate) instructions: u64,
+    /// The functions that are called, not inlined.
+    pub(crate) called: Vec<String>,
+    /// Whether the optimizer sees through states.
+    pub(crate) open: bool,
+}
+
+impl Decided {
+    /// Of an operator whose functions stand at so many places.
+    pub(crate) fn of(op: &OpSource, places: Places, written_out: u32) -> Self {
+        let weights = Weights::of(op, places, written_out);
+        let functions = || op.functions.iter().zip(&weights.functions);
+        let helpers = op.helpers.iter().zip(&weights.helpers);
+        let called = functions().chain(helpers).filter(|(_, weight)| weight.called);
+        Decided {
+            instructions: Weights::of_an_element(op, u64::MAX),
+            called: called.map(|(function, _)| function.name.clone()).collect(),
+            open: !hides_states(op),
+        }
+    }
+}
+
 /// What a function weighs, and how it gets to its callers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Weight {
@@ -140,25 +167,24 @@ impl Weights {
     pub(crate) fn worthwhile_run(op: &OpSource) -> u32 {
         let Some(joins) = op.takes_inputs().then_some(JOINS_OF_A_RUN) else { return 1 };
         let weights = Weights::of(op, Places::all(1), u32::MAX);
-        let each = || op.functions.iter().zip(&weights.functions);
-        let joined =
-            each().find(|(function, _)| function.name == "combine").map_or(0, |(_, weight)| weight.instructions);
-        let element =
-            each().map(|(function, weight)| calls_an_element(op, &function.name).saturating_mul(weight.instructions));
-        let element = element.fold(0, u64::saturating_add).max(1);
+        let mut each = op.functions.iter().zip(&weights.functions);
+        let joined = each.find(|(function, _)| function.name == "combine").map_or(0, |(_, weight)| weight.instructions);
+        let element = Weights::of_an_element(op, u64::MAX);
         u32::try_from(joined.saturating_mul(joins).div_ceil(element)).unwrap_or(u32::MAX)
     }
 
     /// The most elements of which a run is to be, whose functions are written out or called as here.
     pub(crate) fn longest_run(op: &OpSource) -> u32 {
+        u32::try_from(UNROLLED / Weights::of_an_element(op, 2 * CALL)).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Instructions for an element of a run, where a call of a function counts for so many at most.
+    fn of_an_element(op: &OpSource, most: u64) -> u64 {
         let weights = Weights::of(op, Places::all(1), u32::MAX);
-        let element = op
-            .functions
-            .iter()
-            .zip(&weights.functions)
-            .map(|(function, weight)| calls_an_element(op, &function.name) * weight.instructions.min(2 * CALL));
-        let element = element.fold(0, u64::saturating_add).max(1);
-        u32::try_from(UNROLLED / element).unwrap_or(u32::MAX).max(1)
+        let each = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
+            calls_an_element(op, &function.name).saturating_mul(weight.instructions.min(most))
+        });
+        each.fold(0, u64::saturating_add).max(1)
     }
 }
 

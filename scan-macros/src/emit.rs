@@ -65,6 +65,14 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             fn vectorized(&self) -> #krate::__private::Option<#krate::__private::Vectorized<Self>> { #how }
         }
     });
+    let folds = |function: &&Lowered| function.name != "project" && function.name != "emit";
+    let exact = lowered.is_some_and(|all| !all.iter().filter(folds).any(|one| uses::of(&one.body).rounds()));
+    let exact = exact.then(|| {
+        quote! {
+            #[inline(always)]
+            fn rounds(&self) -> bool { false }
+        }
+    });
     // The trait has a function for it. Bodies that name the constant have it from here.
     let identity_constant = operator.identity.as_ref().filter(|_| operator.names_identity).map(|(_, value)| {
         quote! {
@@ -113,6 +121,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #project
             #source
             #parameters
+            #exact
             #vectorized
         }
     };

@@ -60,7 +60,36 @@ pub(crate) fn of(body: &[Statement]) -> Uses<'_> {
     uses
 }
 
+/// Parts of the prelude that compare numbers, or give them as they are.
+const EXACT: [&str; 20] = [
+    "eq",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "not",
+    "bitand",
+    "bitor",
+    "bitxor",
+    "literal",
+    "literal_64",
+    "literal_u64",
+    "literal_128",
+    "float_literal",
+    "chosen",
+    "index",
+    "anywhere",
+    "len",
+    "value_of",
+    "invariant",
+];
+
 impl<'b> Uses<'b> {
+    /// Whether the body may round a float: whether it does more with numbers than to compare and to choose them.
+    pub(crate) fn rounds(&self) -> bool {
+        !self.calls.0.is_empty() || self.parts.0.keys().any(|part| !EXACT.contains(part))
+    }
+
     /// The parts of the prelude with their counts, and the functions with theirs: arrays of constants.
     pub(crate) fn to_tokens(&self, krate: &Path) -> (TokenStream, TokenStream) {
         let parts = self.parts.sums().map(|(part, sum)| quote!((#part, #sum)));

@@ -46,16 +46,16 @@ use pipeline::Chunks;
 /// Whether there is no need to ask the planner whether it would refuse this where nothing is overridden: it would not. The
 /// question takes longer than many a short scan.
 #[inline]
-pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: &Heads<'_>, needs_identity: bool) -> bool {
+pub(crate) fn surely_planned<Op: ScanOp>(op: &Op, heads: Option<&Heads<'_>>, needs_identity: bool) -> bool {
     let fits = |size| (1..=MAX_ELEMENT_BYTES).contains(&size);
     let elements = [size_of::<Op::Input>(), size_of::<Op::State>(), size_of::<Op::Output>(), size_of::<Op::Carry>()];
     let elements = elements.into_iter().all(fits);
     // A machine begins with its start.
     let needs_start = needs_identity || op.is_machine();
-    let heads = match heads.kind {
+    let heads = heads.is_none_or(|heads| match heads.kind {
         HeadKind::Keys { size, .. } => fits(size) && !heads.has_padding,
         _ => true,
-    };
+    });
     // Parameters are fields of the operator. On the device they take at most a few times the bytes.
     elements && heads && size_of::<Op>() <= 256 && (!needs_start || op.start().is_some())
 }
@@ -74,23 +74,33 @@ pub(crate) enum Order {
     Reversed,
 }
 
-/// Scans, and gives the total, which is that of the last segment in a scan that restarts. `initial_value` is what
+/// What is asked of a scan.
+pub(crate) struct How<'a, Op: ScanOp> {
+    pub(crate) kind: ScanKind,
+    pub(crate) order: Order,
+    pub(crate) initial_value: Option<Op::Carry>,
+    /// What tells where it restarts, if it does.
+    pub(crate) heads: Option<&'a Heads<'a>>,
+    /// Whether anybody asks for the total.
+    pub(crate) total: bool,
+}
+
+/// Scans, and gives the total, which is that of the last segment in a scan that restarts, if `total` asks for it.
+/// `initial_value` is what
 /// stands before the first element, and before the first of each segment that the heads tell of. An exclusive scan
 /// without it begins with the identity. The caller has checked the heads against the length.
 ///
 /// # Safety
 ///
 /// `input` is valid for reads of `len` elements, `output` for writes. They are one, or do not overlap.
+#[inline(always)]
 pub(crate) unsafe fn scan<Op: ScanOp>(
     op: &Op,
-    kind: ScanKind,
-    order: Order,
-    initial_value: Option<Op::Carry>,
-    heads: &Heads<'_>,
+    how: How<'_, Op>,
     Places { input, output, len }: Places<Op>,
 ) -> Result<Option<Op::Carry>, Error> {
     // SAFETY: the caller vouches for the elements.
-    unsafe { scan_in(op, kind, order, initial_value, heads, Elements { input, output }, len) }
+    unsafe { scan_in(op, how, Elements { input, output }, len) }
 }
 
 /// The same of `len` elements, wherever they lie.
@@ -98,12 +108,10 @@ pub(crate) unsafe fn scan<Op: ScanOp>(
 /// # Safety
 ///
 /// The memory is valid for reads of `len` inputs and for writes of as many outputs.
+#[inline(always)]
 pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
-    kind: ScanKind,
-    order: Order,
-    initial_value: Option<Op::Carry>,
-    heads: &Heads<'_>,
+    How { kind, order, initial_value, heads, total }: How<'_, Op>,
     memory: M,
     len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
@@ -112,11 +120,10 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     if !loops.can_begin(kind, initial_value) {
         return Err(stopped(op, Stop::NoIdentity));
     }
-    let heads = if matches!(heads.kind, HeadKind::None) { None } else { Some(heads) };
-    // A single chunk needs nobody's help.
+    // Inlined into the caller's code, since the rest of a call takes longer than many a short scan.
     if heads.is_none() && order == Order::Forward && len <= chunk_length::<Op>() {
         // SAFETY: the caller vouches for the elements.
-        return caught(op, || unsafe { loops.scan_first(kind, 0..len, initial_value) });
+        return caught(op, || unsafe { loops.scan_first(kind, 0..len, initial_value, total) });
     }
     Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
 }
@@ -208,10 +215,16 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
         Job { loops, len, goal, order, heads: None, initial_value: None, carry, slots: Vec::new() }
     }
 
+    #[inline(never)]
     fn run(mut self) -> Result<Option<Op::Carry>, Error> {
         let (op, len) = (self.loops.op, self.len);
-        self.carry = UnsafeCell::new(self.initial_value);
         caught(op, || {
+            // A single chunk needs nobody's help.
+            if len <= chunk_length::<Op>() {
+                // SAFETY: these are all elements, and this thread is the only one.
+                return unsafe { self.after(0..len, self.initial_value) };
+            }
+            self.carry = UnsafeCell::new(self.initial_value);
             pipeline::run(&mut self, len, chunk_length::<Op>());
             self.carry.into_inner()
         })

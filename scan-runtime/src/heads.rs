@@ -120,18 +120,25 @@ impl HostHeads for Heads<'_> {}
 pub(crate) mod on_host {
     /// Seals [`HostHeads`](super::HostHeads).
     pub trait Heads: Send + Sync {
-        fn heads(&self) -> super::Heads<'_>;
+        /// Those that there are.
+        fn given(&self) -> Option<&super::Heads<'_>>;
+
+        fn heads(&self) -> super::Heads<'_> {
+            self.given().copied().unwrap_or(super::Heads::NONE)
+        }
     }
 
     impl Heads for super::NoHeads {
-        fn heads(&self) -> super::Heads<'_> {
-            super::Heads::NONE
+        #[inline]
+        fn given(&self) -> Option<&super::Heads<'_>> {
+            None
         }
     }
 
     impl Heads for super::Heads<'_> {
-        fn heads(&self) -> super::Heads<'_> {
-            *self
+        #[inline]
+        fn given(&self) -> Option<&super::Heads<'_>> {
+            Some(self)
         }
     }
 }
@@ -317,11 +324,16 @@ impl<'h> Heads<'h> {
     }
 
     /// Whether they fit an input of this length.
+    #[inline]
     pub(crate) fn check(&self, len: usize) -> Result<(), Error> {
-        check_length(self.kind, self.count, len)?;
-        if !matches!(self.kind, HeadKind::Offsets(_)) {
-            return Ok(());
+        match self.kind {
+            HeadKind::None => Ok(()),
+            HeadKind::Offsets(_) => self.check_offsets(len),
+            kind => check_length(kind, self.count, len),
         }
+    }
+
+    fn check_offsets(&self, len: usize) -> Result<(), Error> {
         let mut before = 0;
         for index in 0..self.count {
             let offset = self.offset(index);

@@ -195,6 +195,14 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
         Parameters::default()
     }
 
+    /// Whether floats may be rounded where partial results are made and combined, so that their grouping shows in the
+    /// results. `#[scan_op]` knows operators that only compare and choose.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn rounds(&self) -> bool {
+        true
+    }
+
     /// How the CPU applies the operator to several values at once. Only the built-in operators have this.
     #[doc(hidden)]
     fn vectorized(&self) -> Option<crate::__private::Vectorized<Self>>

@@ -212,6 +212,7 @@ impl Scanner {
         Scanner { engine: Arc::new(engine) }
     }
 
+    #[inline]
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }

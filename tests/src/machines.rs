@@ -36,6 +36,22 @@ impl ScanOp for Appending {
     }
 }
 
+/// Composes affine mappings as they are read: what is appended is a state itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Composing;
+
+#[scan_op]
+impl ScanOp for Composing {
+    type Element = Mapping;
+    const IDENTITY: Mapping = Mapping { a: 1, b: 0 };
+    fn combine(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: f.a.wrapping_mul(g.a), b: g.a.wrapping_mul(f.b).wrapping_add(g.b) }
+    }
+    fn append(f: Mapping, g: Mapping) -> Mapping {
+        Mapping { a: g.a.wrapping_mul(f.a), b: f.b.wrapping_mul(g.a).wrapping_add(g.b) }
+    }
+}
+
 /// A register that each input maps, and an output of the register before an input and of the input. The four types are
 /// of four sizes.
 #[derive(Clone, Copy, Debug)]
@@ -176,6 +192,11 @@ impl ScanOp for Reader {
     }
 }
 
+/// So many of its inputs, one after the other.
+pub fn numbers(len: usize) -> Vec<u16> {
+    (0..len).map(|i| (i % 60_000) as u16 + 1).collect()
+}
+
 /// Whether two partial results of a [`Reader`] are neighbours in this order, or one of them is the identity.
 pub fn adjacent(a: &Stretch, b: &Stretch) -> bool {
     a.broken + b.broken == 0 && (a.first == a.end || b.first == b.end || a.end == b.first)
@@ -187,13 +208,11 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 4] = [
+pub const COMPARISONS: [(&str, Comparison); 5] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
-    ("reader", |scanner, len| {
-        let numbers: Vec<u16> = (0..len).map(|i| (i % 60_000) as u16 + 1).collect();
-        compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers)
-    }),
+    ("composing", |scanner, len| compare(scanner, Composing, INITIAL_VALUE, &mappings(len))),
+    ("reader", |scanner, len| compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers(len))),
     ("pair", |scanner, len| {
         let initial_value = ops::Both { first: 99, second: INITIAL_VALUE };
         compare(scanner, ops::pair(Coder, Lifting), initial_value, &inputs(len))

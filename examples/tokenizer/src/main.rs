@@ -1,37 +1,13 @@
 //! The tokens of a text, by an automaton that is read from a file when the program runs.
 
 mod automaton;
+mod lexer;
 
 use std::{collections::BTreeMap, env, error::Error, fs};
 
-use automaton::{Automaton, STATES, Transitions};
-use scan_runtime::{ScanOp, Scanner, Table, scan_op};
-
-/// Where a stretch of text leads from each state. The state after each byte is where all up to it leads from the first.
-struct Lexer {
-    transitions: Table<Transitions>,
-}
-
-#[scan_op]
-impl ScanOp for Lexer {
-    type Input = u8;
-    type State = Transitions;
-    type Output = u8;
-    const IDENTITY: Transitions = Transitions { next: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] };
-    fn lift(&self, byte: u8) -> Transitions {
-        self.transitions[byte as usize]
-    }
-    fn combine(a: Transitions, b: Transitions) -> Transitions {
-        let mut next = a.next;
-        for state in 0..STATES {
-            next[state] = b.next[a.next[state] as usize];
-        }
-        Transitions { next }
-    }
-    fn project(s: Transitions) -> u8 {
-        s.next[0]
-    }
-}
+use automaton::Automaton;
+use lexer::Lexer;
+use scan_runtime::Scanner;
 
 struct Token<'a> {
     kind: &'a str,

@@ -100,6 +100,8 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
     Ok(Plan {
         pipeline: Some(pipeline),
+        run_by_weight: overrides.run.is_none()
+            && sizes.run(Weights::longest_run(operator), Weights::worthwhile_run(operator)) != sizes.run(u32::MAX, 1),
         written_out: overrides.written_out.unwrap_or(written_out),
         input_unit: unit_of_one(sizes.input),
         output_unit: unit_of_one(sizes.output),

@@ -23,6 +23,7 @@ use crate::{
     operator::OpSource,
     spec::ScanSpec,
     strategy::{BlockScan, Strategy},
+    weight::Decided,
 };
 use check::{check_scan, refused};
 use look_ahead::{plan_long, plan_look_ahead};
@@ -54,7 +55,10 @@ pub fn plan(
     check_overrides(overrides)?;
     let (shortest, longer) = plan_shapes(Request { operator, spec, limits, overrides })?;
     let programmatic = overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC;
-    let finish = |plan| Plan { programmatic, delays: overrides.delays, ..plan };
+    let finish = |plan: Plan| {
+        let decided = Decided::of(operator, plan.places(operator), plan.written_out);
+        Plan { programmatic, delays: overrides.delays, decided, ..plan }
+    };
     let longer = within_the_grid(&shortest, longer);
     Ok(Plans { device, shortest: finish(shortest), longer: longer.into_iter().map(finish).collect() })
 }

@@ -94,10 +94,9 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
         segmented: !spec.segments.is_none(),
         cluster,
     };
-    let run = match overrides.run {
-        None => sizes.run(shape.run_bytes, Weights::longest_run(operator)),
-        Some(run) => run,
-    };
+    let by_weight = sizes.run(shape.run_bytes, Weights::longest_run(operator));
+    let run_by_weight = overrides.run.is_none() && by_weight != sizes.run(shape.run_bytes, u32::MAX);
+    let run = overrides.run.unwrap_or(by_weight);
     let room = limits.shared_bytes_per_block;
     let fits = |run: u32, threads: u32| threads <= limits.threads_per_block && sizes.shared_bytes(run, threads) <= room;
     // Shorter runs only if shared memory is too small for a warp of them, and the caller does not choose the run.
@@ -120,6 +119,7 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
     let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
     Ok(Plan {
+        run_by_weight,
         whole_runs: scans_whole_runs(request, &facts, shape),
         statuses_per_lane: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
         cluster: cluster.unwrap_or(1),

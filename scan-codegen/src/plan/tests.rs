@@ -4,8 +4,8 @@ use super::*;
 use crate::{
     carry::TileNumbers,
     constants::MAX_PARAMETER_BYTES,
-    element::ElementType,
-    operator::{CarrySource, operator_of},
+    element::{ElementType, Primitive},
+    operator::{CarrySource, FunctionSource, operator_of},
     spec::ScanSpec,
     strategy::Network,
 };
@@ -242,4 +242,32 @@ fn a_plan_names_machines() {
     let machine = CarrySource { ty: operator_of(4).state, start: Some(vec![0; 4]) };
     assert!(words(Some(machine)).contains("a machine"));
     assert!(!words(None).contains("a machine"));
+}
+
+#[test]
+fn a_plan_says_what_the_weight_decides() {
+    let words = |functions: &[(&str, u64)]| {
+        let function = |&(name, additions): &(&str, u64)| FunctionSource {
+            name: name.to_owned(),
+            parameters: Vec::new(),
+            returns: ElementType::primitive(Primitive::U32),
+            body: Vec::new(),
+            file: String::new(),
+            uses: vec![("add", additions)],
+            calls: Vec::new(),
+        };
+        let [input, state, output] = [0; 3].map(|_| ElementType::primitive(Primitive::U32));
+        let functions = functions.iter().map(function).collect();
+        let operator = OpSource { functions, input, state, output, ..operator_of(4) };
+        let plans = plan(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap();
+        plans.for_len(1 << 26).to_string()
+    };
+    let light = words(&[("combine", 1)]);
+    assert!(!light.contains("weight"), "{light}");
+    let heavy = words(&[("combine", 999)]);
+    assert!(heavy.contains("weight    about 2000 instructions an element: "), "{heavy}");
+    assert!(heavy.contains("combine called, not inlined") && !heavy.contains("runs of"), "{heavy}");
+    let appends = words(&[("combine", 40), ("append", 1)]);
+    assert!(appends.contains("runs append inputs") && appends.contains("states open"), "{appends}");
+    assert!(appends.contains("about 4 instructions an element: runs of"), "{appends}");
 }

@@ -11,9 +11,10 @@ use crate::{
     carry::Blocks,
     constants::{COPY_ALIGNMENT, PACKET_PAYLOAD, WORD},
     limits::DeviceLimits,
+    operator::OpSource,
     spec::{ScanKind, ScanSpec},
     strategy::Strategy,
-    weight::WRITTEN_OUT,
+    weight::{Decided, Places, WRITTEN_OUT},
     zipped::Zipped,
 };
 
@@ -76,6 +77,9 @@ impl Plans {
     }
 }
 
+/// Places of a kernel where the aggregates of runs, warps and tiles meet.
+const JOINS: u64 = 16;
+
 /// The shape of the kernels for one scan, of any length or of a range of lengths.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -126,6 +130,12 @@ pub struct Plan {
     pub(crate) output_unit: u32,
     /// Whether the operator is a machine: its carry begins with the initial value, and no partial result does.
     pub(crate) machine: bool,
+    /// Whether the operator says how an input is appended to a partial result.
+    pub(crate) appends: bool,
+    /// Whether runs are longer or shorter than those of a light operator.
+    pub(crate) run_by_weight: bool,
+    /// What the weight of the operator decides.
+    pub(crate) decided: Decided,
     /// Whether an output is made of the carry before an element, and of the element.
     pub(crate) emits: bool,
     pub(crate) state_bytes: u64,
@@ -184,12 +194,25 @@ impl Plan {
             input_unit: 0,
             output_unit: 0,
             machine: operator.carry.is_some(),
+            appends: operator.has("append"),
+            run_by_weight: false,
+            decided: Decided { instructions: 0, called: Vec::new(), open: false },
             emits,
             state_bytes: operator.state.size as u64,
             zipped: Zipped::of(operator, spec, |_| 0),
             input_bytes: spec.input.bytes(&operator.input) as u64,
             output_bytes: spec.output.bytes(&operator.output) as u64,
         }
+    }
+
+    /// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a machine
+    /// once, to fold it or to step past it), once the loops over runs that stay in registers have been unrolled, and where
+    /// the sums of runs, warps and tiles meet.
+    pub(crate) fn places(&self, operator: &OpSource) -> Places {
+        let run = if self.strategy.block.in_registers || self.pipeline.is_some() { self.run } else { 4 };
+        let loops = if operator.carry.is_some() { 1 } else { 2 };
+        let elements = loops * u64::from(run) + JOINS;
+        Places { joins: if operator.has("append") { JOINS } else { elements }, elements }
     }
 
     /// Whether an initial value precedes the first partial result.

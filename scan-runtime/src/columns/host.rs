@@ -225,7 +225,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
                 // SAFETY: the caller vouches for the arrays.
-                unsafe { cpu::scan_in(&self.op, self.kind, self.order, self.initial_value, &heads, memory, len) }
+                unsafe { cpu::scan_in(&self.op, self.how(with_total), memory, len) }
             }
             Engine::Cuda(device) => {
                 heads.check(len)?;

@@ -87,7 +87,7 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
                 let total = unsafe {
                     match self.order {
                         _ if range.len() > chunk_length::<Op>() => self.scan_long(range, before),
-                        Order::Forward => Ok(self.loops.scan_first(self.kind, range, before)),
+                        Order::Forward => Ok(self.loops.scan_first(self.kind, range, before, self.totals.is_some())),
                         Order::Reversed => Ok(job.scan_part::<false>(self.kind, range, before).0),
                     }
                 };

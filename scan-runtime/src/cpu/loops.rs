@@ -1,11 +1,11 @@
 //! The loops over a range: what one thread does.
 //!
-//! | | first chunk | others |
-//! |---|---|---|
-//! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same |
-//! | states without floats, machines too | `(before ∘ x) ∘ …`, as one writes it by hand | the same |
-//! | states with floats, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` |
-//! | states with floats, large | as one writes it by hand | as by hand, with the chunk's own sum beside it |
+//! | | the only chunk | the first of several | others |
+//! |---|---|---|---|
+//! | ready operators with vector instructions | by registers, see [`lanes`](super::lanes) | the same | the same |
+//! | states without floats, or which are never rounded | `(before ∘ x) ∘ …`, as one writes it by hand | the same | the same |
+//! | rounded states, small | as one writes it by hand | by blocks: `before ∘ (x ∘ …)` | the same |
+//! | rounded states, large, and machines | as one writes it by hand | the same | as by hand, with the chunk's own sum beside it |
 //!
 //! What stands before an element is a carry: the state, but of a machine. What stands after a chunk is `before ∘
 //! chunk`, the chunk folded by blocks (of a machine, in one go), however the chunk was done: so the grouping of floats
@@ -56,7 +56,7 @@ pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
 /// What ranges are scanned with: an operator, where its inputs and outputs are, and how it goes about them.
 pub(super) struct Loops<'a, Op: ScanOp, M> {
     pub(super) op: &'a Op,
-    memory: M,
+    pub(super) memory: M,
     /// What stands before the first element, where an exclusive scan has no initial value.
     pub(super) start: Option<Op::Carry>,
     /// Whether the carry is no state.
@@ -69,6 +69,7 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
 
 impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// Those for `len` elements.
+    #[inline(always)]
     pub(super) fn new(op: &'a Op, memory: M, len: usize) -> Self {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
@@ -79,7 +80,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             _ => None,
         };
         // Of a single chunk nothing else is asked. To look would allocate.
-        let exact = len <= chunk_length::<Op>() || ![Op::State::layout(), Op::Carry::layout()].iter().any(has_floats);
+        let exact = len <= chunk_length::<Op>() || !op.rounds() || !any_floats(&[Op::State::layout, Op::Carry::layout]);
         Loops { op, memory, start, machine: op.is_machine(), exact, vectorized }
     }
 
@@ -170,7 +171,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                 let first = self.at_hand().read(start);
                 self.append_by_hand(start + 1..range.end.min(start + block_length), first)
             };
-            sum = Some(self.extend(sum, block));
+            sum = Some(extend(self.op, sum, block));
         }
         sum
     }
@@ -188,7 +189,12 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                 let before = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
                 return Some(self.op.carry_of(vectorized.fold(self.op, places, &before)));
             }
+            let by_blocks = self.begins_by_blocks(&range);
             let Some(first) = range.next() else { return before };
+            if by_blocks {
+                let begun = self.begin(before, self.at_hand().input(first));
+                return self.fold(range).map(|sum| self.op.apply(sum, begun));
+            }
             Some(self.fold_by_hand(range, self.begin(before, self.at_hand().input(first))))
         }
     }
@@ -242,7 +248,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let after = unsafe {
             match self.vectorized {
                 Some(_) => self.step(kind, range, Some(before)),
-                None => self.scan_by_hand(kind, range, Some(before)),
+                None => self.scan_by_hand(kind, range, Some(before), true),
             }
         };
         after.unwrap_or(before)
@@ -273,7 +279,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                             }
                             Some(sums.alone)
                         }
-                        _ if self.exact => return self.scan_by_hand(kind, range, Some(before)),
+                        _ if self.exact => return self.scan_by_hand(kind, range, Some(before), true),
                         (_, Some(before)) if small => match kind {
                             ScanKind::Inclusive => self.scan_by_blocks::<false>(range, before),
                             ScanKind::Exclusive => self.scan_by_blocks::<true>(range, before),
@@ -285,12 +291,24 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                     };
                     Some(alone.map_or(before, |alone| self.op.apply(alone, before)))
                 }
-                _ => self.scan_first(kind, range, before),
+                _ if self.begins_by_blocks(&range) => {
+                    let first = self.scan_by_hand(kind, 0..1, before, true);
+                    self.step(kind, 1..range.end, first)
+                }
+                _ => self.scan_first(kind, range, before, true),
             }
         }
     }
 
-    /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing.
+    /// Whether the first chunk goes by blocks like the others. A small state is often a product that soon has no
+    /// normal float, and arithmetic with others takes a hundred times as long: a block's own product stays normal.
+    fn begins_by_blocks(&self, range: &Range<usize>) -> bool {
+        let small = const { size_of::<Op::State>() <= SMALL_BYTES };
+        small && range.start == 0 && range.len() > 1 && !self.exact && !self.machine && self.vectorized.is_none()
+    }
+
+    /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing. Without `total` it gives
+    /// nothing of use.
     ///
     /// # Safety
     ///
@@ -301,6 +319,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         kind: ScanKind,
         range: Range<usize>,
         before: Option<Op::Carry>,
+        total: bool,
     ) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
@@ -309,7 +328,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                     let from = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
                     Some(self.op.carry_of(vectorized.scan(kind, self.op, places, &from).with_before))
                 }
-                None => self.scan_by_hand(kind, range, before),
+                None => self.scan_by_hand(kind, range, before, total),
             }
         }
     }
@@ -325,122 +344,83 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             if size_of::<Op::State>() <= SMALL_BYTES && !self.machine || self.exact || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
-                self.scan_by_hand(kind, range, before);
+                self.scan_by_hand(kind, range, before, false);
             }
         }
     }
 
-    /// The loop that one writes by hand.
+    /// The loop that one writes by hand. Gives what stands after the range, if `total` asks for it: without it, the
+    /// loop leaves out whatever part of the carry no output depends on.
     ///
     /// # Safety
     ///
     /// As [`step`](Loops::step).
     #[inline]
-    unsafe fn scan_by_hand(&self, kind: ScanKind, range: Range<usize>, before: Option<Op::Carry>) -> Option<Op::Carry> {
-        #[inline(never)]
-        unsafe fn scan<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
-            at: AtHand<'_, Op, M>,
-            mut range: Range<usize>,
-            before: Option<Op::Carry>,
-            begin: Option<Op::Carry>,
-        ) -> Option<Op::Carry> {
-            let Some(first) = range.next() else { return before };
-            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
-            unsafe {
-                let next = at.input(first);
-                // The first element comes by itself, so that there is no question in the loop.
-                let (mut carry, output) = at.advance(before, next);
-                if !EXCLUSIVE {
-                    at.put(first, output);
-                } else if let Some(before) = before.or(begin) {
-                    at.write(first, before);
-                }
-                for index in range {
-                    let next = at.input(index);
-                    if EXCLUSIVE {
-                        at.write(index, carry);
-                        carry = at.op.step(carry, next);
-                    } else {
-                        let (after, output) = at.op.advance(carry, next);
-                        at.put(index, output);
-                        carry = after;
-                    }
-                }
-                Some(carry)
-            }
-        }
+    unsafe fn scan_by_hand(
+        &self,
+        kind: ScanKind,
+        range: Range<usize>,
+        before: Option<Op::Carry>,
+        total: bool,
+    ) -> Option<Op::Carry> {
+        let Loops { op, memory, start, .. } = *self;
         // SAFETY: the caller vouches for the range.
         unsafe {
-            match kind {
-                ScanKind::Inclusive => scan::<Op, M, false>(self.at_hand(), range, before, None),
-                ScanKind::Exclusive => scan::<Op, M, true>(self.at_hand(), range, before, self.start),
+            match (kind, total) {
+                (ScanKind::Inclusive, true) => by_hand::<Op, M, false>(op, memory, range, before, None),
+                (ScanKind::Exclusive, true) => by_hand::<Op, M, true>(op, memory, range, before, start),
+                (ScanKind::Inclusive, false) => {
+                    outputs_by_hand::<Op, M, false>(op, memory, range, before, None);
+                    None
+                }
+                (ScanKind::Exclusive, false) => {
+                    outputs_by_hand::<Op, M, true>(op, memory, range, before, start);
+                    None
+                }
+            }
+        }
+    }
+
+    /// Scans rows, which begin at multiples of their length, each with what stands before a row.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step).
+    pub(super) unsafe fn scan_rows(&self, kind: ScanKind, row: usize, range: Range<usize>, before: Option<Op::Carry>) {
+        let Loops { op, memory, start, .. } = *self;
+        // SAFETY: the caller vouches for the range, in which the rows are.
+        unsafe {
+            if self.vectorized.is_some() && row >= least_vector::<Op>() {
+                for first in range.step_by(row) {
+                    self.scan_first(kind, first..first + row, before, false);
+                }
+            } else if kind == ScanKind::Inclusive {
+                rows_by_hand::<Op, M, false>(op, memory, row, range, before, None);
+            } else {
+                rows_by_hand::<Op, M, true>(op, memory, row, range, before, start);
             }
         }
     }
 
     /// Scans by blocks, each by itself and then put after what stands before it, which is a state; gives the range's
     /// own sum.
+    #[inline(always)]
     unsafe fn scan_by_blocks<const EXCLUSIVE: bool>(
         &self,
         range: Range<usize>,
         before: Op::State,
     ) -> Option<Op::State> {
-        let at = self.at_hand();
-        let (mut with_before, mut alone) = (before, None);
-        for start in range.clone().step_by(BLOCK) {
-            // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
-            unsafe {
-                let mut block = at.read(start);
-                at.write_state(start, if EXCLUSIVE { with_before } else { self.op.combine(with_before, block) });
-                for index in start + 1..range.end.min(start + BLOCK) {
-                    let next = at.input(index);
-                    if EXCLUSIVE {
-                        at.write_state(index, self.op.combine(with_before, block));
-                        block = self.op.append(block, next);
-                    } else {
-                        block = self.op.append(block, next);
-                        at.write_state(index, self.op.combine(with_before, block));
-                    }
-                }
-                with_before = self.op.combine(with_before, block);
-                alone = Some(self.extend(alone, block));
-            }
-        }
-        alone
+        // SAFETY: the caller vouches for the range.
+        unsafe { by_blocks::<Op, M, EXCLUSIVE>(self.op, self.memory, range, before) }
     }
 
-    /// The loop that one writes by hand, with the range's own sum beside it.
-    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
-        let at = self.at_hand();
-        let (mut with_before, mut alone) = (before, None);
-        let block_length = if self.machine { range.len().max(1) } else { BLOCK };
-        for start in range.clone().step_by(block_length) {
-            let mut block: Option<Op::State> = None;
-            for index in start..range.end.min(start + block_length) {
-                // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is
-                // written.
-                unsafe {
-                    let next = at.input(index);
-                    let (with_this, output) = self.op.advance(with_before, next);
-                    at.put(index, if EXCLUSIVE { self.op.project(with_before) } else { output });
-                    with_before = with_this;
-                    block = Some(match block {
-                        Some(block) => self.op.append(block, next),
-                        None => self.op.lift(next),
-                    });
-                }
-            }
-            alone = block.map(|block| self.extend(alone, block)).or(alone);
-        }
-        alone
-    }
-
+    /// The loop that one writes by hand, with the range's own sum beside it: two chains that do not wait for each
+    /// other.
     #[inline(always)]
-    pub(super) fn extend(&self, sum: Option<Op::State>, next: Op::State) -> Op::State {
-        match sum {
-            Some(sum) => self.op.combine(sum, next),
-            None => next,
-        }
+    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(&self, range: Range<usize>, before: Op::Carry) -> Option<Op::State> {
+        let block = if self.machine { range.len() } else { BLOCK };
+        // SAFETY: the caller vouches for the range.
+        unsafe { with_sum::<Op, M, EXCLUSIVE>(self.op, self.memory, block, range, before) }
     }
 
     /// The carry after the first element of all, or of a segment.
@@ -544,6 +524,187 @@ impl<Op: ScanOp, M: Memory<Op>> AtHand<'_, Op, M> {
             }
         }
     }
+}
+
+/// The loop that one writes by hand, and what stands after it.
+///
+/// # Safety
+///
+/// As [`step`](Loops::step).
+#[inline(never)]
+unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    range: Range<usize>,
+    before: Option<Op::Carry>,
+    begin: Option<Op::Carry>,
+) -> Option<Op::Carry> {
+    // SAFETY: the caller vouches for the range.
+    unsafe { inlined_by_hand::<Op, M, EXCLUSIVE>(op, memory, range, before, begin) }
+}
+
+/// The same, where nobody asks what stands after it.
+///
+/// # Safety
+///
+/// As [`step`](Loops::step).
+#[inline(never)]
+unsafe fn outputs_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    range: Range<usize>,
+    before: Option<Op::Carry>,
+    begin: Option<Op::Carry>,
+) {
+    // SAFETY: the caller vouches for the range.
+    unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE>(op, memory, range, before, begin) }
+}
+
+/// The same of rows that lie one after the other.
+///
+/// # Safety
+///
+/// As [`step`](Loops::step).
+#[inline(never)]
+unsafe fn rows_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    row: usize,
+    range: Range<usize>,
+    before: Option<Op::Carry>,
+    begin: Option<Op::Carry>,
+) {
+    for first in range.step_by(row) {
+        // SAFETY: the caller vouches for the range.
+        unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE>(op, memory, first..first + row, before, begin) }
+    }
+}
+
+/// See [`scan_by_blocks`](Loops::scan_by_blocks).
+///
+/// # Safety
+///
+/// As [`step`](Loops::step).
+#[inline(never)]
+unsafe fn by_blocks<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    range: Range<usize>,
+    before: Op::State,
+) -> Option<Op::State> {
+    let at = AtHand { op, memory };
+    let (mut with_before, mut alone) = (before, None);
+    let mut start = range.start;
+    while start < range.end {
+        let end = range.end.min(start + BLOCK);
+        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+        unsafe {
+            let mut block = at.read(start);
+            at.write_state(start, if EXCLUSIVE { with_before } else { op.combine(with_before, block) });
+            for index in start + 1..end {
+                let next = at.input(index);
+                if EXCLUSIVE {
+                    at.write_state(index, op.combine(with_before, block));
+                    block = op.append(block, next);
+                } else {
+                    block = op.append(block, next);
+                    at.write_state(index, op.combine(with_before, block));
+                }
+            }
+            with_before = op.combine(with_before, block);
+            alone = Some(extend(op, alone, block));
+        }
+        start = end;
+    }
+    alone
+}
+
+/// See [`scan_with_sum`](Loops::scan_with_sum).
+///
+/// # Safety
+///
+/// As [`step`](Loops::step).
+#[inline(never)]
+unsafe fn with_sum<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    block_length: usize,
+    range: Range<usize>,
+    before: Op::Carry,
+) -> Option<Op::State> {
+    let at = AtHand { op, memory };
+    let (mut with_before, mut alone) = (before, None);
+    let mut start = range.start;
+    while start < range.end {
+        let end = range.end.min(start + block_length);
+        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+        unsafe {
+            let mut block: Option<Op::State> = None;
+            for index in start..end {
+                let next = at.input(index);
+                let (with_this, output) = op.advance(with_before, next);
+                at.put(index, if EXCLUSIVE { op.project(with_before) } else { output });
+                with_before = with_this;
+                block = Some(match block {
+                    Some(block) => op.append(block, next),
+                    None => op.lift(next),
+                });
+            }
+            alone = block.map(|block| extend(op, alone, block)).or(alone);
+        }
+        start = end;
+    }
+    alone
+}
+
+#[inline(always)]
+fn extend<Op: ScanOp>(op: &Op, sum: Option<Op::State>, next: Op::State) -> Op::State {
+    match sum {
+        Some(sum) => op.combine(sum, next),
+        None => next,
+    }
+}
+
+// The operator is a parameter of its own: what the loop writes is not in it then, and the compiler keeps its fields in
+// registers.
+#[inline(always)]
+unsafe fn inlined_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    mut range: Range<usize>,
+    before: Option<Op::Carry>,
+    begin: Option<Op::Carry>,
+) -> Option<Op::Carry> {
+    let at = AtHand { op, memory };
+    let Some(first) = range.next() else { return before };
+    // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+    unsafe {
+        let next = at.input(first);
+        // The first element comes by itself, so that there is no question in the loop.
+        let (mut carry, output) = at.advance(before, next);
+        if !EXCLUSIVE {
+            at.put(first, output);
+        } else if let Some(before) = before.or(begin) {
+            at.write(first, before);
+        }
+        for index in range {
+            let next = at.input(index);
+            if EXCLUSIVE {
+                at.write(index, carry);
+                carry = op.step(carry, next);
+            } else {
+                let (after, output) = op.advance(carry, next);
+                at.put(index, output);
+                carry = after;
+            }
+        }
+        Some(carry)
+    }
+}
+
+#[inline(never)]
+fn any_floats(layouts: &[fn() -> ElementType]) -> bool {
+    layouts.iter().any(|layout| has_floats(&layout()))
 }
 
 /// Whether there is a float in it: then the grouping shows in the bits.

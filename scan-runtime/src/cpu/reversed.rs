@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use super::{Job, Known, memory::Memory};
+use super::{Job, Known, loops::Loops, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
-    heads::{GROUP, Heads},
+    heads::{GROUP, HeadKind, Heads},
 };
 
 /// The elements of a range, counted from the end.
@@ -81,7 +81,15 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         let (mut sum, mut end) = (before, range.end);
         // SAFETY: the caller guarantees the range, in which the parts are, one after the other.
         unsafe {
-            if let Some(heads) = self.heads {
+            if let Some(HeadKind::Rows { len: row }) = self.heads.map(|heads| heads.kind) {
+                let lowest = range.start.max(1).next_multiple_of(row);
+                if lowest < end {
+                    let highest = (end - 1) / row * row;
+                    self.scan_part::<false>(kind, highest..end, sum);
+                    self.scan_rows_back(kind, row, lowest..highest);
+                    (sum, end) = (self.initial_value, lowest);
+                }
+            } else if let Some(heads) = self.heads {
                 for head in heads_from_the_end(heads, range.clone(), self.len) {
                     self.scan_part::<false>(kind, head..end, sum);
                     (sum, end) = (self.initial_value, head);
@@ -93,6 +101,33 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             }
             let own = self.scan_part::<true>(kind, part, sum).1?;
             Some(self.join_sum(sum, own))
+        }
+    }
+
+    /// Scans whole rows.
+    ///
+    /// # Safety
+    ///
+    /// As [`scan_part`](Job::scan_part).
+    unsafe fn scan_rows_back(&self, kind: ScanKind, row: usize, range: Range<usize>) {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match kind {
+                ScanKind::Inclusive => self.scan_rows_as::<false>(row, range),
+                ScanKind::Exclusive => self.scan_rows_as::<true>(row, range),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`scan_part`](Job::scan_part).
+    #[inline(never)]
+    unsafe fn scan_rows_as<const EXCLUSIVE: bool>(&self, row: usize, range: Range<usize>) {
+        let Loops { op, memory, start, .. } = self.loops;
+        for first in range.step_by(row) {
+            // SAFETY: the caller vouches for the range.
+            unsafe { by_hand::<Op, M, false, EXCLUSIVE>(op, memory, first..first + row, self.initial_value, start) };
         }
     }
 
@@ -122,40 +157,57 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     #[inline(never)]
     unsafe fn scan_part_as<const ALONE: bool, const EXCLUSIVE: bool>(
         &self,
-        mut range: Range<usize>,
+        range: Range<usize>,
         before: Option<Op::Carry>,
     ) -> (Option<Op::Carry>, Option<Op::State>) {
-        let (op, at) = (self.loops.op, self.loops.at_hand());
-        let Some(first) = range.next_back() else { return (before, None) };
-        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
-        unsafe {
-            let next = at.input(first);
-            let mut alone = ALONE.then(|| op.lift(next));
-            // The first element comes by itself, so that there is no question in the loop.
-            let mut carry = match before {
-                Some(before) => {
-                    let (after, output) = op.advance_back(before, next);
-                    at.put(first, if EXCLUSIVE { op.project(before) } else { output });
-                    after
-                }
-                None => {
-                    let carry = op.carry_of(op.lift(next));
-                    if !EXCLUSIVE {
-                        at.write(first, carry);
-                    } else if let Some(start) = self.loops.start {
-                        at.write(first, start);
-                    }
-                    carry
-                }
-            };
-            for index in range.rev() {
-                let next = at.input(index);
-                let (after, output) = op.advance_back(carry, next);
-                at.put(index, if EXCLUSIVE { op.project(carry) } else { output });
-                carry = after;
-                alone = alone.map(|alone| op.append_back(alone, next));
+        let Loops { op, memory, start, .. } = self.loops;
+        // SAFETY: the caller vouches for the range.
+        unsafe { by_hand::<Op, M, ALONE, EXCLUSIVE>(op, memory, range, before, start) }
+    }
+}
+
+/// The loop that one writes by hand. The operator is a parameter of its own, as in the loops forward.
+///
+/// # Safety
+///
+/// As [`Job::scan_part`].
+#[inline(always)]
+unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const ALONE: bool, const EXCLUSIVE: bool>(
+    op: &Op,
+    memory: M,
+    mut range: Range<usize>,
+    before: Option<Op::Carry>,
+    begin: Option<Op::Carry>,
+) -> (Option<Op::Carry>, Option<Op::State>) {
+    let Some(first) = range.next_back() else { return (before, None) };
+    // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+    unsafe {
+        let next = memory.read(first);
+        let mut alone = ALONE.then(|| op.lift(next));
+        // The first element comes by itself, so that there is no question in the loop.
+        let mut carry = match before {
+            Some(before) => {
+                let (after, output) = op.advance_back(before, next);
+                memory.write(first, if EXCLUSIVE { op.project(before) } else { output });
+                after
             }
-            (Some(carry), alone)
+            None => {
+                let carry = op.carry_of(op.lift(next));
+                if !EXCLUSIVE {
+                    memory.write(first, op.project(carry));
+                } else if let Some(begin) = begin {
+                    memory.write(first, op.project(begin));
+                }
+                carry
+            }
+        };
+        for index in range.rev() {
+            let next = memory.read(index);
+            let (after, output) = op.advance_back(carry, next);
+            memory.write(index, if EXCLUSIVE { op.project(carry) } else { output });
+            carry = after;
+            alone = alone.map(|alone| op.append_back(alone, next));
         }
+        (Some(carry), alone)
     }
 }

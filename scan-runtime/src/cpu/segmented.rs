@@ -9,7 +9,7 @@ use std::{hint, ops::Range};
 use super::{Job, Known, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
-    heads::{Cursor, GROUP, Heads},
+    heads::{Cursor, GROUP, HeadKind, Heads},
 };
 
 /// The next group with heads from `start` on, which is where a group begins; and its heads, a bit each.
@@ -52,6 +52,13 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     pub(super) unsafe fn fold_segments(&self, heads: &Heads<'_>, range: Range<usize>) -> Known<Op> {
         // SAFETY: the caller vouches for the range.
         unsafe {
+            if let HeadKind::Rows { len: row } = heads.kind {
+                let head = (range.end - 1) / row * row;
+                return match head < range.start {
+                    true => Known::Sum(self.loops.fold(range)),
+                    false => Known::After(self.loops.fold_first(head..range.end, self.initial_value)),
+                };
+            }
             let Some((head, end)) = last_head(heads, &range) else {
                 return Known::Sum(self.loops.fold(range));
             };
@@ -73,6 +80,10 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
         range: Range<usize>,
         before: Option<Op::Carry>,
     ) -> Option<Op::Carry> {
+        if let HeadKind::Rows { len: row } = heads.kind {
+            // SAFETY: the caller vouches for the range.
+            return unsafe { self.scan_rows(kind, row, range, before) };
+        }
         let mut heads = heads.cursor(range.start);
         // The prefix since the last head, and the first element that is still to be scanned.
         let (mut sum, mut waiting) = (None, range.start);
@@ -100,6 +111,32 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 Some(sum) => Some(self.loops.step_on(kind, waiting..range.end, sum)),
                 None => self.loops.step(kind, waiting..range.end, before),
             }
+        }
+    }
+
+    /// The same of rows: the rest of one, whole ones, and a part of the last.
+    ///
+    /// # Safety
+    ///
+    /// As [`scan_segments`](Job::scan_segments).
+    unsafe fn scan_rows(
+        &self,
+        kind: ScanKind,
+        row: usize,
+        range: Range<usize>,
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
+        let first = range.start.next_multiple_of(row).min(range.end);
+        // The last one tells what stands after the range.
+        let last = ((range.end.saturating_sub(1)) / row * row).max(first);
+        // SAFETY: the caller vouches for the range, in which the parts are, one after the other.
+        unsafe {
+            let after = self.loops.step(kind, range.start..first, before);
+            if first == range.end {
+                return after;
+            }
+            self.loops.scan_rows(kind, row, first..last, self.initial_value);
+            self.loops.scan_first(kind, last..range.end, self.initial_value, true)
         }
     }
 

@@ -455,8 +455,16 @@ where
                     assert_eq!(bytes_of(&sum), bytes_of(&total.unwrap()), "a reduction is the scan's total");
                     let segmented = scan.clone().by_flags(&flags).run(&x).unwrap();
                     let back = scan.clone().reverse();
-                    let (reversed, reversed_segments) = (back.run(&x).unwrap(), back.by_flags(&flags).run(&x).unwrap());
-                    let outputs = [output, segmented, reversed, reversed_segments];
+                    let (reversed, reversed_segments) =
+                        (back.run(&x).unwrap(), back.clone().by_flags(&flags).run(&x).unwrap());
+                    // Rows of which chunks have several, and one, and a part.
+                    let [several, one, part] = [7, chunk, 2 * chunk + 3].map(|row| &x[..len / row * row]);
+                    let rows = |scan: &Scan<Op>| {
+                        [(7, several), (chunk, one), (2 * chunk + 3, part)]
+                            .map(|(row, x)| scan.clone().rows(row).run(x).unwrap())
+                            .concat()
+                    };
+                    let outputs = [output, segmented, reversed, reversed_segments, rows(&scan), rows(&back)];
                     (outputs.map(|output| bits(&output)), bytes_of(&sum))
                 });
                 let expected = expected.get_or_insert_with(|| found.clone());
@@ -592,13 +600,13 @@ fn the_planner_refuses_no_usual_scan() {
         for kind in KINDS {
             let scanner = Scanner::cpu();
             let scan = || scan_of(&scanner, First::<N>, kind, Some([1; N]));
-            assert!(super::surely_planned(&First::<N>, &Heads::NONE, false));
+            assert!(super::surely_planned(&First::<N>, None, false));
             scan().plan().unwrap();
             scan().by_flags::<u8>(&[]).plan().unwrap();
             scan().by_bits(&[]).plan().unwrap();
             scan().by_offsets::<u64>(&[]).plan().unwrap();
             let keys = [[0_u8; N]];
-            assert!(super::surely_planned(&First::<N>, &Heads::keys(&keys), false));
+            assert!(super::surely_planned(&First::<N>, Some(&Heads::keys(&keys)), false));
             scan().by_keys::<[u8; N]>(&[]).plan().unwrap();
             scanner.reduce(First::<N>).plan().unwrap();
         }
@@ -611,10 +619,10 @@ fn the_planner_refuses_no_usual_scan() {
     plans::<100>();
     plans::<255>();
     plans::<256>();
-    assert!(!super::surely_planned(&First::<257>, &Heads::NONE, false));
-    assert!(!super::surely_planned(&First::<3>, &Heads::NONE, true), "without an identity");
+    assert!(!super::surely_planned(&First::<257>, None, false));
+    assert!(!super::surely_planned(&First::<3>, None, true), "without an identity");
     let padded = Heads::keys::<Padded>(&[]);
-    assert!(!super::surely_planned(&First::<3>, &padded, false), "keys with padding");
+    assert!(!super::surely_planned(&First::<3>, Some(&padded), false), "keys with padding");
     assert!(Scanner::cpu().scan(ops::sum()).by_keys(&[Padded { a: 1, b: 2 }]).run(&[1]).is_err());
     assert!(Scanner::cpu().scan(First::<257>).run(&[[0; 257]]).is_err());
     assert!(Scanner::cpu().reduce(First::<257>).run(&[[0; 257]]).is_err());

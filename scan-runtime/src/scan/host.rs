@@ -148,6 +148,7 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         unsafe { self.run_at(to.cast_const(), to, len, true) }
     }
 
+    #[inline]
     fn run_to_slice(
         &self,
         input: &[Op::Input],
@@ -198,14 +199,22 @@ impl<Op: ScanOp> Reduce<Op> {
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// What the planner refuses on the GPU is refused on the CPU as well.
+    #[inline]
     pub(crate) fn check_planned(&self, also: Also) -> Result<(), Error> {
-        let heads = self.heads.heads();
+        let heads = self.heads.given();
         // A segment between offsets may be empty.
-        let of_nothing = also == Also::Totals && matches!(heads.kind, HeadKind::Offsets(_));
-        let begins = self.initial_value.is_some() || heads.initial_values.is_some();
+        let of_nothing = also == Also::Totals && heads.is_some_and(|heads| matches!(heads.kind, HeadKind::Offsets(_)));
+        let begins = self.initial_value.is_some() || heads.is_some_and(|heads| heads.initial_values.is_some());
         let needs_identity = (self.kind == ScanKind::Exclusive || of_nothing) && !begins;
-        let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, &self.heads.heads(), needs_identity);
+        let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, heads, needs_identity);
         if self.planned || surely() { Ok(()) } else { self.check_task(&self.task(also)) }
+    }
+
+    /// What a scan on the CPU has to know.
+    #[inline]
+    pub(crate) fn how(&self, total: bool) -> cpu::How<'_, Op> {
+        let Scan { kind, order, initial_value, .. } = *self;
+        cpu::How { kind, order, initial_value, heads: self.heads.given(), total }
     }
 
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
@@ -229,6 +238,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     /// # Safety
     ///
     /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap.
+    #[inline]
     pub(super) unsafe fn run_at(
         &self,
         input: *const Op::Input,
@@ -236,8 +246,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         len: usize,
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
-        let heads = self.heads.heads();
-        if heads.initial_values.is_some() {
+        if self.heads.given().is_some_and(|heads| heads.initial_values.is_some()) {
             if with_total {
                 return Err(PlanError::TotalOfEach.into());
             }
@@ -248,23 +257,39 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             Engine::Cpu { .. } => {
                 self.check_planned(Also::Nothing)?;
                 let _span = tells_of_calls().then(|| computing::<Op>(len));
-                heads.check(len)?;
+                self.heads.given().map_or(Ok(()), |heads| heads.check(len))?;
                 let places = cpu::Places { input, output, len };
                 // SAFETY: the caller vouches for the elements.
-                unsafe { cpu::scan(&self.op, self.kind, self.order, self.initial_value, &heads, places) }
+                unsafe { cpu::scan(&self.op, self.how(with_total), places) }
             }
-            Engine::Cuda(device) => {
-                heads.check(len)?;
-                let mut total = MaybeUninit::uninit();
-                let with_total = with_total && len > 0;
-                let totals = HostTotals::total(with_total, &mut total);
-                // SAFETY: as above.
-                unsafe { self.run_on_device(device, &HostPlaces::of(input, output, len), totals)? };
-                let of_nothing = || cpu::begin(&self.op, self.initial_value);
-                // SAFETY: the kernels have written the total if that was asked of them.
-                Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
-            }
+            // SAFETY: as above.
+            Engine::Cuda(device) => unsafe {
+                self.run_with_total_on_device(device, &HostPlaces::of(input, output, len), with_total)
+            },
         }
+    }
+
+    /// Does the same on a device.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_at`](Scan::run_at).
+    #[inline(never)]
+    unsafe fn run_with_total_on_device(
+        &self,
+        device: &CudaDevice,
+        host: &HostPlaces,
+        with_total: bool,
+    ) -> Result<Option<Op::Carry>, Error> {
+        self.heads.heads().check(host.len)?;
+        let mut total = MaybeUninit::uninit();
+        let with_total = with_total && host.len > 0;
+        let totals = HostTotals::total(with_total, &mut total);
+        // SAFETY: the caller vouches for the host memory.
+        unsafe { self.run_on_device(device, host, totals)? };
+        let of_nothing = || cpu::begin(&self.op, self.initial_value);
+        // SAFETY: the kernels have written the total if that was asked of them.
+        Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
     }
 
     /// Copies to the device, scans there, copies back, and waits for it. The heads have been checked.

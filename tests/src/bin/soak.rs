@@ -1,5 +1,5 @@
 //! Executes random scans in the emulator, with a new seed each time, until the time is up: random rungs on random lengths, with
-//! and without totals; scans that restart, at heads of every pattern, told in every way; reductions.
+//! and without totals; scans that restart, at heads of every pattern, told in every way; reductions; random machines.
 //!
 //! ```console
 //! $ cargo run --release -p scan-tests --bin soak -- --minutes 60
@@ -21,6 +21,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     climb::every_strategy_at,
+    drawn,
     emulator::{Emulator, EmulatorError, Module, Program, Random, ReductionProgram},
     operators::{Interval, TestOperator, Visitor, adjacent, inputs, visit_all},
     reference::WAYS,
@@ -155,6 +156,9 @@ impl Round {
         let mut operators = Count(0);
         visit_all(&mut operators);
         let mut random = Random::new(seed);
+        if random.one_in(6) {
+            return drawn::play(random.bits()).map_err(|error| error.to_string());
+        }
         let work = [Work::Scans, Work::Scans, Work::Segments, Work::Segments, Work::Reductions][random.below(5)];
         // Every other round is one of the interval monoid, which comes first and proves most.
         let proof = random.one_in(2);

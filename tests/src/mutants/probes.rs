@@ -14,7 +14,7 @@ use crate::{
     climb::{self, climb},
     emulator::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
-    machines::{Appending, Coder, Mapped, mappings},
+    machines::{Appending, Coder, Composing, Mapped, Page, Reader, mappings, numbers},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, RestartBack, TELLINGS, begins, fit, fit_back, places, places_back},
@@ -637,7 +637,9 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
 fn lifts(probes: &mut Vec<Probe>) {
     lifts_as(probes, "lifting", Lifting, lifting::INITIAL_VALUE, lifting::inputs);
     lifts_as(probes, "appending", Appending, lifting::INITIAL_VALUE, lifting::inputs);
+    lifts_as(probes, "appending states", Composing, lifting::INITIAL_VALUE, mappings);
     lifts_as(probes, "machine", Coder, 99, lifting::inputs);
+    lifts_as(probes, "machine that reads", Reader, Page { first: 0, end: 1 }, numbers);
     lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
     lifts_by_other_threads(probes);
 }

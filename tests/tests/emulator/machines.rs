@@ -5,9 +5,10 @@
 use scan_codegen::{Axis, DeviceLimits, Overrides, Reduction, ScanSpec};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
+    drawn,
     emulator::{ColumnsProgram, Emulator, Module, Program, ReductionProgram},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{Appending, Coder, Mapped, Page, Reader, adjacent, mappings},
+    machines::{Appending, Coder, Composing, Mapped, Page, Reader, adjacent, mappings},
     operators::mixed,
     reference::WAYS,
     segments::{Heads, TELLINGS},
@@ -92,6 +93,20 @@ fn climb<Op: ScanOp + Copy>(
 fn inputs_are_appended() {
     let ways = [plain(1), segmented(1)].concat();
     climb(Appending, INITIAL_VALUE, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
+}
+
+#[test]
+fn states_are_appended() {
+    let ways: Vec<How> = [plain(0), segmented(2)].concat().into_iter().step_by(5).collect();
+    climb(Composing, INITIAL_VALUE, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
+}
+
+/// Random machines, one of each shape; `soak` draws more.
+#[test]
+fn drawn_machines() {
+    for seed in [1, 2, 3, 5] {
+        drawn::play(seed).unwrap_or_else(|error| panic!("{error}"));
+    }
 }
 
 #[test]
