@@ -214,3 +214,20 @@ fn the_default_looks_ahead_over_long_inputs_where_it_can() {
     ampere.architecture = Architecture { major: 8, minor: 0 };
     assert_eq!(longest(&default(ampere)), Carry::LookBack);
 }
+
+/// A heavy `combine` has shapes of its own, whose warps fit as many registers; light ones are as they were.
+#[test]
+fn heavy_operators_have_shapes_of_their_own() {
+    use super::super::measured::{heavy_shape, is_heavy};
+    let shape = |input, state, element| {
+        let shape = heavy_shape(input, state, element);
+        (shape.teams[0], shape.run_words, shape.look_ahead_warps)
+    };
+    assert_eq!(shape(4, 24, 16), ((192, 2), 52, 2));
+    assert_eq!(shape(1, 16, 8), ((256, 2), 40, 2));
+    assert_eq!(shape(1, 4, 1), ((256, 3), 21, 2));
+    assert_eq!(shape(4, 24, 4), ((256, 2), 27, 1));
+    assert!(is_heavy(179, 4, 24, 16) && is_heavy(12, 1, 8, 4));
+    // A sum, a product modulo a number, tropical matrices, which go by groups of blocks.
+    assert!(!is_heavy(2, 4, 4, 4) && !is_heavy(33, 4, 4, 4) && !is_heavy(63, 12, 36, 12));
+}
