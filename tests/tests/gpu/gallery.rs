@@ -26,13 +26,15 @@ impl Visitor for Trials {
 fn ahead<Op: Example>() -> Outcome {
     let scanner = scanner()?;
     let op = Op::new();
-    let input = Op::input(3_000_017);
+    // What rounds drifts apart with the length, by another grouping.
+    let (len, tolerance) = if Op::tolerance() > 0.0 { (300_017, 1e-2) } else { (3_000_017, 0.0) };
+    let input = Op::input(len);
     let expected = Scanner::cpu().scan(op.clone()).run(&input)?;
     for (warps, keeps) in [(1, false), (2, true), (3, true)] {
         let mut overrides = Overrides::default().strategy(LOOK_AHEAD);
         (overrides.look_ahead_warps, overrides.keeps_states) = (Some(warps), Some(keeps));
         let found = scanner.scan(op.clone()).overrides(overrides).run(&input)?;
-        let result = compare(&found, &expected, Op::tolerance().max(1e-3));
+        let result = compare(&found, &expected, tolerance);
         result.map_err(|message| format!("{warps} look-ahead warps: {message}"))?;
     }
     Ok(())
