@@ -25,8 +25,8 @@ pub struct ScanSpec {
     /// Whether the kernels read the initial value from device memory, where an earlier kernel may have written it.
     /// Otherwise it is a kernel argument.
     pub initial_on_device: bool,
-    /// Whether each segment begins with an initial value of its own, an item of an array in device memory. `initial_value`
-    /// is set, too.
+    /// Whether each segment begins with an initial value of its own, an item of an array in device memory.
+    /// `initial_value` is set, too.
     pub initial_values: bool,
     /// Whether the kernels read from device memory how many elements there are, of at most as many as they are launched
     /// for. An earlier kernel may have written it.

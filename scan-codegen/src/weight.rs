@@ -23,8 +23,8 @@ pub(crate) const WRITTEN_OUT: u32 = 8192;
 const UNROLLED: u64 = 4096;
 
 /// How often `combine` is applied to join a run to others, as far as time goes: five times by the warp, twice to find
-/// the run's exclusive prefix (a machine applies the second of these to its carry, which takes no longer), and as a part
-/// of what the first warp does.
+/// the run's exclusive prefix (a machine applies the second of these to its carry, which takes no longer), and as a
+/// part of what the first warp does.
 const JOINS_OF_A_RUN: u64 = 8;
 
 /// The weight of each function of an operator, and whether it is called or inlined.

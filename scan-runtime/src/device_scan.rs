@@ -318,8 +318,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         enqueue().map_err(named)
     }
 
-    /// Writes what comes of no elements, as often as there is room for it: `of_nothing` as it is now, or as a handle has
-    /// kept it.
+    /// Writes what comes of no elements, as often as there is room for it: `of_nothing` as it is now, or as a handle
+    /// has kept it.
     fn write_nothing<T: ScanElement>(
         &self,
         of_nothing: impl FnOnce(&Scan<Op, NoHeads, G>) -> Result<T, Error>,
@@ -365,8 +365,8 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     }
 }
 
-/// What is known before a run of totals, or of the number of segments: what they are called, how many there is room for,
-/// and their stream.
+/// What is known before a run of totals, or of the number of segments: what they are called, how many there is room
+/// for, and their stream.
 pub(crate) struct Told<'t> {
     what: &'static str,
     also: Also,
@@ -414,8 +414,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     }
 
     /// Puts a value of its own before the first element of each segment, from device memory when the scan runs: of
-    /// [rows](DeviceScan::rows), or of segments between [offsets](DeviceScan::by_offsets) that go from 0 to the length of
-    /// the input. Other offsets give unspecified results. See [`Scan::init_each`], and
+    /// [rows](DeviceScan::rows), or of segments between [offsets](DeviceScan::by_offsets) that go from 0 to the length
+    /// of the input. Other offsets give unspecified results. See [`Scan::init_each`], and
     /// [`run_into_with_totals`](DeviceScan::run_into_with_totals) for chunks. It takes the place of the scan's own
     /// [initial value](Scan::init).
     ///
@@ -630,8 +630,8 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// Scans a device slice or view into another of the same length, and writes the total of each segment to `totals`,
     /// from the same launches: [rows](DeviceScan::rows), or segments between [offsets](DeviceScan::by_offsets) that go
     /// from 0 to the length of the input. Others give unspecified totals. It is the carry after the last element of the
-    /// segment, the initial value included; of an empty segment it is the initial value, or else the identity. Where only
-    /// the device [knows the length](DeviceScan::len_from), the totals of rows behind it stay what they are.
+    /// segment, the initial value included; of an empty segment it is the initial value, or else the identity. Where
+    /// only the device [knows the length](DeviceScan::len_from), the totals of rows behind it stay what they are.
     ///
     /// The totals of a chunk are the [initial values](DeviceScan::init_each) of the next one:
     ///

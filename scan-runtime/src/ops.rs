@@ -11,8 +11,8 @@
 //! assert!(ops::any().combine(false, true));
 //! ```
 //!
-//! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of the
-//! elements.
+//! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
+//! the elements.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},

@@ -80,8 +80,8 @@ impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
     ///
     /// # Errors
     ///
-    /// As [`prepare`](Scan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags, bits
-    /// and keys.
+    /// As [`prepare`](Scan::prepare), and [`PlanError::NoSegmentIndex`](crate::PlanError::NoSegmentIndex) by flags,
+    /// bits and keys.
     pub fn prepare_with_totals(self, max_len: usize) -> Result<Prepared<Op, Heads<'h>>, Error> {
         self.prepare_for(Also::Totals, max_len)
     }

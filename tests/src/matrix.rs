@@ -111,8 +111,8 @@ impl Cell {
         self.begins == Begins::WithItsOwn || self.gives == Gives::EachTotal
     }
 
-    /// Whether these kinds compose: the total of the last segment alone is not given where each has something of its own,
-    /// and only rows and segments between offsets have an index.
+    /// Whether these kinds compose: the total of the last segment alone is not given where each has something of its
+    /// own, and only rows and segments between offsets have an index.
     fn composes(&self) -> bool {
         let indexed = matches!(self.restarts, Restarts::ByRows | Restarts::Told(7 | 8));
         !self.is_indexed() || indexed && self.gives != Gives::TheTotal
@@ -235,8 +235,8 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
     /// The initial value of the segment with this index.
     fn value_of_segment(index: u64) -> Self::Carry;
 
-    /// Runs a scan by columns, with the first fields at these places if there are some. Writes the total of each segment,
-    /// if that is what the scan gives.
+    /// Runs a scan by columns, with the first fields at these places if there are some. Writes the total of each
+    /// segment, if that is what the scan gives.
     ///
     /// # Errors
     ///

@@ -44,8 +44,8 @@ pub fn scan_axis<Op: ScanOp>(
     }
 }
 
-/// As [`scan_axis`], with an initial value for each column, if there are any, and gives the total of each, in the order of
-/// their indices.
+/// As [`scan_axis`], with an initial value for each column, if there are any, and gives the total of each, in the order
+/// of their indices.
 ///
 /// # Panics
 ///
@@ -188,8 +188,8 @@ pub fn total_as<Op: ScanOp>(
     }
 }
 
-/// Scans each of these segments, of which some may be empty, by a plain loop, from an initial value of its own. Gives the
-/// outputs of all, and the total of each.
+/// Scans each of these segments, of which some may be empty, by a plain loop, from an initial value of its own. Gives
+/// the outputs of all, and the total of each.
 pub fn scan_each<Op: ScanOp>(
     op: &Op,
     spec: &ScanSpec,

@@ -228,8 +228,8 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     Ok(())
 }
 
-/// The number of columns that a thread has side by side, such that the largest items have [`ROW_BYTES`], or the smallest
-/// ones a word. Where items fill no power of two, it is one.
+/// The number of columns that a thread has side by side, such that the largest items have [`ROW_BYTES`], or the
+/// smallest ones a word. Where items fill no power of two, it is one.
 fn width(items: impl Iterator<Item = u32> + Clone) -> u32 {
     let all = items.clone().all(u32::is_power_of_two);
     let (Some(smallest), Some(largest), true) = (items.clone().min(), items.max(), all) else { return 1 };

@@ -254,8 +254,8 @@ pub(super) const fn large_run(element: u32) -> u32 {
 /// Measured: `docs/tuning.md#one-look-ahead-warp`.
 pub(super) const OTHER_WARPS: u32 = 2;
 
-/// Whether `combine`, of so many instructions, is heavy for the bytes of an element: a tile takes a time that grows with
-/// these, its look-ahead some ten applications one after the other, whatever the tile has.
+/// Whether `combine`, of so many instructions, is heavy for the bytes of an element: a tile takes a time that grows
+/// with these, its look-ahead some ten applications one after the other, whatever the tile has.
 ///
 /// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
 pub(super) const fn is_heavy(combine: u64, input: u32, state: u32, element: u32) -> bool {

@@ -205,9 +205,9 @@ impl Plan {
         }
     }
 
-    /// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a machine
-    /// once, to fold it or to step past it), once the loops over runs that stay in registers have been unrolled, and where
-    /// the sums of runs, warps and tiles meet.
+    /// The places of a kernel at which the operator's functions stand: twice for each element of a run (those of a
+    /// machine once, to fold it or to step past it), once the loops over runs that stay in registers have been
+    /// unrolled, and where the sums of runs, warps and tiles meet.
     pub(crate) fn places(&self, operator: &OpSource) -> Places {
         let run = if self.strategy.block.in_registers || self.pipeline.is_some() { self.run } else { 4 };
         let loops = if operator.carry.is_some() { 1 } else { 2 };

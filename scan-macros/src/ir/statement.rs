@@ -88,8 +88,8 @@ pub(crate) struct Gather<'f> {
 }
 
 impl For {
-    /// What it gathers from an array at places that only the data tell, if it does nothing else. No other variable is assigned, so
-    /// that the items can be gathered in any order, and together.
+    /// What it gathers from an array at places that only the data tell, if it does nothing else. No other variable is
+    /// assigned, so that the items can be gathered in any order, and together.
     pub(crate) fn gathers(&self) -> Option<Gather<'_>> {
         let For { name, start, inclusive: false, reversed: false, body, .. } = self else { return None };
         let mut statements = body.iter().filter(|statement| !matches!(statement, Statement::Line(_)));

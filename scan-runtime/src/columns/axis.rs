@@ -18,8 +18,8 @@ use crate::{
 };
 
 /// A scan along an axis whose input and output have an array for each field of an element, made by
-/// [`AxisScan::columns`]. All arrays of the input have the shape and the strides of the axis, all of the output those of
-/// its results.
+/// [`AxisScan::columns`]. All arrays of the input have the shape and the strides of the axis, all of the output those
+/// of its results.
 #[derive(Clone)]
 #[must_use = "a scan does nothing until it is run"]
 pub struct AxisColumnScan<'h, Op: ScanOp> {
@@ -75,8 +75,8 @@ impl<'h, Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<'h, Op> {
 }
 
 impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
-    /// Scans arrays into others. Other arrays than slices lie as the shape tells, too: [indices](crate::arrays::indices)
-    /// are those of the memory.
+    /// Scans arrays into others. Other arrays than slices lie as the shape tells, too:
+    /// [indices](crate::arrays::indices) are those of the memory.
     ///
     /// # Errors
     ///
@@ -169,7 +169,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
 }
 
 impl<Op: ScanOp> AxisScan<'_, Op> {
-    /// The lengths of the arrays, which have to hold the elements and the results: those that are told, or what is needed.
+    /// The lengths of the arrays, which have to hold the elements and the results: those that are told, or what is
+    /// needed.
     fn checked_lengths(&self, input: Option<usize>, output: Option<usize>) -> Result<(usize, usize), Error> {
         let (needed, room) = (self.axis.input_len(), self.axis.output_len());
         let (input, output) = (input.unwrap_or(needed), output.unwrap_or(room));

@@ -161,8 +161,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         self.run(input, output, DeviceTotals::Last(total))
     }
 
-    /// Scans device slices or views into others of the same length, and writes the total of each segment to `totals`, as
-    /// [`DeviceScan::run_into_with_totals`] does.
+    /// Scans device slices or views into others of the same length, and writes the total of each segment to `totals`,
+    /// as [`DeviceScan::run_into_with_totals`] does.
     ///
     /// # Errors
     ///

@@ -248,7 +248,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
 
     /// # Safety
     ///
-    /// As for [`run_at_columns`](Scan::run_at_columns). `totals` is null, or valid for a write of the total of each segment.
+    /// As for [`run_at_columns`](Scan::run_at_columns). `totals` is null, or valid for a write of the total of each
+    /// segment.
     pub(super) unsafe fn run_each_at_columns(
         &self,
         input: At<Op::Input>,

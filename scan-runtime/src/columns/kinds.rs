@@ -89,11 +89,11 @@ pub fn device_scatter<'a, T: ScanElement, P: SegmentOffset>(
 #[derive(Debug)]
 pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 
-/// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a` becomes
-/// `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first, which is
-/// `u32`, `u64` or `usize`; each has any length. What has a place that is not in an array is not written there: an
-/// operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several elements with
-/// one place any one stays.
+/// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
+/// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
+/// which is `u32`, `u64` or `usize`; each has any length. What has a place that is not in an array is not written
+/// there: an operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several
+/// elements with one place any one stays.
 ///
 /// With a count as carry that is stream compaction, in one launch. [`ops::filter`](crate::ops::filter) is an operator
 /// that keeps the elements for which a function holds. Here each run of equal keys gives its key and where it begins:

@@ -57,8 +57,8 @@ unsafe impl<Op: ScanOp, M> Sync for Job<'_, Op, M> {}
 /// # Safety
 ///
 /// The memory is valid for reads of the elements of the layout, and for writes of its results; no two results have the
-/// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap. There is an
-/// initial value for each column, if there are any, and the totals are valid for a write of one for each.
+/// same place. Inputs and outputs are one, and each result in the place of its element, or they do not overlap. There
+/// is an initial value for each column, if there are any, and the totals are valid for a write of one for each.
 pub(crate) unsafe fn scan_columns<Op: ScanOp, M: Memory<Op>>(
     op: &Op,
     kind: ScanKind,

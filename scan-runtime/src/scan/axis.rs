@@ -210,8 +210,8 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     /// # Safety
     ///
     /// `input` is valid for reads of the axis's `input_len` elements, `output` for writes of its `output_len` results.
-    /// They are one, and each result in the place of its element, or they do not overlap. `totals` is null, or valid for
-    /// a write of the total of each column.
+    /// They are one, and each result in the place of its element, or they do not overlap. `totals` is null, or valid
+    /// for a write of the total of each column.
     unsafe fn run_at(
         &self,
         input: *const Op::Input,

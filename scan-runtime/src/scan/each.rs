@@ -14,8 +14,8 @@ use crate::{
 impl<'h, Op: ScanOp, G> Scan<Op, Heads<'h>, G> {
     /// Puts a value of its own before the first element of each segment, which are [rows](Scan::rows), or lie between
     /// [offsets](Scan::by_offsets) from 0 to the length of the input: value `k` before segment `k`, empty segments
-    /// counted. In a [reversed](Scan::reverse) scan it stands behind the last element of the segment. It takes the place
-    /// of the scan's own [initial value](Scan::init).
+    /// counted. In a [reversed](Scan::reverse) scan it stands behind the last element of the segment. It takes the
+    /// place of the scan's own [initial value](Scan::init).
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -46,10 +46,10 @@ impl<'h, Op: ScanOp, G> Scan<Op, Heads<'h>, G> {
 
 /// Scans that give the total of each segment as well.
 impl<Op: ScanOp> Scan<Op, Heads<'_>> {
-    /// Scans a slice into a new vector, and gives the total of each segment as well, which are [rows](Scan::rows), or lie
-    /// between [offsets](Scan::by_offsets) from 0 to the length of the input. It is the carry after the last element of
-    /// the segment (before its first one, of a [reversed](Scan::reverse) scan), the initial value included; of an empty
-    /// segment it is the initial value, or else the identity. On the GPU it comes from the same launches.
+    /// Scans a slice into a new vector, and gives the total of each segment as well, which are [rows](Scan::rows), or
+    /// lie between [offsets](Scan::by_offsets) from 0 to the length of the input. It is the carry after the last
+    /// element of the segment (before its first one, of a [reversed](Scan::reverse) scan), the initial value included;
+    /// of an empty segment it is the initial value, or else the identity. On the GPU it comes from the same launches.
     ///
     /// The totals of a chunk are the [initial values](Scan::init_each) of the next one. A state-space model over
     /// sequences that come in chunks:
@@ -175,8 +175,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ///
     /// # Safety
     ///
-    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap. `totals` is
-    /// null, or valid for a write of the total of each segment.
+    /// `input` is valid for reads and `output` for writes of `len` elements. They are one, or do not overlap. `totals`
+    /// is null, or valid for a write of the total of each segment.
     pub(super) unsafe fn run_each_at(
         &self,
         input: *const Op::Input,

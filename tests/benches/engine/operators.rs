@@ -142,8 +142,8 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
     variants
 }
 
-/// The planned shape and others, each with several numbers of look-ahead warps, and with lifted elements kept in stages, where
-/// `state` is the size of one that can be kept.
+/// The planned shape and others, each with several numbers of look-ahead warps, and with lifted elements kept in
+/// stages, where `state` is the size of one that can be kept.
 fn in_turns(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
     const SHAPES: [(u32, u32); 9] =
         [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (320, 2), (384, 1)];

@@ -1,5 +1,5 @@
-//! Rows with an initial value and a total for each, and segments between offsets, as ratios to a copy of the same bytes:
-//! what both cost, beside the scan without them. `engine -- rows`.
+//! Rows with an initial value and a total for each, and segments between offsets, as ratios to a copy of the same
+//! bytes: what both cost, beside the scan without them. `engine -- rows`.
 
 use scan_runtime::{ScanElement, ScanOp, Scanner, half::f16, ops};
 use scan_tests::operators::{compose, inputs};

@@ -1,10 +1,10 @@
-//! The CPU backend beside the loop that a user would write, for operators that no vector instruction helps: those of the
-//! gallery, a lexer with a table that is read at run time, rows and reversed scans.
+//! The CPU backend beside the loop that a user would write, for operators that no vector instruction helps: those of
+//! the gallery, a lexer with a table that is read at run time, rows and reversed scans.
 //!
-//! The loop of a machine is that of its `step` and `emit`. That of another operator keeps a state, appends the input, and
-//! projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all; the table
-//! has the ratio of the shortest times, above 1 where ours is the faster one. Before anything is timed, the results are
-//! compared.
+//! The loop of a machine is that of its `step` and `emit`. That of another operator keeps a state, appends the input,
+//! and projects. Ours and the loop take turns in this process, on the same memory, with one thread and with all; the
+//! table has the ratio of the shortest times, above 1 where ours is the faster one. Before anything is timed, the
+//! results are compared.
 //!
 //! ```console
 //! $ cargo bench -p scan-tests --bench loops                # all of it, in about two minutes

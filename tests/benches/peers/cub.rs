@@ -92,8 +92,8 @@ impl GalleryScan {
     ) -> Outcome {
         let (input, output) = (input as *const c_void, output as *mut c_void);
         let operator = self.operator.as_ptr().cast();
-        // SAFETY: both buffers hold `len` elements, the library asked for this much temporary memory, and reads as many bytes of the
-        // operator as it has.
+        // SAFETY: both buffers hold `len` elements, the library asked for this much temporary memory, and reads as many
+        // bytes of the operator as it has.
         let code =
             unsafe { (self.function)(temporary, bytes, operator, input, output, len as i32, stream.cu_stream()) };
         if code == 0 { Ok(()) } else { Err(format!("CUB: error {code} of the runtime").into()) }

@@ -1,5 +1,6 @@
-// CUB's scan of an operator of the gallery. For each operator `cargo run -p scan-tests --bin bundle -- --peers` fills in the words in
-// capitals between braces: its own CUDA text, as the generated kernels have it, and the expressions that call it.
+// CUB's scan of an operator of the gallery. For each operator `cargo run -p scan-tests --bin bundle -- --peers` fills
+// in the words in capitals between braces: its own CUDA text, as the generated kernels have it, and the expressions
+// that call it.
 
 namespace {NAME} {
 {TEXT}

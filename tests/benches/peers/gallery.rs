@@ -1,5 +1,5 @@
-//! The gallery's operators beside a copy of as many bytes and beside CUB, which has the operators' own CUDA text, with an iterator
-//! that lifts and one that projects.
+//! The gallery's operators beside a copy of as many bytes and beside CUB, which has the operators' own CUDA text, with
+//! an iterator that lifts and one that projects.
 
 use std::{ffi::c_void, ptr, sync::Arc};
 

@@ -136,8 +136,8 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         self.compare(axis, input, &mut found, &output)
     }
 
-    /// As [`verify`](ColumnsProgram::verify), of a plan with an initial value for each column, if there are any, and with
-    /// the total of each: these are compared, too.
+    /// As [`verify`](ColumnsProgram::verify), of a plan with an initial value for each column, if there are any, and
+    /// with the total of each: these are compared, too.
     ///
     /// # Errors
     ///

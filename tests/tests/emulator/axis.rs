@@ -171,8 +171,8 @@ fn of_arrays<Op: ColumnsOperator>(shape: Shape, way: usize, reversed: bool) -> C
     ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap()
 }
 
-/// Several arrays, of items of one to eight bytes, whose results are as large as items or larger: each begins at a place
-/// of its own.
+/// Several arrays, of items of one to eight bytes, whose results are as large as items or larger: each begins at a
+/// place of its own.
 #[test]
 fn of_several_arrays() {
     fn of<Op: ColumnsOperator<Output: std::fmt::Debug>>(number: usize, shape: Shape) {
@@ -236,8 +236,8 @@ fn values_of(axis: &Axis) -> Vec<<Interval as ScanOp>::Carry> {
     (0..axis.columns() as u64).map(|column| Interval::input((1 << 40) + (column << 20) - 1)).collect()
 }
 
-/// An initial value and a total for each column: of arrays whose columns are numbered in the order of their indices, and of
-/// others; of one tile and of many.
+/// An initial value and a total for each column: of arrays whose columns are numbered in the order of their indices,
+/// and of others; of one tile and of many.
 #[test]
 fn of_values_for_each_column() {
     for (number, shape) in SHAPES.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Initial values and totals of each segment: of rows and between offsets, by every strategy, forwards and reversed; and
-//! faults planted there.
+//! Initial values and totals of each segment: of rows and between offsets, by every strategy, forwards and reversed;
+//! and faults planted there.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -144,8 +144,8 @@ fn before(heads: &Heads) -> Vec<Span> {
     segments.iter().map(place).map(|place| Span { first: place, last: place, kind: COVERS }).collect()
 }
 
-/// No result is made of another segment's elements, or of its initial value. Forwards: the programs that are reversed are
-/// those of other operators.
+/// No result is made of another segment's elements, or of its initial value. Forwards: the programs that are reversed
+/// are those of other operators.
 #[test]
 fn in_order() {
     let shapes = shapes();

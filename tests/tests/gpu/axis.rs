@@ -171,7 +171,8 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
     Ok(())
 }
 
-/// Three arrays to two: in host and in device memory, in every way and from both ends, each array at a place of its own.
+/// Three arrays to two: in host and in device memory, in every way and from both ends, each array at a place of its
+/// own.
 fn of_several_arrays() -> Outcome {
     let scanner = scanner()?;
     let stream = scanner.context().ok_or("no context")?.new_stream()?;

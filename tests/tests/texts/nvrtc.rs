@@ -106,8 +106,8 @@ fn lengths_in_device_memory_compile_without_a_word() {
     assert_eq!(complaints(sources), Vec::<String>::new());
 }
 
-/// Initial values and totals of segments: every range, of an old and of a new device, of sums, of what is lifted and of a
-/// machine that emits, and by every carry.
+/// Initial values and totals of segments: every range, of an old and of a new device, of sums, of what is lifted and of
+/// a machine that emits, and by every carry.
 #[test]
 fn each_segment_compiles_without_a_word() {
     scan_tests::nvrtc().unwrap();

@@ -138,8 +138,8 @@ fn one_cluster() {
     insta::assert_snapshot!(segmented(scanner.scan(ops::sum::<f32>()).strategy(strategy).by_bits(&[])));
 }
 
-/// The kernel whose neighbouring threads scan neighbouring columns: one column a thread, and several, of one array and of
-/// two.
+/// The kernel whose neighbouring threads scan neighbouring columns: one column a thread, and several, of one array and
+/// of two.
 #[test]
 fn along_an_axis() {
     let scanner = scanner();

@@ -98,8 +98,8 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run_with_totals`](AxisScan::run_with_totals); gaps are no error; and [`Error::ResultLength`] if there is not
-    /// one total for each column.
+    /// As [`run_with_totals`](AxisScan::run_with_totals); gaps are no error; and [`Error::ResultLength`] if there is
+    /// not one total for each column.
     pub fn run_into_with_totals(
         &self,
         input: &[Op::Input],

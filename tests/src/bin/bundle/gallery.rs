@@ -1,4 +1,5 @@
-//! The gallery's operators for CUB: their own CUDA text, each in a namespace, with `benches/peers/gallery.cu` around it.
+//! The gallery's operators for CUB: their own CUDA text, each in a namespace, with `benches/peers/gallery.cu` around
+//! it.
 
 use scan_codegen::{Target, operator_text};
 use scan_tests::gallery::{Example, Visitor, visit_gallery};

@@ -1,5 +1,6 @@
-//! What ours is measured beside: CUB for the bench `peers`, which is `benches/peers/cub.cu` and the gallery's operators in
-//! `benches/peers/gallery.cu`, compiled by NVIDIA's compiler with CUB's newest headers; and `cuda.compute` for `calls`, as wheels for the Python of the machine with the GPU. All comes from PyPI.
+//! What ours is measured beside: CUB for the bench `peers`, which is `benches/peers/cub.cu` and the gallery's operators
+//! in `benches/peers/gallery.cu`, compiled by NVIDIA's compiler with CUB's newest headers; and `cuda.compute` for
+//! `calls`, as wheels for the Python of the machine with the GPU. All comes from PyPI.
 
 use std::{
     fs,
