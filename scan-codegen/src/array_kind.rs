@@ -1,4 +1,4 @@
-//! Kinds of arrays: a slice, items at places that an array or the operator tells, and arrays without memory.
+//! Kinds of arrays: a slice, items at places that an array or the operator gives, and arrays without memory.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub enum ArrayKind {
     /// Item `i` at the place that item `i` of another array tells: of an input they are gathered, of an output
     /// scattered.
     Places(OffsetWidth),
-    /// Of an output: at the place that the first item of the element tells, which is written nowhere itself.
+    /// Of an output: at the place that is the first item of the element. The place itself is not written.
     Computed,
     /// Nowhere. An item of an input is its own index, an item of an output is not written.
     NoMemory,
@@ -56,7 +56,7 @@ impl ArrayKinds {
         }
     }
 
-    /// Whether some items go to places that the first item of an element tells.
+    /// Whether some items go to the place that is the first item of an element.
     pub fn are_computed(self) -> bool {
         (1..16).any(|index| self.of(index) == ArrayKind::Computed)
     }

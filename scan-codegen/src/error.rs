@@ -50,7 +50,8 @@ pub enum PlanError {
     },
     /// Segments with an initial value, or a total, for each have no index before the scan.
     #[error(
-        "{segments} have no index before the scan: initial values and totals for each need `.rows(len)` or `.by_offsets(&offsets)`"
+        "{segments} have no index before the scan: initial values and totals for each need `.rows(len)` or \
+         `.by_offsets(&offsets)`"
     )]
     NoSegmentIndex {
         /// What tells where segments begin.
@@ -135,9 +136,9 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
-    /// Results go to places that the first field of an output tells, which is no place.
+    /// Results go to the place in the first field of an output, and that field is no place.
     #[error(
-        "the first field of `{name}` tells no place: let outputs be a struct, by columns, whose first field is \
+        "the first field of `{name}` is no place: let outputs be a struct, by columns, whose first field is \
          `u32`, `u64` or `usize`"
     )]
     NoPlace {

@@ -224,7 +224,8 @@ pub enum Error {
     },
     /// Not every element is in a segment between two offsets, where each segment has an initial value or a total.
     #[error(
-        "the offsets go from {first} to {last}: with an initial value or a total for each segment they must go from 0 to {len}, the length of the input"
+        "the offsets go from {first} to {last}: with an initial value or a total for each segment they must \
+         go from 0 to {len}, the length of the input"
     )]
     OffsetsCover {
         /// The first offset; 0 where there are not two.

@@ -69,6 +69,7 @@ pub mod ops;
 mod parameters;
 mod prepared;
 mod primitives;
+mod room;
 mod scan;
 mod scanner;
 pub mod telemetry;

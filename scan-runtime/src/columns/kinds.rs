@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::ArrayKind;
 
-use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset};
+use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
 
 /// An input in which each item is its own index; no memory is read. It is as long as the other arrays are.
 ///
@@ -223,12 +223,6 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
         Some(index) => Err(Error::Place { what, array, index, place: places[index].index(), len: count }),
         None => Ok(()),
     }
-}
-
-pub(super) fn room<T>(len: usize) -> Result<Vec<T>, Error> {
-    let (mut room, bytes) = (Vec::new(), len.saturating_mul(size_of::<T>()));
-    room.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
-    Ok(room)
 }
 
 // SAFETY: what is held is a slice of so many items.

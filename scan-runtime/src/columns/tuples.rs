@@ -5,9 +5,9 @@ use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, ScatterComputed, Sink, Source, Words, room},
+    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, ScatterComputed, Sink, Source, Words},
 };
-use crate::{DeviceBufferMut, Error, ScanElement, SegmentOffset};
+use crate::{DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///

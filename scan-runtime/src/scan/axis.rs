@@ -15,6 +15,7 @@ use crate::{
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
     generate,
     heads::{InitialValues, check_initial_values},
+    room::room,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -154,9 +155,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
             return Err(Error::AxisGaps { shape: self.axis.shape().to_vec() });
         }
         check_length(&self.axis, "input", input.len(), self.axis.input_len())?;
-        let mut output = Vec::new();
-        let bytes = len.saturating_mul(size_of::<Op::Output>());
-        output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        let mut output = room(len)?;
         // SAFETY: the input holds the array, the vector has room for the results, and nothing else points there.
         unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), ptr::null_mut())? };
         // SAFETY: every element is a result, and has been written.
@@ -309,9 +308,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         let (shape, (input_strides, output_strides)) = (self.axis.shape(), self.axis.both_strides());
         let dense = Axis::of(shape, self.axis.axis())?.input_strides(input_strides)?;
         let len = dense.len();
-        let mut results: Vec<Op::Output> = Vec::new();
-        let bytes = len.saturating_mul(size_of::<Op::Output>());
-        results.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        let mut results = room::<Op::Output>(len)?;
         let layout = dense.layout();
         let to = results.as_mut_ptr();
         let places = HostPlaces::of(input, to, len);

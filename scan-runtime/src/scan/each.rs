@@ -7,6 +7,7 @@ use crate::{
     Error, Heads, HostHeads, ScanElement, ScanOp,
     cpu::{self, Elements, Memory, TotalsAt},
     heads::InitialValues,
+    room::room,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -90,12 +91,6 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     /// segment between offsets may be empty.
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
     pub fn run_with_totals(&self, input: &[Op::Input]) -> Result<(Vec<Op::Output>, Vec<Op::Carry>), Error> {
-        fn room<T>(len: usize) -> Result<Vec<T>, Error> {
-            let mut vector = Vec::new();
-            let bytes = len.saturating_mul(size_of::<T>());
-            vector.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
-            Ok(vector)
-        }
         let (len, count) = (input.len(), self.check_each(input.len())?);
         let (mut output, mut totals) = (room::<Op::Output>(len)?, room::<Op::Carry>(count)?);
         // SAFETY: the vectors have room for as many outputs as there are inputs, and for the totals.

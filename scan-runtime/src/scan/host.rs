@@ -10,6 +10,7 @@ use crate::{
     Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
     heads::{HeadKind, InitialValues},
+    room::room,
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
 };
@@ -223,9 +224,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         input: &[Op::Input],
         with_total: bool,
     ) -> Result<(Vec<Op::Output>, Option<Op::Carry>), Error> {
-        let (mut output, len) = (Vec::new(), input.len());
-        let bytes = len.saturating_mul(size_of::<Op::Output>());
-        output.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
+        let len = input.len();
+        let mut output = room(len)?;
         // SAFETY: the vector has room for as many outputs as there are inputs, and nothing else points there.
         let total = unsafe { self.run_at(input.as_ptr(), output.as_mut_ptr(), len, with_total)? };
         // SAFETY: every output has been written.

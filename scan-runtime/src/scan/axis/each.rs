@@ -8,6 +8,7 @@ use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
     cuda::{bind, driver_error},
     heads::InitialValues,
+    room::room,
 };
 
 pub(super) const HOST_VALUES: &str =
@@ -20,13 +21,6 @@ pub(crate) type DeviceTotals<'t, Op> = Option<&'t mut dyn DeviceBufferMut<<Op as
 pub(crate) fn check_totals(axis: &Axis, found: usize) -> Result<(), Error> {
     let expected = axis.columns();
     if found == expected { Ok(()) } else { Err(Error::ResultLength { output: found, expected }) }
-}
-
-fn room<T>(len: usize) -> Result<Vec<T>, Error> {
-    let mut vector = Vec::new();
-    let bytes = len.saturating_mul(size_of::<T>());
-    vector.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;
-    Ok(vector)
 }
 
 impl<'h, Op: ScanOp> AxisScan<'h, Op> {
