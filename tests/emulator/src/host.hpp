@@ -577,6 +577,10 @@ void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __bui
   host->read(from.buffer, from.offset, sizeof(T), sizeof(T), line, &bytes, nullptr);
   host->begin_load(to.buffer, to.offset, sizeof(T), line, &bytes);
 }
+template <class T>
+void begin_load_past_l1(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
+  begin_load(to, from, line);
+}
 inline void commit_loads() {
   host->commit_loads();
 }
