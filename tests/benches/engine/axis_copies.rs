@@ -90,9 +90,8 @@ fn launch(
     let (grid, block) = ((132 * resident, 1, 1), (threads, 1, 1));
     let shared = tile_row * tile_rows * stages;
     // SAFETY: these are the kernel's parameters, and the buffers are as long as the array.
-    Ok(unsafe {
-        result::launch_kernel(function.cu_function(), grid, block, shared, stream.cu_stream(), &mut pointers)?
-    })
+    unsafe { result::launch_kernel(function.cu_function(), grid, block, shared, stream.cu_stream(), &mut pointers)? };
+    Ok(())
 }
 
 pub(super) fn sweep(scanner: &Scanner) -> Outcome {

@@ -570,7 +570,7 @@ inline void wait_for_previous_launch() {
   host->wait_for_previous_launch();
 }
 inline void launch_dependents() {}
-// The bytes are read now, and written when the thread waits for them.
+// The bytes are read now, and written now or when the thread waits for them.
 template <class T>
 void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
   T bytes;
