@@ -15,7 +15,7 @@ mod host;
 pub(crate) use host::HostTotals;
 mod segments;
 
-pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
+pub use axis::{AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
 pub(crate) use axis::{DeviceTotals, check_length, check_totals};
 
 use crate::{

@@ -59,6 +59,21 @@ impl CudaDevice {
             .map_err(named)
     }
 
+    /// The same for arrays that begin anywhere, those for the best aligned ones first.
+    pub(crate) fn all_kernels_of_columns<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        columns: &ColumnLayout,
+    ) -> Result<Vec<Arc<Kernels>>, Error> {
+        let all = || {
+            let ranges = self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)?;
+            let wanted: Vec<_> = ranges.iter().filter(|range| range.plan.suits(columns, &[], &[])).collect();
+            at_once(&wanted, |range| self.kernels_of(&ranges.operator, range))
+        };
+        all().map_err(named)
+    }
+
     /// Not compiled anew for every operator; as what follows.
     fn kernels_for(&self, key: KernelsKey, source: Source<'_>, task: &Task, len: u64) -> Result<Arc<Kernels>, Error> {
         self.ranges_of(key, source, task)

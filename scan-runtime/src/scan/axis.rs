@@ -6,7 +6,9 @@ use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
 use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, PlanError, Plans, ScanSpec};
 
 mod each;
+mod prepared;
 use each::HOST_VALUES;
+pub use prepared::DeviceAxisPrepared;
 pub(crate) use each::{DeviceTotals, check_totals};
 
 use super::{Also, HostPlaces, Scan};
@@ -198,7 +200,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
 
     /// The same for device memory, on a stream of yours, as [`Scan::on`] is for a scan.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisScan<'a, Op> {
-        DeviceAxisScan { scan: self, stream, initial: None, each: false }
+        DeviceAxisScan { scan: self, stream, initial: None, each: false, prepared: None }
     }
 
     fn columns_plan(&self, also: Also) -> Result<ColumnsPlan, Error> {
@@ -415,6 +417,8 @@ pub struct DeviceAxisScan<'a, Op: ScanOp> {
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     /// and whether that is one for each column.
     each: bool,
+    /// The handle whose run it is, if it is one.
+    prepared: Option<&'a DeviceAxisPrepared<'a, Op>>,
 }
 
 impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
@@ -507,6 +511,15 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         unsafe { self.enqueue(device, self.scan.scan.spec(), &[buffer], &[buffer], totals) }
     }
 
+    /// What is asked for, with the initial values that are in device memory.
+    fn spec_with(&self, spec: ScanSpec) -> ScanSpec {
+        match (self.initial, self.each) {
+            (Some(_), true) => spec.with_initial_values(),
+            (Some(_), false) => spec.with_initial_value_on_device(),
+            (None, _) => spec,
+        }
+    }
+
     /// # Safety
     ///
     /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the arrays of the input and of the
@@ -536,16 +549,15 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             device.check_context("totals", totals.stream())?;
             check_totals(axis, totals.len())?;
         }
+        if let Some(prepared) = self.prepared {
+            prepared.check(self.brings(also))?;
+        }
         if layout.is_empty() {
             self.scan.columns_plan(also)?;
             return self.write_totals_of_nothing(totals);
         }
         let initial = self.initial.map(|value| value.device_ptr(self.stream));
-        let spec = match (&initial, self.each) {
-            (Some(_), true) => spec.with_initial_values(),
-            (Some(_), false) => spec.with_initial_value_on_device(),
-            (None, _) => spec,
-        };
+        let spec = self.spec_with(spec);
         let totals = totals.map(|totals| totals.device_ptr_mut(self.stream));
         let side = SideBuffers {
             head_count: scan.heads.head_count(),
@@ -558,8 +570,12 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         let buffers = InOut { input, output, len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;
-            // SAFETY: the caller vouches for the buffers; values and totals have been counted.
-            unsafe { scan.enqueue_columns(device, self.stream, also.of(spec), buffers, side) }
+            match self.prepared {
+                // SAFETY: the caller vouches for the buffers; values and totals have been counted.
+                None => unsafe { scan.enqueue_columns(device, self.stream, also.of(spec), buffers, side) },
+                // SAFETY: as above.
+                Some(prepared) => unsafe { prepared.enqueue(buffers, side) },
+            }
         };
         enqueue().map_err(named)
     }
