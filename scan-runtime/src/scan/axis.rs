@@ -8,13 +8,14 @@ use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, PlanError, Pla
 mod each;
 mod prepared;
 use each::HOST_VALUES;
+pub(crate) use each::check_totals;
 pub use prepared::DeviceAxisPrepared;
-pub(crate) use each::{DeviceTotals, check_totals};
 
 use super::{Also, HostPlaces, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
+    device_scan::{DeviceTotals, Total},
     generate,
     heads::{InitialValues, check_initial_values},
     room::room,
@@ -456,14 +457,14 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
-        self.run_in(input, output, None)
+        self.run_in(input, output, DeviceTotals::None)
     }
 
     fn run_in(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        totals: DeviceTotals<'_, Op>,
+        totals: Total<'_, Op>,
     ) -> Result<(), Error> {
         let device = self.scan.scan.scanner.device_of(self.stream)?;
         device.check_context("input", input.stream())?;
@@ -490,10 +491,10 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.run_in_one(buffer, None)
+        self.run_in_one(buffer, DeviceTotals::None)
     }
 
-    fn run_in_one<T>(&self, buffer: &mut impl DeviceBufferMut<T>, totals: DeviceTotals<'_, Op>) -> Result<(), Error>
+    fn run_in_one<T>(&self, buffer: &mut impl DeviceBufferMut<T>, totals: Total<'_, Op>) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -530,10 +531,10 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         spec: ScanSpec,
         input: &[CUdeviceptr],
         output: &[CUdeviceptr],
-        totals: DeviceTotals<'_, Op>,
+        totals: Total<'_, Op>,
     ) -> Result<(), Error> {
         let AxisScan { scan, axis, layout } = self.scan;
-        let also = Also::totals(totals.is_some());
+        let also = totals.also();
         if scan.heads.initial_values.is_some() && !self.each {
             return Err(PlanError::Columns { why: HOST_VALUES }.into());
         }
@@ -545,7 +546,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
                 false => {}
             }
         }
-        if let Some(totals) = &totals {
+        if let DeviceTotals::Each(totals) = &totals {
             device.check_context("totals", totals.stream())?;
             check_totals(axis, totals.len())?;
         }
@@ -558,7 +559,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         }
         let initial = self.initial.map(|value| value.device_ptr(self.stream));
         let spec = self.spec_with(spec);
-        let totals = totals.map(|totals| totals.device_ptr_mut(self.stream));
+        let totals = totals.buffer().map(|totals| totals.device_ptr_mut(self.stream));
         let side = SideBuffers {
             head_count: scan.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),

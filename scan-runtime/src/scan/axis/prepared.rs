@@ -85,12 +85,7 @@ impl<'a, Op: ScanOp + Clone> DeviceAxisScan<'a, Op> {
                 Work::along_axis(device, self.stream, &scan.op, constants, &task, layout)?
             }
         };
-        Ok(DeviceAxisPrepared {
-            scan: self.scan.clone(),
-            stream: self.stream.clone(),
-            work,
-            brings: self.brings(also),
-        })
+        Ok(DeviceAxisPrepared { scan: self.scan.clone(), stream: self.stream.clone(), work, brings: self.brings(also) })
     }
 }
 
