@@ -10,8 +10,9 @@ use crate::{
     arrays::Arrays,
     carry::{Blocks, Polled, TileNumbers},
     constants,
-    element::ElementType,
+    element::{ElementType, ShortTable},
     error::RenderError,
+    names::variable,
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
     plan::Plan,
@@ -281,6 +282,9 @@ struct Words<'a> {
     /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
     keeps_states: bool,
     state_unit: u32,
+    /// Bytes of shared memory for the operator's tables, and those.
+    table_bytes: u32,
+    kept_tables: Vec<TableWords>,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -308,6 +312,35 @@ struct Words<'a> {
     network_slots: u32,
     description: String,
     strategy: String,
+}
+
+/// A table of the operator that is kept in shared memory.
+#[derive(Serialize)]
+struct TableWords {
+    /// The fields that lead to it.
+    path: String,
+    /// Where its items begin in the memory for tables.
+    offset: u32,
+    /// In what units it is copied, and how many an item has.
+    unit: &'static str,
+    units: usize,
+}
+
+impl TableWords {
+    /// All tables of an operator.
+    fn of(operator: &OpSource) -> Vec<Self> {
+        let mut end = 0;
+        let tables = operator.parameters.iter().flat_map(ElementType::short_tables);
+        let words = |(path, item, short): (Vec<&str>, &ElementType, ShortTable)| {
+            let offset = end;
+            end += short.room;
+            let word = constants::WORD as usize;
+            let (unit, bytes) = if item.size.is_multiple_of(word) { ("unsigned", word) } else { ("unsigned char", 1) };
+            let path = path.into_iter().map(variable).collect::<Vec<_>>().join(".");
+            TableWords { path, offset, unit, units: item.size / bytes }
+        };
+        tables.map(words).collect()
+    }
 }
 
 /// An array of the input or of the output.
@@ -471,6 +504,8 @@ impl<'a> Words<'a> {
             streams: pipeline.streams,
             in_turns: pipeline.look_ahead_warps > 1,
             keeps_states: pipeline.keeps_states,
+            table_bytes: pipeline.table_bytes,
+            kept_tables: if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() },
             state_unit: 1
                 << (operator.state.size as u32).trailing_zeros().min(constants::COPY_ALIGNMENT.trailing_zeros()),
             block_threads: pipeline.block_threads(plan.threads),

@@ -260,6 +260,7 @@ pub mod explain;
 pub mod fuzz;
 pub mod gallery;
 pub mod items;
+pub mod lexers;
 pub mod lifting;
 pub mod machines;
 pub mod matrix;

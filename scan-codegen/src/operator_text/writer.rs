@@ -120,7 +120,7 @@ impl Writer {
                     self.reserve_fields(&field.ty);
                 }
             }
-            ElementKind::Array { item, .. } | ElementKind::Table { item } => self.reserve_fields(item),
+            ElementKind::Array { item, .. } | ElementKind::Table { item, .. } => self.reserve_fields(item),
             ElementKind::Primitive(_) | ElementKind::Enum { .. } => {}
         }
     }

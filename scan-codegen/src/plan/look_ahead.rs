@@ -95,6 +95,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
             && sizes.input.is_multiple_of(WORD),
         look_ahead_warps: room.look_ahead_warps,
         keeps_states: sizes.keeps_states,
+        table_bytes: sizes.tables,
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
