@@ -5,9 +5,9 @@ use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, ScatterComputed, Sink, Source, Words},
+    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words},
 };
-use crate::{DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
+use crate::{DeviceBufferMut, Error, ScanElement, room::room};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///
@@ -205,8 +205,8 @@ macro_rules! computed {
         unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> Sinks<(Place, $($field,)*)>
             for ScatterComputed<($(&'a mut $array,)*)>
         where
-            Place: SegmentOffset,
-            $($field: ScanElement, $array: AsMut<[$field]>,)*
+            Place: ScanElement,
+            $($field: PlacedAt<Place>, $array: AsMut<[<$field as PlacedAt<Place>>::Item]>,)*
         {
             type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -226,9 +226,7 @@ macro_rules! computed {
                     unsafe { items.$index.set_len(len) };
                     let array = arrays.$index.as_mut();
                     for (place, item) in places.iter().zip(items.$index) {
-                        if let Some(result) = array.get_mut(place.index()) {
-                            *result = item;
-                        }
+                        item.put(*place, array);
                     }
                 )*
             }
@@ -238,8 +236,8 @@ macro_rules! computed {
         unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> DeviceSinks<(Place, $($field,)*)>
             for ScatterComputed<($(&'a mut $array,)*)>
         where
-            Place: SegmentOffset,
-            $($field: ScanElement, $array: DeviceBufferMut<$field>,)*
+            Place: ScanElement,
+            $($field: PlacedAt<Place>, $array: DeviceBufferMut<<$field as PlacedAt<Place>>::Item>,)*
         {
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 each(NO_MEMORY);
