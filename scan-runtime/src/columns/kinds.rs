@@ -293,6 +293,8 @@ indices! { u32 u64 usize i32 i64 }
 )]
 pub unsafe trait Source<T> {
     #[doc(hidden)]
+    const KIND: ArrayKind;
+    #[doc(hidden)]
     type Held;
     #[doc(hidden)]
     fn items(&self) -> Option<usize>;
@@ -315,6 +317,8 @@ pub unsafe trait Source<T> {
     note = "a scan by columns takes mutable slices, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait Sink<T> {
+    #[doc(hidden)]
+    const KIND: ArrayKind;
     #[doc(hidden)]
     type Held;
     #[doc(hidden)]
@@ -345,6 +349,7 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
+    const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a [T];
     fn items(&self) -> Option<usize> {
         Some((**self).as_ref().len())
@@ -361,6 +366,7 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
 
 // SAFETY: what is held has so many items.
 unsafe impl<T: Index> Source<T> for Indices {
+    const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
         None
@@ -377,6 +383,7 @@ unsafe impl<T: Index> Source<T> for Indices {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
+    const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
         Some(self.places.len())
@@ -394,6 +401,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
+    const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a mut [T];
     fn items(&mut self) -> Option<usize> {
         Some((**self).as_mut().len())
@@ -419,6 +427,7 @@ pub struct Scattering<'a, T, P> {
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> {
+    const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Scattering<'a, T, P>;
     fn items(&mut self) -> Option<usize> {
         Some(self.places.len())
@@ -441,6 +450,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<T: ScanElement> Sink<T> for Discard {
+    const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&mut self) -> Option<usize> {
         None
