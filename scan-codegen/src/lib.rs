@@ -14,6 +14,7 @@ mod arrays;
 mod carry;
 mod columns;
 mod composed;
+mod computed;
 mod constants;
 mod cost;
 mod element;

@@ -9,6 +9,7 @@ use crate::{
     array_kind::ArrayKind,
     arrays::Arrays,
     carry::{Blocks, Polled, TileNumbers},
+    computed::ComputedPlaces,
     constants,
     element::{ElementType, ShortTable},
     error::RenderError,
@@ -16,7 +17,6 @@ use crate::{
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
     plan::Plan,
-    segments::OffsetWidth,
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
     target::Target,
@@ -194,6 +194,8 @@ struct Words<'a> {
     /// Whether some results go to places that the operator computes, and the array that has these in shared memory.
     computed: bool,
     computed_place: Option<ArrayWords<'a>>,
+    /// How many of them a result has.
+    places: usize,
     /// Those of them that are slices.
     input_slices: Vec<ArrayWords<'a>>,
     output_slices: Vec<ArrayWords<'a>>,
@@ -348,6 +350,8 @@ impl TableWords {
 struct ArrayWords<'a> {
     name: &'a str,
     ty: &'a str,
+    /// The type of what goes to a computed place: an item of the array, or, where it is an array itself, an item of that.
+    placed: &'a str,
     /// How its item is named within an element: `.field`, or nothing where the item is the element.
     field: String,
     bytes: u64,
@@ -370,6 +374,7 @@ impl<'a> ArrayWords<'a> {
         ArrayWords {
             name,
             ty,
+            placed: ty,
             field: if by_field { format!(".{name}") } else { String::new() },
             bytes: bytes.into(),
             before,
@@ -415,10 +420,13 @@ impl<'a> Words<'a> {
         let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
         let mut output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
         let computed = plan.spec.output_kinds.are_computed();
-        if let Some(place) = output_arrays.first_mut().filter(|_| computed) {
-            let is_narrow = place.bytes == u64::from(constants::WORD);
-            place.places = if is_narrow { OffsetWidth::U32 } else { OffsetWidth::U64 }.word();
+        let places = ComputedPlaces::of(&plan.spec, &operator.output).filter(|_| computed);
+        if let Some((place, places)) = output_arrays.first_mut().zip(places) {
+            place.places = places.width.word();
         }
+        let several = places.and_then(|places| places.several);
+        let placed = text.output_items.iter().filter(|_| several.is_some());
+        output_arrays.iter_mut().zip(placed).for_each(|(array, item)| array.placed = item);
         // The others are not written.
         output_arrays.retain(|array| array.slice || array.computed || !array.places.is_empty());
         let computed_place = output_arrays.first().filter(|_| computed).cloned();
@@ -530,6 +538,7 @@ impl<'a> Words<'a> {
             output_targets,
             computed,
             computed_place,
+            places: several.unwrap_or(1),
             network_exclusive,
             tile_exclusive,
             threads: plan.block_sizes.1,

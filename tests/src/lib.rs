@@ -273,6 +273,7 @@ pub mod programs;
 pub mod reduced;
 pub mod reference;
 pub mod segments;
+pub mod several;
 pub mod spans;
 pub mod strategies;
 #[path = "../../scan-runtime/src/time_limit.rs"]
