@@ -19,8 +19,6 @@ mod back;
 mod early;
 #[path = "engine/floor.rs"]
 mod floor;
-#[path = "engine/lexers.rs"]
-mod lexers;
 #[path = "engine/operators.rs"]
 mod operators;
 #[path = "engine/parts.rs"]
@@ -48,6 +46,7 @@ use scan_runtime::{
 use scan_tests::{
     configure,
     gallery::{self, Example, visit_gallery},
+    lexers::visit_lexers,
     operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
@@ -266,7 +265,7 @@ fn main() -> Outcome {
         operators::print_head(asked);
         let mut operators = operators::Operators { scanner: &scanner, wanted, asked };
         visit_gallery(&mut operators);
-        lexers::visit(&mut operators);
+        visit_lexers(&mut operators);
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");

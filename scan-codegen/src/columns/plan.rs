@@ -48,11 +48,11 @@ const SHORT_STATE_BYTES: u32 = 64;
 const SHORT_RUN_BYTES: u32 = 128;
 
 /// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
-const RUN_BYTES: u32 = 192;
+const RUN_BYTES: u32 = 224;
 
-/// The same where that would be fewer rows than these, of which tiles would have many statuses.
-const LONG_RUN_BYTES: u32 = 256;
-const FEW_ROWS: u32 = 16;
+/// Bytes of a row of an array, at the most, for which a block has twice the threads: the fewer columns there are, the
+/// more statuses of other tiles a tile needs, and the longer tiles must be.
+const NARROW_ROW_BYTES: u32 = 2048;
 
 /// Rows of a thread's run, at the most.
 const MOST_ROWS: u32 = 32;
@@ -110,8 +110,10 @@ pub struct ColumnsPlan {
     pub(super) inputs: Vec<ColumnArray>,
     /// and of the output.
     pub(super) outputs: Vec<ColumnArray>,
-    /// The longest columns that it is for.
+    /// The longest columns that it is for,
     longest: u64,
+    /// and how many of them at the most.
+    most_columns: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: (u32, u32),
@@ -168,8 +170,7 @@ pub fn plan_columns(
     };
     let run = overrides.run.unwrap_or_else(|| {
         let bytes = input_bytes.max(output_bytes) * width;
-        let rows = (RUN_BYTES / bytes).max((LONG_RUN_BYTES / bytes).min(FEW_ROWS));
-        let mut run = rows.min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
+        let mut run = (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
         while run > 1 && most_threads(run) < THREADS / 2 {
             run /= 2;
         }
@@ -190,6 +191,7 @@ pub fn plan_columns(
         width,
         aligned_width: width,
         longest: u64::MAX,
+        most_columns: u64::MAX,
         across: across(width * items().max().unwrap_or(1)),
         inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
         outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
@@ -296,15 +298,28 @@ impl ColumnsPlan {
             arrays.iter().zip(addresses).all(|(array, address)| address.is_multiple_of(array.unit.into()))
         };
         layout.length() <= self.longest
+            && layout.columns() <= self.most_columns
             && layout.grain().is_multiple_of(self.width.into())
             && aligned(&self.inputs, inputs)
             && aligned(&self.outputs, outputs)
     }
 
-    /// This plan, that for short columns before it if there is one, and that for any array after it: the first one that
-    /// [suits](ColumnsPlan::suits) an array is for it. All give the same results.
+    /// This plan, those for short columns and for few columns before it if there are any, and that for any array after
+    /// it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but for where
+    /// it begins, give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        self.short().into_iter().chain([self.clone(), self.unaligned()]).collect()
+        let narrow = self.narrow().into_iter().flat_map(|narrow| [narrow.unaligned(), narrow].into_iter().rev());
+        self.short().into_iter().chain(narrow).chain([self.clone(), self.unaligned()]).collect()
+    }
+
+    /// The plan for few columns, whose blocks have twice the threads.
+    fn narrow(&self) -> Option<ColumnsPlan> {
+        let limits = self.device;
+        let bytes = self.input_bytes().max(bytes_of(&self.outputs));
+        let most_columns = u64::from(NARROW_ROW_BYTES / bytes);
+        let plan = ColumnsPlan { threads: 2 * self.threads, most_columns, ..self.clone() };
+        let fits = plan.tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
+        (self.threads == THREADS && fits && plan.threads <= limits.threads_per_block).then(|| plan.fitted(&limits))
     }
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
@@ -475,11 +490,11 @@ mod tests {
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
         assert_eq!(shape(1), (128, 32, 4, 8));
-        assert_eq!(shape(2), (128, 24, 4, 4));
-        assert_eq!(shape(4), (128, 24, 2, 4));
-        assert_eq!(shape(8), (128, 24, 1, 4));
-        assert_eq!(shape(12), (128, 16, 1, 4));
-        assert_eq!(shape(36), (128, 7, 1, 1));
+        assert_eq!(shape(2), (128, 28, 4, 4));
+        assert_eq!(shape(4), (128, 28, 2, 4));
+        assert_eq!(shape(8), (128, 28, 1, 4));
+        assert_eq!(shape(12), (128, 18, 1, 4));
+        assert_eq!(shape(36), (128, 6, 1, 1));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied());
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
@@ -498,7 +513,7 @@ mod tests {
         };
         let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
         // Tiles as wide as can be, and one row of them or a few in a window.
-        assert_eq!(many_columns, [(32, 1, 264, 5636096), (32, 3, 264, 786432), (32, 9, 264, 524288)]);
+        assert_eq!(many_columns, [(32, 1, 264, 4849664), (32, 3, 264, 786432), (32, 9, 264, 524288)]);
         // Fewer: narrower ones, so that threads poll fewer statuses.
         assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 131072), (16, 132, 264, 65536)]);
         // Short ones: no tile has fewer rows than a run.
@@ -537,10 +552,12 @@ mod tests {
         let of = |shape: &[usize], axis, address| {
             let layout = Axis::of(shape, axis).unwrap().layout();
             let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
-            (plan.run, plan.width)
+            (plan.threads, plan.run, plan.width)
         };
-        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (24, 2), (24, 2)]);
-        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(24, 1); 3]);
+        let few = [of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)];
+        assert_eq!(few, [(128, 8, 4), (256, 28, 2), (256, 28, 2), (256, 28, 1), (256, 28, 1)]);
+        let many = [of(&[8, 640], 0, 0), of(&[9, 640], 0, 0), of(&[8, 640], 0, 4), of(&[40, 513], 0, 0)];
+        assert_eq!(many, [(128, 8, 4), (128, 28, 2), (128, 28, 1), (128, 28, 1)]);
     }
 
     #[test]
@@ -559,6 +576,6 @@ mod tests {
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);
         let layout = Axis::of(&[1 << 45, 8], 0).unwrap().layout();
-        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 6144 * MOST_TILES }));
+        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 7168 * MOST_TILES }));
     }
 }

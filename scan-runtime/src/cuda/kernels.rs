@@ -8,7 +8,7 @@
 
 use std::{any::TypeId, sync::Arc};
 
-use scan_codegen::{ColumnLayout, OpSource};
+use scan_codegen::{ColumnLayout, OpSource, ShortTable};
 use tracing::field::Empty;
 
 use super::{
@@ -21,18 +21,21 @@ use super::{
 };
 use crate::{Error, ScanOp, op::checked_source, telemetry::timed};
 
-/// Scans with the same key share their kernels on a device. The identity is part of the kernels' text.
+/// Scans with the same key share their kernels on a device. The identity is part of the kernels' text, and whether
+/// tables are short.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KernelsKey {
     operator: TypeId,
     identity: Option<Vec<u8>>,
+    tables: Vec<Option<ShortTable>>,
     task: Task,
 }
 
 impl KernelsKey {
     fn new<Op: ScanOp>(op: &Op, task: &Task) -> Self {
         let identity = op.identity().as_ref().map(crate::element::bytes_of);
-        KernelsKey { operator: TypeId::of::<Op>(), identity, task: task.clone() }
+        let tables = op.parameters().tables().iter().map(|at| at.short).collect();
+        KernelsKey { operator: TypeId::of::<Op>(), identity, tables, task: task.clone() }
     }
 }
 

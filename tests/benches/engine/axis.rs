@@ -21,7 +21,8 @@ use scan_tests::operators::{TestOperator, compose, inputs, mixed};
 use super::{Outcome, SAMPLES, filled, median, sample};
 
 /// Shapes of arrays, and the axis.
-const ARRAYS: [(&[usize], usize); 8] = [
+const ARRAYS: [(&[usize], usize); 9] = [
+    (&[1 << 20, 256], 0),
     (&[4096, 65536], 0),
     (&[65536, 4096], 0),
     (&[1 << 22, 64], 0),

@@ -81,6 +81,8 @@ pub(super) struct Host {
     begin_load: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
     commit_loads: extern "C" fn(),
     wait_for_loads: extern "C" fn(bool),
+    place: extern "C" fn(u32, i64) -> u64,
+    item: extern "C" fn(u64, u32),
 }
 
 pub(super) static HOST: Host = Host {
@@ -117,6 +119,8 @@ pub(super) static HOST: Host = Host {
     begin_load,
     commit_loads,
     wait_for_loads,
+    place,
+    item,
 };
 
 // The numbers of the atomic operations. Also in the host prelude.
@@ -356,6 +360,21 @@ unsafe extern "C" fn shared(declaration: u32, name: *const c_char, bytes: u64, a
 
 extern "C" fn address(buffer: u32, offset: i64) -> u64 {
     machine(|machine| machine.address(buffer, offset))
+}
+
+extern "C" fn place(buffer: u32, offset: i64) -> u64 {
+    machine(|machine| machine.place_of(buffer, offset))
+}
+
+extern "C" fn item(place: u64, bytes: u32) {
+    let Some((buffer, offset)) = machine(|machine| machine.shared_at(place)) else { return };
+    interrupt_access();
+    let request = Request { access: Access::Read, atomic: false, offset, size: bytes, align: 1, line: 0 };
+    let result = machine(|machine| {
+        let line = machine.current().line;
+        machine.read(buffer, &Request { line, ..request }, &mut vec![0; bytes as usize], false)
+    });
+    check(result, 0);
 }
 
 extern "C" fn trap(line: u32) {

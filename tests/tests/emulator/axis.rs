@@ -324,10 +324,8 @@ fn planted_faults_of_values_are_found() {
 /// A ring of statuses that is too short, and laps that are not told apart.
 #[test]
 fn planted_faults_of_the_ring_are_found() {
-    let changes = [
-        ("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"),
-        ("return (tile_row >> ring.log) + 1;", "return 1;"),
-    ];
+    let changes =
+        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (tile_row >> ring.log) + 1;", "return 1;")];
     let program = program::<Interval>((64, 2, 2, 16, 3), (ScanKind::Inclusive, false), false);
     let is_found = |program: &ColumnsProgram<Interval>| {
         let shapes = [(vec![400, 32], 0), (vec![2, 300, 32], 1)];

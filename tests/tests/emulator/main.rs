@@ -33,6 +33,7 @@ mod segmented_faults;
 mod segmented_totals;
 mod shared_memory;
 mod statuses;
+mod tables;
 mod texts;
 mod turns;
 mod workspace;
