@@ -125,7 +125,30 @@ pub enum ElementKind {
     Table {
         /// The type of each item.
         item: Box<ElementType>,
+        /// What kernels are made for, if there are few items.
+        short: Option<ShortTable>,
     },
+}
+
+/// A table that is short enough for shared memory. Kernels serve all tables of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ShortTable {
+    /// Bytes of shared memory with room for the items: a power of two.
+    pub room: u32,
+    /// Whether every byte is the index of an item, so that such an index need not be checked.
+    pub covers_bytes: bool,
+}
+
+/// The most bytes of a short table, and of all those of an operator.
+pub(crate) const SHORT_TABLES: u32 = 8 * 1024;
+
+impl ShortTable {
+    /// The class of a table of `len` items of so many bytes; `None` if it is not short.
+    pub fn of(len: usize, bytes: usize) -> Option<Self> {
+        let least = crate::constants::COPY_ALIGNMENT;
+        let room = u32::try_from(len.checked_mul(bytes)?).ok()?.max(least).checked_next_power_of_two()?;
+        (room <= SHORT_TABLES).then_some(ShortTable { room, covers_bytes: len > usize::from(u8::MAX) })
+    }
 }
 
 /// A field of a struct element.
@@ -179,10 +202,27 @@ impl ElementType {
         ElementType { name, size, align, kind: ElementKind::Enum { repr, variants }, compares: true }
     }
 
-    /// The layout of a table of items in device memory, as a kernel argument.
-    pub fn table(item: ElementType) -> Self {
+    /// The layout of a table of `len` items in device memory, as a kernel argument.
+    pub fn table(item: ElementType, len: usize) -> Self {
         let name = format!("Table_{}", item.name);
-        ElementType { name, size: 16, align: 8, kind: ElementKind::Table { item: Box::new(item) }, compares: false }
+        let short = ShortTable::of(len, item.size);
+        let kind = ElementKind::Table { item: Box::new(item), short };
+        ElementType { name, size: 16, align: 8, kind, compares: false }
+    }
+
+    /// The short tables in it, each with the names of the fields that lead to it, and its item.
+    pub(crate) fn short_tables(&self) -> Vec<(Vec<&str>, &ElementType, ShortTable)> {
+        let ElementKind::Struct(fields) = &self.kind else { return Vec::new() };
+        let mut found = Vec::new();
+        for field in fields {
+            if let ElementKind::Table { item, short: Some(short) } = &field.ty.kind {
+                found.push((vec![&*field.name], &**item, *short));
+            }
+            for (path, item, short) in field.ty.short_tables() {
+                found.push(([vec![&*field.name], path].concat(), item, short));
+            }
+        }
+        found
     }
 
     /// The layout that C gives a struct of these fields, in this order.
@@ -234,7 +274,7 @@ mod tests {
     fn a_structure_is_laid_out_as_in_c() {
         let field = |name: &str, primitive| (name.to_owned(), ElementType::primitive(primitive));
         let byte = ElementType::array(ElementType::primitive(Primitive::U8), 3);
-        let table = ElementType::table(ElementType::primitive(Primitive::F32));
+        let table = ElementType::table(ElementType::primitive(Primitive::F32), 3);
         let fields =
             [field("a", Primitive::U16), ("b".to_owned(), byte), field("c", Primitive::U32), ("d".to_owned(), table)];
         let layout = ElementType::structure("Op".to_owned(), fields);

@@ -136,10 +136,10 @@ pub enum PlanError {
         /// Bytes of padding.
         padding: usize,
     },
-    /// Results go to the place in the first field of an output, and that field is no place.
+    /// Results go to the places in the first field of an output, and that field has not a place for each.
     #[error(
-        "the first field of `{name}` is no place: let outputs be a struct, by columns, whose first field is \
-         `u32`, `u64` or `usize`"
+        "the first field of `{name}` has not a place for each of the others: let outputs be a struct, by columns, whose \
+         first field is `u32`, `u64` or `usize`, or an array of these, each other field then an array of as many items"
     )]
     NoPlace {
         /// The output type.

@@ -14,6 +14,7 @@ mod arrays;
 mod carry;
 mod columns;
 mod composed;
+mod computed;
 mod constants;
 mod cost;
 mod element;
@@ -47,7 +48,7 @@ pub use columns::render_columns_from;
 pub use columns::{Axis, AxisError, ColumnLayout, ColumnsPlan, plan_columns, render_columns, render_columns_for};
 pub use constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
 pub use cost::{BankCycles, BlockCost, Cost, Count, LaunchCost, tree_bank_cycles};
-pub use element::{ElementKind, ElementType, Field, Primitive};
+pub use element::{ElementKind, ElementType, Field, Primitive, ShortTable};
 pub use error::{PlanError, RenderError};
 #[doc(hidden)]
 pub use last_results::render_last_results_from;

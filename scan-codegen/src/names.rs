@@ -1,6 +1,6 @@
 //! Names in the generated CUDA: the user's own wherever C++ lets them stand.
 
-use crate::element::{ElementKind, ElementType};
+use crate::element::{ElementKind, ElementType, ShortTable};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that C++ or CUDA has taken, and those that the prelude and the kernels around it use.
@@ -84,7 +84,10 @@ impl TypeNames {
         match &ty.kind {
             ElementKind::Primitive(primitive) => primitive.name().to_owned(),
             ElementKind::Array { item, len } => format!("Array<{}, {len}>", self.of(item)),
-            ElementKind::Table { item } => format!("Table<{}>", self.of(item)),
+            ElementKind::Table { item, short: Some(ShortTable { covers_bytes: true, .. }) } => {
+                format!("Table<{}, {}>", self.of(item), 1 << u8::BITS)
+            }
+            ElementKind::Table { item, .. } => format!("Table<{}>", self.of(item)),
             ElementKind::Struct(_) | ElementKind::Enum { .. } => {
                 if let Some((_, name)) = self.structs.iter().find(|(known, _)| known == ty) {
                     return name.clone();
@@ -136,7 +139,7 @@ pub(crate) fn collect(ty: &ElementType, parts: &mut BTreeMap<String, ElementType
         ElementKind::Primitive(_) => {
             parts.insert(ty.name.clone(), ty.clone());
         }
-        ElementKind::Array { item, .. } | ElementKind::Table { item } => {
+        ElementKind::Array { item, .. } | ElementKind::Table { item, .. } => {
             parts.insert(ty.name.clone(), ty.clone());
             collect(item, parts);
         }

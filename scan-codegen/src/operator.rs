@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::{element::ElementType, prelude};
+use crate::{
+    element::{ElementType, SHORT_TABLES},
+    prelude,
+};
 
 /// An operator's CUDA text and types. `#[scan_op]` writes the code that makes one.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +56,14 @@ impl OpSource {
     /// Whether the operator declares a function.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.functions.iter().any(|function| function.name == name)
+    }
+
+    /// The bytes of shared memory that hold its short tables, if there is so little that kernels for long inputs keep
+    /// them there; else 0.
+    pub(crate) fn table_bytes(&self) -> u32 {
+        let tables = self.parameters.iter().flat_map(ElementType::short_tables);
+        let bytes = tables.fold(0, |bytes: u32, (_, _, short)| bytes.saturating_add(short.room));
+        if bytes > SHORT_TABLES { 0 } else { bytes }
     }
 
     /// Whether runs of inputs are folded, and scanned, input by input, and not lifted element by lifted element.

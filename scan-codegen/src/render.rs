@@ -9,13 +9,14 @@ use crate::{
     array_kind::ArrayKind,
     arrays::Arrays,
     carry::{Blocks, Polled, TileNumbers},
+    computed::ComputedPlaces,
     constants,
-    element::ElementType,
+    element::{ElementType, ShortTable},
     error::RenderError,
+    names::variable,
     operator::OpSource,
     operator_text::{OperatorText, operator_text_at},
     plan::Plan,
-    segments::OffsetWidth,
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
     target::Target,
@@ -193,6 +194,8 @@ struct Words<'a> {
     /// Whether some results go to places that the operator computes, and the array that has these in shared memory.
     computed: bool,
     computed_place: Option<ArrayWords<'a>>,
+    /// How many of them a result has.
+    places: usize,
     /// Those of them that are slices.
     input_slices: Vec<ArrayWords<'a>>,
     output_slices: Vec<ArrayWords<'a>>,
@@ -281,6 +284,9 @@ struct Words<'a> {
     /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
     keeps_states: bool,
     state_unit: u32,
+    /// Bytes of shared memory for the operator's tables, and those.
+    table_bytes: u32,
+    kept_tables: Vec<TableWords>,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -310,11 +316,42 @@ struct Words<'a> {
     strategy: String,
 }
 
+/// A table of the operator that is kept in shared memory.
+#[derive(Serialize)]
+struct TableWords {
+    /// The fields that lead to it.
+    path: String,
+    /// Where its items begin in the memory for tables.
+    offset: u32,
+    /// In what units it is copied, and how many an item has.
+    unit: &'static str,
+    units: usize,
+}
+
+impl TableWords {
+    /// All tables of an operator.
+    fn of(operator: &OpSource) -> Vec<Self> {
+        let mut end = 0;
+        let tables = operator.parameters.iter().flat_map(ElementType::short_tables);
+        let words = |(path, item, short): (Vec<&str>, &ElementType, ShortTable)| {
+            let offset = end;
+            end += short.room;
+            let word = constants::WORD as usize;
+            let (unit, bytes) = if item.size.is_multiple_of(word) { ("unsigned", word) } else { ("unsigned char", 1) };
+            let path = path.into_iter().map(variable).collect::<Vec<_>>().join(".");
+            TableWords { path, offset, unit, units: item.size / bytes }
+        };
+        tables.map(words).collect()
+    }
+}
+
 /// An array of the input or of the output.
 #[derive(Clone, Serialize)]
 struct ArrayWords<'a> {
     name: &'a str,
     ty: &'a str,
+    /// The type of what goes to a computed place: an item of the array, or, where it is an array itself, an item of that.
+    placed: &'a str,
     /// How its item is named within an element: `.field`, or nothing where the item is the element.
     field: String,
     bytes: u64,
@@ -337,6 +374,7 @@ impl<'a> ArrayWords<'a> {
         ArrayWords {
             name,
             ty,
+            placed: ty,
             field: if by_field { format!(".{name}") } else { String::new() },
             bytes: bytes.into(),
             before,
@@ -382,10 +420,13 @@ impl<'a> Words<'a> {
         let input_arrays = arrays(inputs, &text.input_fields, input_by_field, ("elements", &text.input));
         let mut output_arrays = arrays(outputs, &text.output_fields, output_by_field, ("results", &text.output));
         let computed = plan.spec.output_kinds.are_computed();
-        if let Some(place) = output_arrays.first_mut().filter(|_| computed) {
-            let is_narrow = place.bytes == u64::from(constants::WORD);
-            place.places = if is_narrow { OffsetWidth::U32 } else { OffsetWidth::U64 }.word();
+        let places = ComputedPlaces::of(&plan.spec, &operator.output).filter(|_| computed);
+        if let Some((place, places)) = output_arrays.first_mut().zip(places) {
+            place.places = places.width.word();
         }
+        let several = places.and_then(|places| places.several);
+        let placed = text.output_items.iter().filter(|_| several.is_some());
+        output_arrays.iter_mut().zip(placed).for_each(|(array, item)| array.placed = item);
         // The others are not written.
         output_arrays.retain(|array| array.slice || array.computed || !array.places.is_empty());
         let computed_place = output_arrays.first().filter(|_| computed).cloned();
@@ -471,6 +512,8 @@ impl<'a> Words<'a> {
             streams: pipeline.streams,
             in_turns: pipeline.look_ahead_warps > 1,
             keeps_states: pipeline.keeps_states,
+            table_bytes: pipeline.table_bytes,
+            kept_tables: if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() },
             state_unit: 1
                 << (operator.state.size as u32).trailing_zeros().min(constants::COPY_ALIGNMENT.trailing_zeros()),
             block_threads: pipeline.block_threads(plan.threads),
@@ -495,6 +538,7 @@ impl<'a> Words<'a> {
             output_targets,
             computed,
             computed_place,
+            places: several.unwrap_or(1),
             network_exclusive,
             tile_exclusive,
             threads: plan.block_sizes.1,

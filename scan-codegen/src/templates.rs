@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 114] = [
+const PARTS: [(&str, &str); 115] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -93,6 +93,7 @@ const PARTS: [(&str, &str); 114] = [
     ("pipeline/head_bits", include_str!("../templates/kernel/pipeline/head_bits.cu.tera").trim_ascii_end()),
     ("pipeline/head_flags", include_str!("../templates/kernel/pipeline/head_flags.cu.tera").trim_ascii_end()),
     ("pipeline/no_heads", include_str!("../templates/kernel/pipeline/no_heads.cu.tera").trim_ascii_end()),
+    ("pipeline/tables", include_str!("../templates/kernel/pipeline/tables.cu.tera").trim_ascii_end()),
     ("pipeline/seed", include_str!("../templates/kernel/pipeline/seed.cu.tera").trim_ascii_end()),
     ("pipeline/elements", include_str!("../templates/kernel/pipeline/elements.cu.tera").trim_ascii_end()),
     ("pipeline/results", include_str!("../templates/kernel/pipeline/results.cu.tera").trim_ascii_end()),

@@ -102,6 +102,15 @@ fn has_narrow_parts(ty: &ElementType) -> bool {
     }
 }
 
+/// Whether there is an array of bytes in it that is gathered by permuting words.
+fn has_bytes_of_words(ty: &ElementType) -> bool {
+    match &ty.kind {
+        ElementKind::Struct(fields) => fields.iter().any(|field| has_bytes_of_words(&field.ty)),
+        ElementKind::Array { item, len } => item.size == 1 && matches!(len, 4 | 8 | 16) || has_bytes_of_words(item),
+        ElementKind::Primitive(_) | ElementKind::Enum { .. } | ElementKind::Table { .. } => false,
+    }
+}
+
 /// What follows from the weight of an operator, for whoever reads a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Decided {
@@ -219,6 +228,7 @@ fn widest(function: &FunctionSource) -> Width {
     let mut widest = Width::default();
     parameters.chain([&function.returns]).for_each(|ty| widest.widen(ty));
     widest.widen_all(&function.body);
+    widest.gathers_bytes = function.parameters.iter().any(|(_, ty)| has_bytes_of_words(ty));
     widest
 }
 
@@ -227,6 +237,8 @@ fn widest(function: &FunctionSource) -> Width {
 struct Width {
     integer: usize,
     float: usize,
+    /// Whether what it gathers are small arrays of bytes.
+    gathers_bytes: bool,
 }
 
 impl Width {
@@ -239,7 +251,7 @@ impl Width {
             ElementKind::Primitive(Primitive::Usize | Primitive::Isize) => self.integer = self.integer.max(4),
             ElementKind::Primitive(_) | ElementKind::Enum { .. } => self.integer = self.integer.max(ty.size),
             ElementKind::Struct(fields) => fields.iter().for_each(|field| self.widen(&field.ty)),
-            ElementKind::Array { item, .. } | ElementKind::Table { item } => self.widen(item),
+            ElementKind::Array { item, .. } | ElementKind::Table { item, .. } => self.widen(item),
         }
     }
 
@@ -282,6 +294,8 @@ fn instructions(part: &str, width: Width) -> u64 {
         "clamp" => 4 * words,
         // The array goes to memory, or one of its items is selected by comparisons.
         "anywhere" => 8,
+        "gather" if width.gathers_bytes => 3,
+        "gather" => 8 + words,
         "mul" if width.float == 0 => words * words,
         "pow" | "powi" => 40 * words,
         "sqrt" | "recip" => {

@@ -61,7 +61,7 @@ pub(crate) fn of(body: &[Statement]) -> Uses<'_> {
 }
 
 /// Parts of the prelude that compare numbers, or give them as they are.
-const EXACT: [&str; 20] = [
+const EXACT: [&str; 21] = [
     "eq",
     "lt",
     "le",
@@ -78,6 +78,7 @@ const EXACT: [&str; 20] = [
     "float_literal",
     "chosen",
     "index",
+    "item",
     "anywhere",
     "len",
     "value_of",
@@ -173,9 +174,6 @@ impl<'b> Uses<'b> {
         if *reversed {
             self.part("rev");
         }
-        if looping.gathers().is_some() {
-            self.parts.add("gather", &self.nest, 0);
-        }
         let rounds = match (bound(start), bound(end)) {
             (Some(start), Some(end)) => {
                 let past = i128::from(*inclusive);
@@ -183,7 +181,13 @@ impl<'b> Uses<'b> {
             }
             _ => quote!(__SCAN_SOME_ROUNDS),
         };
-        self.repeatedly(rounds, |uses| uses.statements(body));
+        if looping.gathers().is_some() {
+            // The items are gathered together: what the body uses is needed, but not once for each.
+            self.repeatedly(rounds, |uses| uses.part("gather"));
+            self.repeatedly(quote!(0), |uses| uses.statements(body));
+        } else {
+            self.repeatedly(rounds, |uses| uses.statements(body));
+        }
     }
 
     /// An operation with this operand on its right side. Of a division by a constant the compiler makes multiplications,
@@ -204,8 +208,11 @@ impl<'b> Uses<'b> {
         match expression {
             Expression::Integer(literal) => self.integer(literal),
             Expression::Float { ty, .. } => self.part(if ty.is_some() { "literal" } else { "float_literal" }),
-            Expression::Index { access, .. } => {
+            Expression::Index { array, access, .. } => {
                 self.part("index");
+                if array.is_parameter() {
+                    self.parts.add("item", &self.nest, 0);
+                }
                 if *access != Access::Counted {
                     self.part("anywhere");
                 }

@@ -72,8 +72,8 @@ pub trait Precompile {
     fn wanted(&self) -> Wanted;
 }
 
-/// An operator, and the scan or reduction to compile for it.
-#[doc(hidden)]
+/// An operator, and the scans or reductions to compile for it. [`ColumnScan::kernels_like`](crate::ColumnScan::kernels_like)
+/// gives one.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     operator: OpSource,
@@ -95,6 +95,12 @@ impl Wanted {
     fn sources(&self, limits: &DeviceLimits) -> Result<Vec<(String, KernelSource)>, Error> {
         let of_task = |task| cuda::sources(&self.operator, task, limits);
         Ok(self.tasks.iter().map(of_task).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+}
+
+impl Precompile for Wanted {
+    fn wanted(&self) -> Wanted {
+        self.clone()
     }
 }
 
@@ -146,7 +152,8 @@ impl Bundle {
         self
     }
 
-    /// Adds the kernels of a scan or a reduction, for all lengths.
+    /// Adds the kernels of a scan or a reduction, for all lengths. Scans by [columns](crate::ColumnScan) are those of
+    /// slices; [`kernels_like`](crate::ColumnScan::kernels_like) has the others.
     pub fn with(mut self, what: &impl Precompile) -> Self {
         self.wanted.push(what.wanted());
         self

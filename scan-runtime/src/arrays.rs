@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | a slice, or what borrows as one | `&x` | `&mut y` |
 //! | an item for each element, at a place that another array tells | [`gather`], [`device_gather`] | [`scatter`], [`device_scatter`] |
-//! | an item for some elements, at a place that the operator computes | | [`scatter_computed`] |
+//! | items for some elements, at places that the operator computes: none, one, or up to `K` an element | | [`scatter_computed`] |
 //! | no memory | [`indices`]: each item is its own index | [`discard`]: nothing is written |
 //!
 //! ```
@@ -45,11 +45,11 @@
 //!
 //! In a reversed scan the places and the indices are those of memory, as of a slice. In host memory places are followed
 //! by the host: what is gathered is copied before the scan, and what is scattered after it. On a device the kernels
-//! follow them, item by item, beside slices that are copied in bulk; these kernels are of no
-//! [bundle](crate::aot), and need a compiler.
+//! follow them, item by item, beside slices that are copied in bulk;
+//! [`kernels_like`](crate::ColumnScan::kernels_like) puts these kernels into a [bundle](crate::aot).
 
 pub use crate::columns::kinds::{
-    DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, Scatter, ScatterComputed,
-    Sink, Source, device_gather, device_scatter, discard, gather, indices, scatter, scatter_computed,
+    DeviceGather, DeviceScatter, DeviceSink, DeviceSource, Discard, Gather, Index, Indices, PlacedAt, Scatter,
+    ScatterComputed, Sink, Source, device_gather, device_scatter, discard, gather, indices, scatter, scatter_computed,
 };
 pub use crate::columns::tuples::{DeviceSinks, DeviceSources, Sinks, Sources};

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! [`flip`], [`lifted`], [`pair`] and [`with_exclusive`] make operators from other operators. [`filter`] keeps some of
-//! the elements.
+//! the elements, [`flat_map`] gives several results of each.
 
 use crate::{
     __private::{Add, And, Apply, ExclusiveOr, Larger, Multiply, Or, Smaller, Vectorized},
@@ -21,12 +21,14 @@ use crate::{
 use std::marker::PhantomData;
 
 mod filter;
+mod flat_map;
 mod flip;
 mod lifted;
 mod pair;
 mod with_exclusive;
 
 pub use filter::{Candidate, Filter, Kept, filter};
+pub use flat_map::{FlatMap, Placed, Several, flat_map};
 pub use flip::{Flip, flip};
 pub use lifted::{Lifted, lifted};
 pub use pair::{Both, Pair, pair};

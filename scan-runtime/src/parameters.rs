@@ -2,7 +2,7 @@
 
 use std::{fmt, mem::MaybeUninit, ops::Deref, sync::Arc};
 
-use scan_codegen::{ElementKind, ElementType};
+use scan_codegen::{ElementKind, ElementType, ShortTable};
 
 use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
 
@@ -56,6 +56,8 @@ pub struct Parameters {
 pub(crate) struct TableAt {
     pub(crate) offset: usize,
     pub(crate) table: Arc<dyn AnyTable>,
+    /// The class of tables that kernels are made for.
+    pub(crate) short: Option<ShortTable>,
 }
 
 impl fmt::Debug for TableAt {
@@ -220,14 +222,15 @@ impl<T> FromIterator<T> for Table<T> {
 
 impl<T: ScanElement> Parameter for Table<T> {
     fn parameter_layout(&self) -> ElementType {
-        ElementType::table(T::layout())
+        ElementType::table(T::layout(), self.len())
     }
 
     fn write(&self, offset: usize, parameters: &mut Parameters) {
         let pointer = self.shared.items.as_ptr() as usize as u64;
         parameters.put(offset, &pointer.to_le_bytes());
         parameters.put(offset + 8, &(self.shared.items.len() as u64).to_le_bytes());
-        parameters.tables.push(TableAt { offset, table: self.shared.clone() });
+        let short = ShortTable::of(self.len(), size_of::<T>());
+        parameters.tables.push(TableAt { offset, table: self.shared.clone(), short });
     }
 }
 

@@ -15,8 +15,8 @@ mod host;
 pub(crate) use host::HostTotals;
 mod segments;
 
-pub use axis::{AxisPlan, AxisScan, DeviceAxisScan};
-pub(crate) use axis::{DeviceTotals, check_length, check_totals};
+pub use axis::{AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
+pub(crate) use axis::{check_length, check_totals};
 
 use crate::{
     DeviceScan, Error, ScanOp, Scanner,

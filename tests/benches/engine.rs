@@ -13,14 +13,14 @@
 
 #[path = "engine/axis.rs"]
 mod axis;
+#[path = "engine/axis_copies.rs"]
+mod axis_copies;
 #[path = "engine/back.rs"]
 mod back;
 #[path = "engine/early.rs"]
 mod early;
 #[path = "engine/floor.rs"]
 mod floor;
-#[path = "engine/lexers.rs"]
-mod lexers;
 #[path = "engine/operators.rs"]
 mod operators;
 #[path = "engine/parts.rs"]
@@ -48,6 +48,7 @@ use scan_runtime::{
 use scan_tests::{
     configure,
     gallery::{self, Example, visit_gallery},
+    lexers::visit_lexers,
     operators::{CountersSum, MatrixProduct, MixedSum, TestOperator, Visitor, bits, compose, inputs, mixed},
 };
 
@@ -215,6 +216,9 @@ fn main() -> Outcome {
     if asked_for("rows") {
         return rows::sweep_all(&scanner);
     }
+    if asked_for("axis-copies") {
+        return axis_copies::sweep(&scanner);
+    }
     if asked_for("axis") {
         let all = !names.iter().any(|name| name.starts_with("axis-"));
         return axis::sweep_all(&scanner, asked_for("shapes"), |name| all || asked_for(name));
@@ -266,7 +270,7 @@ fn main() -> Outcome {
         operators::print_head(asked);
         let mut operators = operators::Operators { scanner: &scanner, wanted, asked };
         visit_gallery(&mut operators);
-        lexers::visit(&mut operators);
+        visit_lexers(&mut operators);
     }
     if asked_for("lengths") {
         println!("\n| operator | bytes | copy, µs | look-back, µs | look-ahead, µs |");

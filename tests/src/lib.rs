@@ -260,6 +260,7 @@ pub mod explain;
 pub mod fuzz;
 pub mod gallery;
 pub mod items;
+pub mod lexers;
 pub mod lifting;
 pub mod machines;
 pub mod matrix;
@@ -272,6 +273,7 @@ pub mod programs;
 pub mod reduced;
 pub mod reference;
 pub mod segments;
+pub mod several;
 pub mod spans;
 pub mod strategies;
 #[path = "../../scan-runtime/src/time_limit.rs"]

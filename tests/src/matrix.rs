@@ -3,9 +3,9 @@
 
 use std::{error::Error, fmt::Debug};
 
-use scan_codegen::{ArrayKind, ArrayKinds, Arrays, OffsetWidth, ScanSpec};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, OffsetWidth, ScanSpec};
 use scan_runtime::{
-    ColumnScan, Columns, HostHeads, Scan, ScanOp, Scanner,
+    AxisColumnScan, ColumnScan, Columns, HostHeads, Scan, ScanElement, ScanOp, Scanner,
     arrays::{gather, scatter},
     ops, scan_op,
 };
@@ -78,9 +78,11 @@ pub enum Restarts {
     Told(usize),
     /// The length of rows.
     ByRows,
+    /// The columns of an array, along one of its axes.
+    ByColumns,
 }
 
-const RESTARTS: [Restarts; 7] = [
+const RESTARTS: [Restarts; 8] = [
     Restarts::Nowhere,
     Restarts::Told(0), // flags
     Restarts::Told(2), // bits
@@ -88,6 +90,7 @@ const RESTARTS: [Restarts; 7] = [
     Restarts::Told(7), // offsets
     Restarts::Told(8), // offsets of 64 bits
     Restarts::ByRows,
+    Restarts::ByColumns,
 ];
 
 const AXES: [usize; 7] = [2, 2, 3, 3, 3, 2, RESTARTS.len()];
@@ -112,8 +115,12 @@ impl Cell {
     }
 
     /// Whether these kinds compose: the total of the last segment alone is not given where each has something of its
-    /// own, and only rows and segments between offsets have an index.
+    /// own, and only rows and segments between offsets have an index. A scan along an axis is planned for slices whose
+    /// length the host knows, and has the total of each column.
     fn composes(&self) -> bool {
+        if self.restarts == Restarts::ByColumns {
+            return self.gives != Gives::TheTotal && self.memory != Lies::AtPlaces && !self.length_on_device;
+        }
         let indexed = matches!(self.restarts, Restarts::ByRows | Restarts::Told(7 | 8));
         !self.is_indexed() || indexed && self.gives != Gives::TheTotal
     }
@@ -143,10 +150,18 @@ impl Cell {
         self.heads(0, 1).map_or(spec.clone(), |heads| spec.with_segments(heads.segments()))
     }
 
+    /// The array of no more than so many elements, one at least, that is scanned along an axis.
+    pub fn axis(len: usize) -> Axis {
+        let (outer, inner) = [(1, 1), (2, 5), (3, 8), (1, 4)][len % 4];
+        let rows = len / (outer * inner);
+        let shape = if rows == 0 { [1, len, 1] } else { [outer, rows, inner] };
+        Axis::of(&shape, 1).expect("an axis of a small array")
+    }
+
     /// Where it restarts, of so many elements and by tiles of a size.
     pub fn heads(&self, len: usize, tile: usize) -> Option<Heads> {
         match self.restarts {
-            Restarts::Nowhere => None,
+            Restarts::Nowhere | Restarts::ByColumns => None,
             Restarts::Told(telling) => {
                 let begins = begins(PATTERNS[(telling + len) % PATTERNS.len()], len, tile);
                 Some(if self.is_indexed() {
@@ -248,6 +263,18 @@ pub trait Operator: ColumnsOperator<Input = MapU32, Output: Columns + Debug + Pa
         gives: Gives,
         totals: &mut [Self::Carry],
     ) -> Result<Found<Self>, scan_runtime::Error>;
+
+    /// The same along an axis, where no field has other places.
+    ///
+    /// # Errors
+    ///
+    /// Those of the scan.
+    fn along_an_axis(
+        scan: &AxisColumnScan<Self>,
+        input: &[MapU32],
+        gives: Gives,
+        totals: &mut [Self::Carry],
+    ) -> Result<Vec<Self::Output>, scan_runtime::Error>;
 }
 
 macro_rules! operators {
@@ -286,6 +313,20 @@ macro_rules! operators {
                 };
                 let outputs = first.into_iter().zip(second).map(|($first, $second)| $output { $first, $second });
                 Ok((outputs.collect(), total))
+            }
+            fn along_an_axis(
+                scan: &AxisColumnScan<Self>,
+                input: &[MapU32],
+                gives: Gives,
+                totals: &mut [Self::Carry],
+            ) -> Result<Vec<Self::Output>, scan_runtime::Error> {
+                let (a, b): (Vec<u32>, Vec<u32>) = input.iter().map(|map| (map.a, map.b)).unzip();
+                let (mut first, mut second) = (vec![$empty; input.len()], vec![$empty; input.len()]);
+                match gives {
+                    Gives::EachTotal => scan.run_into_with_totals((&a, &b), (&mut first, &mut second), totals)?,
+                    _ => scan.run_into((&a, &b), (&mut first, &mut second))?,
+                }
+                Ok(first.into_iter().zip(second).map(|($first, $second)| $output { $first, $second }).collect())
             }
         }
     )*};
@@ -345,6 +386,7 @@ fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) ->
         let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
         let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
         match cell.heads(len, 97) {
+            None if cell.restarts == Restarts::ByColumns => compare_columns(scan, &cell, &input)?,
             None => compare(scan, &cell, &input, None)?,
             Some(heads) if cell.is_indexed() => match &heads.told {
                 Told::Offsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
@@ -388,6 +430,33 @@ fn compare<Op: Operator, H: HostHeads>(
     }
 }
 
+fn compare_columns<Op: Operator>(scan: Scan<Op>, cell: &Cell, input: &[MapU32]) -> Result<(), Box<dyn Error>> {
+    let (op, axis) = (Op::new(), Cell::axis(input.len()));
+    let input = &input[..axis.len()];
+    let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
+    let begins = match cell.begins {
+        Begins::WithNothing => None,
+        Begins::WithOne => Some(vec![Op::initial_value(); values.len()]),
+        Begins::WithItsOwn => Some(values.clone()),
+    };
+    let mut expected = scan.clone().axis(axis.clone()).run(input)?;
+    let totals = reference::scan_axis_each(&op, &cell.spec(), begins.as_deref(), &axis, input, &mut expected);
+    let scan = scan.axis(axis);
+    let scan = if cell.begins == Begins::WithItsOwn { scan.init_each(&values) } else { scan };
+    let mut found_totals = totals.clone();
+    found_totals.reverse();
+    let found = match (cell.memory, cell.gives) {
+        (Lies::InSlices, Gives::EachTotal) => {
+            let (found, totals) = scan.run_with_totals(input)?;
+            found_totals = totals;
+            found
+        }
+        (Lies::InSlices, _) => scan.run(input)?,
+        (_, gives) => Op::along_an_axis(&scan.columns(), input, gives, &mut found_totals)?,
+    };
+    same(cell, &found, &expected, (&found_totals, &totals))
+}
+
 fn compare_each<Op: Operator>(
     scan: Scan<Op, scan_runtime::Heads<'_>>,
     cell: &Cell,
@@ -416,11 +485,21 @@ fn compare_each<Op: Operator>(
             Op::by_columns(&scan.columns(), input, places, gives, &mut found_totals)?.0
         }
     };
-    let what = || format!("{}, {} elements, {cell:?}", op.source().name, input.len());
-    if let Some(index) = found.iter().zip(&expected).position(|(found, expected)| found != expected) {
+    same(cell, &found, &expected, (&found_totals, &totals))
+}
+
+/// Compares results, and the total of each segment where there is one.
+fn same<T: ScanElement + PartialEq, C: ScanElement>(
+    cell: &Cell,
+    found: &[T],
+    expected: &[T],
+    totals: (&[C], &[C]),
+) -> Result<(), Box<dyn Error>> {
+    let what = || format!("{} elements, {cell:?}", expected.len());
+    if let Some(index) = found.iter().zip(expected).position(|(found, expected)| found != expected) {
         return Err(format!("{}: wrong from {index} on", what()).into());
     }
-    match cell.gives != Gives::EachTotal || bits(&found_totals) == bits(&totals) {
+    match cell.gives != Gives::EachTotal || bits(totals.0) == bits(totals.1) {
         true if found.len() == expected.len() => Ok(()),
         _ => Err(format!("{}: other totals", what()).into()),
     }

@@ -171,10 +171,11 @@ pub fn plan_columns(
     });
     let most = most_threads(run);
     let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
+    let across = across(width * items().max().unwrap_or(1));
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
     }
-    Ok(ColumnsPlan {
+    let plan = ColumnsPlan {
         device,
         spec: spec.clone(),
         threads,
@@ -184,15 +185,15 @@ pub fn plan_columns(
         width,
         aligned_width: width,
         longest: u64::MAX,
-        across: across(width * items().max().unwrap_or(1)),
-        inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
-        outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
+        across: (1, 1),
+        inputs,
+        outputs,
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
         state_bytes,
-    }
-    .fitted(&limits))
+    };
+    Ok(plan.arranged(width, across))
 }
 
 /// Refuses what scans along an axis do not do.
@@ -286,19 +287,24 @@ impl ColumnsPlan {
     /// Whether it is for an array that lies like this at these addresses, of the first item of each array of the input,
     /// and of the output. Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
-        let aligned = |arrays: &[ColumnArray], addresses: &[u64]| {
-            arrays.iter().zip(addresses).all(|(array, address)| address.is_multiple_of(array.unit.into()))
-        };
+        let loaded = |(array, address): (&ColumnArray, &u64)| address.is_multiple_of(array.loaded().into());
+        let stored = |(array, address): (&ColumnArray, &u64)| address.is_multiple_of(array.unit.into());
         layout.length() <= self.longest
-            && layout.grain().is_multiple_of(self.width.into())
-            && aligned(&self.inputs, inputs)
-            && aligned(&self.outputs, outputs)
+            && layout.grain().is_multiple_of((self.width * self.lanes()).into())
+            && self.inputs.iter().zip(inputs).all(loaded)
+            && self.outputs.iter().zip(outputs).all(stored)
     }
 
-    /// This plan, that for short columns before it if there is one, and that for any array after it: the first one that
+    /// This plan, that for short columns before it if there is one, and those for any array after it: the first one that
     /// [suits](ColumnsPlan::suits) an array is for it. All give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        self.short().into_iter().chain([self.clone(), self.unaligned()]).collect()
+        let alone = (self.lanes() > 1).then(|| self.alone());
+        self.short().into_iter().chain([self.clone()]).chain(alone).chain([self.unaligned()]).collect()
+    }
+
+    /// The plan for arrays that are aligned to what a thread reads at once, but not to what lanes load for each other.
+    fn alone(&self) -> ColumnsPlan {
+        ColumnsPlan { inputs: self.inputs.iter().map(ColumnArray::alone).collect(), ..self.clone() }
     }
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
@@ -308,10 +314,9 @@ impl ColumnsPlan {
         let width = 1 << width.ilog2();
         let bytes = width * self.input_bytes().max(bytes_of(&self.outputs));
         let run = (SHORT_RUN_BYTES / bytes).min(self.run * self.width / width);
-        let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
-        is_short.then(|| ColumnsPlan { across: self.across, ..plan.shaped(width, 1) }.fitted(&limits))
+        is_short.then(|| plan.arranged(width, self.across))
     }
 
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
@@ -324,10 +329,22 @@ impl ColumnsPlan {
     /// This plan with another width of threads and so many of them side by side: for tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
+        self.arranged(width, (across, across))
+    }
+
+    /// With this width of threads, and so many of them side by side, or as many as load for each other.
+    fn arranged(self, width: u32, (least, most): (u32, u32)) -> ColumnsPlan {
         let limits = self.device;
         let with = |arrays: &[ColumnArray]| arrays.iter().map(|array| array.aligned(width)).collect();
         let (inputs, outputs) = (with(&self.inputs), with(&self.outputs));
-        ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
+        let plan = ColumnsPlan { width, aligned_width: width, inputs, outputs, ..self };
+        let lanes = plan.lanes();
+        ColumnsPlan { across: (least.max(lanes), most.max(lanes)), ..plan }.fitted(&limits)
+    }
+
+    /// How many neighbouring lanes load for each other, at the most.
+    pub(super) fn lanes(&self) -> u32 {
+        self.inputs.iter().map(|array| array.lanes).max().unwrap_or(1)
     }
 
     /// The roles of the kernels that schedules of this plan may launch.

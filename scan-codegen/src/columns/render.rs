@@ -48,6 +48,7 @@ struct Words<'a> {
     run: u32,
     width: u32,
     whole_columns: bool,
+    shares_loads: bool,
     dimensions: usize,
     /// Where the input and the output lie: their types, whether they have an array for each field, and their arrays.
     inputs: &'static str,
@@ -91,6 +92,8 @@ struct ArrayWords<'a> {
     piece: String,
     unit: u32,
     pieces: u32,
+    /// How many neighbouring lanes load for each other.
+    lanes: u32,
 }
 
 /// What threads read or write at once.
@@ -103,7 +106,8 @@ struct PieceWords {
 
 /// The pieces of all arrays, each once.
 fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
-    let mut units: Vec<_> = plan.inputs.iter().chain(&plan.outputs).map(|array| array.unit).collect();
+    let units = |array: &ColumnArray| [array.unit, array.loaded()];
+    let mut units: Vec<_> = plan.inputs.iter().chain(&plan.outputs).flat_map(units).collect();
     units.sort_unstable();
     units.dedup();
     let words = |bytes: u32| match bytes {
@@ -130,7 +134,7 @@ fn array_words<'a>(
     let named = fields_of.chain(fields.is_none().then_some(one));
     let mut before = 0;
     let words = |((name, ty), array): ((&'a str, &'a str), &ColumnArray)| {
-        let ColumnArray { bytes, unit, .. } = *array;
+        let ColumnArray { bytes, unit, lanes, .. } = *array;
         let member = |is_member: bool| if is_member { format!(".{name}") } else { String::new() };
         let start = before;
         before += bytes;
@@ -145,6 +149,7 @@ fn array_words<'a>(
             piece: format!("Piece{unit}"),
             unit,
             pieces: width * bytes / unit,
+            lanes,
         }
     };
     named.zip(arrays).map(words).collect()
@@ -189,7 +194,7 @@ pub fn render_columns_from(
     let fields = |by_field: bool, fields| if by_field { Some(fields) } else { None };
     let input_fields = fields(input_by_field, &text.input_fields[..]);
     let output_fields = fields(output_by_field, &text.output_fields[..]);
-    let (one_input, one_output) = (("elements", &text.input[..]), ("results", &text.output[..]));
+    let (one_input, one_output) = (("elements", "Input"), ("results", "Output"));
     let output_arrays = array_words(&plan.outputs, plan.width, output_fields, one_output, zipped);
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
     let mut context = Context::from_serialize(&Words {
@@ -213,6 +218,7 @@ pub fn render_columns_from(
         run: plan.run,
         width: plan.width,
         whole_columns: plan.has_whole_columns(),
+        shares_loads: plan.lanes() > 1,
         dimensions: ColumnLayout::DIMENSIONS,
         inputs,
         outputs,

@@ -40,6 +40,8 @@ pub struct OperatorText {
     /// The fields of what is read, and of what is written, where those are structs: the name and the type of each.
     pub input_fields: Vec<(String, String)>,
     pub output_fields: Vec<(String, String)>,
+    /// The types of the items of those fields of what is written that are arrays.
+    pub output_items: Vec<String>,
     /// What each input moves on, where the operator is a machine.
     pub carry_type: String,
     /// The carry before the first input, where the operator tells it.
@@ -221,6 +223,10 @@ pub(crate) fn operator_text_with(
 
     let [input_fields, output_fields] = [&op.input, &op.output]
         .map(|ty| writer.fields(ty).into_iter().map(|field| (field.name, field.ty)).collect::<Vec<_>>());
+    let output_items = match &op.output.kind {
+        ElementKind::Struct(fields) => fields.iter().map(|field| writer.item(&field.ty)).collect(),
+        _ => Vec::new(),
+    };
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
     if halves == Halves::Native {
@@ -245,6 +251,7 @@ pub(crate) fn operator_text_with(
         output,
         input_fields,
         output_fields,
+        output_items,
         carry_type: carry,
         start,
         carried: if op.carry.is_some() { "Carry" } else { "State" },

@@ -79,6 +79,14 @@ impl Writer {
         self.names.of(ty)
     }
 
+    /// The name of the items of an array; of what is none, nothing.
+    pub(super) fn item(&mut self, ty: &ElementType) -> String {
+        match &ty.kind {
+            ElementKind::Array { item, .. } => self.ty(item),
+            _ => String::new(),
+        }
+    }
+
     pub(super) fn fields(&mut self, ty: &ElementType) -> Vec<FieldText> {
         let ElementKind::Struct(fields) = &ty.kind else { return Vec::new() };
         let field = |field: &Field| FieldText { name: variable(&field.name), ty: self.ty(&field.ty) };
@@ -120,7 +128,7 @@ impl Writer {
                     self.reserve_fields(&field.ty);
                 }
             }
-            ElementKind::Array { item, .. } | ElementKind::Table { item } => self.reserve_fields(item),
+            ElementKind::Array { item, .. } | ElementKind::Table { item, .. } => self.reserve_fields(item),
             ElementKind::Primitive(_) | ElementKind::Enum { .. } => {}
         }
     }

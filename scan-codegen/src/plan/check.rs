@@ -2,8 +2,9 @@
 
 use crate::{
     carry::{Carry, Exchange},
+    computed::ComputedPlaces,
     constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
-    element::{ElementKind, ElementType, Primitive},
+    element::ElementType,
     error::PlanError,
     limits::DeviceLimits,
     operator::{CarrySource, OpSource},
@@ -84,12 +85,9 @@ fn check_index(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
     }
 }
 
-/// Refuses results that go to computed places where the first item of an output is no place.
+/// Refuses results that go to computed places where the first item of an output has not a place for each.
 fn check_places(operator: &OpSource, spec: &ScanSpec) -> Result<(), PlanError> {
-    let places = [Primitive::U32, Primitive::U64, Primitive::Usize].map(ElementKind::Primitive);
-    let items = spec.output.items(&operator.output);
-    let has_place = items.len() > 1 && items.first().is_some_and(|first| places.contains(&first.kind));
-    match spec.output_kinds.are_computed() && !has_place {
+    match spec.output_kinds.are_computed() && ComputedPlaces::of(spec, &operator.output).is_none() {
         true => Err(PlanError::NoPlace { name: operator.output.name.clone() }),
         false => Ok(()),
     }

@@ -93,6 +93,9 @@ impl Plan {
                 if pipeline.keeps_states {
                     writeln!(f, "  lifted    once: stages keep states in place of elements")?;
                 }
+                if pipeline.table_bytes > 0 {
+                    writeln!(f, "  tables    in {} bytes of shared memory", pipeline.table_bytes)?;
+                }
                 if *group > 1 {
                     writeln!(f, "  groups    of {group} blocks, each of which publishes one aggregate")?;
                 }

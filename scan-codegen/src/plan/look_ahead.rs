@@ -3,8 +3,8 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        KEEPING_SHAPE, LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, SHORT_RUN_WORDS, STREAMED_BYTES, heavy_shape,
-        is_heavy, keeps_states, long_bytes, long_bytes_of_large_states,
+        KEEPING_SHAPE, LARGE, LARGE_WRITTEN_OUT, LONG_SHARED_BYTES, STREAMED_BYTES, heavy_shape, is_heavy,
+        keeps_states, long_bytes, long_bytes_of_large_states,
     },
     overrides::{Overrides, Request},
     pipeline::Pipeline,
@@ -38,7 +38,8 @@ pub(super) fn plan_long(request: Request<'_>) -> Option<Plan> {
     let plan = plan_look_ahead(Request { overrides: &Overrides::default(), ..request }, strategy).ok()?;
     let (input, output) = (spec.input.bytes(&operator.input), spec.output.bytes(&operator.output));
     let (element, state) = (input.max(output), operator.state.size);
-    let heavy = Weights::longest_run(operator) < WORD * SHORT_RUN_WORDS / element.max(1) as u32;
+    let combine = Weights::instructions_of(operator, "combine");
+    let heavy = is_heavy(combine, input as u32, state as u32, element as u32);
     let from = long_bytes_of_large_states(element, state, heavy, &spec.segments)
         .unwrap_or_else(|| long_bytes(element, state, &spec.segments));
     let bytes = (input + output).max(1) as u64;
@@ -95,6 +96,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
             && sizes.input.is_multiple_of(WORD),
         look_ahead_warps: room.look_ahead_warps,
         keeps_states: sizes.keeps_states,
+        table_bytes: sizes.tables,
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };

@@ -144,7 +144,7 @@ pub(super) const fn has_short_runs(element: u32, state: u32, segments: &Segments
 }
 
 /// 32-bit words of a short run.
-pub(super) const SHORT_RUN_WORDS: u32 = 15;
+const SHORT_RUN_WORDS: u32 = 15;
 
 /// The shared memory below which a pipeline has too few stages to pay.
 pub(super) const LONG_SHARED_BYTES: u32 = 160 * 1024;

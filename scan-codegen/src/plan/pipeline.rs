@@ -35,6 +35,8 @@ pub struct Pipeline {
     pub(crate) streams: bool,
     /// Warps that fold tile statuses, and take turns where there are several.
     pub(crate) look_ahead_warps: u32,
+    /// Bytes of shared memory for the operator's tables.
+    pub(crate) table_bytes: u32,
     /// Whether the lifted elements of a tile stay in its stage until it is scanned.
     pub(crate) keeps_states: bool,
 }

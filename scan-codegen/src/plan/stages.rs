@@ -119,8 +119,8 @@ impl StageRoom<'_> {
         barriers * BARRIER + (warps + 1) * self.sizes.state + segmented + offsets
     }
 
-    /// The static shared memory of a block: that of all stages, the initial value, and the statuses that its lanes
-    /// exchange.
+    /// The static shared memory of a block: that of all stages, the initial value, the operator's tables, and the
+    /// statuses that its lanes exchange.
     pub(super) fn static_bytes(self, stages: u32) -> u32 {
         let segmented = !self.sizes.segments.is_none();
         let exchanged = self.sizes.exchanged_bytes(self.statuses_of_a_lane);
@@ -130,7 +130,7 @@ impl StageRoom<'_> {
             if exchanged > 0 { group_warps.max(self.look_ahead_warps) * self.window * (exchanged + head) } else { 0 };
         let parts = 2 * group_warps * (BARRIERS_OF_A_GROUP_WARP * BARRIER + self.sizes.state + head);
         let stages = stages.saturating_mul(self.static_bytes_of_stage());
-        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + window + parts)
+        stages.saturating_add(ALIGNMENT_ROOM + self.sizes.initial + self.sizes.tables + window + parts)
     }
 
     /// The sum of both.

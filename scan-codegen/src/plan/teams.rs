@@ -55,6 +55,8 @@ pub(super) struct Sizes<'a> {
     /// Of an initial value.
     pub(super) initial: u32,
     pub(super) segments: &'a Segments,
+    /// Of the operator's tables in shared memory.
+    pub(super) tables: u32,
     /// Whether lifted elements take the place of elements in a stage.
     pub(super) keeps_states: bool,
     /// The shape of operators with a heavy `combine` or `lift`.
@@ -65,7 +67,17 @@ impl<'a> Sizes<'a> {
     pub(super) fn of(operator: &OpSource, spec: &'a ScanSpec, items: &'a ItemBytes) -> Self {
         let [input, output] = [&items.input, &items.output].map(|items| items.iter().sum());
         let [state, initial] = [&operator.state, operator.initial()].map(|element| element.size as u32);
-        Sizes { input, state, output, items, initial, segments: &spec.segments, keeps_states: false, shape: None }
+        Sizes {
+            input,
+            state,
+            output,
+            items,
+            initial,
+            segments: &spec.segments,
+            tables: operator.table_bytes(),
+            keeps_states: false,
+            shape: None,
+        }
     }
 
     /// The size of an element, or of a result if that is larger; of a state, if the stage keeps those.

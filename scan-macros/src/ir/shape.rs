@@ -28,6 +28,11 @@ impl Expression {
         }
     }
 
+    /// Whether it is a parameter of the operator.
+    pub(crate) fn is_parameter(&self) -> bool {
+        matches!(self, Expression::Parameter(_))
+    }
+
     /// The variable of which it is a field, or a field of one, or itself.
     pub(crate) fn root(&self) -> Option<&str> {
         match self {

@@ -68,6 +68,16 @@ fn at_least(expression: &Expression, rank: Rank) -> Text {
     within(ranked(expression), rank)
 }
 
+/// The text of what a field or an item is taken from: an item of a parameter is not read as a whole for that.
+fn place(of: &Expression) -> Text {
+    match of {
+        Expression::Index { array, index, access: Access::Counted | Access::InMemory } => {
+            place(array).add("[").add(text(index)).add("]")
+        }
+        of => at_least(of, Rank::Postfix),
+    }
+}
+
 fn within((text, own): (Text, Rank), rank: Rank) -> Text {
     if own < rank { Text::new("(").add(text).add(")") } else { text }
 }
@@ -84,14 +94,15 @@ fn ranked(expression: &Expression) -> (Text, Rank) {
             let name = path.path.segments.last().map(|last| plain(&last.ident));
             Text::of(Piece::Constant { value: path.to_token_stream(), name })
         }
-        Expression::Field(of, name) => at_least(of, Rank::Postfix).add(".").add(Text::name(name)),
+        Expression::Field(of, name) => place(of).add(".").add(Text::name(name)),
         Expression::Index { array, index, access } => {
             let (open, close) = match access {
+                Access::Counted | Access::InMemory if array.is_parameter() => (".item(", ")"),
                 Access::Counted | Access::InMemory => ("[", "]"),
                 Access::Read => (".at(", ")"),
                 Access::Replaced => (".place(", ")"),
             };
-            at_least(array, Rank::Postfix).add(open).add(self::text(index)).add(close)
+            place(array).add(open).add(self::text(index)).add(close)
         }
         Expression::Negative(of) => return (Text::new("-").add(at_least(of, Rank::Postfix)), Rank::Unary),
         Expression::Not(of) | Expression::Opposite(of) => {

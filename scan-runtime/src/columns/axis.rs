@@ -14,7 +14,8 @@ use super::{
 use crate::{
     AxisPlan, AxisScan, DeviceAxisScan, DeviceBuffer, DeviceBufferMut, Error, KernelSource, ScanOp,
     cpu::InColumns,
-    scan::{Also, DeviceTotals, HostPlaces, check_length, check_totals},
+    device_scan::{DeviceTotals, Total},
+    scan::{Also, HostPlaces, check_length, check_totals},
 };
 
 /// A scan along an axis whose input and output have an array for each field of an element, made by
@@ -235,7 +236,7 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
     ) -> Result<(), Error> {
-        self.run(input, output, None)
+        self.run(input, output, DeviceTotals::None)
     }
 
     /// Scans device slices or views into others, and writes the total of each column to `totals`.
@@ -249,14 +250,14 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run(input, output, Some(totals))
+        self.run(input, output, DeviceTotals::Each(totals))
     }
 
     fn run(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
-        totals: DeviceTotals<'_, Op>,
+        totals: Total<'_, Op>,
     ) -> Result<(), Error> {
         let DeviceAxisScan { scan: AxisScan { scan, .. }, stream, .. } = self.scan;
         let device = scan.scanner.device_of(stream)?;

@@ -2,6 +2,8 @@
 
 use std::{mem::MaybeUninit, ptr};
 
+use scan_codegen::ArrayKinds;
+
 use super::{
     At, Columns, Lengths, arrays, common_len, layouts,
     tuples::{Sinks, Sources},
@@ -10,6 +12,7 @@ use crate::{
     Error, HostHeads, KernelSource, NoHeads, PlanError, Plans, Scan, ScanOp,
     aot::{Precompile, Wanted},
     cpu::{self, InColumns},
+    cuda::Task,
     scan::{Also, HostPlaces, HostTotals},
     scanner::Engine,
     telemetry::{computing, tells_of_calls},
@@ -135,6 +138,45 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
             // SAFETY: the arrays are valid, and there is a total for each segment.
             unsafe { self.scan.run_each_at_columns(input, output, len, totals.as_mut_ptr()) }
         })
+    }
+
+    /// The kernels of this scan over device memory in arrays of the same kinds as these, for a
+    /// [bundle](crate::aot::Bundle). Their lengths do not matter, the types of their places do.
+    ///
+    /// ```no_run
+    /// use scan_runtime::{Scanner, aot::Bundle, arrays, ops};
+    ///
+    /// let filter = Scanner::cpu().scan(ops::filter::<f32>()).columns();
+    /// let (flags, values, mut kept) = ([false; 0], arrays::gather(&[0.0_f32; 0], &[0_u32; 0]), [0.0; 0]);
+    /// let kernels = filter.kernels_like((&flags, values), arrays::scatter_computed((&mut kept,)));
+    /// Bundle::new().architecture("sm_90").with(&kernels).write("kernels.scan")?;
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn kernels_like<I, O>(&self, _: I, _: O) -> Wanted
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        self.kernels::<I, O>(Also::Nothing)
+    }
+
+    /// As [`kernels_like`](ColumnScan::kernels_like), for runs that give the total, too.
+    pub fn kernels_like_with_total<I, O>(&self, _: I, _: O) -> Wanted
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        self.kernels::<I, O>(Also::Total)
+    }
+
+    fn kernels<I, O>(&self, also: Also) -> Wanted
+    where
+        I: Sources<<Op::Input as Columns>::Fields>,
+        O: Sinks<<Op::Output as Columns>::Fields>,
+    {
+        let [inputs, outputs] = [I::KINDS, O::KINDS].map(|kinds| ArrayKinds::new(kinds.iter().copied()));
+        let spec = also.of(self.scan.spec()).with_kinds(inputs, outputs);
+        Wanted::new(&self.scan.op, vec![Task::Scan(spec, self.scan.shape())])
     }
 
     /// What would run on the GPU, as [`Scan::plan`] tells it.

@@ -95,6 +95,10 @@ pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 /// there: an operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several
 /// elements with one place any one stays.
 ///
+/// For up to `K` results of an element the first field is an array of `K` places, and each other field an array of `K`
+/// items, of which item `j` goes to place `j`: `{ places: [u32; 2], tokens: [u32; 2], ends: [u64; 2] }` fills an array
+/// of `u32` and one of `u64`. [An example](#several-results-of-an-element) is below.
+///
 /// With a count as carry that is stream compaction, in one launch. [`ops::filter`](crate::ops::filter) is an operator
 /// that keeps the elements for which a function holds. Here each run of equal keys gives its key and where it begins:
 ///
@@ -141,9 +145,123 @@ pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 /// assert_eq!((count, &runs[..3], &begins[..3]), (Some(3), &[7, 4, 9][..], &[0, 2, 5][..]));
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
+///
+/// # Several results of an element
+///
+/// UTF-8 to UTF-16: the last byte of a character gives one unit, or two. [`ops::flat_map`](crate::ops::flat_map) is an
+/// operator for results that come of each element alone.
+///
+/// ```
+/// use scan_runtime::{ScanOp, Scanner, arrays, scan_element, scan_op};
+///
+/// /// Units of the characters that have begun, and the last four bytes.
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Read { units: u32, bytes: u32, count: u32 }
+///
+/// #[scan_element]
+/// #[derive(Clone, Copy)]
+/// struct Units { places: [u32; 2], units: [u16; 2] }
+///
+/// /// UTF-16 of valid UTF-8.
+/// struct Utf16;
+///
+/// #[scan_op]
+/// impl ScanOp for Utf16 {
+///     type Input = u8;
+///     type State = Read;
+///     type Output = Units;
+///     const IDENTITY: Read = Read { units: 0, bytes: 0, count: 0 };
+///     fn lift(x: u8) -> Read {
+///         let units = match x { 0x80..=0xbf => 0_u32, 0xf0..=0xff => 2, _ => 1 };
+///         Read { units, bytes: x as u32, count: 1 }
+///     }
+///     fn combine(a: Read, b: Read) -> Read {
+///         let bytes = if b.count < 4 { a.bytes << (8 * b.count) | b.bytes } else { b.bytes };
+///         Read { units: a.units + b.units, bytes, count: u32::min(a.count + b.count, 4) }
+///     }
+///     fn project(s: Read) -> Units {
+///         let b = s.bytes;
+///         let none = u32::MAX;
+///         // The character, where this byte is its last.
+///         let c = if b & 0x80 == 0 {
+///             b & 0x7f
+///         } else if b & 0xe0c0 == 0xc080 {
+///             b >> 2 & 0x7c0 | b & 0x3f
+///         } else if b & 0xf0c0c0 == 0xe08080 {
+///             b >> 4 & 0xf000 | b >> 2 & 0xfc0 | b & 0x3f
+///         } else if b & 0xf8c0c0c0 == 0xf0808080 {
+///             b >> 6 & 0x1c0000 | b >> 4 & 0x3f000 | b >> 2 & 0xfc0 | b & 0x3f
+///         } else {
+///             none
+///         };
+///         if c == none {
+///             Units { places: [none, none], units: [0_u16, 0] }
+///         } else if c < 0x10000 {
+///             Units { places: [s.units - 1, none], units: [c as u16, 0_u16] }
+///         } else {
+///             let units = [(0xd7c0 + (c >> 10)) as u16, (0xdc00 + (c & 0x3ff)) as u16];
+///             Units { places: [s.units - 2, s.units - 1], units }
+///         }
+///     }
+/// }
+///
+/// let text = "Ein Käfer 🪲 läuft";
+/// let mut units = vec![0; text.len()];
+/// let outputs = arrays::scatter_computed((&mut units,));
+/// let read = Scanner::new()?.scan(Utf16).columns().run_into_with_total(text.as_bytes(), outputs)?;
+/// units.truncate(read.map_or(0, |read| read.units as usize));
+/// assert_eq!(String::from_utf16_lossy(&units), text);
+/// # Ok::<(), scan_runtime::Error>(())
+/// ```
 pub fn scatter_computed<Arrays>(arrays: Arrays) -> ScatterComputed<Arrays> {
     ScatterComputed(arrays)
 }
+
+/// A field of an output that goes to places of type `P`: to one, or, of an array of items, item `j` to place `j`.
+///
+/// # Safety
+///
+/// Nothing but this module implements it.
+#[diagnostic::on_unimplemented(
+    message = "the first field of the output, `{P}`, has not a place for each item of the field `{Self}`",
+    label = "not a place for each item of `{Self}`",
+    note = "the first field is a place, `u32`, `u64` or `usize`, or an array of places; then each other field is an array of as many items"
+)]
+pub unsafe trait PlacedAt<P>: ScanElement {
+    /// What goes to a place.
+    type Item: ScanElement;
+    #[doc(hidden)]
+    fn put(self, places: P, results: &mut [Self::Item]);
+}
+
+macro_rules! placed {
+    ($($place:ty)*) => {$(
+        // SAFETY: the one item is the field.
+        unsafe impl<T: ScanElement> PlacedAt<$place> for T {
+            type Item = T;
+            #[inline]
+            fn put(self, place: $place, results: &mut [T]) {
+                if let Some(result) = results.get_mut(place.index()) {
+                    *result = self;
+                }
+            }
+        }
+
+        // SAFETY: there are as many items as places.
+        unsafe impl<T: ScanElement, const K: usize> PlacedAt<[$place; K]> for [T; K] {
+            type Item = T;
+            #[inline]
+            fn put(self, places: [$place; K], results: &mut [T]) {
+                for (place, item) in places.into_iter().zip(self) {
+                    item.put(place, results);
+                }
+            }
+        }
+    )*};
+}
+
+placed! { u32 u64 usize }
 
 /// The type of an index.
 pub trait Index: ScanElement {
@@ -175,6 +293,8 @@ indices! { u32 u64 usize i32 i64 }
 )]
 pub unsafe trait Source<T> {
     #[doc(hidden)]
+    const KIND: ArrayKind;
+    #[doc(hidden)]
     type Held;
     #[doc(hidden)]
     fn items(&self) -> Option<usize>;
@@ -197,6 +317,8 @@ pub unsafe trait Source<T> {
     note = "a scan by columns takes mutable slices, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait Sink<T> {
+    #[doc(hidden)]
+    const KIND: ArrayKind;
     #[doc(hidden)]
     type Held;
     #[doc(hidden)]
@@ -227,6 +349,7 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
+    const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a [T];
     fn items(&self) -> Option<usize> {
         Some((**self).as_ref().len())
@@ -243,6 +366,7 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
 
 // SAFETY: what is held has so many items.
 unsafe impl<T: Index> Source<T> for Indices {
+    const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
         None
@@ -259,6 +383,7 @@ unsafe impl<T: Index> Source<T> for Indices {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
+    const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
         Some(self.places.len())
@@ -276,6 +401,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
+    const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a mut [T];
     fn items(&mut self) -> Option<usize> {
         Some((**self).as_mut().len())
@@ -301,6 +427,7 @@ pub struct Scattering<'a, T, P> {
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> {
+    const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Scattering<'a, T, P>;
     fn items(&mut self) -> Option<usize> {
         Some(self.places.len())
@@ -323,6 +450,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<T: ScanElement> Sink<T> for Discard {
+    const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&mut self) -> Option<usize> {
         None

@@ -5,9 +5,9 @@ use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, ScatterComputed, Sink, Source, Words},
+    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words},
 };
-use crate::{DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
+use crate::{DeviceBufferMut, Error, ScanElement, room::room};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///
@@ -20,6 +20,9 @@ use crate::{DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sources<F: Fields> {
+    /// The kind of each array.
+    #[doc(hidden)]
+    const KINDS: &'static [ArrayKind];
     #[doc(hidden)]
     type Held;
     /// How many items each array has.
@@ -42,6 +45,9 @@ pub unsafe trait Sources<F: Fields> {
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sinks<F: Fields> {
+    /// The kind of each array.
+    #[doc(hidden)]
+    const KINDS: &'static [ArrayKind];
     #[doc(hidden)]
     type Held;
     #[doc(hidden)]
@@ -93,6 +99,7 @@ pub unsafe trait DeviceSinks<F: Fields> {
 
 // SAFETY: the one array is that of the elements.
 unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
+    const KINDS: &'static [ArrayKind] = &[S::KIND];
     type Held = S::Held;
     fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
         each(Source::items(self));
@@ -107,6 +114,7 @@ unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
+    const KINDS: &'static [ArrayKind] = &[S::KIND];
     type Held = S::Held;
     fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
         each(Sink::items(self));
@@ -147,6 +155,7 @@ macro_rules! tuples {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
         unsafe impl<$($field: ScanElement, $array: Source<$field>),*> Sources<($($field,)*)> for ($($array,)*) {
+            const KINDS: &'static [ArrayKind] = &[$($array::KIND),*];
             type Held = ($($array::Held,)*);
             fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
                 $(each(self.$index.items());)*
@@ -161,6 +170,7 @@ macro_rules! tuples {
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: Sink<$field>),*> Sinks<($($field,)*)> for ($($array,)*) {
+            const KINDS: &'static [ArrayKind] = &[$($array::KIND),*];
             type Held = ($($array::Held,)*);
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
                 $(each(self.$index.items());)*
@@ -200,14 +210,16 @@ macro_rules! tuples {
 }
 
 macro_rules! computed {
+    (kind $index:tt) => { ArrayKind::Computed };
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: what is held has room for so many items of each field.
         unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> Sinks<(Place, $($field,)*)>
             for ScatterComputed<($(&'a mut $array,)*)>
         where
-            Place: SegmentOffset,
-            $($field: ScanElement, $array: AsMut<[$field]>,)*
+            Place: ScanElement,
+            $($field: PlacedAt<Place>, $array: AsMut<[<$field as PlacedAt<Place>>::Item]>,)*
         {
+            const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(computed!(kind $index)),*];
             type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
                 (0..=[$($index),*].len()).for_each(|_| each(None));
@@ -226,9 +238,7 @@ macro_rules! computed {
                     unsafe { items.$index.set_len(len) };
                     let array = arrays.$index.as_mut();
                     for (place, item) in places.iter().zip(items.$index) {
-                        if let Some(result) = array.get_mut(place.index()) {
-                            *result = item;
-                        }
+                        item.put(*place, array);
                     }
                 )*
             }
@@ -238,8 +248,8 @@ macro_rules! computed {
         unsafe impl<'a, Place, $($field,)* $($array: ?Sized),*> DeviceSinks<(Place, $($field,)*)>
             for ScatterComputed<($(&'a mut $array,)*)>
         where
-            Place: SegmentOffset,
-            $($field: ScanElement, $array: DeviceBufferMut<$field>,)*
+            Place: ScanElement,
+            $($field: PlacedAt<Place>, $array: DeviceBufferMut<<$field as PlacedAt<Place>>::Item>,)*
         {
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 each(NO_MEMORY);

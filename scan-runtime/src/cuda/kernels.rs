@@ -8,7 +8,7 @@
 
 use std::{any::TypeId, sync::Arc};
 
-use scan_codegen::{ColumnLayout, OpSource};
+use scan_codegen::{ColumnLayout, OpSource, ShortTable};
 use tracing::field::Empty;
 
 use super::{
@@ -21,18 +21,21 @@ use super::{
 };
 use crate::{Error, ScanOp, op::checked_source, telemetry::timed};
 
-/// Scans with the same key share their kernels on a device. The identity is part of the kernels' text.
+/// Scans with the same key share their kernels on a device. The identity is part of the kernels' text, and whether
+/// tables are short.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct KernelsKey {
     operator: TypeId,
     identity: Option<Vec<u8>>,
+    tables: Vec<Option<ShortTable>>,
     task: Task,
 }
 
 impl KernelsKey {
     fn new<Op: ScanOp>(op: &Op, task: &Task) -> Self {
         let identity = op.identity().as_ref().map(crate::element::bytes_of);
-        KernelsKey { operator: TypeId::of::<Op>(), identity, task: task.clone() }
+        let tables = op.parameters().tables().iter().map(|at| at.short).collect();
+        KernelsKey { operator: TypeId::of::<Op>(), identity, tables, task: task.clone() }
     }
 }
 
@@ -57,6 +60,21 @@ impl CudaDevice {
         self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)
             .and_then(|ranges| self.kernels_of(&ranges.operator, ranges.for_columns(columns, input, output)))
             .map_err(named)
+    }
+
+    /// The same for arrays that begin anywhere, those for the best aligned ones first.
+    pub(crate) fn all_kernels_of_columns<Op: ScanOp>(
+        &self,
+        op: &Op,
+        task: &Task,
+        columns: &ColumnLayout,
+    ) -> Result<Vec<Arc<Kernels>>, Error> {
+        let all = || {
+            let ranges = self.ranges_of(KernelsKey::new(op, task), &|| checked_source(op), task)?;
+            let wanted: Vec<_> = ranges.iter().filter(|range| range.plan.suits(columns, &[], &[])).collect();
+            at_once(&wanted, |range| self.kernels_of(&ranges.operator, range))
+        };
+        all().map_err(named)
     }
 
     /// Not compiled anew for every operator; as what follows.

@@ -73,7 +73,7 @@ impl Constants {
         initial_value: Vec<u8>,
     ) -> Result<Self, Error> {
         let mut operator = parameters.bytes().to_vec();
-        for TableAt { offset, table } in parameters.tables() {
+        for TableAt { offset, table, .. } in parameters.tables() {
             let pointer = table.copies().pointer(stream, table.bytes())?.to_le_bytes();
             operator[*offset..offset + pointer.len()].copy_from_slice(&pointer);
         }

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use cudarc::driver::CudaStream;
 
+use scan_codegen::ColumnLayout;
+
 use super::{
     CudaDevice, Task, driver_error,
     launch::{Constants, InOut, SideBuffers},
@@ -40,7 +42,8 @@ pub(crate) enum Runs {
 pub(crate) struct Prepared {
     stream: Arc<CudaStream>,
     constants: Constants,
-    /// In the order of the lengths that they are for; those for the shortest at least.
+    /// In the order of the lengths that they are for; those for the shortest at least. Along an axis, those for any
+    /// memory first.
     ranges: Vec<Range>,
 }
 
@@ -70,16 +73,22 @@ impl Work {
             }
             Runs::Often(max_len) => max_len as u64,
         };
-        let mut prepared = Prepared { stream: stream.clone(), constants, ranges: Vec::new() };
-        for (from, end, kernels) in device.kernels_up_to(op, &task, max_len).map_err(named)? {
-            kernels.load_code()?;
-            let mut workspace = Workspace::default();
-            let allocated = workspace.schedule(stream, &kernels.plan, end, None).map(drop);
-            // What has been allocated is freed with the handle, whatever happens.
-            prepared.ranges.push(Range { from, kernels, workspace: Mutex::new(workspace) });
-            allocated?;
-        }
-        Ok(Work::Often(prepared))
+        let ranges = device.kernels_up_to(op, &task, max_len).map_err(named)?;
+        Ok(Work::Often(Prepared::new(stream, constants, ranges, None)?))
+    }
+
+    /// The same for many runs along an axis of an array that lies like this.
+    pub(crate) fn along_axis<Op: ScanOp>(
+        device: &CudaDevice,
+        stream: &Arc<CudaStream>,
+        op: &Op,
+        constants: Constants,
+        task: &Task,
+        columns: &ColumnLayout,
+    ) -> Result<Self, Error> {
+        let kernels = device.all_kernels_of_columns(op, task, columns)?;
+        let ranges = kernels.into_iter().rev().map(|kernels| (0, columns.length(), kernels)).collect();
+        Ok(Work::Often(Prepared::new(stream, constants, ranges, Some(columns))?))
     }
 
     /// Enqueues the work on the stream that it was made for. Neither copies nor synchronises; if it was made for many
@@ -99,11 +108,36 @@ impl Work {
             // were made.
             Work::Once { kernels, constants } => unsafe { kernels.enqueue(stream, constants, side, work) },
             Work::Often(Prepared { stream, constants, ranges }) => {
-                let Some(range) = ranges.iter().rev().find(|range| range.from <= work.len) else { return Ok(()) };
+                let is_for = |range: &&Range| match work.columns {
+                    Some(columns) => range.kernels.plan.suits(columns, work.input, work.output),
+                    None => range.from <= work.len,
+                };
+                let Some(range) = ranges.iter().rev().find(is_for) else { return Ok(()) };
                 // SAFETY: as above.
                 unsafe { range.kernels.launch(stream, &mut lock(&range.workspace), constants, side, work) }
             }
         }
+    }
+}
+
+impl Prepared {
+    /// With kernels for lengths from so many to so many elements.
+    fn new(
+        stream: &Arc<CudaStream>,
+        constants: Constants,
+        kernels: Vec<(u64, u64, Arc<Kernels>)>,
+        columns: Option<&ColumnLayout>,
+    ) -> Result<Self, Error> {
+        let mut prepared = Prepared { stream: stream.clone(), constants, ranges: Vec::new() };
+        for (from, end, kernels) in kernels {
+            kernels.load_code()?;
+            let mut workspace = Workspace::default();
+            let allocated = workspace.schedule(stream, &kernels.plan, end, columns).map(drop);
+            // What has been allocated is freed with the handle, whatever happens.
+            prepared.ranges.push(Range { from, kernels, workspace: Mutex::new(workspace) });
+            allocated?;
+        }
+        Ok(prepared)
     }
 }
 

@@ -6,13 +6,16 @@ use cudarc::driver::{CudaSlice, CudaStream, sys::CUdeviceptr};
 use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, PlanError, Plans, ScanSpec};
 
 mod each;
+mod prepared;
 use each::HOST_VALUES;
-pub(crate) use each::{DeviceTotals, check_totals};
+pub(crate) use each::check_totals;
+pub use prepared::DeviceAxisPrepared;
 
 use super::{Also, HostPlaces, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
+    device_scan::{DeviceTotals, Total},
     generate,
     heads::{InitialValues, check_initial_values},
     room::room,
@@ -198,7 +201,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
 
     /// The same for device memory, on a stream of yours, as [`Scan::on`] is for a scan.
     pub fn on<'a>(&'a self, stream: &'a Arc<CudaStream>) -> DeviceAxisScan<'a, Op> {
-        DeviceAxisScan { scan: self, stream, initial: None, each: false }
+        DeviceAxisScan { scan: self, stream, initial: None, each: false, prepared: None }
     }
 
     fn columns_plan(&self, also: Also) -> Result<ColumnsPlan, Error> {
@@ -415,6 +418,8 @@ pub struct DeviceAxisScan<'a, Op: ScanOp> {
     initial: Option<&'a dyn DeviceBuffer<Op::Carry>>,
     /// and whether that is one for each column.
     each: bool,
+    /// The handle whose run it is, if it is one.
+    prepared: Option<&'a DeviceAxisPrepared<'a, Op>>,
 }
 
 impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
@@ -452,14 +457,14 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
     ) -> Result<(), Error> {
-        self.run_in(input, output, None)
+        self.run_in(input, output, DeviceTotals::None)
     }
 
     fn run_in(
         &self,
         input: &impl DeviceBuffer<Op::Input>,
         output: &mut impl DeviceBufferMut<Op::Output>,
-        totals: DeviceTotals<'_, Op>,
+        totals: Total<'_, Op>,
     ) -> Result<(), Error> {
         let device = self.scan.scan.scanner.device_of(self.stream)?;
         device.check_context("input", input.stream())?;
@@ -486,10 +491,10 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.run_in_one(buffer, None)
+        self.run_in_one(buffer, DeviceTotals::None)
     }
 
-    fn run_in_one<T>(&self, buffer: &mut impl DeviceBufferMut<T>, totals: DeviceTotals<'_, Op>) -> Result<(), Error>
+    fn run_in_one<T>(&self, buffer: &mut impl DeviceBufferMut<T>, totals: Total<'_, Op>) -> Result<(), Error>
     where
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
@@ -507,6 +512,15 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         unsafe { self.enqueue(device, self.scan.scan.spec(), &[buffer], &[buffer], totals) }
     }
 
+    /// What is asked for, with the initial values that are in device memory.
+    fn spec_with(&self, spec: ScanSpec) -> ScanSpec {
+        match (self.initial, self.each) {
+            (Some(_), true) => spec.with_initial_values(),
+            (Some(_), false) => spec.with_initial_value_on_device(),
+            (None, _) => spec,
+        }
+    }
+
     /// # Safety
     ///
     /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue): the buffers hold the arrays of the input and of the
@@ -517,10 +531,10 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         spec: ScanSpec,
         input: &[CUdeviceptr],
         output: &[CUdeviceptr],
-        totals: DeviceTotals<'_, Op>,
+        totals: Total<'_, Op>,
     ) -> Result<(), Error> {
         let AxisScan { scan, axis, layout } = self.scan;
-        let also = Also::totals(totals.is_some());
+        let also = totals.also();
         if scan.heads.initial_values.is_some() && !self.each {
             return Err(PlanError::Columns { why: HOST_VALUES }.into());
         }
@@ -532,21 +546,20 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
                 false => {}
             }
         }
-        if let Some(totals) = &totals {
+        if let DeviceTotals::Each(totals) = &totals {
             device.check_context("totals", totals.stream())?;
             check_totals(axis, totals.len())?;
+        }
+        if let Some(prepared) = self.prepared {
+            prepared.check(self.brings(also))?;
         }
         if layout.is_empty() {
             self.scan.columns_plan(also)?;
             return self.write_totals_of_nothing(totals);
         }
         let initial = self.initial.map(|value| value.device_ptr(self.stream));
-        let spec = match (&initial, self.each) {
-            (Some(_), true) => spec.with_initial_values(),
-            (Some(_), false) => spec.with_initial_value_on_device(),
-            (None, _) => spec,
-        };
-        let totals = totals.map(|totals| totals.device_ptr_mut(self.stream));
+        let spec = self.spec_with(spec);
+        let totals = totals.buffer().map(|totals| totals.device_ptr_mut(self.stream));
         let side = SideBuffers {
             head_count: scan.heads.head_count(),
             initial: initial.as_ref().map_or(0, |(pointer, _reading)| *pointer),
@@ -558,8 +571,12 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         let buffers = InOut { input, output, len: axis.len() as u64, columns };
         let enqueue = || {
             bind(self.stream)?;
-            // SAFETY: the caller vouches for the buffers; values and totals have been counted.
-            unsafe { scan.enqueue_columns(device, self.stream, also.of(spec), buffers, side) }
+            match self.prepared {
+                // SAFETY: the caller vouches for the buffers; values and totals have been counted.
+                None => unsafe { scan.enqueue_columns(device, self.stream, also.of(spec), buffers, side) },
+                // SAFETY: as above.
+                Some(prepared) => unsafe { prepared.enqueue(buffers, side) },
+            }
         };
         enqueue().map_err(named)
     }

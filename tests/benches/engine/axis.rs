@@ -35,14 +35,48 @@ const ARRAYS: [(&[usize], usize); 8] = [
 /// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row.
 type Shape = (u32, u32, u32, u32);
 
-const SHAPES: [Shape; 6] = [
-    (256, 128, 8, 256),
-    (128, 192, 8, 256),
+const SHAPES: [Shape; 10] = [
     (128, 128, 8, 256),
-    (128, 256, 8, 128),
-    (128, 256, 16, 512),
-    (64, 512, 8, 256),
+    (128, 160, 8, 256),
+    (128, 224, 8, 256),
+    (128, 256, 8, 256),
+    (128, 192, 8, 512),
+    (128, 192, 16, 256),
+    (128, 192, 16, 512),
+    (256, 64, 8, 256),
+    (256, 96, 8, 256),
+    (256, 128, 8, 256),
 ];
+
+/// The same for arrays of few columns.
+const NARROW: [Shape; 8] = [
+    (128, 192, 8, 128),
+    (128, 192, 8, 64),
+    (256, 96, 8, 128),
+    (256, 192, 8, 128),
+    (256, 192, 8, 64),
+    (256, 256, 8, 64),
+    (512, 96, 8, 128),
+    (512, 96, 8, 64),
+];
+
+/// Changes of the planned text, to see what its parts cost: their names, what is replaced, and what by. Their results
+/// are wrong.
+const CHANGES: [(&str, &[(&str, &str)]); 4] = [
+    ("polls many at once", &[("STATUS_WORDS <= 4 ? 8", "STATUS_WORDS <= 4 ? 18")]),
+    ("does not wait", &[NO_WAIT]),
+    (
+        "does not wait, few statuses",
+        &[
+            NO_WAIT,
+            ("part.tile_row * statuses_across", "part.tile_row % 32 * statuses_across"),
+            ("(part.tile_row - count + begin)", "((part.tile_row - count + begin) % 16)"),
+        ],
+    ),
+    ("does not carry", &[("carries = !WHOLE_COLUMNS && steps.rows > 1", "carries = false")]),
+];
+const NO_WAIT: (&str, &str) =
+    ("while (status_of(loaded, &words, epoch) == EMPTY) {", "status_of(loaded, &words, epoch); while (false) {");
 
 /// The most elements that arrays are cut down to: all of them fit beside their results.
 const LONGEST_BYTES: usize = 4 << 30;
@@ -56,14 +90,30 @@ const COMPARED: usize = 1 << 20;
 /// The longest period of inputs: no power of two, so that no column repeats it.
 const BLOCK: usize = 1_999_993;
 
+/// Threads of a block and rows of a thread.
+const RECURRENCE_SHAPES: [(u32, u32); 8] =
+    [(128, 6), (128, 8), (128, 10), (128, 12), (128, 18), (256, 6), (256, 8), (64, 24)];
+
 struct Entrant {
     name: String,
     plan: ColumnsPlan,
     function: CudaFunction,
+    changed: bool,
 }
 
-fn entrant<Op: TestOperator>(scanner: &Scanner, name: String, plan: ColumnsPlan) -> Outcome<Entrant> {
-    let source = render_columns(&Op::new().source(), &plan)?;
+fn entrant<Op: TestOperator>(
+    scanner: &Scanner,
+    name: String,
+    plan: ColumnsPlan,
+    changes: &[(&str, &str)],
+) -> Outcome<Entrant> {
+    let mut source = render_columns(&Op::new().source(), &plan)?;
+    for (from, to) in changes {
+        if !source.text.contains(from) {
+            return Err(format!("no {from}").into());
+        }
+        source.text = source.text.replace(from, to);
+    }
     let compiled = nvrtc::compile(&source, &name, scanner.limits().architecture)?;
     let context = scanner.context().ok_or("no CUDA context")?;
     context.bind_to_thread()?;
@@ -71,7 +121,7 @@ fn entrant<Op: TestOperator>(scanner: &Scanner, name: String, plan: ColumnsPlan)
     let function = module.load_function(&source.kernel_name(plan.kernels()[0]))?;
     let dynamic = plan.dynamic_shared_bytes(plan.kernels()[0]) as i32;
     function.set_attribute(CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic)?;
-    Ok(Entrant { name, plan, function })
+    Ok(Entrant { name, plan, function, changed: !changes.is_empty() })
 }
 
 fn entrants<Op: TestOperator>(scanner: &Scanner, shapes: bool) -> Vec<Entrant> {
@@ -81,15 +131,27 @@ fn entrants<Op: TestOperator>(scanner: &Scanner, shapes: bool) -> Vec<Entrant> {
     };
     let planned = plan(Overrides::default()).map(|plan| plan.all()).unwrap_or_default();
     let mut plans: Vec<_> = planned.into_iter().map(|plan| (PLANNED.to_owned(), Some(plan))).collect();
-    for (threads, run, row, tile) in SHAPES.into_iter().filter(|_| shapes) {
+    if shapes {
+        let alone = plans.get(plans.len() - 2).and_then(|(_, plan)| plan.clone());
+        plans.push(("planned, each lane loads its own".to_owned(), alone));
+    }
+    for (threads, run, row, tile) in SHAPES.into_iter().chain(NARROW).filter(|_| shapes) {
         let width = (row / size).max(1);
         let run = (run / (width * size)).max(1);
         let plan = plan(Overrides::default().threads(threads).run(run));
         let plan = plan.map(|plan| plan.shaped(width, (tile / (width * size)).max(1)));
         plans.push((format!("{threads} threads, {run} × {width}, {tile} bytes"), plan));
     }
-    let plans: Vec<_> = plans.into_iter().filter_map(|(name, plan)| Some((name, plan?))).collect();
-    plans.into_par_iter().filter_map(|(name, plan)| entrant::<Op>(scanner, name, plan).ok()).collect()
+    let mut plans: Vec<_> = plans.into_iter().filter_map(|(name, plan)| Some((name, plan?, &[][..]))).collect();
+    if shapes {
+        plans.extend(
+            CHANGES.iter().filter_map(|&(name, changes)| Some((name.to_owned(), plan(Overrides::default())?, changes))),
+        );
+    }
+    let made = |(name, plan, changes): (String, _, _)| {
+        entrant::<Op>(scanner, name.clone(), plan, changes).inspect_err(|error| eprintln!("{name}: {error}")).ok()
+    };
+    plans.into_par_iter().filter_map(made).collect()
 }
 
 /// Launches the kernel over an array.
@@ -194,7 +256,10 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, shapes: bool) -> Outco
         // Of the planned ones, the one that is for the array.
         let suits = |entrant: &&Entrant| entrant.plan.suits(&axis.layout(), &[0], &[0]);
         let planned = entrants.iter().filter(|entrant| entrant.name == PLANNED).find(suits);
-        for entrant in planned.into_iter().chain(entrants.iter().filter(|entrant| entrant.name != PLANNED)) {
+        let is_narrow = |entrant: &&Entrant| entrant.name.ends_with("128 bytes") || entrant.name.ends_with(" 64 bytes");
+        let others = entrants.iter().filter(|entrant| entrant.name != PLANNED);
+        let others = others.filter(|entrant| axis.columns() <= 512 || !is_narrow(entrant));
+        for entrant in planned.into_iter().chain(others) {
             let bytes = entrant.plan.schedule(&axis.layout())?.workspace.bytes() as usize;
             let mut workspace = stream.alloc_zeros::<u8>(bytes)?;
             copy(&mut output)?; // no result of the kernel before is left
@@ -206,7 +271,7 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, shapes: bool) -> Outco
                     first = Some(end);
                     compare::<Op>(&axis, &block, &stream.clone_dtoh(&output.slice(..len))?)
                 }
-                Some(first) if *first == end => Ok(()),
+                Some(first) if *first == end || entrant.changed => Ok(()),
                 Some(_) => Err("the last results differ".into()),
             };
             if let Err(error) = verdict {
@@ -256,7 +321,7 @@ impl ScanOp for Recurrence {
 
 /// The recurrence over two arrays, into one, as a ratio to a copy of as many bytes. Gates are 0 or 1 and tokens whole
 /// numbers, so that every grouping gives the same bits.
-fn recurrence(scanner: &Scanner) -> Outcome {
+fn recurrence(scanner: &Scanner, shapes: bool) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let shape @ [_, length, channels] = [8, 65536, 1536];
     let axis = Axis::of(&shape, 1)?;
@@ -265,31 +330,37 @@ fn recurrence(scanner: &Scanner) -> Outcome {
     let (gates, tokens): (Vec<f32>, Vec<f32>) = (0..BLOCK).map(|i| (gate(i), token(i))).unzip();
     let (from_gates, from_tokens) = (filled(&stream, &gates, axis.len())?, filled(&stream, &tokens, axis.len())?);
     let mut states = stream.alloc_zeros::<f32>(axis.len())?;
-    let scan = scanner.scan(Recurrence).axis(axis).columns();
-    scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?;
-    let found = stream.clone_dtoh(&states)?;
-    for sampled in 0..16 {
-        let first = sampled % shape[0] * length * channels + sampled * 7919 % channels;
-        let mut state = 0.0;
-        for place in (0..length).map(|row| first + row * channels) {
-            state = gates[place % BLOCK] * state + tokens[place % BLOCK];
-            if found[place] != state {
-                return Err(format!("element {place}: {}, not {state}", found[place]).into());
+    let planned = std::iter::once((PLANNED.to_owned(), Overrides::default()));
+    let shapes = RECURRENCE_SHAPES.into_iter().filter(|_| shapes).map(|(threads, run)| {
+        (format!("{threads} threads, {run} rows"), Overrides::default().threads(threads).run(run))
+    });
+    for (name, overrides) in planned.chain(shapes) {
+        let scan = scanner.scan(Recurrence).overrides(overrides).axis(axis.clone()).columns();
+        scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?;
+        let last_sequence = (shape[0] - 1) * length * channels;
+        let found = stream.clone_dtoh(&states.slice(last_sequence..))?;
+        for channel in (0..16).map(|sampled| sampled * 7919 % channels) {
+            let mut state = 0.0;
+            for place in (0..length).map(|row| last_sequence + row * channels + channel) {
+                state = gates[place % BLOCK] * state + tokens[place % BLOCK];
+                if found[place - last_sequence] != state {
+                    return Err(format!("{name}: element {place}: not {state}").into());
+                }
             }
         }
+        let (mut copies, mut scans) = (Vec::new(), Vec::new());
+        for _ in 0..SAMPLES {
+            copies.push(sample(&stream, || Ok(stream.memcpy_dtod(&from_gates, &mut states)?))?);
+            let run = || Ok(scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?);
+            scans.push(sample(&stream, run)?);
+        }
+        // Three arrays are moved, where the copy moves two.
+        let (copy, scan) = (1.5 * median(copies), median(scans));
+        println!(
+            "| recurrence | {shape:?}, 1, two arrays to one | {name} | {copy:.1} | {scan:.1} | {:.3} |",
+            copy / scan
+        );
     }
-    let (mut copies, mut scans) = (Vec::new(), Vec::new());
-    for _ in 0..SAMPLES {
-        copies.push(sample(&stream, || Ok(stream.memcpy_dtod(&from_gates, &mut states)?))?);
-        let run = || Ok(scan.on(&stream).run_into((&from_gates, &from_tokens), &mut states)?);
-        scans.push(sample(&stream, run)?);
-    }
-    // Three arrays are moved, where the copy moves two.
-    let (copy, scan) = (1.5 * median(copies), median(scans));
-    println!(
-        "| recurrence | {shape:?}, 1, two arrays to one | {PLANNED} | {copy:.1} | {scan:.1} | {:.3} |",
-        copy / scan
-    );
     Ok(())
 }
 
@@ -306,7 +377,7 @@ pub(super) fn sweep_all(scanner: &Scanner, shapes: bool, wanted: impl Fn(&str) -
         sweep::<compose>("affine", scanner, shapes)?;
     }
     if wanted("axis-recurrence") {
-        recurrence(scanner)?;
+        recurrence(scanner, shapes)?;
     }
     Ok(())
 }

@@ -81,6 +81,8 @@ pub(super) struct Host {
     begin_load: unsafe extern "C" fn(u32, i64, u32, u32, *const c_void),
     commit_loads: extern "C" fn(),
     wait_for_loads: extern "C" fn(bool),
+    place: extern "C" fn(u32, i64) -> u64,
+    item: extern "C" fn(u64, u32),
 }
 
 pub(super) static HOST: Host = Host {
@@ -117,6 +119,8 @@ pub(super) static HOST: Host = Host {
     begin_load,
     commit_loads,
     wait_for_loads,
+    place,
+    item,
 };
 
 // The numbers of the atomic operations. Also in the host prelude.
@@ -358,6 +362,21 @@ extern "C" fn address(buffer: u32, offset: i64) -> u64 {
     machine(|machine| machine.address(buffer, offset))
 }
 
+extern "C" fn place(buffer: u32, offset: i64) -> u64 {
+    machine(|machine| machine.place_of(buffer, offset))
+}
+
+extern "C" fn item(place: u64, bytes: u32) {
+    let Some((buffer, offset)) = machine(|machine| machine.shared_at(place)) else { return };
+    interrupt_access();
+    let request = Request { access: Access::Read, atomic: false, offset, size: bytes, align: 1, line: 0 };
+    let result = machine(|machine| {
+        let line = machine.current().line;
+        machine.read(buffer, &Request { line, ..request }, &mut vec![0; bytes as usize], false)
+    });
+    check(result, 0);
+}
+
 extern "C" fn trap(line: u32) {
     fail(FaultKind::Trap, line);
 }
@@ -474,11 +493,13 @@ pub(super) unsafe fn execute(
 unsafe extern "C" fn begin_load(buffer: u32, offset: i64, size: u32, line: u32, from: *const c_void) {
     // SAFETY: the caller vouches for the place.
     let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), size as usize) }.to_vec();
-    machine(|machine| {
-        let thread = machine.current();
-        let group = thread.load_groups;
-        thread.loads_begun.push(Load { buffer, offset, line, bytes, group });
-    });
+    let group = machine(|machine| machine.current().load_groups);
+    let load = Load { buffer, offset, line, bytes, group };
+    // It may arrive at once, or as late as the thread waits for it.
+    match machine(|machine| machine.random.below(4)) {
+        0 => load.arrive(),
+        _ => machine(|machine| machine.current().loads_begun.push(load)),
+    }
 }
 
 extern "C" fn commit_loads() {
@@ -492,10 +513,15 @@ extern "C" fn wait_for_loads(all: bool) {
         let groups = thread.load_groups;
         thread.loads_begun.extract_if(.., |load| all || load.group + 1 < groups).collect()
     });
-    for load in arrived {
+    arrived.iter().for_each(Load::arrive);
+}
+
+impl Load {
+    /// Writes what has been read.
+    fn arrive(&self) {
         interrupt_access();
-        let (access, size) = (Access::Write, load.bytes.len() as u32);
-        let request = Request { access, atomic: false, offset: load.offset, size, align: size, line: load.line };
-        check(machine(|machine| machine.write(load.buffer, &request, &load.bytes, None)), load.line);
+        let (access, size) = (Access::Write, self.bytes.len() as u32);
+        let request = Request { access, atomic: false, offset: self.offset, size, align: size, line: self.line };
+        check(machine(|machine| machine.write(self.buffer, &request, &self.bytes, None)), self.line);
     }
 }

@@ -75,6 +75,8 @@ struct Host {
   void (*begin_load)(std::uint32_t buffer, std::int64_t offset, std::uint32_t size, std::uint32_t line, const void* from);
   void (*commit_loads)();
   void (*wait_for_loads)(bool all);
+  std::uint64_t (*place)(std::uint32_t buffer, std::int64_t offset);
+  void (*item)(std::uint64_t place, std::uint32_t bytes);
 };
 
 extern const Host* host;
@@ -570,12 +572,16 @@ inline void wait_for_previous_launch() {
   host->wait_for_previous_launch();
 }
 inline void launch_dependents() {}
-// The bytes are read now, and written when the thread waits for them.
+// The bytes are read now, and written now or when the thread waits for them.
 template <class T>
 void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
   T bytes;
   host->read(from.buffer, from.offset, sizeof(T), sizeof(T), line, &bytes, nullptr);
   host->begin_load(to.buffer, to.offset, sizeof(T), line, &bytes);
+}
+template <class T>
+void begin_load_past_l1(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
+  begin_load(to, from, line);
 }
 inline void commit_loads() {
   host->commit_loads();
@@ -588,6 +594,17 @@ inline void wait_for_loads_but_last() {
 }
 inline unsigned opaque_word(unsigned word) {
   return word;
+}
+
+// Tables are read by the operator, whose accesses to memory are compiled as they stand: it calls this before each.
+template <std::size_t BYTES, std::size_t ALIGNMENT>
+const void* machine_item(const void* item) {
+  host->item((std::uint64_t)item, BYTES);
+  return item;
+}
+template <class Table>
+void move_table(Table& table, Pointer<unsigned char> to) {
+  table.items = (decltype(table.items))host->place(to.buffer, to.offset);
 }
 
 } // namespace machine

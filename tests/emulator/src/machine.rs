@@ -808,6 +808,21 @@ impl Machine {
         SHARED | declaration
     }
 
+    /// Where the bytes of a buffer are in the host's memory, from this offset on.
+    pub(super) fn place_of(&mut self, buffer: u32, offset: i64) -> u64 {
+        self.with_buffer(buffer, |buffer, _| buffer.bytes.as_ptr() as u64).wrapping_add_signed(offset)
+    }
+
+    /// The shared array of the block that has its bytes at a place in the host's memory, and their offset.
+    pub(super) fn shared_at(&mut self, place: u64) -> Option<(u32, i64)> {
+        let arrays = self.block().shared.iter().zip(0..);
+        let mut found = arrays.filter_map(|(buffer, declaration)| {
+            let offset = place.checked_sub(buffer.as_ref()?.bytes.as_ptr() as u64)?;
+            (offset < buffer.as_ref()?.bytes.len() as u64).then_some((SHARED | declaration, offset as i64))
+        });
+        found.next()
+    }
+
     pub(super) fn address(&mut self, buffer: u32, offset: i64) -> u64 {
         // Buffers lie far apart, so that no offset leads from one into another.
         let base = self.with_buffer(buffer, |buffer, _| buffer.address);

@@ -7,7 +7,8 @@ use std::{
 };
 
 use scan_codegen::{
-    Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target, plan_columns, render_columns_from,
+    Arrays as Layout, Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target, plan_columns,
+    render_columns_from,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
@@ -118,26 +119,13 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
     ) -> Result<(), EmulatorError>
     where
         Op::Output: Debug,
+        Op::Carry: Debug,
     {
-        let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
-        let mut array = |(bytes, item): (Vec<u8>, usize)| {
-            let offset = item * offsets.next().unwrap_or_default();
-            Array { bytes, item, offset, ..Array::default() }
-        };
-        let spec = &self.plan.spec;
-        let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
-        let items: Vec<_> = columns::split::<Op::Output>(spec.output, &[]);
-        let outputs = items.into_iter().map(|(_, item)| (vec![0; axis.output_len() * item], item));
-        let outputs: Vec<_> = outputs.map(&mut array).collect();
-        let arrays = Arrays { inputs: &inputs, outputs: &outputs };
-        let memory = Memory { output_bytes: Some(0), arrays: Some(arrays), ..Memory::default() };
-        let mut found = self.run(emulator, axis, memory)?;
-        let output = found.clone();
-        self.compare(axis, input, &mut found, &output)
+        self.verify_each(emulator, axis, input, None, offsets)
     }
 
-    /// As [`verify`](ColumnsProgram::verify), of a plan with an initial value for each column, if there are any, and
-    /// with the total of each: these are compared, too.
+    /// As [`verify_columns`](ColumnsProgram::verify_columns), of a plan with an initial value for each column, if there
+    /// are any, and with the total of each, if the plan has them: these are compared, too.
     ///
     /// # Errors
     ///
@@ -148,25 +136,43 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         axis: &Axis,
         input: &[Op::Input],
         values: Option<&[Op::Carry]>,
+        offsets: &[usize],
     ) -> Result<(), EmulatorError>
     where
         Op::Output: Debug,
         Op::Carry: Debug,
     {
-        let bytes: Vec<u8> = input.iter().flat_map(bytes_of).collect();
-        let initial_value: Vec<u8> = values.into_iter().flatten().flat_map(bytes_of).collect();
+        let mut offsets = offsets.iter().copied().chain(std::iter::repeat(0));
+        let mut array = |(bytes, item): (Vec<u8>, usize)| {
+            let offset = item * offsets.next().unwrap_or_default();
+            Array { bytes, item, offset, ..Array::default() }
+        };
+        let (spec, columns) = (&self.plan.spec, axis.columns());
+        let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
+        let items: Vec<_> = columns::split::<Op::Output>(spec.output, &[]);
+        let outputs = items.into_iter().map(|(_, item)| (vec![0; axis.output_len() * item], item));
+        let outputs: Vec<_> = outputs.map(&mut array).collect();
+        let initial_value: Vec<u8> =
+            values.unwrap_or(self.initial_value.as_slice()).iter().flat_map(bytes_of).collect();
+        let of_one = |arrays: &[Array]| arrays.first().map_or((Vec::new(), 0), |one| (one.bytes.clone(), one.offset));
+        let ((bytes, input_offset), (_, output_offset)) = (of_one(&inputs), of_one(&outputs));
+        let by_field = [spec.input, spec.output].contains(&Layout::PerField);
+        let arrays = Arrays { inputs: &inputs, outputs: &outputs };
         let memory = Memory {
-            input: &bytes,
-            output_bytes: Some(axis.output_len() * size_of::<Op::Output>()),
+            input: if by_field { &[] } else { &bytes },
+            output_bytes: Some(if by_field { 0 } else { axis.output_len() * size_of::<Op::Output>() }),
             output_element: size_of::<Op::Output>(),
+            input_offset: if by_field { 0 } else { input_offset },
+            output_offset: if by_field { 0 } else { output_offset },
+            arrays: by_field.then_some(arrays),
             initial_value: &initial_value,
-            total_bytes: axis.columns() * size_of::<Op::Carry>(),
+            total_bytes: if spec.totals { columns * size_of::<Op::Carry>() } else { 0 },
             ..Memory::default()
         };
         let (output, totals) = self.run_with_totals(emulator, axis, memory)?;
         let mut expected = output.clone();
-        let spec = &self.plan.spec;
-        let expected_totals = reference::scan_axis_each(&self.op, spec, values, axis, input, &mut expected);
+        let values = values.map(<[_]>::to_vec).or(self.initial_value.map(|value| vec![value; columns]));
+        let expected_totals = reference::scan_axis_each(&self.op, spec, values.as_deref(), axis, input, &mut expected);
         self.same(&expected, &output)?;
         // SAFETY: the kernel has written every total (the emulator has seen to it).
         let found: Vec<Op::Carry> = unsafe { elements(&totals) };

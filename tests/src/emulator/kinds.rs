@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-use scan_codegen::{ArrayKind, OffsetWidth};
-use scan_runtime::ScanOp;
+use scan_codegen::{ArrayKind, ElementKind, OffsetWidth};
+use scan_runtime::{ScanElement, ScanOp};
 
 use super::{
     Array, ArrayKind as Taken, Arrays, Emulator, EmulatorError, Fault, FaultKind, Memory, Program,
@@ -29,6 +29,17 @@ fn bytes_of_places(places: &[usize], width: OffsetWidth) -> Vec<u8> {
     match width {
         OffsetWidth::U32 => places.iter().flat_map(|&place| (place as u32).to_le_bytes()).collect(),
         _ => places.iter().flat_map(|&place| (place as u64).to_le_bytes()).collect(),
+    }
+}
+
+/// How many items the first field of such an element has; one, if it is no array.
+fn several_of<T: ScanElement>() -> usize {
+    match T::layout().kind {
+        ElementKind::Struct(fields) => match fields.first().map(|field| &field.ty.kind) {
+            Some(ElementKind::Array { len, .. }) => *len,
+            _ => 1,
+        },
+        _ => 1,
     }
 }
 
@@ -81,9 +92,11 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
         let Expected { output: expected, total, totals } = self.expected(input);
         let (mut outputs, mut wanted) = (Vec::new(), Vec::new());
         let split = columns::split(spec.output, &expected);
+        // Places of a result, and where all of them lie, one after the other.
+        let several = several_of::<Op::Output>();
         let computed: Vec<usize> = split.first().map_or(Vec::new(), |(places, item)| {
             let place = |place: &[u8]| place.iter().rev().fold(0, |place, byte| place << 8 | usize::from(*byte));
-            places.chunks(*item).map(place).collect()
+            places.chunks(*item / several).map(place).collect()
         });
         for (index, (bytes, item)) in split.into_iter().enumerate() {
             let (kind, offset) = (spec.output_kinds.of(index), item * offsets.next().unwrap_or_default());
@@ -99,7 +112,7 @@ impl<Op: ScanOp<Output: Debug>> Program<Op> {
                     Array { bytes, item, offset, kind: Taken::Places(bytes_of_places(&places, width)) }
                 }
                 ArrayKind::Computed => {
-                    let count = len + 2;
+                    let (count, item) = (len * several + 2, item / several);
                     let mut results = vec![UNTOUCHED; count * item];
                     for (&place, result) in computed.iter().zip(bytes.chunks(item)).filter(|(place, _)| **place < count)
                     {

@@ -175,7 +175,7 @@ fn of_arrays<Op: ColumnsOperator>(shape: Shape, way: usize, reversed: bool) -> C
 /// place of its own.
 #[test]
 fn of_several_arrays() {
-    fn of<Op: ColumnsOperator<Output: std::fmt::Debug>>(number: usize, shape: Shape) {
+    fn of<Op: ColumnsOperator<Output: std::fmt::Debug, Carry: std::fmt::Debug>>(number: usize, shape: Shape) {
         let program = of_arrays::<Op>(shape, number % 4, number.is_multiple_of(2));
         Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
         let axes =
@@ -200,19 +200,23 @@ fn of_several_arrays() {
 #[test]
 fn planted_faults_of_arrays_are_found() {
     let changes = [
-        ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
-        ("begin_load((Piece8*)(stage + TILE * 4)", "begin_load((Piece8*)(stage + TILE * 2)"),
-        ("unit.token + w * 4", "unit.token + w * 2"),
+        ("row = from.token + lane", "row = from.gate + lane"),
+        ("(stage + (TILE * 4 + place", "(stage + (TILE * 2 + place"),
+        ("row = from.gate + lane * (step - WIDTH)", "row = from.gate + lane * step"),
+        ("begin_row_of_gate(row, stage, k + lane)", "begin_row_of_gate(row, stage, k)"),
+        ("      __syncwarp(); // the loads of all lanes have arrived\n", ""),
+        ("    __syncwarp(); // all lanes have read the stage that is loaded next\n", ""),
+        ("this->token + w * 4", "this->token + w * 2"),
         ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
         (
-            "memcpy(&input.token, (const unsigned char*)unit.token",
-            "memcpy(&input.token, (const unsigned char*)unit.gate",
+            "memcpy(&element.token, (const unsigned char*)this->token",
+            "memcpy(&element.token, (const unsigned char*)this->gate",
         ),
     ];
-    let program = of_arrays::<Recurrence>((64, 2, 2, 16, 29), 0, false);
+    let program = of_arrays::<Recurrence>((64, 2, 2, 16, 5), 0, false);
     let is_found = |program: &ColumnsProgram<Recurrence>| {
         (0..3).any(|seed| {
-            let axis = Axis::of(&[[147, 38], [40, 32], [9, 64]][seed], 0).unwrap();
+            let axis = Axis::of(&[[147, 36], [40, 32], [9, 64]][seed], 0).unwrap();
             let input = Recurrence::inputs(axis.len(), seed as u64);
             program.verify_columns(&emulator(seed as u64).limit(4_000_000), &axis, &input, &[]).is_err()
         })
@@ -260,7 +264,7 @@ fn of_values_for_each_column() {
                 false => emulator.check(adjacent),
                 true => emulator.check(|left, right| adjacent(right, left)),
             };
-            let result = program.verify_each(&emulator, &axis, &input, way.1.then_some(&values[..]));
+            let result = program.verify_each(&emulator, &axis, &input, way.1.then_some(&values[..]), &[]);
             result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
         }
     }
@@ -273,7 +277,7 @@ fn of_values_for_each_column() {
         let axis = Axis::of(&[3, 49, 32], 1).unwrap();
         let values: Vec<u32> = (0..axis.columns() as u32).collect();
         let values = with_values.then_some(&values[..]);
-        program.verify_each(&emulator(7), &axis, &inputs(axis.len()), values).unwrap();
+        program.verify_each(&emulator(7), &axis, &inputs(axis.len()), values, &[]).unwrap();
     }
 }
 
@@ -296,7 +300,7 @@ fn planted_faults_of_values_are_found() {
             let axis = axes.collect::<Vec<_>>().swap_remove(seed);
             let input = elements(&axis, 1 << 20, |index| Interval::input((1 << 40) + index));
             let values = values_of(&axis);
-            program.verify_each(&emulator(seed as u64).limit(4_000_000), &axis, &input, Some(&values)).is_err()
+            program.verify_each(&emulator(seed as u64).limit(4_000_000), &axis, &input, Some(&values), &[]).is_err()
         })
     };
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));

@@ -20,6 +20,7 @@ use scan_tests::{
     planted::each_is_found,
     reference::WAYS,
     segments::{Heads, PATTERNS, TELLINGS, begins},
+    several::Splitter,
     strategies,
 };
 
@@ -102,7 +103,7 @@ fn every_kind_of_array() {
     by_all::<Recurrence>((&[NoMemory, NoMemory], &[Places(U32)]), BY_FIELD, 5);
     by_all::<AffineU32>((&[Places(U32)], &[Places(U64)]), (Arrays::One, Arrays::One), 6);
     by_all::<AffineU32>((&[], &[NoMemory]), (Arrays::One, Arrays::One), 7);
-    by_all::<Router>((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 9);
+    by_all::<Splitter>((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 9);
     by_all::<Coder>((&[Places(U32), Slice], &[Places(U32), Slice]), BY_FIELD, 8);
 }
 
@@ -169,6 +170,30 @@ fn planted_faults_are_found() {
     let program = Program::with_limits(Router, &spec_of_computed, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
     let is_found = |program: &Program<Router>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
     each_is_found(&program, &of_computed, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let of_several = [
+        ("to.put(places[i], from[i]);", "to.put(places[i / PLACES * PLACES], from[i]);"),
+        ("to.put(places[i], from[i]);", "if (i % PLACES + 1 < PLACES) to.put(places[i], from[i]);"),
+        ("i < tile.end * PLACES", "i < tile.end"),
+    ];
+    let of_splitter =
+        |overrides: &Overrides| Program::with_limits(Splitter, &spec_of_computed, None, &limits(), overrides).unwrap();
+    let is_found = |program: &Program<Splitter>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+    let program = of_splitter(&overrides_of(SHAPES[0]));
+    each_is_found(&program, &of_several, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let of_results = [
+        ("put(places[j], items[j]);", "put(places[0], items[j]);"),
+        ("put(places[j], items[j]);", "put(places[j], items[0]);"),
+        ("for (unsigned j = 0; j < PLACES; j++) {", "for (unsigned j = 0; j + 1 < PLACES; j++) {"),
+    ];
+    let in_shared_memory = Strategy { block: BlockScan::coarsened(Network::KoggeStone), carry: Carry::LookBack };
+    let program = of_splitter(&Overrides::default().strategy(in_shared_memory).threads(32));
+    each_is_found(&program, &of_results, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let in_registers = [
+        ("((const Place*)places)[i]", "((const Place*)places)[i / PLACES * PLACES]"),
+        ("i < extent.places.end * PLACES", "i < extent.places.end"),
+    ];
+    let program = of_splitter(&Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(64).run(4));
+    each_is_found(&program, &in_registers, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
     let spec = spec((&[], &[Places(U32)]), (Arrays::One, Arrays::One), 1);
     let program = Program::with_limits(AffineU32, &spec, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
     let is_found = |program: &Program<AffineU32>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());

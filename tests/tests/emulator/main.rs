@@ -32,6 +32,7 @@ mod segmented_faults;
 mod segmented_totals;
 mod shared_memory;
 mod statuses;
+mod tables;
 mod texts;
 mod turns;
 mod workspace;

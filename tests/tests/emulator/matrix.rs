@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::Overrides;
+use std::fmt::Debug;
+
+use scan_codegen::{ColumnsPlan, Overrides};
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
-    emulator::{Emulator, EmulatorError, Module, Program},
+    emulator::{ColumnsProgram, Emulator, EmulatorError, Module, Program},
     matrix::{Begins, Cell, Lies, Operator, Register, Restarts, cells},
     operators::{AffineU32, mixed},
     strategies,
@@ -62,13 +64,34 @@ fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Res
     Ok(())
 }
 
-fn of_operator<Op: Operator>(turn: u64) {
+fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, index: usize) {
+    let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
+    let (threads, run, width, across, blocks) =
+        [(64, 2, 2, 16, 5), (32, 3, 1, 4, 3), (64, 2, 4, 2, 7), (32, 2, 1, 32, 7)][index % 4];
+    let overrides = Overrides::default().threads(threads).run(run).blocks(blocks);
+    let shaped = |plan: ColumnsPlan| plan.shaped(width, across);
+    let program = ColumnsProgram::new(Op::new(), &cell.spec(), initial_value, &overrides, shaped).unwrap();
+    Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+    for (run, len) in [1, 1_205, 362].into_iter().enumerate() {
+        let axis = Cell::axis(len);
+        let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
+        let values = (cell.begins == Begins::WithItsOwn).then_some(&values[..]);
+        let emulator = Emulator::new(mixed((index + run) as u64)).resident_blocks([2, 7, 1][run]);
+        let input = Op::inputs(axis.len(), (index + run) as u64);
+        let result = program.verify_each(&emulator, &axis, &input, values, &[run, 0, 2 * run]);
+        result.unwrap_or_else(|error| panic!("{cell:?}, {axis:?}: {error}\n{}", program.plan));
+    }
+}
+
+fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
+    let (along_an_axis, cells): (Vec<_>, Vec<_>) =
+        cells(turn).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
+    along_an_axis.iter().enumerate().for_each(|(index, cell)| verify_along_an_axis::<Op>(cell, index));
     let program = |(index, cell): (usize, &Cell)| {
         let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
         let overrides = overrides(index + turn as usize, cell);
         Program::with_limits(Op::new(), &cell.spec(), initial_value, &limits(), &overrides).unwrap()
     };
-    let cells = cells(turn);
     let programs: Vec<Program<Op>> = cells.iter().enumerate().map(program).collect();
     Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     for (index, (cell, program)) in cells.iter().zip(&programs).enumerate() {

@@ -58,7 +58,8 @@ pub(crate) fn add(trials: &mut Trials) {
         let axis = Axis::of(&[700, 64], 0)?;
         let case = Case::<ops::Sum<u8>>::new(&scanner, axis.clone(), WAYS[1], false);
         let scan = case.scan.clone().axis(axis);
-        for (before_input, before_output) in [(0, 0), (1, 0), (0, 3), (8, 16), (5, 5)] {
+        let prepared = scan.on(&stream).prepare()?;
+        for (before_input, before_output) in [(0, 0), (1, 0), (0, 3), (8, 16), (5, 5), (16, 4)] {
             let guarded = [vec![9; before_input], case.input.clone()].concat();
             let input = stream.clone_htod(&guarded)?;
             let mut output = stream.clone_htod(&vec![9_u8; case.expected.len() + before_output + 5])?;
@@ -69,6 +70,10 @@ pub(crate) fn add(trials: &mut Trials) {
             ensure(fault.is_none(), || format!("{before_input}, {before_output}: {fault:?}"))?;
             let around = found[..results.start].iter().chain(&found[results.end..]).all(|byte| *byte == 9);
             ensure(around, || format!("{before_input}, {before_output}: something around the output was written"))?;
+            stream.memset_zeros(&mut output)?;
+            prepared.run_into(&input.slice(before_input..), &mut output.slice_mut(results.clone()))?;
+            let fault = case.fault(&stream.clone_dtoh(&output)?[results]);
+            ensure(fault.is_none(), || format!("{before_input}, {before_output}, prepared: {fault:?}"))?;
         }
         Ok(())
     });
@@ -159,6 +164,20 @@ fn check<Op: TestOperator>(axis: Axis, index: usize, reversed: bool) -> Outcome 
     let mut output = stream.clone_htod(&case.between())?;
     on_stream().run_into(&input, &mut output)?;
     same(case.fault(&stream.clone_dtoh(&output)?), "device memory")?;
+    let prepared = on_stream().prepare()?;
+    for _ in 0..2 {
+        stream.memcpy_htod(&case.between(), &mut output)?;
+        match WAYS[index % WAYS.len()].1 {
+            true => prepared.init_from(&initial).run_into(&input, &mut output)?,
+            false => prepared.run_into(&input, &mut output)?,
+        }
+        same(case.fault(&stream.clone_dtoh(&output)?), "prepared")?;
+    }
+    let other = match WAYS[index % WAYS.len()].1 {
+        true => prepared.run_into(&input, &mut output),
+        false => prepared.init_from(&initial).run_into(&input, &mut output),
+    };
+    ensure(matches!(other, Err(Error::OtherRun { .. })), || format!("{other:?}"))?;
     if axis.output_len() == axis.len() {
         let output = on_stream().run(&input)?;
         same(case.fault(&stream.clone_dtoh(&output)?), "device memory, new")?;
@@ -260,6 +279,13 @@ fn values_for_each<Op: TestOperator>(shapes: &[(&[usize], usize)]) -> Outcome {
         let (output, totals) = on_stream.run_with_totals(&buffer)?;
         same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "device memory")?;
         let mut totals = stream.clone_htod(&values)?;
+        let prepared = on_stream.prepare_with_totals()?;
+        let mut output = stream.clone_htod(&input)?;
+        match with_values {
+            true => prepared.init_each(&of_device).run_into_with_totals(&buffer, &mut output, &mut totals)?,
+            false => prepared.run_into_with_totals(&buffer, &mut output, &mut totals)?,
+        }
+        same(&stream.clone_dtoh(&output)?, &stream.clone_dtoh(&totals)?, "prepared")?;
         on_stream.run_in_place_with_totals(&mut buffer, &mut totals)?;
         same(&stream.clone_dtoh(&buffer)?, &stream.clone_dtoh(&totals)?, "in place")?;
     }

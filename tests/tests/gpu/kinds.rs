@@ -12,6 +12,7 @@ use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, Wide, inputs},
     operators::{AffineU32, MapU32, bits, mixed},
     reference,
+    several::{Reading, Splitter, Tokenizer, digits, digits_of, text, tokens_of},
 };
 
 use crate::{Outcome, Trials, ensure};
@@ -25,6 +26,7 @@ pub(crate) fn add(trials: &mut Trials) {
     trials.add("kinds_of_arrays", arrays);
     trials.add("kinds_of_computed_places", computed);
     trials.add("kinds_of_filters", filters);
+    trials.add("kinds_of_several_places", several);
     trials.add("each_kind_with_each_other", || {
         scan_tests::matrix::check(&Scanner::cuda(0)?, &[1, 4_099, 40_003, 300_007])
     });
@@ -193,6 +195,71 @@ fn computed() -> Outcome {
             let same = stream.clone_dtoh(&registers)? == wanted && stream.clone_dtoh(&low)? == wanted_low;
             ensure(same, || format!("{spec}, {len} elements, prepared: {prepared}"))?;
         }
+    }
+    Ok(())
+}
+
+/// Several results of an element, or none: at places of the input, by a call and by a handle, from either end; the
+/// tokens of a text, and the items of a function, of host memory and of device memory.
+fn several() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
+        let input = Splitter::inputs(len, 5);
+        let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
+        let (places, steps) = (stream.clone_htod(&places)?, stream.clone_htod(&steps)?);
+        let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = if turn % 2 == 1 { scanner.scan(Splitter).reverse() } else { scanner.scan(Splitter) };
+        let (mut wanted, mut wanted_halves) = (vec![7_u32; 3 * len + 1], vec![[7_u16; 2]; len]);
+        for parts in reference::scan_as(&Splitter, &spec, None, &input, None) {
+            for (item, place) in parts.places.into_iter().enumerate() {
+                let place = place as usize;
+                wanted.get_mut(place).into_iter().for_each(|to| *to = parts.registers[item]);
+                wanted_halves.get_mut(place).into_iter().for_each(|to| *to = parts.halves[item]);
+            }
+        }
+        for prepared in [false, true] {
+            let (mut registers, mut halves) =
+                (stream.clone_htod(&vec![7_u32; 3 * len + 1])?, stream.clone_htod(&vec![[7_u16; 2]; len])?);
+            let run = scan.on(&stream).columns();
+            if prepared {
+                let like = scatter_computed((&mut registers, &mut halves));
+                let handle = run.prepare_like((&places, &steps), like, len)?;
+                let outputs = scatter_computed((&mut registers, &mut halves));
+                handle.columns().run_into((&places, &steps), outputs)?;
+            } else {
+                run.run_into((&places, &steps), scatter_computed((&mut registers, &mut halves)))?;
+            }
+            let same = stream.clone_dtoh(&registers)? == wanted && stream.clone_dtoh(&halves)? == wanted_halves;
+            ensure(same, || format!("{spec}, {len} elements, prepared: {prepared}"))?;
+        }
+
+        let text = text(len);
+        let (wanted, wanted_kinds) = tokens_of(&text);
+        let (mut numbers, mut kinds) = (vec![0; wanted.len()], vec![0; wanted.len()]);
+        let outputs = scatter_computed((&mut numbers, &mut kinds));
+        let read = scanner.scan(Tokenizer).columns().run_into_with_total(&text, outputs)?;
+        let same = read.map(|read| read.tokens as usize) == Some(wanted.len()) && numbers == wanted;
+        ensure(same && kinds == wanted_kinds, || format!("tokens in host memory, {len}"))?;
+        let text = stream.clone_htod(&text)?;
+        let (mut numbers, mut kinds) =
+            (stream.alloc_zeros::<u32>(wanted.len().max(1))?, stream.alloc_zeros::<u8>(wanted.len().max(1))?);
+        let mut read = stream.clone_htod(&[Reading { number: 0, is_open: false, tokens: 0 }])?;
+        let outputs = scatter_computed((&mut numbers, &mut kinds));
+        scanner.scan(Tokenizer).on(&stream).columns().run_into_with_total(&text, outputs, &mut read)?;
+        let same = stream.clone_dtoh(&numbers)?[..wanted.len()] == wanted;
+        let same = same && stream.clone_dtoh(&kinds)?[..wanted.len()] == wanted_kinds;
+        ensure(same && stream.clone_dtoh(&read)?[0].tokens as usize == wanted.len(), || format!("tokens, {len}"))?;
+
+        let bytes: Vec<u8> = (0..len as u64).map(|i| mixed(i) as u8).collect();
+        let wanted = digits_of(&bytes);
+        let bytes = stream.clone_htod(&bytes)?;
+        let (mut written, mut count) = (stream.alloc_zeros::<u8>(3 * len)?, stream.alloc_zeros::<u32>(1)?);
+        let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map()));
+        scan.on(&stream).columns().run_into_with_total(&bytes, scatter_computed((&mut written,)), &mut count)?;
+        let count = stream.clone_dtoh(&count)?[0] as usize;
+        let same = count == wanted.len() && stream.clone_dtoh(&written)?.starts_with(&wanted);
+        ensure(same, || format!("digits, {len}"))?;
     }
     Ok(())
 }

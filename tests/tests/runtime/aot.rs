@@ -14,7 +14,7 @@ use scan_runtime::{
     __private::machine_code,
     Error, ScanOp, Scanner, Table,
     aot::{Bundle, Precompile, Precompiled},
-    nvrtc, ops, scan_element, scan_op,
+    arrays, nvrtc, ops, scan_element, scan_op,
 };
 use scan_tests::{MANIFEST, nvrtc as fetch_nvrtc, profile, target_dir};
 
@@ -118,6 +118,38 @@ fn totals_have_kernels_of_their_own() {
     let with_total = Precompiled::open(with_total).unwrap();
     assert!(with_total.kernels().iter().all(|kernel| kernel.name.contains("and the total")), "{with_total:?}");
     assert!(!with_total.missing(&scan, &limits("sm_90")).unwrap().is_empty());
+}
+
+/// Every array is of the kind that the same array of device memory has.
+#[test]
+fn kinds_of_arrays_have_kernels_of_their_own() {
+    fetch_nvrtc().unwrap();
+    let strategy = Strategy { block: BlockScan::in_registers(), carry: Carry::LookBack };
+    let scanner = Scanner::cpu();
+    let filter = scanner.scan(ops::filter::<u16>()).strategy(strategy).columns();
+    let (flags, values, mut kept) = ([false; 0], [0_u16; 0], [0_u16; 0]);
+    let kernels = filter.kernels_like_with_total(
+        (&flags, arrays::gather(&values, &[0_u64; 0])),
+        arrays::scatter_computed((&mut kept,)),
+    );
+    let bundle = Precompiled::open(Bundle::new().architecture("sm_80").with(&kernels).compile().unwrap()).unwrap();
+    let told = "over and into an array per field from [Slice, Places(U64)] to [NoMemory, Computed] and the total";
+    assert!(bundle.kernels().iter().all(|kernel| kernel.name.contains(told)), "{bundle:?}");
+    let limits = limits("sm_80");
+    assert_eq!(bundle.missing(&kernels, &limits).unwrap(), [""; 0]);
+    let mut places = [0_u32; 0];
+    let slices = filter.kernels_like((&flags, &values), (&mut places, &mut kept));
+    assert_eq!(bundle.missing(&slices, &limits).unwrap(), bundle.missing(&filter, &limits).unwrap());
+    let places = [0_usize; 0];
+    let others = filter.kernels_like(
+        (arrays::gather(&flags, &places), &values),
+        (arrays::discard(), arrays::scatter(&mut kept, &[0_u32; 0])),
+    );
+    let missing = bundle.missing(&others, &limits).unwrap();
+    assert!(missing[0].contains("from [Places(U64)] to [NoMemory, Places(U32)]"), "{missing:?}");
+    let appended = scanner.scan(ops::sum::<u32>()).strategy(strategy).columns();
+    let missing = bundle.missing(&appended.kernels_like(arrays::indices(), arrays::discard()), &limits).unwrap();
+    assert!(missing[0].contains("from [NoMemory] to [NoMemory]"), "{missing:?}");
 }
 
 #[test]

@@ -4,12 +4,13 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{
     Error, Scanner,
     arrays::{discard, gather, indices, scatter, scatter_computed},
-    ops, scan_fn,
+    laws, ops, scan_fn,
 };
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Step, Summarize},
     operators::mixed,
     reference,
+    several::{Splitter, Tokenizer, digits, digits_of, text, tokens_of},
 };
 
 /// `len` of `count` places, each once.
@@ -89,6 +90,51 @@ fn places_are_computed() {
         let outputs = scatter_computed((&mut registers, &mut low));
         scan.columns().run_into((&places, &steps), outputs).unwrap();
         assert_eq!((registers, low), (wanted, wanted_low), "{spec}, {len} elements");
+    }
+}
+
+#[test]
+fn each_item_has_a_place() {
+    let scanner = Scanner::cpu();
+    for (turn, len) in [0, 1, 33, 5_504, 20_021].into_iter().enumerate() {
+        let input = Splitter::inputs(len, 7);
+        let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+        let scan = scanner.scan(Splitter);
+        let scan = if turn % 2 == 1 { scan.reverse() } else { scan };
+        let (mut wanted, mut wanted_halves) = (vec![7_u32; 3 * len], vec![[7_u16; 2]; len]);
+        for parts in reference::scan_as(&Splitter, &spec, None, &input, None) {
+            for (item, place) in parts.places.into_iter().enumerate() {
+                let place = place as usize;
+                wanted.get_mut(place).into_iter().for_each(|to| *to = parts.registers[item]);
+                wanted_halves.get_mut(place).into_iter().for_each(|to| *to = parts.halves[item]);
+            }
+        }
+        let (mut registers, mut halves) = (vec![7_u32; 3 * len], vec![[7_u16; 2]; len]);
+        let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
+        scan.columns().run_into((&places, &steps), scatter_computed((&mut registers, &mut halves))).unwrap();
+        assert_eq!((registers, halves), (wanted, wanted_halves), "{spec}, {len} elements");
+    }
+}
+
+#[test]
+fn a_byte_gives_several_results_or_none() {
+    let scanner = Scanner::cpu();
+    let alphabet = text(200);
+    laws::check(&Tokenizer, &alphabet).unwrap();
+    for len in [0, 1, 70, 50_000] {
+        let text = text(len);
+        let (mut numbers, mut kinds) = (vec![0; 2 * len], vec![0; 2 * len]);
+        let outputs = scatter_computed((&mut numbers, &mut kinds));
+        let read = scanner.scan(Tokenizer).columns().run_into_with_total(&text, outputs).unwrap().unwrap();
+        numbers.truncate(read.tokens as usize);
+        kinds.truncate(read.tokens as usize);
+        assert_eq!((numbers, kinds), tokens_of(&text), "{len}");
+
+        let bytes: Vec<u8> = (0..len as u64).map(|i| mixed(i) as u8).collect();
+        let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).columns();
+        let mut written = vec![0; 3 * len];
+        let count = scan.run_into_with_total(&bytes, scatter_computed((&mut written,))).unwrap().unwrap();
+        assert_eq!(written[..count as usize], digits_of(&bytes), "{len}");
     }
 }
 

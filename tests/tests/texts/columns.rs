@@ -9,6 +9,7 @@ use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
     columns::{Recurrence, Router, Summarize, Widen},
     machines::Coder,
+    several::Splitter,
     strategies,
 };
 
@@ -91,8 +92,8 @@ fn kinds_of_arrays_compile_without_a_word() {
         sources.extend(planned);
     }
     let spec = spec(0).with_kinds(ArrayKinds::default(), ArrayKinds::new([NoMemory, Computed, Computed]));
-    for architecture in [Architecture { major: 7, minor: 5 }, Architecture { major: 9, minor: 0 }] {
-        let operator = Router.source();
+    for (operator, (major, minor)) in [(Router.source(), (7, 5)), (Splitter.source(), (9, 0))] {
+        let architecture = Architecture { major, minor };
         let plans = plan(&operator, &spec, &DeviceLimits::of(architecture), &Overrides::default()).unwrap();
         let planned = plans.iter().map(|plan| (plan.to_string(), render(&operator, plan).unwrap(), architecture));
         sources.extend(planned);

@@ -7,15 +7,13 @@ use super::{AxisScan, DeviceAxisScan, check_length};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
     cuda::{bind, driver_error},
+    device_scan::{DeviceTotals, Total},
     heads::InitialValues,
     room::room,
 };
 
 pub(super) const HOST_VALUES: &str =
     "its initial values are in host memory: give a run of device memory those of `.on(&stream).init_each(&values)`";
-
-/// Where the totals of columns go in device memory, if they are wanted.
-pub(crate) type DeviceTotals<'t, Op> = Option<&'t mut dyn DeviceBufferMut<<Op as ScanOp>::Carry>>;
 
 /// An error if there is not one total for each column.
 pub(crate) fn check_totals(axis: &Axis, found: usize) -> Result<(), Error> {
@@ -191,7 +189,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         output: &mut impl DeviceBufferMut<Op::Output>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run_in(input, output, Some(totals))
+        self.run_in(input, output, DeviceTotals::Each(totals))
     }
 
     /// Scans an array in place, and writes the total of each column to `totals`.
@@ -208,12 +206,12 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         Op: ScanOp<Input = T, Output = T>,
         T: ScanElement,
     {
-        self.run_in_one(buffer, Some(totals))
+        self.run_in_one(buffer, DeviceTotals::Each(totals))
     }
 
     /// Writes the totals of columns without elements: what they begin with.
-    pub(super) fn write_totals_of_nothing(&self, totals: DeviceTotals<'_, Op>) -> Result<(), Error> {
-        let Some(totals) = totals.filter(|totals| totals.len() > 0) else { return Ok(()) };
+    pub(super) fn write_totals_of_nothing(&self, totals: Total<'_, Op>) -> Result<(), Error> {
+        let Some(totals) = totals.buffer().filter(|totals| totals.len() > 0) else { return Ok(()) };
         bind(self.stream)?;
         let (columns, size, stream) = (totals.len(), size_of::<Op::Carry>(), self.stream.cu_stream());
         let (to, _writing) = totals.device_ptr_mut(self.stream);

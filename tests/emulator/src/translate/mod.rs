@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 40] = [
+const MACHINE: [&str; 43] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -57,10 +57,13 @@ const MACHINE: [&str; 40] = [
     "wait_for_copies_out",
     "fence_for_copies",
     "begin_load",
+    "begin_load_past_l1",
     "commit_loads",
     "wait_for_loads",
     "wait_for_loads_but_last",
     "opaque_word",
+    "machine_item",
+    "move_table",
     "store_to_block",
     "arrive_in_cluster",
     "wait_for_cluster",

@@ -1,10 +1,11 @@
 //! The lexer of the example `tokenizer`, whose table is read at run time: as it stands there, and as a machine.
 
 use scan_runtime::{ScanOp, Table, scan_op};
-use scan_tests::gallery::{Example, Visitor};
+
+use crate::gallery::{Example, Visitor};
 
 #[allow(dead_code, unreachable_pub, reason = "it is a module of the example, which uses all of it")]
-#[path = "../../../examples/tokenizer/src/automaton.rs"]
+#[path = "../../examples/tokenizer/src/automaton.rs"]
 mod automaton;
 
 use automaton::{Automaton, STATES, Transitions};
@@ -70,7 +71,7 @@ impl ScanOp for Stepping {
 
 fn automaton() -> Automaton {
     #[allow(clippy::expect_used, reason = "the rules of the example can be read")]
-    Automaton::read(include_str!("../../../examples/tokenizer/rust.automaton")).expect("rules")
+    Automaton::read(include_str!("../../examples/tokenizer/rust.automaton")).expect("rules")
 }
 
 /// A program's text, and the state after each byte by a plain loop.
@@ -112,7 +113,7 @@ impl Example for Stepping {
 }
 
 /// Visits both.
-pub(super) fn visit(visitor: &mut impl Visitor) {
+pub fn visit_lexers(visitor: &mut impl Visitor) {
     visitor.visit::<Composed>("lexer");
     visitor.visit::<Stepping>("lexer_machine");
 }
