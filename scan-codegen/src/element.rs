@@ -271,6 +271,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn short_tables_are_of_a_few_classes() {
+        let class = |len, bytes| ShortTable::of(len, bytes).map(|short| (short.room, short.covers_bytes));
+        assert_eq!([class(0, 4), class(3, 4), class(5, 4)], [Some((16, false)), Some((16, false)), Some((32, false))]);
+        assert_eq!([class(255, 16), class(256, 16)], [Some((4096, false)), Some((4096, true))]);
+        assert_eq!([class(512, 16), class(513, 16), class(usize::MAX, 2)], [Some((8192, true)), None, None]);
+    }
+
+    #[test]
+    fn short_tables_are_found_in_operators_of_operators() {
+        let table = |len| ElementType::table(ElementType::primitive(Primitive::U32), len);
+        let inner =
+            ElementType::structure("Inner".to_owned(), [("b".to_owned(), table(2)), ("c".to_owned(), table(9_999))]);
+        let outer =
+            ElementType::structure("Outer".to_owned(), [("a".to_owned(), table(1)), ("inner".to_owned(), inner)]);
+        let paths: Vec<_> = outer.short_tables().into_iter().map(|(path, _, _)| path.join(".")).collect();
+        assert_eq!(paths, ["a", "inner.b"]);
+    }
+
+    #[test]
     fn a_structure_is_laid_out_as_in_c() {
         let field = |name: &str, primitive| (name.to_owned(), ElementType::primitive(primitive));
         let byte = ElementType::array(ElementType::primitive(Primitive::U8), 3);
