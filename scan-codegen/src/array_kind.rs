@@ -67,6 +67,13 @@ impl ArrayKinds {
     }
 }
 
+impl ArrayKinds {
+    /// Whether all arrays are slices, or have no memory.
+    pub(crate) fn are_slices_or_nothing(self) -> bool {
+        (0..16).all(|index| matches!(self.of(index), ArrayKind::Slice | ArrayKind::NoMemory))
+    }
+}
+
 impl fmt::Debug for ArrayKinds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = (0..16).rev().find(|&index| self.of(index) != ArrayKind::Slice).map_or(0, |last| last + 1);

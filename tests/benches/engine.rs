@@ -13,8 +13,6 @@
 
 #[path = "engine/axis.rs"]
 mod axis;
-#[path = "engine/axis_copies.rs"]
-mod axis_copies;
 #[path = "engine/back.rs"]
 mod back;
 #[path = "engine/early.rs"]
@@ -215,9 +213,6 @@ fn main() -> Outcome {
     }
     if asked_for("rows") {
         return rows::sweep_all(&scanner);
-    }
-    if asked_for("axis-copies") {
-        return axis_copies::sweep(&scanner);
     }
     if asked_for("axis") {
         let all = !names.iter().any(|name| name.starts_with("axis-"));

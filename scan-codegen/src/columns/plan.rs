@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{array::ColumnArray, axis::ColumnLayout};
 use crate::{
+    array_kind::ArrayKind,
     constants::{PACKET_PAYLOAD, WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
@@ -47,17 +48,20 @@ const SHORT_STATE_BYTES: u32 = 64;
 const SHORT_RUN_BYTES: u32 = 128;
 
 /// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
-const RUN_BYTES: u32 = 192;
+const RUN_BYTES: u32 = 224;
 
-/// The same where that would be fewer rows than these, of which tiles would have many statuses.
-const LONG_RUN_BYTES: u32 = 256;
-const FEW_ROWS: u32 = 16;
+/// Bytes of a row of an array, at the most, for which a block has twice the threads: the fewer columns there are, the
+/// more statuses of other tiles a tile needs, and the longer tiles must be.
+const NARROW_ROW_BYTES: u32 = 2048;
 
 /// Rows of a thread's run, at the most.
 const MOST_ROWS: u32 = 32;
 
 /// The most tiles whose statuses a thread polls for a tile, where a longer window gives the others more time.
 const POLLED_EARLY: u64 = 4;
+
+/// How often the ring of statuses is filled, at the most: tags have bits for so many.
+pub(super) const LAPS: u64 = (1 << 10) - 1;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
 const TILE_ROW_BYTES: u32 = 32;
@@ -106,8 +110,10 @@ pub struct ColumnsPlan {
     pub(super) inputs: Vec<ColumnArray>,
     /// and of the output.
     pub(super) outputs: Vec<ColumnArray>,
-    /// The longest columns that it is for.
+    /// The longest columns that it is for,
     longest: u64,
+    /// and how many of them at the most.
+    most_columns: u64,
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: (u32, u32),
@@ -149,7 +155,9 @@ pub fn plan_columns(
     let limits = limits.usable()?;
     let state_bytes = operator.state.size as u32;
     let inputs: Vec<_> = spec.input.items(&operator.input).into_iter().map(ColumnArray::of).collect();
-    let outputs: Vec<_> = spec.output.items(&operator.output).into_iter().map(ColumnArray::of).collect();
+    let outputs = spec.output.items(&operator.output).into_iter().enumerate();
+    let outputs = outputs.filter(|&(index, _)| spec.output_kinds.of(index) == ArrayKind::Slice);
+    let outputs: Vec<_> = outputs.map(|(_, item)| ColumnArray::of(item)).collect();
     let (input_bytes, output_bytes) = (bytes_of(&inputs), bytes_of(&outputs));
     let items = || inputs.iter().chain(&outputs).map(|array| array.bytes);
     let width = width(items()).min((ROW_STATE_BYTES / state_bytes).max(1));
@@ -162,8 +170,7 @@ pub fn plan_columns(
     };
     let run = overrides.run.unwrap_or_else(|| {
         let bytes = input_bytes.max(output_bytes) * width;
-        let rows = (RUN_BYTES / bytes).max((LONG_RUN_BYTES / bytes).min(FEW_ROWS));
-        let mut run = rows.min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
+        let mut run = (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
         while run > 1 && most_threads(run) < THREADS / 2 {
             run /= 2;
         }
@@ -171,11 +178,10 @@ pub fn plan_columns(
     });
     let most = most_threads(run);
     let threads = overrides.threads.unwrap_or_else(|| most.min(THREADS));
-    let across = across(width * items().max().unwrap_or(1));
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
     }
-    let plan = ColumnsPlan {
+    Ok(ColumnsPlan {
         device,
         spec: spec.clone(),
         threads,
@@ -185,15 +191,16 @@ pub fn plan_columns(
         width,
         aligned_width: width,
         longest: u64::MAX,
-        across: (1, 1),
-        inputs,
-        outputs,
+        most_columns: u64::MAX,
+        across: across(width * items().max().unwrap_or(1)),
+        inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
+        outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
         state_bytes,
-    };
-    Ok(plan.arranged(width, across))
+    }
+    .fitted(&limits))
 }
 
 /// Refuses what scans along an axis do not do.
@@ -215,8 +222,8 @@ fn check(operator: &OpSource, spec: &ScanSpec, overrides: &Overrides) -> Result<
     if !spec.segments.is_none() {
         return refused("it restarts with each column, and nowhere else: scan without segments");
     }
-    if !spec.input_kinds.are_slices() || !spec.output_kinds.are_slices() {
-        return refused("it reads slices and writes slices: nothing gathered, scattered, discarded or made of indices");
+    if !spec.input_kinds.are_slices() || !spec.output_kinds.are_slices_or_nothing() {
+        return refused("it reads slices and writes slices: nothing gathered, scattered or made of indices");
     }
     if spec.total {
         return refused("it has a total for each column: use the runs `…_with_totals`");
@@ -287,24 +294,32 @@ impl ColumnsPlan {
     /// Whether it is for an array that lies like this at these addresses, of the first item of each array of the input,
     /// and of the output. Where it is not, [`unaligned`](ColumnsPlan::unaligned) is.
     pub fn suits(&self, layout: &ColumnLayout, inputs: &[u64], outputs: &[u64]) -> bool {
-        let loaded = |(array, address): (&ColumnArray, &u64)| address.is_multiple_of(array.loaded().into());
-        let stored = |(array, address): (&ColumnArray, &u64)| address.is_multiple_of(array.unit.into());
+        let aligned = |arrays: &[ColumnArray], addresses: &[u64]| {
+            arrays.iter().zip(addresses).all(|(array, address)| address.is_multiple_of(array.unit.into()))
+        };
         layout.length() <= self.longest
-            && layout.grain().is_multiple_of((self.width * self.lanes()).into())
-            && self.inputs.iter().zip(inputs).all(loaded)
-            && self.outputs.iter().zip(outputs).all(stored)
+            && layout.columns() <= self.most_columns
+            && layout.grain().is_multiple_of(self.width.into())
+            && aligned(&self.inputs, inputs)
+            && aligned(&self.outputs, outputs)
     }
 
-    /// This plan, that for short columns before it if there is one, and those for any array after it: the first one that
-    /// [suits](ColumnsPlan::suits) an array is for it. All give the same results.
+    /// This plan, those for short columns and for few columns before it if there are any, and that for any array after
+    /// it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but for where
+    /// it begins, give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        let alone = (self.lanes() > 1).then(|| self.alone());
-        self.short().into_iter().chain([self.clone()]).chain(alone).chain([self.unaligned()]).collect()
+        let narrow = self.narrow().into_iter().flat_map(|narrow| [narrow.unaligned(), narrow].into_iter().rev());
+        self.short().into_iter().chain(narrow).chain([self.clone(), self.unaligned()]).collect()
     }
 
-    /// The plan for arrays that are aligned to what a thread reads at once, but not to what lanes load for each other.
-    fn alone(&self) -> ColumnsPlan {
-        ColumnsPlan { inputs: self.inputs.iter().map(ColumnArray::alone).collect(), ..self.clone() }
+    /// The plan for few columns, whose blocks have twice the threads.
+    fn narrow(&self) -> Option<ColumnsPlan> {
+        let limits = self.device;
+        let bytes = self.input_bytes().max(bytes_of(&self.outputs));
+        let most_columns = u64::from(NARROW_ROW_BYTES / bytes);
+        let plan = ColumnsPlan { threads: 2 * self.threads, most_columns, ..self.clone() };
+        let fits = plan.tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
+        (self.threads == THREADS && fits && plan.threads <= limits.threads_per_block).then(|| plan.fitted(&limits))
     }
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
@@ -314,9 +329,10 @@ impl ColumnsPlan {
         let width = 1 << width.ilog2();
         let bytes = width * self.input_bytes().max(bytes_of(&self.outputs));
         let run = (SHORT_RUN_BYTES / bytes).min(self.run * self.width / width);
+        let limits = self.device;
         let is_short = width > self.width && run > 0 && self.width == self.aligned_width;
         let plan = ColumnsPlan { run, longest: run.into(), ..self.clone() };
-        is_short.then(|| plan.arranged(width, self.across))
+        is_short.then(|| ColumnsPlan { across: self.across, ..plan.shaped(width, 1) }.fitted(&limits))
     }
 
     /// The plan for any array, in which each thread scans one column. It is slower where that of several is for the
@@ -329,22 +345,10 @@ impl ColumnsPlan {
     /// This plan with another width of threads and so many of them side by side: for tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
-        self.arranged(width, (across, across))
-    }
-
-    /// With this width of threads, and so many of them side by side, or as many as load for each other.
-    fn arranged(self, width: u32, (least, most): (u32, u32)) -> ColumnsPlan {
         let limits = self.device;
         let with = |arrays: &[ColumnArray]| arrays.iter().map(|array| array.aligned(width)).collect();
         let (inputs, outputs) = (with(&self.inputs), with(&self.outputs));
-        let plan = ColumnsPlan { width, aligned_width: width, inputs, outputs, ..self };
-        let lanes = plan.lanes();
-        ColumnsPlan { across: (least.max(lanes), most.max(lanes)), ..plan }.fitted(&limits)
-    }
-
-    /// How many neighbouring lanes load for each other, at the most.
-    pub(super) fn lanes(&self) -> u32 {
-        self.inputs.iter().map(|array| array.lanes).max().unwrap_or(1)
+        ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
     }
 
     /// The roles of the kernels that schedules of this plan may launch.
@@ -403,27 +407,30 @@ impl ColumnsPlan {
     ///
     /// [`PlanError::TooLong`] if the device's grid cannot have that many tiles.
     pub fn schedule(&self, layout: &ColumnLayout) -> Result<Schedule, PlanError> {
-        let Placement { across, window } = self.placement(layout);
-        let tile_columns = layout.columns().div_ceil(u64::from(across * self.width));
-        let tile_rows = layout.length().div_ceil(u64::from(self.threads / across * self.run));
+        let Placement { across: across_threads, window } = self.placement(layout);
+        let tile_columns = layout.columns().div_ceil(u64::from(across_threads * self.width));
+        let tile_rows = layout.length().div_ceil(u64::from(self.threads / across_threads * self.run));
         let carries = tile_rows > 1;
-        // An aggregate and a prefix of each tile.
-        let statuses =
-            if carries { tile_rows.saturating_mul(2 * layout.columns().div_ceil(self.width.into())) } else { 0 };
+        let tiles = tile_rows.saturating_mul(tile_columns);
+        let blocks = u64::from(self.blocks).min(tiles).min(self.device.usable()?.blocks_per_grid);
+        let ring = ring_rows(tile_rows, tile_columns, blocks, window);
+        // An aggregate and a prefix of each tile of the ring.
+        let across = layout.columns().div_ceil(self.width.into());
+        let statuses = if carries { ring.min(tile_rows).saturating_mul(2 * across) } else { 0 };
         let workspace = Workspace::Kept { statuses, status_bytes: self.status_bytes() };
         if layout.is_empty() {
             return Ok(Schedule { workspace, launches: Vec::new() });
         }
-        let tiles = tile_rows.saturating_mul(tile_columns);
         if tiles > MOST_TILES {
             let tile = u64::from(self.threads * self.run * self.width);
             let len = layout.columns().saturating_mul(layout.length());
             return Err(PlanError::TooLong { len, max_len: MOST_TILES.saturating_mul(tile) });
         }
-        let blocks = u64::from(self.blocks).min(tiles).min(self.device.usable()?.blocks_per_grid);
         let mut arguments = vec![Argument::Operator, Argument::Input, Argument::Output];
         arguments.extend(STATUSES);
-        arguments.extend([Argument::Layout, Argument::Length(across.into()), Argument::Length(window)]);
+        let numbers = [across_threads.into(), window, ring.ilog2().into()];
+        arguments.push(Argument::Layout);
+        arguments.extend(numbers.map(Argument::Length));
         arguments.extend(initial_value(&self.spec));
         arguments.extend(self.spec.totals.then_some(Argument::Total));
         let launch = Launch::new(KERNEL, blocks as u32, self.threads, arguments);
@@ -433,6 +440,25 @@ impl ColumnsPlan {
         let launch = Launch { programmatic: self.programmatic, cooperative, dynamic_shared_bytes, ..launch };
         Ok(Schedule { workspace, launches: vec![launch] })
     }
+}
+
+/// How many rows of tiles have statuses at once, a power of two: so many that a row's are read before they are published
+/// again.
+///
+/// A block's tile after tile `n - blocks` is tile `n`, which is published only after that one has been read, and so after
+/// the tiles 1 to `window` rows above that one were published, the last of them with its prefix, for which it has been
+/// read. So for any `m` the tiles from `m - 1` rows above tile `n - m * blocks` on have been read: those `(m - 1) *
+/// window` rows above it and less, and where these are a window, all. Of the same column as tile `n` they are where `m`
+/// is a multiple of `columns / divisor`.
+fn ring_rows(rows: u64, columns: u64, blocks: u64, window: u64) -> u64 {
+    let divisor = greatest_common_divisor(blocks, columns).max(1);
+    let turns = if columns / divisor < 2 { 2 } else { 1 };
+    let safe = (turns * (blocks + columns) / divisor).saturating_add(window);
+    safe.min(rows).max(rows.div_ceil(LAPS)).max(1).next_power_of_two()
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 impl fmt::Display for ColumnsPlan {
@@ -464,11 +490,11 @@ mod tests {
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
         assert_eq!(shape(1), (128, 32, 4, 8));
-        assert_eq!(shape(2), (128, 24, 4, 4));
-        assert_eq!(shape(4), (128, 24, 2, 4));
-        assert_eq!(shape(8), (128, 24, 1, 4));
-        assert_eq!(shape(12), (128, 16, 1, 4));
-        assert_eq!(shape(36), (128, 7, 1, 1));
+        assert_eq!(shape(2), (128, 28, 4, 4));
+        assert_eq!(shape(4), (128, 28, 2, 4));
+        assert_eq!(shape(8), (128, 28, 1, 4));
+        assert_eq!(shape(12), (128, 18, 1, 4));
+        assert_eq!(shape(36), (128, 6, 1, 1));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied());
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
@@ -487,14 +513,37 @@ mod tests {
         };
         let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
         // Tiles as wide as can be, and one row of them or a few in a window.
-        assert_eq!(many_columns, [(32, 1, 264, 5636096), (32, 3, 264, 16785408), (32, 9, 264, 5595136)]);
+        assert_eq!(many_columns, [(32, 1, 264, 4849664), (32, 3, 264, 786432), (32, 9, 264, 524288)]);
         // Fewer: narrower ones, so that threads poll fewer statuses.
-        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 5592576), (16, 132, 264, 2796288)]);
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 131072), (16, 132, 264, 65536)]);
         // Short ones: no tile has fewer rows than a run.
         assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
         assert_eq!(few_columns, [(1, 264, 264, 1368), (4, 264, 264, 16392), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
+    }
+
+    /// The statuses of a row are published again only after all have read them, whatever block is late: a tile that is
+    /// published implies which ones have been read.
+    #[test]
+    fn rings_are_long_enough() {
+        for (columns, blocks, window) in [(1, 1, 1), (1, 5, 5), (3, 5, 2), (4, 6, 3), (6, 4, 1), (2, 7, 7), (5, 5, 2)] {
+            let (rows, ring) = (400, ring_rows(400, columns, blocks, window));
+            assert!(ring < rows, "{columns} columns, {blocks} blocks");
+            let last = (rows - 1) * columns + columns / 2;
+            let mut is_read = vec![false; (rows * columns) as usize];
+            let mut read = vec![last - blocks];
+            while let Some(tile) = read.pop() {
+                if std::mem::replace(&mut is_read[tile as usize], true) {
+                    continue;
+                }
+                let above = (1..=window).filter_map(|above| tile.checked_sub(above * columns));
+                read.extend(above.filter_map(|published| published.checked_sub(blocks)));
+                read.extend(tile.checked_sub(window * columns));
+            }
+            let reads = |above: u64| is_read[(last - (ring - above) * columns) as usize];
+            assert!((1..=window).all(reads), "{columns} columns, {blocks} blocks, {window} rows: {ring}");
+        }
     }
 
     #[test]
@@ -503,10 +552,12 @@ mod tests {
         let of = |shape: &[usize], axis, address| {
             let layout = Axis::of(shape, axis).unwrap().layout();
             let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
-            (plan.run, plan.width)
+            (plan.threads, plan.run, plan.width)
         };
-        assert_eq!([of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0)], [(8, 4), (24, 2), (24, 2)]);
-        assert_eq!([of(&[4, 64], 0, 4), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)], [(24, 1); 3]);
+        let few = [of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)];
+        assert_eq!(few, [(128, 8, 4), (256, 28, 2), (256, 28, 2), (256, 28, 1), (256, 28, 1)]);
+        let many = [of(&[8, 640], 0, 0), of(&[9, 640], 0, 0), of(&[8, 640], 0, 4), of(&[40, 513], 0, 0)];
+        assert_eq!(many, [(128, 8, 4), (128, 28, 2), (128, 28, 1), (128, 28, 1)]);
     }
 
     #[test]
@@ -525,6 +576,6 @@ mod tests {
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);
         let layout = Axis::of(&[1 << 45, 8], 0).unwrap().layout();
-        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 6144 * MOST_TILES }));
+        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 7168 * MOST_TILES }));
     }
 }

@@ -8,9 +8,10 @@ use tera::Context;
 use super::{
     array::ColumnArray,
     axis::ColumnLayout,
-    plan::{ColumnsPlan, STAGES},
+    plan::{ColumnsPlan, LAPS, STAGES},
 };
 use crate::{
+    array_kind::{ArrayKind, ArrayKinds},
     constants::{WARP, WORD},
     error::RenderError,
     operator::OpSource,
@@ -38,6 +39,8 @@ struct Words<'a> {
     programmatic: bool,
     delays: bool,
     packet_payload: u32,
+    /// How often the ring of statuses is filled, at the most.
+    laps: u64,
     /// The type of what statuses hold, and its words.
     published: &'static str,
     packed_words: u32,
@@ -48,7 +51,6 @@ struct Words<'a> {
     run: u32,
     width: u32,
     whole_columns: bool,
-    shares_loads: bool,
     dimensions: usize,
     /// Where the input and the output lie: their types, whether they have an array for each field, and their arrays.
     inputs: &'static str,
@@ -92,8 +94,6 @@ struct ArrayWords<'a> {
     piece: String,
     unit: u32,
     pieces: u32,
-    /// How many neighbouring lanes load for each other.
-    lanes: u32,
 }
 
 /// What threads read or write at once.
@@ -106,8 +106,7 @@ struct PieceWords {
 
 /// The pieces of all arrays, each once.
 fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
-    let units = |array: &ColumnArray| [array.unit, array.loaded()];
-    let mut units: Vec<_> = plan.inputs.iter().chain(&plan.outputs).flat_map(units).collect();
+    let mut units: Vec<_> = plan.inputs.iter().chain(&plan.outputs).map(|array| array.unit).collect();
     units.sort_unstable();
     units.dedup();
     let words = |bytes: u32| match bytes {
@@ -122,19 +121,20 @@ fn piece_words(plan: &ColumnsPlan) -> Vec<PieceWords> {
     units.into_iter().map(piece).collect()
 }
 
-/// The words of the arrays of elements: `one` is the name and the type of the only one.
+/// The words of the slices among the arrays of elements: `one` is the name and the type of the only one.
 fn array_words<'a>(
     arrays: &[ColumnArray],
     width: u32,
     fields: Option<&'a [(String, String)]>,
     one: (&'a str, &'a str),
+    kinds: ArrayKinds,
     zipped: bool,
 ) -> Vec<ArrayWords<'a>> {
     let fields_of = fields.unwrap_or_default().iter().map(|(name, ty)| (&name[..], &ty[..]));
     let named = fields_of.chain(fields.is_none().then_some(one));
     let mut before = 0;
     let words = |((name, ty), array): ((&'a str, &'a str), &ColumnArray)| {
-        let ColumnArray { bytes, unit, lanes, .. } = *array;
+        let ColumnArray { bytes, unit, .. } = *array;
         let member = |is_member: bool| if is_member { format!(".{name}") } else { String::new() };
         let start = before;
         before += bytes;
@@ -149,10 +149,10 @@ fn array_words<'a>(
             piece: format!("Piece{unit}"),
             unit,
             pieces: width * bytes / unit,
-            lanes,
         }
     };
-    named.zip(arrays).map(words).collect()
+    let slices = named.enumerate().filter(|&(index, _)| kinds.of(index) == ArrayKind::Slice).map(|(_, named)| named);
+    slices.zip(arrays).map(words).collect()
 }
 
 /// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
@@ -190,12 +190,13 @@ pub fn render_columns_from(
     let text = operator_text_with(operator, target, places(operator, plan), plan.written_out, Halves::Native)?;
     let input_by_field = plan.spec.input.is_by_field(&operator.input);
     let output_by_field = plan.spec.output.is_by_field(&operator.output);
-    let zipped = input_by_field || output_by_field;
+    let zipped = input_by_field || output_by_field || !plan.spec.output_kinds.are_slices();
     let fields = |by_field: bool, fields| if by_field { Some(fields) } else { None };
     let input_fields = fields(input_by_field, &text.input_fields[..]);
     let output_fields = fields(output_by_field, &text.output_fields[..]);
     let (one_input, one_output) = (("elements", "Input"), ("results", "Output"));
-    let output_arrays = array_words(&plan.outputs, plan.width, output_fields, one_output, zipped);
+    let output_arrays =
+        array_words(&plan.outputs, plan.width, output_fields, one_output, plan.spec.output_kinds, zipped);
     let (inputs, outputs) = if zipped { ("Inputs", "Outputs") } else { ("const Input*", "Output*") };
     let mut context = Context::from_serialize(&Words {
         operator: &text,
@@ -209,6 +210,7 @@ pub fn render_columns_from(
         programmatic: plan.programmatic,
         delays: plan.delays,
         packet_payload: plan.packet_payload(),
+        laps: LAPS,
         published: "PackedRow",
         packed_words: plan.packed_words(),
         rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
@@ -218,7 +220,6 @@ pub fn render_columns_from(
         run: plan.run,
         width: plan.width,
         whole_columns: plan.has_whole_columns(),
-        shares_loads: plan.lanes() > 1,
         dimensions: ColumnLayout::DIMENSIONS,
         inputs,
         outputs,
@@ -226,7 +227,7 @@ pub fn render_columns_from(
         output_by_field,
         input_in_slices: true,
         output_in_slices: true,
-        input_arrays: array_words(&plan.inputs, plan.width, input_fields, one_input, zipped),
+        input_arrays: array_words(&plan.inputs, plan.width, input_fields, one_input, plan.spec.input_kinds, zipped),
         output_targets: output_arrays.clone(),
         output_arrays,
         pieces: piece_words(plan),

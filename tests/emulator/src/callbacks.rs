@@ -493,13 +493,11 @@ pub(super) unsafe fn execute(
 unsafe extern "C" fn begin_load(buffer: u32, offset: i64, size: u32, line: u32, from: *const c_void) {
     // SAFETY: the caller vouches for the place.
     let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), size as usize) }.to_vec();
-    let group = machine(|machine| machine.current().load_groups);
-    let load = Load { buffer, offset, line, bytes, group };
-    // It may arrive at once, or as late as the thread waits for it.
-    match machine(|machine| machine.random.below(4)) {
-        0 => load.arrive(),
-        _ => machine(|machine| machine.current().loads_begun.push(load)),
-    }
+    machine(|machine| {
+        let thread = machine.current();
+        let group = thread.load_groups;
+        thread.loads_begun.push(Load { buffer, offset, line, bytes, group });
+    });
 }
 
 extern "C" fn commit_loads() {
@@ -513,15 +511,10 @@ extern "C" fn wait_for_loads(all: bool) {
         let groups = thread.load_groups;
         thread.loads_begun.extract_if(.., |load| all || load.group + 1 < groups).collect()
     });
-    arrived.iter().for_each(Load::arrive);
-}
-
-impl Load {
-    /// Writes what has been read.
-    fn arrive(&self) {
+    for load in arrived {
         interrupt_access();
-        let (access, size) = (Access::Write, self.bytes.len() as u32);
-        let request = Request { access, atomic: false, offset: self.offset, size, align: size, line: self.line };
-        check(machine(|machine| machine.write(self.buffer, &request, &self.bytes, None)), self.line);
+        let (access, size) = (Access::Write, load.bytes.len() as u32);
+        let request = Request { access, atomic: false, offset: load.offset, size, align: size, line: load.line };
+        check(machine(|machine| machine.write(load.buffer, &request, &load.bytes, None)), load.line);
     }
 }

@@ -572,16 +572,12 @@ inline void wait_for_previous_launch() {
   host->wait_for_previous_launch();
 }
 inline void launch_dependents() {}
-// The bytes are read now, and written now or when the thread waits for them.
+// The bytes are read now, and written when the thread waits for them.
 template <class T>
 void begin_load(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
   T bytes;
   host->read(from.buffer, from.offset, sizeof(T), sizeof(T), line, &bytes, nullptr);
   host->begin_load(to.buffer, to.offset, sizeof(T), line, &bytes);
-}
-template <class T>
-void begin_load_past_l1(Pointer<T> to, Pointer<const T> from, std::uint32_t line = __builtin_LINE()) {
-  begin_load(to, from, line);
 }
 inline void commit_loads() {
   host->commit_loads();

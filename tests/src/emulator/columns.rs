@@ -7,8 +7,8 @@ use std::{
 };
 
 use scan_codegen::{
-    Arrays as Layout, Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target, plan_columns,
-    render_columns_from,
+    ArrayKind, Arrays as Layout, Axis, ColumnsPlan, DeviceLimits, KernelSource, Overrides, ScanSpec, Target,
+    plan_columns, render_columns_from,
 };
 use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
@@ -149,14 +149,19 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         };
         let (spec, columns) = (&self.plan.spec, axis.columns());
         let inputs: Vec<_> = columns::split(spec.input, input).into_iter().map(&mut array).collect();
-        let items: Vec<_> = columns::split::<Op::Output>(spec.output, &[]);
-        let outputs = items.into_iter().map(|(_, item)| (vec![0; axis.output_len() * item], item));
+        // Others are not written.
+        let slices = |arrays: Vec<(Vec<u8>, usize)>| {
+            let arrays = arrays.into_iter().enumerate();
+            arrays.filter(|&(index, _)| spec.output_kinds.of(index) == ArrayKind::Slice).map(|(_, array)| array)
+        };
+        let items = columns::split::<Op::Output>(spec.output, &[]);
+        let outputs = slices(items).map(|(_, item)| (vec![0; axis.output_len() * item], item));
         let outputs: Vec<_> = outputs.map(&mut array).collect();
         let initial_value: Vec<u8> =
             values.unwrap_or(self.initial_value.as_slice()).iter().flat_map(bytes_of).collect();
         let of_one = |arrays: &[Array]| arrays.first().map_or((Vec::new(), 0), |one| (one.bytes.clone(), one.offset));
         let ((bytes, input_offset), (_, output_offset)) = (of_one(&inputs), of_one(&outputs));
-        let by_field = [spec.input, spec.output].contains(&Layout::PerField);
+        let by_field = [spec.input, spec.output].contains(&Layout::PerField) || !spec.output_kinds.are_slices();
         let arrays = Arrays { inputs: &inputs, outputs: &outputs };
         let memory = Memory {
             input: if by_field { &[] } else { &bytes },
@@ -169,11 +174,29 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
             total_bytes: if spec.totals { columns * size_of::<Op::Carry>() } else { 0 },
             ..Memory::default()
         };
-        let (output, totals) = self.run_with_totals(emulator, axis, memory)?;
+        let (bytes, totals) = self.run_bytes(emulator, axis, memory)?;
+        let output = match spec.output_kinds.are_slices() {
+            true => self.outputs(axis, by_field, bytes.clone()),
+            // Results leave no gaps where not all are written.
+            false => {
+                let one = reference::scan_as(&self.op, spec, values.map(|values| values[0]), &input[..1], None);
+                vec![one[0]; axis.output_len()]
+            }
+        };
         let mut expected = output.clone();
         let values = values.map(<[_]>::to_vec).or(self.initial_value.map(|value| vec![value; columns]));
         let expected_totals = reference::scan_axis_each(&self.op, spec, values.as_deref(), axis, input, &mut expected);
-        self.same(&expected, &output)?;
+        if spec.output_kinds.are_slices() {
+            self.same(&expected, &output)?;
+        } else {
+            let written: Vec<u8> =
+                slices(columns::split(spec.output, &expected)).flat_map(|(bytes, _)| bytes).collect();
+            if let Some(index) = written.iter().zip(&bytes).position(|(expected, found)| expected != found) {
+                let (expected, found) = (written[index].to_string(), bytes[index].to_string());
+                let kind = FaultKind::WrongOutput { index: index as u64, expected, found };
+                return Err(Box::new(Fault::at_end(kind, &self.source.name, "the kernel")).into());
+            }
+        }
         // SAFETY: the kernel has written every total (the emulator has seen to it).
         let found: Vec<Op::Carry> = unsafe { elements(&totals) };
         let differs = |(found, expected)| bytes_of::<Op::Carry>(found) != bytes_of::<Op::Carry>(expected);
@@ -233,15 +256,29 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
 
     fn run(&self, emulator: &Emulator, axis: &Axis, memory: Memory<'_>) -> Result<Vec<Op::Output>, EmulatorError> {
         let initial_value = self.initial_value.as_ref().map(bytes_of).unwrap_or_default();
-        Ok(self.run_with_totals(emulator, axis, Memory { initial_value: &initial_value, ..memory })?.0)
+        let by_field = memory.arrays.is_some();
+        let (bytes, _) = self.run_bytes(emulator, axis, Memory { initial_value: &initial_value, ..memory })?;
+        Ok(self.outputs(axis, by_field, bytes))
     }
 
-    fn run_with_totals(
+    /// The results of which these are the bytes, as the kernel has left them.
+    fn outputs(&self, axis: &Axis, by_field: bool, bytes: Vec<u8>) -> Vec<Op::Output> {
+        let bytes = match by_field {
+            true => columns::joined::<Op::Output>(self.plan.spec.output, &bytes, axis.output_len()),
+            false => bytes,
+        };
+        // SAFETY: the kernel has written every result (the emulator has seen to it), and what an operator produces is a
+        // valid element, as are those that were there before.
+        unsafe { elements(&bytes) }
+    }
+
+    /// The bytes of the output, and of the totals.
+    fn run_bytes(
         &self,
         emulator: &Emulator,
         axis: &Axis,
         memory: Memory<'_>,
-    ) -> Result<(Vec<Op::Output>, Vec<u8>), EmulatorError> {
+    ) -> Result<(Vec<u8>, Vec<u8>), EmulatorError> {
         let layout = axis.layout();
         let output_offset = memory.output_bytes.map_or(memory.input_offset, |_| memory.output_offset);
         let addresses = |arrays: &[Array]| arrays.iter().map(|array| array.offset as u64).collect();
@@ -262,12 +299,6 @@ impl<Op: ScanOp> ColumnsProgram<Op> {
         let mut kept = mem::take(&mut *lock());
         let run = emulator.run(&module, |role| source.kernel_name(role), &schedule, &memory, &mut kept)?;
         *lock() = kept;
-        let bytes = match memory.arrays {
-            Some(_) => columns::joined::<Op::Output>(self.plan.spec.output, &run.output, axis.output_len()),
-            None => run.output,
-        };
-        // SAFETY: the kernel has written every result (the emulator has seen to it), and what an operator produces is a
-        // valid element, as are those that were there before.
-        Ok((unsafe { elements(&bytes) }, run.total))
+        Ok((run.output, run.total))
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_codegen::{Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
 use scan_runtime::{ScanKind, ScanOp, ops};
 use scan_tests::{
     axes::{elements, not_contiguous, strided},
@@ -196,16 +196,31 @@ fn of_several_arrays() {
     of::<Coder>(4, SHAPES[2]);
 }
 
+/// Arrays of the output that are not written: one of two, or all, for the totals alone.
+#[test]
+fn of_outputs_that_are_not_written() {
+    let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
+    let nothing = ArrayKind::NoMemory;
+    for (shape, discards) in [(SHAPES[1], kinds(&[nothing])), (SHAPES[2], kinds(&[nothing, nothing]))] {
+        let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
+        let spec = spec.with_kinds(ArrayKinds::default(), discards).with_totals();
+        let program = ColumnsProgram::new(Summarize, &spec, None, &overrides(shape), shaped(shape)).unwrap();
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        for (seed, axis) in [Axis::of(&[147, 38], 0), Axis::of(&[3, 49, 32], 1)].into_iter().enumerate() {
+            let axis = axis.unwrap();
+            let input = Summarize::inputs(axis.len(), seed as u64);
+            let result = program.verify_each(&emulator(seed as u64), &axis, &input, None, &[0, 0, 1]);
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+}
+
 /// An array's stride or place applied to its neighbour.
 #[test]
 fn planted_faults_of_arrays_are_found() {
     let changes = [
-        ("row = from.token + lane", "row = from.gate + lane"),
-        ("(stage + (TILE * 4 + place", "(stage + (TILE * 2 + place"),
-        ("row = from.gate + lane * (step - WIDTH)", "row = from.gate + lane * step"),
-        ("begin_row_of_gate(row, stage, k + lane)", "begin_row_of_gate(row, stage, k)"),
-        ("      __syncwarp(); // the loads of all lanes have arrived\n", ""),
-        ("    __syncwarp(); // all lanes have read the stage that is loaded next\n", ""),
+        ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
+        ("begin_load((Piece8*)(stage + TILE * 4)", "begin_load((Piece8*)(stage + TILE * 2)"),
         ("this->token + w * 4", "this->token + w * 2"),
         ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
         (
@@ -306,6 +321,23 @@ fn planted_faults_of_values_are_found() {
     each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
 }
 
+/// A ring of statuses that is too short, and laps that are not told apart.
+#[test]
+fn planted_faults_of_the_ring_are_found() {
+    let changes =
+        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (tile_row >> ring.log) + 1;", "return 1;")];
+    let program = program::<Interval>((64, 2, 2, 16, 3), (ScanKind::Inclusive, false), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        let shapes = [(vec![400, 32], 0), (vec![2, 300, 32], 1)];
+        (0..4).any(|seed| {
+            let (shape, axis) = &shapes[seed as usize % 2];
+            let axis = Axis::of(shape, *axis).unwrap();
+            verify(program, &axis, seed, |emulator| emulator.check(adjacent).limit(4_000_000)).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
 /// A column's neighbour, an edge missed by one, the status of another tile or column, a barrier left out.
 #[test]
 fn planted_faults_are_found() {
@@ -351,18 +383,18 @@ fn planted_faults_are_found() {
         ("fold_warps(op, thread, warp, of_runs)", "fold_warps(op, thread, warp + 1, of_runs)"),
         ("is_first_of_warp ? warps_above", "!is_first_of_warp ? warps_above"),
         ("op.combine(fold.value[w], aggregate)", "op.combine(aggregate, fold.value[w])"),
-        (
-            "statuses + (part.tile_row * statuses_across(layout) + part.column / WIDTH)",
-            "statuses + (part.tile_row * thread.across + part.column / WIDTH)",
-        ),
-        ("statuses_across(layout) + part.column / WIDTH;", "statuses_across(layout) + part.column / WIDTH / 2;"),
+        ("status_index(ring, part.tile_row, part.column);", "status_index(ring, part.tile_row, part.column) / 2;"),
+        ("* ring.across + column / WIDTH;", "* ring.across + column / WIDTH / 2;"),
         ("begin == 0 && part.tile_row >= window", "begin == 0 && part.tile_row > window + 1"),
         ("part.tile_row - count + begin", "part.tile_row - count + begin / 2"),
         ("k += POLLED_AT_ONCE", "k += POLLED_AT_ONCE - 1"),
-        ("polled.aggregates + k * statuses_across(layout)", "polled.aggregates + statuses_across(layout)"),
+        (
+            "status_index(ring, polled.tile_row + k, polled.column)",
+            "status_index(ring, polled.tile_row, polled.column)",
+        ),
         ("(count - begin < each ? count - begin : each)", "1"),
         ("each == 1 ? count : (count + each - 1) / each", "count"),
-        ("while (status_of(loaded, &words, epoch) == EMPTY)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
+        ("while (status_of(loaded, &words, epoch) != lap)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
         ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
         ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
         ("each = (count + thread.down - 1) / thread.down", "each = 1"),
@@ -383,7 +415,7 @@ fn planted_faults_are_found() {
         ("combine_rows(op, warps_above, folding.above)", "combine_rows(op, folding.above, warps_above)"),
         ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
         ("turn ^= 1;\n", ""),
-        ("statuses + status_count / 2;", "statuses + statuses_across(layout);"),
+        ("statuses + ring_count;", "statuses + ring.across;"),
         ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
     ];
     let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);

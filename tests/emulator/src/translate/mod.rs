@@ -25,7 +25,7 @@ use std::collections::HashSet;
 use tokens::{Kind, Token, join, tokenize};
 
 /// The functions of the machine part that the host prelude defines.
-const MACHINE: [&str; 43] = [
+const MACHINE: [&str; 42] = [
     "__syncwarp",
     "shuffle",
     "shuffle_up",
@@ -57,7 +57,6 @@ const MACHINE: [&str; 43] = [
     "wait_for_copies_out",
     "fence_for_copies",
     "begin_load",
-    "begin_load_past_l1",
     "commit_loads",
     "wait_for_loads",
     "wait_for_loads_but_last",
