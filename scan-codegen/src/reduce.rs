@@ -17,7 +17,7 @@ use crate::{
     target::Target,
     templates::Templates,
     used::used,
-    weight::{Places, WRITTEN_OUT},
+    weight::{Decided, Places, WRITTEN_OUT, Weights},
 };
 
 /// The places of a kernel at which `combine` stands, loops unrolled as NVRTC is used to.
@@ -72,6 +72,8 @@ pub struct ReductionPlan {
     /// The maximum number of elements of a reduction under this plan.
     pub max_len: u64,
     state_bytes: u64,
+    /// What the weight of the operator decides.
+    decided: Decided,
 }
 
 /// Chooses the shape of the kernels of a reduction. A pure function, like [`plan`](crate::plan()).
@@ -99,6 +101,9 @@ pub fn plan_reduction(
     };
     let threads = 1 << log;
     let tile = threads * tile_slots;
+    // Each element is combined once, and no state is hidden from the optimizer.
+    let once = ["lift", "combine"].map(|function| Weights::instructions_of(operator, function));
+    let instructions = once.into_iter().fold(0, u64::saturating_add);
     Ok(ReductionPlan {
         device,
         reduction,
@@ -108,6 +113,7 @@ pub fn plan_reduction(
         tile,
         max_len: limits.blocks_per_grid.saturating_mul(u64::from(tile)),
         state_bytes: u64::from(state_bytes),
+        decided: Decided { instructions, open: false, ..Decided::of(operator, PLACES, WRITTEN_OUT) },
     })
 }
 
@@ -116,6 +122,7 @@ impl fmt::Display for ReductionPlan {
         let initial_value = if self.initial_value { " with an initial value" } else { "" };
         writeln!(f, "reduction{initial_value}, for {}", self.device)?;
         writeln!(f, "  strategy  {}", self.reduction)?;
+        f.write_str(&self.decided.line(None))?;
         write!(f, "  tile      {} elements, {} threads", self.tile, self.threads)
     }
 }

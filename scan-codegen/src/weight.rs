@@ -112,7 +112,7 @@ fn has_bytes_of_words(ty: &ElementType) -> bool {
 }
 
 /// What follows from the weight of an operator, for whoever reads a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Decided {
     /// Instructions for an element of a run, as estimated.
     pub(crate) instructions: u64,
@@ -134,6 +134,19 @@ impl Decided {
             called: called.map(|(function, _)| function.name.clone()).collect(),
             open: !hides_states(op),
         }
+    }
+
+    /// The line of a plan that tells it; nothing of a light operator. The run, if the weight has bounded it.
+    pub(crate) fn line(&self, run: Option<u32>) -> String {
+        let Decided { instructions, called, open } = self;
+        let run = run.map(|run| format!("runs of {run} elements"));
+        let called = (!called.is_empty()).then(|| format!("{} called, not inlined", called.join(", ")));
+        let open = open.then(|| "states open to the optimizer".to_owned());
+        let decisions: Vec<String> = [run, called, open].into_iter().flatten().collect();
+        if decisions.is_empty() {
+            return String::new();
+        }
+        format!("  weight    about {instructions} instructions an element: {}\n", decisions.join("; "))
     }
 }
 

@@ -413,11 +413,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         DeviceScan { initial: Some(value), each: false, ..self }
     }
 
-    /// Puts a value of its own before the first element of each segment, from device memory when the scan runs: of
-    /// [rows](DeviceScan::rows), or of segments between [offsets](DeviceScan::by_offsets) that go from 0 to the length
-    /// of the input. Other offsets give unspecified results. See [`Scan::init_each`], and
-    /// [`run_into_with_totals`](DeviceScan::run_into_with_totals) for chunks. It takes the place of the scan's own
-    /// [initial value](Scan::init).
+    /// As [`Scan::init_each`], with values that are read from device memory when the scan runs. Offsets that do not go
+    /// from 0 to the length of the input give unspecified results. For chunks see
+    /// [`run_into_with_totals`](DeviceScan::run_into_with_totals).
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};
@@ -628,10 +626,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     }
 
     /// Scans a device slice or view into another of the same length, and writes the total of each segment to `totals`,
-    /// from the same launches: [rows](DeviceScan::rows), or segments between [offsets](DeviceScan::by_offsets) that go
-    /// from 0 to the length of the input. Others give unspecified totals. It is the carry after the last element of the
-    /// segment, the initial value included; of an empty segment it is the initial value, or else the identity. Where
-    /// only the device [knows the length](DeviceScan::len_from), the totals of rows behind it stay what they are.
+    /// as [`Scan::run_with_totals`] gives it. Offsets that do not go from 0 to the length of the input give unspecified
+    /// totals. Where only the device [knows the length](DeviceScan::len_from), the totals of rows behind it stay what
+    /// they are.
     ///
     /// The totals of a chunk are the [initial values](DeviceScan::init_each) of the next one:
     ///
@@ -654,9 +651,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ///
     /// # Errors
     ///
-    /// As [`run_into`](DeviceScan::run_into), [`Error::ResultLength`] if there is not one total for each segment,
-    /// [`PlanError::NoSegmentIndex`] by flags, bits and keys, and [`PlanError::NoElements`] by offsets, without an
-    /// initial value and an identity: a segment between offsets may be empty.
+    /// As [`run_into`](DeviceScan::run_into), and those of [`Scan::run_into_with_totals`].
     pub fn run_into_with_totals(
         &self,
         input: &impl DeviceBuffer<Op::Input>,

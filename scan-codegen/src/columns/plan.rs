@@ -12,7 +12,7 @@ use crate::{
     plan::{Overrides, PROGRAMMATIC, check_operator, check_overrides, check_start},
     schedule::{Argument, Cooperative, Launch, STATUSES, Schedule, Workspace, initial_value},
     spec::{ScanKind, ScanSpec},
-    weight::{WRITTEN_OUT, Weights},
+    weight::{Decided, Places, WRITTEN_OUT, Weights},
 };
 
 /// The role of the kernel.
@@ -124,6 +124,9 @@ pub struct ColumnsPlan {
     /// Whether threads wait for a pseudo-random time where they publish or poll.
     pub delays: bool,
     state_bytes: u32,
+    /// What the weight of the operator decides.
+    decided: Decided,
+    run_by_weight: bool,
 }
 
 /// How threads and tiles are placed on an array.
@@ -168,9 +171,12 @@ pub fn plan_columns(
         let most = (limits.shared_bytes_per_block_optin - OTHER_SHARED_BYTES) / width.saturating_mul(row).max(1);
         most.min(limits.threads_per_block).checked_ilog2().map_or(0, |log| 1 << log)
     };
+    let bytes = input_bytes.max(output_bytes) * width;
+    let rows = (RUN_BYTES / bytes).min(MOST_ROWS);
+    let by_weight = Weights::longest_run(operator) / width;
+    let run_by_weight = overrides.run.is_none() && by_weight < rows;
     let run = overrides.run.unwrap_or_else(|| {
-        let bytes = input_bytes.max(output_bytes) * width;
-        let mut run = (RUN_BYTES / bytes).min(Weights::longest_run(operator) / width).clamp(1, MOST_ROWS);
+        let mut run = rows.min(by_weight).max(1);
         while run > 1 && most_threads(run) < THREADS / 2 {
             run /= 2;
         }
@@ -181,7 +187,7 @@ pub fn plan_columns(
     if !(WARP..=most).contains(&threads) || !threads.is_power_of_two() {
         return Err(PlanError::Threads { threads, least: WARP, most });
     }
-    Ok(ColumnsPlan {
+    let plan = ColumnsPlan {
         device,
         spec: spec.clone(),
         threads,
@@ -199,8 +205,12 @@ pub fn plan_columns(
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
         state_bytes,
+        decided: Decided::default(),
+        run_by_weight,
     }
-    .fitted(&limits))
+    .fitted(&limits);
+    let decided = Decided::of(operator, plan.places(operator), plan.written_out);
+    Ok(ColumnsPlan { decided, ..plan })
 }
 
 /// Refuses what scans along an axis do not do.
@@ -351,6 +361,15 @@ impl ColumnsPlan {
         ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
     }
 
+    /// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
+    /// scans down the warps, and where their results meet.
+    pub(super) fn places(&self, operator: &OpSource) -> Places {
+        let joins = 2 * u64::from(self.threads / WARP) + 16;
+        let elements = 2 * u64::from(self.run) + joins;
+        let width = u64::from(self.width);
+        Places { joins: width * if operator.has("append") { joins } else { elements }, elements: width * elements }
+    }
+
     /// The roles of the kernels that schedules of this plan may launch.
     pub fn kernels(&self) -> &'static [&'static str] {
         &[KERNEL]
@@ -467,6 +486,7 @@ impl fmt::Display for ColumnsPlan {
         let shared_bytes = self.tile_bytes() + OTHER_SHARED_BYTES;
         writeln!(f, "{} along an axis, for {}", self.spec, self.device)?;
         writeln!(f, "  strategy  columns")?;
+        f.write_str(&self.decided.line(self.run_by_weight.then_some(self.run)))?;
         writeln!(f, "  blocks    {blocks} at most, {shared_bytes} bytes of shared memory each")?;
         writeln!(f, "  block     {threads} threads, {least} to {most} of them side by side")?;
         writeln!(f, "  tile      {} elements, {run} rows of {width} columns a thread", threads * run * width)?;

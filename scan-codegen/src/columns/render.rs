@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     array_kind::{ArrayKind, ArrayKinds},
-    constants::{WARP, WORD},
+    constants::WORD,
     error::RenderError,
     operator::OpSource,
     operator_text::{Halves, OperatorText, operator_text_with},
@@ -21,7 +21,7 @@ use crate::{
     target::Target,
     templates::Templates,
     used::used,
-    weight::{Places, calls_combine},
+    weight::calls_combine,
 };
 
 #[derive(Serialize)]
@@ -155,15 +155,6 @@ fn array_words<'a>(
     slices.zip(arrays).map(words).collect()
 }
 
-/// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
-/// scans down the warps, and where their results meet.
-fn places(operator: &OpSource, plan: &ColumnsPlan) -> Places {
-    let joins = 2 * u64::from(plan.threads / WARP) + 16;
-    let elements = 2 * u64::from(plan.run) + joins;
-    let width = u64::from(plan.width);
-    Places { joins: width * if operator.has("append") { joins } else { elements }, elements: width * elements }
-}
-
 /// Writes the kernel that scans along an axis. A pure function, like [`render`](crate::render()).
 pub fn render_columns(operator: &OpSource, plan: &ColumnsPlan) -> Result<KernelSource, RenderError> {
     render_columns_for(operator, plan, Target::Cuda)
@@ -187,7 +178,7 @@ pub fn render_columns_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let text = operator_text_with(operator, target, places(operator, plan), plan.written_out, Halves::Native)?;
+    let text = operator_text_with(operator, target, plan.places(operator), plan.written_out, Halves::Native)?;
     let input_by_field = plan.spec.input.is_by_field(&operator.input);
     let output_by_field = plan.spec.output.is_by_field(&operator.output);
     let zipped = input_by_field || output_by_field || !plan.spec.output_kinds.are_slices();
@@ -213,7 +204,7 @@ pub fn render_columns_from(
         laps: LAPS,
         published: "PackedRow",
         packed_words: plan.packed_words(),
-        rolled_steps: calls_combine(operator, places(operator, plan), plan.written_out),
+        rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
         threads: plan.threads,
         resident: plan.resident,
         stages: STAGES,

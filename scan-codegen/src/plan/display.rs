@@ -6,10 +6,7 @@ use super::{
     pipeline::Pipeline,
     types::{Plan, Plans},
 };
-use crate::{
-    carry::{Blocks, Exchange},
-    weight::Decided,
-};
+use crate::carry::{Blocks, Exchange};
 
 impl fmt::Display for Plans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -48,19 +45,6 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    /// What the weight of the operator decides, if it is not what a light one has.
-    fn fmt_weight(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Decided { instructions, called, open } = &self.decided;
-        let run = self.run_by_weight.then(|| format!("runs of {} elements", self.run));
-        let called = (!called.is_empty()).then(|| format!("{} called, not inlined", called.join(", ")));
-        let open = open.then(|| "states open to the optimizer".to_owned());
-        let decisions: Vec<String> = [run, called, open].into_iter().flatten().collect();
-        if decisions.is_empty() {
-            return Ok(());
-        }
-        writeln!(f, "  weight    about {instructions} instructions an element: {}", decisions.join("; "))
-    }
-
     fn fmt_shape(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.strategy.carry.describe();
         writeln!(f, "  strategy  {}", self.strategy)?;
@@ -69,7 +53,7 @@ impl Plan {
         } else if self.appends {
             writeln!(f, "  operator  runs append inputs, partial results are combined")?;
         }
-        self.fmt_weight(f)?;
+        f.write_str(&self.decided.line(self.run_by_weight.then_some(self.run)))?;
         match &self.pipeline {
             None => {
                 let (threads, bytes) = (self.threads, self.shared_bytes);

@@ -3,9 +3,11 @@
 use super::*;
 use crate::{
     carry::TileNumbers,
+    columns::plan_columns,
     constants::MAX_PARAMETER_BYTES,
     element::{ElementType, Primitive},
     operator::{CarrySource, FunctionSource, operator_of},
+    reduce::{Reduction, plan_reduction},
     spec::ScanSpec,
     strategy::Network,
 };
@@ -260,14 +262,21 @@ fn a_plan_says_what_the_weight_decides() {
         let functions = functions.iter().map(function).collect();
         let operator = OpSource { functions, input, state, output, ..operator_of(4) };
         let plans = plan(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap();
-        plans.for_len(1 << 26).to_string()
+        let columns =
+            plan_columns(&operator, &ScanSpec::inclusive(), &DeviceLimits::H200, &Overrides::default()).unwrap();
+        let reduction = plan_reduction(&operator, false, &DeviceLimits::H200, Reduction::Contiguous).unwrap();
+        [plans.for_len(1 << 26).to_string(), columns.to_string(), reduction.to_string()]
     };
-    let light = words(&[("combine", 1)]);
-    assert!(!light.contains("weight"), "{light}");
+    for light in words(&[("combine", 1)]) {
+        assert!(!light.contains("weight"), "{light}");
+    }
     let heavy = words(&[("combine", 999)]);
-    assert!(heavy.contains("weight    about 2000 instructions an element: "), "{heavy}");
-    assert!(heavy.contains("combine called, not inlined") && !heavy.contains("runs of"), "{heavy}");
-    let appends = words(&[("combine", 40), ("append", 1)]);
+    for (heavy, instructions) in heavy.iter().zip([2000, 2000, 1000]) {
+        let weight = format!("weight    about {instructions} instructions an element: ");
+        assert!(heavy.contains(&weight) && heavy.contains("combine called, not inlined"), "{heavy}");
+    }
+    assert!(!heavy[0].contains("runs of") && heavy[1].contains("runs of 21 elements"), "{heavy:?}");
+    let [appends, ..] = words(&[("combine", 40), ("append", 1)]);
     assert!(appends.contains("runs append inputs") && appends.contains("states open"), "{appends}");
     assert!(appends.contains("about 4 instructions an element: runs of"), "{appends}");
 }

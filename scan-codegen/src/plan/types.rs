@@ -196,7 +196,7 @@ impl Plan {
             machine: operator.carry.is_some(),
             appends: operator.has("append"),
             run_by_weight: false,
-            decided: Decided { instructions: 0, called: Vec::new(), open: false },
+            decided: Decided::default(),
             emits,
             state_bytes: operator.state.size as u64,
             zipped: Zipped::of(operator, spec, |_| 0),
