@@ -519,7 +519,7 @@ mod tests {
         // Short ones: no tile has fewer rows than a run.
         assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
-        assert_eq!(few_columns, [(1, 264, 264, 1368), (4, 264, 264, 16392), (1, 1, 1, 0)]);
+        assert_eq!(few_columns, [(1, 264, 264, 1172), (4, 264, 264, 12288), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
