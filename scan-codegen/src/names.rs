@@ -85,7 +85,7 @@ impl TypeNames {
             ElementKind::Primitive(primitive) => primitive.name().to_owned(),
             ElementKind::Array { item, len } => format!("Array<{}, {len}>", self.of(item)),
             ElementKind::Table { item, short: Some(ShortTable { covers_bytes: true, .. }) } => {
-                format!("Table<{}, {}>", self.of(item), 1 << u8::BITS)
+                format!("Table<{}, true>", self.of(item))
             }
             ElementKind::Table { item, .. } => format!("Table<{}>", self.of(item)),
             ElementKind::Struct(_) | ElementKind::Enum { .. } => {

@@ -8,7 +8,8 @@ use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
 
 /// The type of a field of an operator that its functions may read: an element, or a [`Table`].
 ///
-/// The value is a kernel argument, passed at every launch, so that another value needs no compilation.
+/// The value is a kernel argument, passed at every launch, so that another value needs no compilation, and another table
+/// only if its length is of another class ([`Table`]).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an operator",
     label = "read by the operator",
@@ -128,6 +129,10 @@ impl Parameters {
 /// Made from a vector, an array or an iterator, and read like a slice. A clone is cheap: it shares the items. The first
 /// scan on a device copies them there. They stay until the last clone is dropped, which waits for the work in progress
 /// on that device. An index past the end is a panic, as everywhere in an operator.
+///
+/// Scans of long inputs keep tables of up to 8 KiB in shared memory, if those of an operator have no more than that
+/// together. So another table needs no compilation if it is about as long: if its bytes, rounded up to a power of two,
+/// are as many, and if both have 256 items or neither has. All tables beyond 8 KiB share their kernels.
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, Table, scan_op};

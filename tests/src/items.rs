@@ -136,3 +136,53 @@ pub fn text(length: u64) -> Vec<u8> {
     let letters = b"ab'\"\\#\nc ";
     (0..length).map(|i| letters[(mixed(i) % letters.len() as u64) as usize]).collect()
 }
+
+/// A lexer whose inputs belong to classes, and whose output is a word of its state: tables with items of several sizes.
+#[derive(Clone)]
+pub struct Classes {
+    transitions: Table<Transition>,
+    words: Table<u32>,
+    classes: Table<u8>,
+}
+
+impl Classes {
+    /// Of so many inputs, with so many words.
+    pub fn new(inputs: usize, words: u64) -> Self {
+        let row = |row: u64| Transition { to: [0, 1, 2, 3].map(|state| (mixed(row * 4 + state) % 4) as u8) };
+        Classes {
+            transitions: (0..256).map(row).collect(),
+            words: (0..words).map(|word| mixed(word) as u32).collect(),
+            classes: (0..inputs).map(|byte| mixed(byte as u64) as u8).collect(),
+        }
+    }
+
+    /// Inputs that belong to a class.
+    pub fn inputs(&self, len: usize) -> Vec<u16> {
+        (0..len as u64).map(|i| (mixed(i) % self.classes.len() as u64) as u16).collect()
+    }
+}
+
+#[scan_op]
+impl ScanOp for Classes {
+    type Input = u16;
+    type State = Transition;
+    type Carry = u8;
+    type Output = u32;
+    const IDENTITY: Transition = Transition { to: [0, 1, 2, 3] };
+    const START: u8 = 2;
+    fn combine(f: Transition, g: Transition) -> Transition {
+        after(f, g)
+    }
+    fn apply(f: Transition, state: u8) -> u8 {
+        f.to[(state & 3) as usize]
+    }
+    fn lift(&self, x: u16) -> Transition {
+        self.transitions[self.classes[x as usize] as usize]
+    }
+    fn step(&self, state: u8, x: u16) -> u8 {
+        self.transitions[self.classes[x as usize] as usize].to[(state & 3) as usize]
+    }
+    fn project(&self, state: u8) -> u32 {
+        self.words[(state & 3) as usize]
+    }
+}

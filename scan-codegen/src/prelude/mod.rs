@@ -43,6 +43,7 @@ const PARTS: &[(&str, &str)] = &[
     ("float", include_str!("../../templates/prelude/float.cu.tera")),
     ("half", include_str!("../../templates/prelude/half.cu.tera")),
     ("generic", include_str!("../../templates/prelude/generic.cu.tera")),
+    ("bytes", include_str!("../../templates/prelude/bytes.cu.tera")),
 ];
 
 static TEMPLATES: LazyLock<Templates> = LazyLock::new(|| Templates::parse(PARTS));
@@ -115,6 +116,7 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
         rendered.push(tera.render("half", &context)?);
     }
     rendered.push(tera.render("generic", &context)?);
+    rendered.push(tera.render("bytes", &context)?);
     let rendered: Vec<&str> = rendered.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();
     Ok(rendered.join("\n\n"))
 }

@@ -75,6 +75,13 @@ fn positive(token: f32) -> ops::Candidate<f32> {
     ops::Candidate { keep: token > 0.0, value: token }
 }
 
+/// None, one or two for an element: as many results as elements.
+#[scan_fn]
+fn expanded(token: f32) -> ops::Several<f32, 2> {
+    let count = if token > 0.0 { 2_u32 } else { (token == 0.0) as u32 };
+    ops::Several { count, items: [token, -token] }
+}
+
 /// The arrays, each with room for an element more in front.
 struct Arrays {
     gates: CudaSlice<f32>,
@@ -160,6 +167,13 @@ fn line_up<'a>(scanner: &'a Scanner, arrays: &'a RefCell<Arrays>, len: usize) ->
         Ok(scan.on(&buffers.stream).columns().run_into(&tokens, scatter_computed((states,)))?)
     });
     entrants.push(entrant("three of seven tokens kept, 5.7 bytes", call));
+    let call: Call<'a, f32> = Box::new(move |buffers, _| {
+        let Arrays { tokens, states, .. } = &mut *arrays.borrow_mut();
+        let tokens = tokens.slice(..len);
+        let scan = scanner.scan(ops::lifted::<expanded, _>(ops::flat_map()));
+        Ok(scan.on(&buffers.stream).columns().run_into(&tokens, scatter_computed((states,)))?)
+    });
+    entrants.push(entrant("none to two results a token, 8 bytes", call));
     let call: Call<'a, f32> = Box::new(move |buffers, _| {
         let Arrays { gates, tokens, states, length, .. } = &mut *arrays.borrow_mut();
         let (gates, tokens, mut states) = (gates.slice(..len), tokens.slice(..len), states.slice_mut(..len));

@@ -20,8 +20,19 @@ use std::thread;
 /// Programs that share types.
 pub(super) struct Part {
     pub(super) types: Types,
-    /// The number in its seed, the type, the function `combine`.
-    pub(super) programs: Vec<(usize, Type, String)>,
+    pub(super) programs: Vec<Unit>,
+}
+
+/// A program, as it is built and run.
+pub(super) struct Unit {
+    /// Its number in its seed.
+    pub(super) index: usize,
+    /// The function of the operator that it is.
+    pub(super) function: &'static str,
+    /// The types of its two values, and of what it makes of them.
+    pub(super) types: [Type; 3],
+    /// The operator's items in Rust.
+    pub(super) rust: String,
 }
 
 /// Programs to be built together.
@@ -223,18 +234,19 @@ impl Built {
         // SAFETY: the text ends in this function.
         let text_run = unsafe { library.get::<TextRun>(b"run") }.map_err(|error| error.to_string())?;
         for place in 0..file.end - file.first {
-            let (index, ty, _) = &part.programs[file.first + place];
+            let Unit { index, types, .. } = &part.programs[file.first + place];
             report.programs += 1;
-            let leaves = part.types.leaves(ty);
-            let size = part.types.size(ty);
-            let found = rust.size(file.first + place)?;
-            if found != size {
-                return Err(format!("a value of program {index} has {found} bytes, not {size}"));
+            let [left, right, leaves] = types.each_ref().map(|ty| part.types.leaves(ty));
+            for (number, ty) in types.iter().enumerate() {
+                let (found, size) = (rust.size(file.first + place, number)?, part.types.size(ty));
+                if found != size {
+                    return Err(format!("value {number} of program {index} has {found} bytes, not {size}"));
+                }
             }
             let mut random = Random::new(*index as u64);
             for _ in 0..self.batch.values {
-                let (a, mut b) = (element(&leaves, &mut random), element(&leaves, &mut random));
-                if random.one_in(8) {
+                let (a, mut b) = (element(&left, &mut random), element(&right, &mut random));
+                if random.one_in(8) && left == right {
                     b = a;
                 }
                 let (mut by_rust, mut by_text) = ([0_u8; 256], [0_u8; 256]);
@@ -254,7 +266,7 @@ impl Built {
                         Some(difference) => difference,
                     },
                 };
-                let difference = format!("{difference}\na = {}\nb = {}", shown(&leaves, &a), shown(&leaves, &b));
+                let difference = format!("{difference}\na = {}\nb = {}", shown(&left, &a), shown(&right, &b));
                 report.failures.push(self.failure(file, place, difference, rust)?);
                 break;
             }
@@ -264,7 +276,7 @@ impl Built {
 
     fn failure(&self, file: &File, place: usize, difference: String, rust: &RustLibrary) -> Result<Failure, String> {
         let own = file.first + place;
-        let (index, _, program) = &self.batch.parts[file.part].programs[own];
+        let Unit { index, rust: program, .. } = &self.batch.parts[file.part].programs[own];
         let text = rust.text(own, own + 1, false)?;
         let body = text.find("struct Programs {").map_or("", |start| &text[start..]);
         let body = body.split("\n};").next().unwrap_or_default();
@@ -287,7 +299,7 @@ impl Batch {
 
     /// Writes the crates, and builds them with cargo, as a user would.
     pub(super) fn build(self) -> Result<Built, String> {
-        let folder = target_dir()?.join("programs").join(&self.folder);
+        let folder = target_dir()?.join("random_programs").join(&self.folder);
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests have no workspace")?;
         // What the tests were built with serves here too.
         let mut manifest = format!("{WORKSPACE}{}\nincremental = false\n", crate::profile(crate::MANIFEST));
@@ -381,9 +393,10 @@ impl RustLibrary {
         unsafe { self.library.get(name) }.map_err(|error| error.to_string())
     }
 
-    fn size(&self, index: usize) -> Result<usize, String> {
+    /// The size of one of the two values of a program, or of its result.
+    fn size(&self, index: usize, value: usize) -> Result<usize, String> {
         // SAFETY: the function is declared so in `exports.rs`.
-        Ok(unsafe { self.get::<unsafe extern "C" fn(usize) -> usize>(b"programs_size")?(index) })
+        Ok(unsafe { self.get::<unsafe extern "C" fn(usize, usize) -> usize>(b"programs_size")?(index, value) })
     }
 
     fn run(&self, index: usize, a: &[u8; 256], b: &[u8; 256], out: &mut [u8; 256]) -> Result<bool, String> {
@@ -438,15 +451,9 @@ impl Part {
         text += ITEMS;
         text += &self.types.declarations();
         let mut names = String::new();
-        for (place, (_, ty, program)) in self.programs.iter().enumerate() {
-            let (name, zero) = (self.types.name(ty), self.types.zero(ty));
-            writeln!(
-                text,
-                "struct P{place};\n#[scan_op]\nimpl ScanOp for P{place} {{\ntype Element = {name};\n\
-                 const IDENTITY: {name} = {zero};\n{program}\n}}"
-            )
-            .ok();
-            write!(names, "P{place} ").ok();
+        for (place, Unit { function, rust, .. }) in self.programs.iter().enumerate() {
+            writeln!(text, "struct P{place};\n#[scan_op]\nimpl ScanOp for P{place} {{\n{rust}}}").ok();
+            write!(names, "P{place}:{function} ").ok();
         }
         writeln!(text, "programs! {{ {names}}}").ok();
         text

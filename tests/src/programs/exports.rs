@@ -16,6 +16,8 @@ thread_local! {
 }
 
 struct Program {
+    /// The function that is the program.
+    function: &'static str,
     source: fn() -> OpSource,
     run: unsafe fn(*const u8, *const u8, *mut u8),
 }
@@ -31,20 +33,33 @@ fn source<Op: ScanOp>() -> OpSource {
     program::<Op>().source()
 }
 
-unsafe fn run<Op: ScanOp>(a: *const u8, b: *const u8, out: *mut u8) {
-    let op = program::<Op>();
-    // SAFETY: the caller hands over two values of the type, and room for one.
-    unsafe {
-        let (a, b) = (a.cast::<Op::State>().read_unaligned(), b.cast::<Op::State>().read_unaligned());
-        out.cast::<Op::State>().write_unaligned(op.combine(a, b));
-    }
+/// Runs the function of this name.
+macro_rules! run {
+    ($($function:ident($left:ident, $right:ident) -> $result:ident;)*) => {$(
+        unsafe fn $function<Op: ScanOp>(a: *const u8, b: *const u8, out: *mut u8) {
+            let op = program::<Op>();
+            // SAFETY: the caller hands over a value of each type, and room for the result.
+            unsafe {
+                let (a, b) = (a.cast::<Op::$left>().read_unaligned(), b.cast::<Op::$right>().read_unaligned());
+                out.cast::<Op::$result>().write_unaligned(op.$function(a, b));
+            }
+        }
+    )*};
+}
+
+run! {
+    combine(State, State) -> State;
+    append(State, Input) -> State;
+    apply(State, Carry) -> Carry;
+    step(Carry, Input) -> Carry;
+    emit(Carry, Input) -> Output;
 }
 
 /// Runs a program; whether it panicked. Its values lie at `a` and `b`, its result goes to `out`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn programs_run(index: usize, a: *const u8, b: *const u8, out: *mut u8) -> bool {
     QUIET.set(true);
-    // SAFETY: the caller knows the program's type.
+    // SAFETY: the caller knows the program's types.
     let panicked = catch_unwind(AssertUnwindSafe(|| unsafe { (PROGRAMS[index].run)(a, b, out) })).is_err();
     QUIET.set(false);
     panicked
@@ -60,8 +75,10 @@ extern "C" fn programs_silence() {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn programs_size(index: usize) -> usize {
-    (PROGRAMS[index].source)().state.size
+extern "C" fn programs_size(index: usize, value: usize) -> usize {
+    let source = (PROGRAMS[index].source)();
+    let function = source.functions.iter().find(|function| function.name == PROGRAMS[index].function).unwrap();
+    function.parameters.get(value).map_or(&function.returns, |(_, ty)| ty).size
 }
 
 /// Hands the CUDA text of some programs, or why there is none, to `take`; whether there is one.
@@ -103,7 +120,7 @@ fn together(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
     let mut table = String::new();
     for index in range {
         let mut source = (PROGRAMS[index].source)();
-        source.functions.retain(|function| function.name == "combine");
+        source.functions.retain(|function| function.name == PROGRAMS[index].function);
         // A function that several programs call has another number in each; those that it calls come before it.
         let mut places = Vec::new();
         for mut helper in std::mem::take(&mut source.helpers) {
@@ -119,7 +136,7 @@ fn together(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
         writeln!(table, "  program<&Programs::{name}>,").unwrap();
         let functions: Vec<FunctionSource> =
             source.functions.drain(..).map(|own| FunctionSource { name: name.clone(), ..own }).collect();
-        let all = all.get_or_insert_with(|| OpSource { name: "Programs".to_owned(), identity: None, ..source });
+        let all = all.get_or_insert_with(|| OpSource { name: "Programs".to_owned(), identity: None, carry: None, ..source });
         all.functions.extend(functions);
     }
     if let Some(all) = &mut all {
@@ -158,12 +175,21 @@ fn kernels(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
     let mut all = String::new();
     for index in range {
         let text = operator_text(&(PROGRAMS[index].source)(), Target::Cuda)?;
-        let (body, operator, state) = (text.text.replace("#line here\n", ""), text.operator, text.state);
+        let (body, operator) = (text.text.replace("#line here\n", ""), text.operator);
+        let (input, state, carry, output) = (text.input, text.state, text.carry_type, text.output);
+        let function = PROGRAMS[index].function;
+        let [left, right, result] = match function {
+            "combine" => [&state, &state, &state],
+            "append" => [&state, &input, &state],
+            "apply" => [&state, &carry, &carry],
+            "step" => [&carry, &input, &carry],
+            _ => [&carry, &input, &output],
+        };
         writeln!(
             all,
             "namespace program_{index} {{\n{body}\n\
-             extern \"C\" __global__ void run_{index}({operator} op, const {state} *a, const {state} *b, {state} *out) {{\n\
-             out[threadIdx.x] = op.combine(a[threadIdx.x], b[threadIdx.x]);\n}}\n}}"
+             extern \"C\" __global__ void run_{index}({operator} op, const {left} *a, const {right} *b, {result} *out) {{\n\
+             out[threadIdx.x] = op.{function}(a[threadIdx.x], b[threadIdx.x]);\n}}\n}}"
         )
         .unwrap();
     }
@@ -171,10 +197,11 @@ fn kernels(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
 }
 
 macro_rules! programs {
-    ($($name:ident)*) => {
+    ($($name:ident:$function:ident)*) => {
         static PROGRAMS: &[Program] = &[$(Program {
+            function: stringify!($function),
             source: source::<$name>,
-            run: run::<$name>,
+            run: $function::<$name>,
         }),*];
     };
 }

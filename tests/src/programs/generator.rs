@@ -53,8 +53,8 @@ const NAMES: &[&str] =
     &["x", "y", "z", "n", "sum", "item", "value", "auto", "int", "x_1", "operand", "matched", "r#try"];
 
 impl<'a> Generator<'a> {
-    /// A function of two values of a type that gives a third.
-    pub(super) fn body(random: &'a mut Random, types: &'a Types, ty: &Type) -> Body {
+    /// A function of a value of each of two types that gives one of a third.
+    pub(super) fn body(random: &'a mut Random, types: &'a Types, [left, right, result]: [&Type; 3]) -> Body {
         let direct_method = random.one_in(3);
         let budget = if direct_method { 3 } else { [8, 12, 12, 18, 18, 24, 45][random.below(7)] };
         let mut generator = Generator {
@@ -62,7 +62,7 @@ impl<'a> Generator<'a> {
             types,
             variables: Vec::new(),
             loops: Vec::new(),
-            returns: Some(ty.clone()),
+            returns: Some(result.clone()),
             simple: false,
             budget,
             nesting: 0,
@@ -72,7 +72,7 @@ impl<'a> Generator<'a> {
             labels: 0,
         };
         let mut parameters = ["a", "b"].map(str::to_owned);
-        for name in &mut parameters {
+        for (name, ty) in parameters.iter_mut().zip([left, right]) {
             let mutable = generator.random.one_in(4);
             generator.declare(name, ty, mutable);
             if mutable {
@@ -80,7 +80,7 @@ impl<'a> Generator<'a> {
             }
         }
         let statements = if direct_method { 0 } else { 2 + budget as usize / 12 };
-        let code = generator.block(Some(ty), true, statements);
+        let code = generator.block(Some(result), true, statements);
         Body { parameters, code }
     }
 

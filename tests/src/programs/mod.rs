@@ -4,11 +4,15 @@
 //! The programs are those of a seed. A crate is written of them, a `#[scan_op]` each, and built; from the library that comes
 //! out, the programs' CUDA text is taken and compiled, and both are run on edge values and random ones. A program neither
 //! divides by zero nor leaves an array often, but it may: then both must panic.
+//!
+//! A program is one function of two values: `combine`, or the `append`, `apply`, `step` or `emit` of a machine whose types
+//! are drawn, too. Functions are compared one by one, so that no law need hold between them.
 
 mod batch;
 mod code;
 mod expressions;
 mod generator;
+mod role;
 mod statements;
 mod types;
 mod values;
@@ -16,9 +20,10 @@ mod values;
 pub use batch::{Built, Failure, Report};
 
 use crate::emulator::Random;
-use batch::{Batch, Part};
+use batch::{Batch, Part, Unit};
 use code::Code;
 use generator::{Body, Generator};
+use role::{Elements, Role};
 use std::collections::BTreeSet;
 use types::{Helper, Type, Types};
 
@@ -37,7 +42,8 @@ pub struct Programs {
 const IN_A_PART: usize = 250;
 
 struct Program {
-    ty: Type,
+    role: Role,
+    elements: Elements,
     body: Body,
 }
 
@@ -60,12 +66,12 @@ impl Programs {
                 .chain(program.body.code.parts(&without).into_iter().map(Some))
                 .take(150)
                 .collect();
-            let candidates: Vec<(usize, Type, String)> = parts
+            let candidates: Vec<Unit> = parts
                 .iter()
                 .map(|part| {
                     let mut less = without.clone();
                     less.extend(part);
-                    (index, program.ty.clone(), program.text(&types, &less))
+                    program.unit(index, &types, &less)
                 })
                 .collect();
             let part = Part { types: types.clone(), programs: candidates };
@@ -102,7 +108,7 @@ impl Programs {
                 0..8 => Type::Primitive(types::primitive(&mut random)),
                 _ => types.pick(&mut random),
             };
-            let Body { parameters: [a, b], code } = Generator::body(&mut random, &types, &ty);
+            let Body { parameters: [a, b], code } = Generator::body(&mut random, &types, [&ty; 3]);
             let (name, of) = (format!("helper_{index}"), types.name(&ty));
             let text = format!(
                 "#[scan_fn]\nfn {name}({a}: {of}, {b}: {of}) -> {of} {}\n",
@@ -115,9 +121,17 @@ impl Programs {
 
     fn program(&self, types: &Types, index: usize) -> Program {
         let mut random = Random::new(Random::new(self.seed.wrapping_add(index as u64)).bits());
-        let ty = types.pick(&mut random);
-        let body = Generator::body(&mut random, types, &ty);
-        Program { ty, body }
+        let state = types.pick(&mut random);
+        let role = Role::random(&mut Random::new(self.seed.wrapping_add(index as u64) ^ 0x0707_0000));
+        let elements = match role {
+            Role::Combine => Elements { input: state.clone(), carry: state.clone(), output: state.clone(), state },
+            _ => {
+                let [input, carry, output] = [(); 3].map(|()| types.pick(&mut random));
+                Elements { input, state, carry, output }
+            }
+        };
+        let body = Generator::body(&mut random, types, role.types(&elements).each_ref());
+        Program { role, elements, body }
     }
 
     fn batch(&self, folder: &str, range: std::ops::Range<usize>) -> Batch {
@@ -125,11 +139,7 @@ impl Programs {
         for first in range.clone().step_by(IN_A_PART) {
             let types = self.types(first);
             let programs = (first..range.end.min(first + IN_A_PART))
-                .map(|index| {
-                    let program = self.program(&types, index);
-                    let text = program.text(&types, &BTreeSet::new());
-                    (index, program.ty, text)
-                })
+                .map(|index| self.program(&types, index).unit(index, &types, &BTreeSet::new()))
                 .collect();
             parts.push(Part { types, programs });
         }
@@ -138,10 +148,21 @@ impl Programs {
 }
 
 impl Program {
-    /// The function `combine`.
+    fn unit(&self, index: usize, types: &Types, without: &BTreeSet<usize>) -> Unit {
+        let Program { role, elements, .. } = self;
+        Unit {
+            index,
+            function: role.function(),
+            types: role.types(elements),
+            rust: role.items(types, elements, &self.text(types, without)),
+        }
+    }
+
+    /// The function.
     fn text(&self, types: &Types, without: &BTreeSet<usize>) -> String {
         let Body { parameters: [a, b], code } = &self.body;
-        let ty = types.name(&self.ty);
-        format!("fn combine({a}: {ty}, {b}: {ty}) -> {ty} {}", Code::write(code, without))
+        let [left, right, result] = self.role.types(&self.elements).map(|ty| types.name(&ty));
+        let name = self.role.function();
+        format!("fn {name}({a}: {left}, {b}: {right}) -> {result} {}", Code::write(code, without))
     }
 }

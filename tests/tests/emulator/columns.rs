@@ -130,7 +130,7 @@ fn runs_in_registers_and_in_stages() {
                 case::<Op>(&overrides, layouts, index, telling)
             })
             .collect();
-        climb(&cases, 7);
+        climb(&cases, 4);
     }
     of::<Summarize>(BY_FIELD);
     of::<Widen>(BY_FIELD);

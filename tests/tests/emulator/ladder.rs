@@ -1,5 +1,5 @@
 //! Every rung of the ladder, executed in the emulator: the interval monoid over everything, many other operators over much
-//! of it. `long.rs` has the longer inputs.
+//! of it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 

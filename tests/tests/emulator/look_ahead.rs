@@ -193,7 +193,7 @@ where
     let tile = u64::from(program.plan.tile);
     (0..24).find_map(|seed| {
         let input: Vec<Op::Input> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(&input).collect();
-        let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
+        let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize / 2 % 2]).limit(20_000_000);
         let emulator = emulator.resident_blocks(1 + seed as usize / 4 % 4);
         let offsets = [(0, 0), (8, 1), (1, 3), (3, 8)][seed as usize % 4];
         let error = program.verify_at_offset(&emulator, &input, offsets).err()?;
@@ -311,6 +311,7 @@ fn planted_faults_are_found() {
         (0..24).any(|seed| {
             let input: Vec<Span> = (0..[23 * tile - 40, tile + 9][seed as usize % 2]).map(Interval::input).collect();
             let emulator = Emulator::new(seed).check(adjacent).interrupt_once_in([3, 50][seed as usize / 2 % 2]);
+            let emulator = emulator.limit(4_000_000);
             let offsets = [(0, 0), (1, 1), (1, 0)][seed as usize % 3];
             program.verify_at_offset(&emulator, &input, offsets).is_err()
         })
@@ -366,7 +367,8 @@ fn planted_faults_of_packets_are_found() {
     let is_found = |program: &Program<Op>| {
         (0..6).any(|seed| {
             let input: Vec<_> = (0..23 * tile - 5).map(Op::input).collect();
-            program.verify(&Emulator::new(seed).interrupt_once_in([3, 50][seed as usize % 2]), &input).is_err()
+            let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize % 2]).limit(4_000_000);
+            program.verify(&emulator, &input).is_err()
         })
     };
     let changes = [
@@ -393,7 +395,7 @@ fn planted_faults_of_several_windows_are_found() {
     let is_found = |program: &Program<Interval>| {
         (0..2).any(|seed| {
             let input: Vec<Span> = (0..111 * tile - 5).map(Interval::input).collect();
-            program.verify(&Emulator::new(seed).check(adjacent), &input).is_err()
+            program.verify(&Emulator::new(seed).check(adjacent).limit(20_000_000), &input).is_err()
         })
     };
     each_is_found(&program, &changes, is_found).unwrap();
@@ -424,7 +426,7 @@ fn planted_faults_of_groups_are_found() {
         (0..6).any(|seed| {
             let input: Vec<Span> = (0..[60 * tile - 5, 43 * tile][seed as usize % 2]).map(Interval::input).collect();
             let emulator = Emulator::new(seed).check(adjacent).interrupt_once_in([3, 50][seed as usize % 2]);
-            program.verify(&emulator, &input).is_err()
+            program.verify(&emulator.limit(20_000_000), &input).is_err()
         })
     };
     each_is_found(&program, &changes, is_found).unwrap();

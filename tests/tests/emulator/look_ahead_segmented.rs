@@ -136,12 +136,12 @@ fn each_is_found_by(shape: Shape, telling: usize, changes: &[(&str, &str)]) {
     let program = program::<Restart>(shape, (ScanKind::Exclusive, true), telling);
     let tile = program.plan.tile as usize;
     let is_found = |program: &Program<Restart>| {
-        (0..42).zip(PATTERNS.into_iter().cycle()).any(|(seed, pattern)| {
+        (0..28).zip(PATTERNS.into_iter().cycle()).any(|(seed, pattern)| {
             let choice = mixed(seed);
             let begins = begins(pattern, [23 * tile - 40, 5 * tile][choice as usize % 2], tile);
             let program = program.with_heads(Heads::new(telling, &begins));
             let emulator = Emulator::new(seed).check(fit).interrupt_once_in([3, 50][choice as usize / 2 % 2]);
-            let emulator = emulator.limit(20_000_000);
+            let emulator = emulator.limit(10_000_000);
             program.verify_at_offset(&emulator, &places(&begins), OFFSETS[choice as usize / 4 % 6]).is_err()
         })
     };

@@ -1,4 +1,5 @@
-//! Operators that append inputs, and machines, by every strategy and every tree: forwards and reversed, restarting or not.
+//! Operators that append inputs, and machines, by every strategy in turn and every tree: forwards and reversed, restarting
+//! or not.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
@@ -24,22 +25,19 @@ struct How {
     telling: Option<usize>,
 }
 
-/// Every strategy in a way of its own, some of them from the end.
+/// The strategies that have their turn, each in a way of its own, some of them from the end.
 fn plain(turn: usize) -> Vec<How> {
-    let how = |(index, strategy)| {
-        let index: usize = index + turn;
-        How { strategy, way: WAYS[index % 4], reversed: index / 4 % 3 == 1, telling: None }
-    };
-    strategies::all().enumerate().map(how).collect()
+    let how = |(index, (_, strategy))| How { strategy, way: WAYS[index % 4], reversed: index % 3 == 1, telling: None };
+    (turn..).zip(strategies::in_turn(turn)).map(how).collect()
 }
 
 /// The same of scans that restart.
 fn segmented(turn: usize) -> Vec<How> {
-    let how = |(index, strategy)| {
-        let index: usize = index + turn;
-        How { strategy, way: WAYS[index / 2 % 4], reversed: index % 3 == 1, telling: Some(index % TELLINGS) }
+    let how = |(index, (_, strategy))| {
+        let telling = Some(index % TELLINGS);
+        How { strategy, way: WAYS[index % 4], reversed: index % 3 == 1, telling }
     };
-    strategies::all_segmented().enumerate().map(how).collect()
+    (turn..).zip(strategies::in_turn(turn)).map(how).collect()
 }
 
 fn shape(strategy: Strategy) -> Overrides {
@@ -91,13 +89,13 @@ fn climb<Op: ScanOp + Copy>(
 
 #[test]
 fn inputs_are_appended() {
-    let ways = [plain(1), segmented(1)].concat();
+    let ways = [plain(1), segmented(0)].concat();
     climb(Appending, INITIAL_VALUE, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 
 #[test]
 fn states_are_appended() {
-    let ways: Vec<How> = [plain(0), segmented(2)].concat().into_iter().step_by(5).collect();
+    let ways: Vec<How> = [plain(0), segmented(2)].concat().into_iter().step_by(2).collect();
     climb(Composing, INITIAL_VALUE, &ways, |_, begins| mappings(begins.len()), |emulator| emulator);
 }
 
@@ -111,7 +109,7 @@ fn drawn_machines() {
 
 #[test]
 fn machines_that_emit() {
-    let ways = [plain(0), segmented(0)].concat();
+    let ways = [plain(0), segmented(1)].concat();
     climb(Coder, 99, &ways, |_, begins| inputs(begins.len()), |emulator| emulator);
 }
 

@@ -19,7 +19,6 @@ mod last_results;
 mod launches;
 mod length;
 mod lifting;
-mod long;
 mod look_ahead;
 mod look_ahead_segmented;
 mod machines;

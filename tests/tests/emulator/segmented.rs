@@ -133,11 +133,11 @@ fn the_turns_leave_no_text_out() {
 /// Wider blocks, in which warps and the runs of their threads must wait for each other.
 #[test]
 fn blocks_of_several_warps() {
-    let programs: Vec<_> = strategies::all_segmented()
+    let programs: Vec<_> = strategies::in_turn(2)
         .enumerate()
-        .map(|(index, strategy)| {
+        .map(|(index, (_, strategy))| {
             let threads = [64, 128, 256][index % 3];
-            (index + 1, program::<Restart>(strategy, WAYS[(index + 2) % 4], index + 1, threads))
+            (index + 1, program::<Restart>(strategy, WAYS[index % 4], index + 1, threads))
         })
         .collect();
     climb(&programs, |tile| vec![65, tile - 1, tile + 1, 2 * tile + 33, 1_531], places, |emulator| emulator.check(fit));

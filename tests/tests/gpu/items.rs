@@ -4,7 +4,7 @@ use scan_codegen::ScanSpec;
 use scan_runtime::{Carry, Network, ScanKind, Scanner};
 use scan_tests::{
     composed::composed,
-    items::{Automaton, Leading, leftmost, quotes, stamp, text},
+    items::{Automaton, Classes, Leading, leftmost, quotes, stamp, text},
     lifting::inputs,
     operators::bits,
     reference, strategies,
@@ -29,6 +29,27 @@ pub(crate) fn add(trials: &mut Trials) {
             let found = scan.run(&input)?;
             let expected = reference::scan(&op, kind, None, &input);
             ensure(bits(&found) == bits(&expected), || format!("{strategy}, {length} elements"))?;
+        }
+        Ok(())
+    });
+    // Tables that stay in device memory and such that do not take turns: each has kernels of its own.
+    trials.add("short_and_long_tables", || {
+        let scanner = Scanner::cuda(0)?;
+        for (turn, (inputs, words)) in [(300, 5), (9_000, 5), (300, 5), (200, 3_000), (256, 4)].into_iter().enumerate()
+        {
+            let op = Classes::new(inputs, words);
+            for length in [1, 100_003, 3_000_001, 40_000_003] {
+                let input = op.inputs(length);
+                let reversed = turn % 2 == 1;
+                let scan = scanner.scan(op.clone());
+                let scan = if reversed { scan.reverse() } else { scan };
+                let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
+                let expected = reference::scan_as(&op, &spec, None, &input, None);
+                let found = scan.run(&input)?;
+                ensure(bits(&found) == bits(&expected), || {
+                    format!("{inputs} inputs, {words} words, {length} elements")
+                })?;
+            }
         }
         Ok(())
     });

@@ -70,7 +70,7 @@ const SOURCE_VARIABLE: &str = "SCAN_PROGRAMS_SOURCE";
 
 /// What the GPU's compiler says of the first programs: errors, crashes, and warnings that rustc would not give.
 fn complaints_of_nvrtc(built: &Built) -> Vec<String> {
-    let folder = scan_tests::target_dir().unwrap().join("programs/nvrtc");
+    let folder = scan_tests::target_dir().unwrap().join("random_programs/nvrtc");
     std::fs::create_dir_all(&folder).unwrap();
     let next = AtomicUsize::new(0);
     let work = || {

@@ -13,6 +13,7 @@ use scan_tests::{
     composed::composed,
     configure,
     gallery::{self, Example},
+    items::Classes,
     operators::{TestOperator, Visitor, visit_all},
     reference::WAYS,
     restart,
@@ -87,6 +88,19 @@ fn operators_of_operators_compile_without_a_word() {
         (format!("{len} elements, with the exclusive result"), source, ARCHITECTURES[4])
     });
     assert_eq!(complaints([&sources[..], &with_exclusive].concat()), Vec::<String>::new());
+}
+
+/// Tables of run time, in the shared memory of a block and too long for it.
+#[test]
+fn tables_compile_without_a_word() {
+    scan_tests::nvrtc().unwrap();
+    let scanner = Scanner::cpu_for(DeviceLimits::H200);
+    let source = |op: Classes| scanner.scan(op).cuda_source_for(1_000_000_000).unwrap();
+    let sources = [Classes::new(300, 5), Classes::new(9_000, 5), Classes::new(200, 3_000)].map(source);
+    let kept: Vec<_> = sources.iter().map(|source| source.text.matches("move_table(op.").count()).collect();
+    assert_eq!(kept, [3, 2, 2]);
+    let sources = sources.into_iter().zip(kept).map(|(source, kept)| (format!("{kept} tables"), source, sm(9, 0)));
+    assert_eq!(complaints(sources.collect()), Vec::<String>::new());
 }
 
 /// Lengths that only the device knows: every range, of an old and of a new device, restarting and not.

@@ -3,6 +3,7 @@
 use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, ScanSpec, Segments};
 use scan_runtime::{Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, ops};
 use scan_tests::{
+    items::Classes,
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
     strategies::{CARRIES, LOOK_AHEAD, NETWORKS},
 };
@@ -24,6 +25,27 @@ fn sum_inclusive() {
 #[test]
 fn compose_exclusive() {
     insta::assert_snapshot!(text(scanner().scan(compose).exclusive()));
+}
+
+/// Tables of run time in the shared memory of look-ahead's blocks: where they are copied, and where they are read.
+#[test]
+fn tables() {
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::H200);
+    let scan = scanner.scan(Classes::new(300, 5)).strategy(LOOK_AHEAD);
+    let (plan, text) = (scan.plan().unwrap().to_string(), scan.cuda_source().unwrap().without_lines().text);
+    let between = |from: &str, to: &str| {
+        let start = text.find(from).unwrap_or_else(|| panic!("no {from:?} in\n{text}"));
+        &text[start..start + text[start..].find(to).unwrap()]
+    };
+    let parts = [
+        &plan,
+        between("// Table<T>", "// a..b"),
+        between("struct Classes", "\n};"),
+        between("// Copies the items of a table", "extern \"C\""),
+        between("  __shared__ alignas(16) unsigned char tables", "  unsigned char* stages"),
+        between("  copy_table(\n", "  const unsigned epoch"),
+    ];
+    insta::assert_snapshot!(parts.join("\n…\n"));
 }
 
 /// Operator and order: what tells a scan from the last element to the first from another.
