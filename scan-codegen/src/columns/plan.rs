@@ -57,6 +57,9 @@ const NARROW_ROW_BYTES: u32 = 2048;
 /// Rows of a thread's run, at the most.
 const MOST_ROWS: u32 = 32;
 
+/// Statuses that a thread has in flight at once, where they have a packet.
+const POLLED_AT_ONCE: u64 = 8;
+
 /// The most tiles whose statuses a thread polls for a tile, where a longer window gives the others more time.
 const POLLED_EARLY: u64 = 4;
 
@@ -376,7 +379,7 @@ impl ColumnsPlan {
     }
 
     /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses of
-    /// more tiles than it has rows.
+    /// more tiles than it can at once.
     fn placement(&self, layout: &ColumnLayout) -> Placement {
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
@@ -395,7 +398,7 @@ impl ColumnsPlan {
             Placement { across: across as u32, window: window.min(tile_rows) }
         };
         let polls_few =
-            |placement: Placement| placement.window * u64::from(placement.across) <= threads * u64::from(self.run);
+            |placement: Placement| placement.window * u64::from(placement.across) <= threads * POLLED_AT_ONCE;
         let (least, most) = (u64::from(self.across.0), u64::from(self.across.1));
         let mut across = most;
         while across > least && !polls_few(placed(across)) {
@@ -535,11 +538,11 @@ mod tests {
         // Tiles as wide as can be, and one row of them or a few in a window.
         assert_eq!(many_columns, [(32, 1, 264, 4849664), (32, 3, 264, 786432), (32, 9, 264, 524288)]);
         // Fewer: narrower ones, so that threads poll fewer statuses.
-        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 66, 264, 131072), (16, 132, 264, 65536)]);
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(16, 33, 264, 65536), (8, 66, 264, 32768)]);
         // Short ones: no tile has fewer rows than a run.
         assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
-        assert_eq!(few_columns, [(1, 264, 264, 1368), (4, 264, 264, 16392), (1, 1, 1, 0)]);
+        assert_eq!(few_columns, [(1, 264, 264, 1172), (4, 264, 264, 12288), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 

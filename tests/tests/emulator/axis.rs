@@ -403,8 +403,8 @@ fn planted_faults_are_found() {
         ("part.tile_row + window < steps.rows) {", "part.tile_row + window + 1 < steps.rows) {"),
         ("window > 1 && folding.part.tile_row + 1 <", "window > 1 && folding.part.tile_row + 2 <"),
         (
-            "thread.y + 1 == part.filled && part.is_within) {\n    publish",
-            "thread.y == 0 && part.is_within) {\n    publish",
+            "thread.y + 1 == part.filled && part.is_within) {\n    TileStatus",
+            "thread.y == 0 && part.is_within) {\n    TileStatus",
         ),
         ("carries = !WHOLE_COLUMNS && steps.rows > 1;", "carries = false;"),
         ("thread.y > 0 && part.rows > 0) {", "thread.y > 1 && part.rows > 0) {"),

@@ -64,14 +64,16 @@ fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Res
     Ok(())
 }
 
-fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, index: usize) {
+fn along_an_axis<Op: Operator>(cell: &Cell, index: usize) -> ColumnsProgram<Op> {
     let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
     let (threads, run, width, across, blocks) =
         [(64, 2, 2, 16, 5), (32, 3, 1, 4, 3), (64, 2, 4, 2, 7), (32, 2, 1, 32, 7)][index % 4];
     let overrides = Overrides::default().threads(threads).run(run).blocks(blocks);
     let shaped = |plan: ColumnsPlan| plan.shaped(width, across);
-    let program = ColumnsProgram::new(Op::new(), &cell.spec(), initial_value, &overrides, shaped).unwrap();
-    Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+    ColumnsProgram::new(Op::new(), &cell.spec(), initial_value, &overrides, shaped).unwrap()
+}
+
+fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, program: &ColumnsProgram<Op>, index: usize) {
     for (run, len) in [1, 1_205, 362].into_iter().enumerate() {
         let axis = Cell::axis(len);
         let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
@@ -84,9 +86,13 @@ fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, index: usize) {
 }
 
 fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
-    let (along_an_axis, cells): (Vec<_>, Vec<_>) =
+    let (by_columns, cells): (Vec<_>, Vec<_>) =
         cells(turn).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
-    along_an_axis.iter().enumerate().for_each(|(index, cell)| verify_along_an_axis::<Op>(cell, index));
+    let along: Vec<_> = by_columns.iter().enumerate().map(|(index, cell)| along_an_axis::<Op>(cell, index)).collect();
+    Module::compile(&along.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
+    for (index, (cell, program)) in by_columns.iter().zip(&along).enumerate() {
+        verify_along_an_axis(cell, program, index);
+    }
     let program = |(index, cell): (usize, &Cell)| {
         let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
         let overrides = overrides(index + turn as usize, cell);
