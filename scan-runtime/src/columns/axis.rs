@@ -92,7 +92,19 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         unsafe { self.run(input, output, ptr::null_mut()) }
     }
 
-    /// Scans arrays into others, and writes the total of each column, as [`AxisScan::run_with_totals`] gives it.
+    /// Scans arrays into others, and writes the total of each column, as [`AxisScan::run_with_totals`] gives it. Where
+    /// outputs are [discarded](crate::arrays::discard), it is a reduction of each column:
+    ///
+    /// ```
+    /// use scan_runtime::{Axis, Scanner, arrays, ops};
+    ///
+    /// let (along_columns, mut sums) = (Axis::of(&[2, 3], 0)?, [0; 3]);
+    /// let scanner = Scanner::new()?;
+    /// let columns = scanner.scan(ops::sum()).axis(along_columns).columns();
+    /// columns.run_into_with_totals(&[1, 2, 3, 4, 5, 6], arrays::discard(), &mut sums)?;
+    /// assert_eq!(sums, [5, 7, 9]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

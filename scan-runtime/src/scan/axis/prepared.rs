@@ -22,9 +22,10 @@ use crate::{
 ///
 /// let scanner = Scanner::cuda(0)?;
 /// let stream = scanner.context().expect("a CUDA scanner").new_stream()?;
-/// let down = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 0)?).on(&stream).prepare()?;
+/// let down = scanner.scan(ops::sum()).axis(Axis::of(&[2, 3], 0)?);
+/// let prepared = down.on(&stream).prepare()?;
 /// let mut matrix = stream.clone_htod(&[1, 2, 3, 4, 5, 6])?;
-/// down.run_in_place(&mut matrix)?;
+/// prepared.run_in_place(&mut matrix)?;
 /// assert_eq!(stream.clone_dtoh(&matrix)?, [1, 2, 3, 5, 7, 9]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
