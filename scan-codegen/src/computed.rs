@@ -18,8 +18,8 @@ pub(crate) struct ComputedPlaces {
 }
 
 impl ComputedPlaces {
-    /// `None` where the first item of the output is no place, or an item that goes to computed places is not an array of
-    /// as many.
+    /// `None` where the first item of the output is no place, or an item that goes to computed places is not an array
+    /// of as many.
     pub(crate) fn of(spec: &ScanSpec, output: &ElementType) -> Option<Self> {
         let items = spec.output.items(output);
         let (places, others) = items.split_first()?;

@@ -350,7 +350,8 @@ impl TableWords {
 struct ArrayWords<'a> {
     name: &'a str,
     ty: &'a str,
-    /// The type of what goes to a computed place: an item of the array, or, where it is an array itself, an item of that.
+    /// The type of what goes to a computed place: an item of the array, or, where it is an array itself, an item of
+    /// that.
     placed: &'a str,
     /// How its item is named within an element: `.field`, or nothing where the item is the element.
     field: String,

@@ -8,8 +8,8 @@ use crate::{ScanElement, cuda::DeviceCopies, element::bytes_of};
 
 /// The type of a field of an operator that its functions may read: an element, or a [`Table`].
 ///
-/// The value is a kernel argument, passed at every launch, so that another value needs no compilation, and another table
-/// only if its length is of another class ([`Table`]).
+/// The value is a kernel argument, passed at every launch, so that another value needs no compilation, and another
+/// table only if its length is of another class ([`Table`]).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an operator",
     label = "read by the operator",

@@ -378,8 +378,8 @@ impl ColumnsPlan {
         &[KERNEL]
     }
 
-    /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses of
-    /// more tiles than it can at once.
+    /// How the threads of a block are placed for an array: side by side as far as a thread need not poll the statuses
+    /// of more tiles than it can at once.
     fn placement(&self, layout: &ColumnLayout) -> Placement {
         let power = |number: u64| number.max(1).checked_next_power_of_two().unwrap_or(u64::MAX);
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
@@ -464,14 +464,14 @@ impl ColumnsPlan {
     }
 }
 
-/// How many rows of tiles have statuses at once, a power of two: so many that a row's are read before they are published
-/// again.
+/// How many rows of tiles have statuses at once, a power of two: so many that a row's are read before they are
+/// published again.
 ///
-/// A block's tile after tile `n - blocks` is tile `n`, which is published only after that one has been read, and so after
-/// the tiles 1 to `window` rows above that one were published, the last of them with its prefix, for which it has been
-/// read. So for any `m` the tiles from `m - 1` rows above tile `n - m * blocks` on have been read: those `(m - 1) *
-/// window` rows above it and less, and where these are a window, all. Of the same column as tile `n` they are where `m`
-/// is a multiple of `columns / divisor`.
+/// A block's tile after tile `n - blocks` is tile `n`, which is published only after that one has been read, and so
+/// after the tiles 1 to `window` rows above that one were published, the last of them with its prefix, for which it has
+/// been read. So for any `m` the tiles from `m - 1` rows above tile `n - m * blocks` on have been read: those `(m - 1)
+/// * window` rows above it and less, and where these are a window, all. Of the same column as tile `n` they are where
+/// `m` is a multiple of `columns / divisor`.
 fn ring_rows(rows: u64, columns: u64, blocks: u64, window: u64) -> u64 {
     let divisor = greatest_common_divisor(blocks, columns).max(1);
     let turns = if columns / divisor < 2 { 2 } else { 1 };

@@ -13,9 +13,9 @@ use crate::{
     scan::Also,
 };
 
-/// A scan along an axis of device memory that is ready to run on a stream, made by [`DeviceAxisScan::prepare`]: it is to
-/// a [`DeviceAxisScan`] as [`DevicePrepared`](crate::DevicePrepared) is to a [`DeviceScan`](crate::DeviceScan). Runs can
-/// be captured into a graph, as it says.
+/// A scan along an axis of device memory that is ready to run on a stream, made by [`DeviceAxisScan::prepare`]: it is
+/// to a [`DeviceAxisScan`] as [`DevicePrepared`](crate::DevicePrepared) is to a [`DeviceScan`](crate::DeviceScan). Runs
+/// can be captured into a graph, as it says.
 ///
 /// ```no_run
 /// use scan_runtime::{Axis, Scanner, ops};
@@ -45,8 +45,8 @@ impl<Op: ScanOp> fmt::Debug for DeviceAxisPrepared<'_, Op> {
 }
 
 impl<'a, Op: ScanOp + Clone> DeviceAxisScan<'a, Op> {
-    /// Prepares runs on the stream: kernels for memory that begins anywhere are loaded, and the memory that they keep is
-    /// allocated. Runs that bring an initial value are prepared with one: of it counts only that it is there.
+    /// Prepares runs on the stream: kernels for memory that begins anywhere are loaded, and the memory that they keep
+    /// is allocated. Runs that bring an initial value are prepared with one: of it counts only that it is there.
     ///
     /// # Errors
     ///
