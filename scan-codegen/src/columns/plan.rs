@@ -469,9 +469,9 @@ impl ColumnsPlan {
 ///
 /// A block's tile after tile `n - blocks` is tile `n`, which is published only after that one has been read, and so
 /// after the tiles 1 to `window` rows above that one were published, the last of them with its prefix, for which it has
-/// been read. So for any `m` the tiles from `m - 1` rows above tile `n - m * blocks` on have been read: those `(m - 1)
-/// * window` rows above it and less, and where these are a window, all. Of the same column as tile `n` they are where
-/// `m` is a multiple of `columns / divisor`.
+/// been read. So for any `m` the tiles from `m - 1` rows above tile `n - m * blocks` on have been read: those
+/// `(m - 1) * window` rows above it and less, and where these are a window, all. Of the same column as tile `n` they
+/// are where `m` is a multiple of `columns / divisor`.
 fn ring_rows(rows: u64, columns: u64, blocks: u64, window: u64) -> u64 {
     let divisor = greatest_common_divisor(blocks, columns).max(1);
     let turns = if columns / divisor < 2 { 2 } else { 1 };
