@@ -1,11 +1,11 @@
 //! Sources of segment heads: the one place that knows all of them, in host and in device memory.
 
-use std::{any::TypeId, marker::PhantomData, mem::MaybeUninit, ops::Range, sync::Arc};
+use std::{any::TypeId, borrow::Cow, marker::PhantomData, mem::MaybeUninit, ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
-use crate::{DeviceBuffer, Error, ScanElement};
+use crate::{DeviceBuffer, Error, ScanElement, room::room};
 
 /// A head flag: `u8` (anything but 0 is a head) or `bool`.
 pub trait HeadFlag: ScanElement + sealed::Sealed {}
@@ -398,16 +398,102 @@ impl<'h> Heads<'h> {
         bytes
     }
 
+    /// How many offsets are below a position.
+    pub(crate) fn offsets_below(&self, position: usize) -> usize {
+        let (mut below, mut end) = (0, self.count);
+        while below < end {
+            let middle = below.midpoint(end);
+            if self.offset(middle) < position as u64 { below = middle + 1 } else { end = middle }
+        }
+        below
+    }
+
+    /// The first element of a range that begins a segment. Element 0 is not in the range.
+    pub(crate) fn first_head(&self, range: Range<usize>) -> Option<usize> {
+        let head = match self.kind {
+            HeadKind::None => None,
+            HeadKind::Rows { len } => Some(range.start.next_multiple_of(len)),
+            HeadKind::Offsets(_) => {
+                let index = self.offsets_below(range.start);
+                (index < self.count).then(|| self.offset(index) as usize)
+            }
+            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => {
+                let found = |(start, mask): (usize, u64)| start + mask.trailing_zeros() as usize;
+                self.masks(&range).find(|(_, mask)| *mask != 0).map(found)
+            }
+        };
+        head.filter(|head| range.contains(head))
+    }
+
+    /// The last element of a range that begins a segment. Element 0 is not in the range.
+    pub(crate) fn last_head(&self, range: Range<usize>) -> Option<usize> {
+        let head = match self.kind {
+            HeadKind::None => None,
+            HeadKind::Rows { len } => Some((range.end - 1) / len * len),
+            HeadKind::Offsets(_) => {
+                let index = self.offsets_below(range.end).checked_sub(1);
+                index.map(|index| self.offset(index) as usize)
+            }
+            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => {
+                let found = |(start, mask): (usize, u64)| start + mask.ilog2() as usize;
+                self.masks(&range).rev().find(|(_, mask)| *mask != 0).map(found)
+            }
+        };
+        head.filter(|head| range.contains(head))
+    }
+
+    /// The groups in which a range lies, each with the heads among its elements of the range.
+    fn masks(&self, range: &Range<usize>) -> impl DoubleEndedIterator<Item = (usize, u64)> {
+        let Range { start, end } = range.clone();
+        (start / GROUP..end.div_ceil(GROUP)).map(move |group| {
+            let first = group * GROUP;
+            let mask = self.cursor(first).mask(first..end.min(first + GROUP));
+            (first, mask & u64::MAX << start.saturating_sub(first))
+        })
+    }
+
+    /// The heads of a part of the input, which begins where a segment does; offsets from the one of segment
+    /// `segments.start` to that of segment `segments.end`. And what the kernels are told of their number.
+    pub(crate) fn of_part(
+        &self,
+        elements: &Range<usize>,
+        segments: &Range<usize>,
+    ) -> Result<(Cow<'h, [u8]>, u64), Error> {
+        let Range { start, end } = elements.clone();
+        let bytes = self.bytes;
+        Ok(match self.kind {
+            HeadKind::None => (Cow::default(), 0),
+            HeadKind::Rows { len } => (Cow::default(), len as u64),
+            HeadKind::Flags => (Cow::Borrowed(&bytes[start..end]), 0),
+            HeadKind::Keys { size, .. } => (Cow::Borrowed(&bytes[start * size..end * size]), 0),
+            HeadKind::Bits => {
+                let word = |index: usize| if index < self.count { self.bytes_at(index) } else { [0; 4] };
+                let mut part = room(4 * elements.len().div_ceil(32))?;
+                for index in (start / 32..).take(elements.len().div_ceil(32)) {
+                    let [low, high] = [index, index + 1].map(|index| u64::from(u32::from_ne_bytes(word(index))));
+                    part.extend((((high << 32 | low) >> (start % 32)) as u32).to_ne_bytes());
+                }
+                (Cow::Owned(part), 0)
+            }
+            HeadKind::Offsets(width) => {
+                let count = (segments.end + 1).min(self.count) - segments.start.min(self.count);
+                let width = if width == OffsetWidth::U32 { size_of::<u32>() } else { size_of::<u64>() };
+                let mut part = room(count * width)?;
+                for index in (segments.start..).take(count) {
+                    let offset = self.offset(index) - start as u64;
+                    match width {
+                        4 => part.extend((offset as u32).to_ne_bytes()),
+                        _ => part.extend(offset.to_ne_bytes()),
+                    }
+                }
+                (Cow::Owned(part), count as u64)
+            }
+        })
+    }
+
     /// Something to ask about one group after the other, from element `start` on.
     pub(crate) fn cursor(&self, start: usize) -> Cursor<'_> {
-        let mut next_offset = 0;
-        if matches!(self.kind, HeadKind::Offsets(_)) {
-            let mut end = self.count;
-            while next_offset < end {
-                let middle = next_offset.midpoint(end);
-                if self.offset(middle) < start as u64 { next_offset = middle + 1 } else { end = middle }
-            }
-        }
+        let next_offset = if matches!(self.kind, HeadKind::Offsets(_)) { self.offsets_below(start) } else { 0 };
         Cursor { heads: self, next_offset }
     }
 }
@@ -584,5 +670,49 @@ mod tests {
         let heads = Heads::keys(&packed);
         assert_eq!(heads.bytes.len(), size_of_val(&packed));
         assert_eq!(heads.cursor(0).mask(0..packed.len()), 0b10100);
+    }
+
+    /// Every part that begins where a segment does has the heads of the whole.
+    #[test]
+    fn heads_of_a_part_are_those_of_the_whole() {
+        const LEN: usize = 300;
+        let starts = [0, 1, 31, 32, 40, 40, 64, 127, 129, 192, 299];
+        let flags: Vec<bool> = (0..LEN).map(|at| starts.contains(&at)).collect();
+        let mut bits = [0_u32; LEN.div_ceil(32)];
+        starts.iter().for_each(|at| bits[at / 32] |= 1 << (at % 32));
+        let keys: Vec<[u8; 3]> =
+            (0..LEN).map(|at| [7, starts.iter().filter(|start| **start <= at).count() as u8, 0]).collect();
+        let narrow = starts.map(|at| at as u32);
+        let all = [
+            Heads::flags(&flags),
+            Heads::bits(&bits),
+            Heads::keys(&keys),
+            Heads::offsets(&starts),
+            Heads::offsets(&narrow),
+        ];
+        for heads in all {
+            for (first, &start) in starts.iter().enumerate() {
+                for (last, &end) in starts.iter().enumerate().skip(first + 1).filter(|(_, end)| **end > start) {
+                    let (bytes, count) = heads.of_part(&(start..end), &(first..last)).unwrap();
+                    let item = heads.bytes.len() / heads.count;
+                    let part = Heads { kind: heads.kind, bytes: &bytes, count: bytes.len() / item, ..Heads::NONE };
+                    part.check(end - start).unwrap();
+                    let is_offsets = matches!(heads.kind, HeadKind::Offsets(_));
+                    assert_eq!(count, if is_offsets { (last - first + 1) as u64 } else { 0 });
+                    let ahead = |at: usize| part.first_head(at..end - start);
+                    let mut found: Vec<usize> = std::iter::successors(ahead(1), |head| ahead(head + 1)).collect();
+                    let back = |end: usize| part.last_head(1..end);
+                    let reversed = std::iter::successors(back(end - start), |head| back(*head));
+                    let mut expected: Vec<_> = starts.iter().filter(|at| (start + 1..end).contains(at)).collect();
+                    expected.dedup();
+                    assert_eq!(
+                        found.iter().map(|at| at + start).collect::<Vec<_>>(),
+                        expected.iter().map(|at| **at).collect::<Vec<_>>()
+                    );
+                    found.reverse();
+                    assert!(reversed.eq(found));
+                }
+            }
+        }
     }
 }

@@ -89,7 +89,9 @@ pub use heads::{HeadFlag, Heads, HostHeads, NoHeads, SegmentOffset};
 pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::{DevicePrepared, Prepared};
-pub use scan::{AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, Totals};
+pub use scan::{
+    AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, ScanProgress, Totals,
+};
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,
     Network, OffsetWidth, Overrides, Pipeline, Plan, PlanError, Plans, Reduction, ReductionPlan, RenderError, ScanKind,

@@ -53,11 +53,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         self.planned = true;
         let kernels = match self.scanner.engine() {
             Engine::Cpu { .. } => Vec::new(),
-            Engine::Cuda(device) => {
-                let element_bytes = size_of::<Op::Input>().max(size_of::<Op::Output>());
-                let chunk = self.chunk(device, element_bytes, max_len, also)?.unwrap_or(max_len);
-                device.load_up_to(&self.op, &task, chunk)?
-            }
+            Engine::Cuda(device) => self.load_chunks(device, max_len, also)?,
         };
         Ok(Prepared { scan: self, max_len, _kernels: kernels })
     }

@@ -12,7 +12,10 @@ mod chunks;
 mod each;
 pub(crate) use chunks::HostPlaces;
 mod host;
+mod progress;
 pub(crate) use host::HostTotals;
+use progress::Progress;
+pub use progress::ScanProgress;
 mod segments;
 
 pub use axis::{AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
@@ -22,7 +25,7 @@ use crate::{
     DeviceScan, Error, ScanOp, Scanner,
     columns::Layouts,
     cpu::{self, Order},
-    cuda::Task,
+    cuda::{Constants, CudaDevice, InOut, SideBuffers, Task},
     generate,
     heads::{HostHeads, NoHeads},
 };
@@ -137,6 +140,8 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) planned: bool,
     /// In how many arrays input and output lie.
     pub(crate) layouts: Layouts,
+    /// What is told how far a run of host memory is.
+    progress: Option<Progress>,
     goal: PhantomData<G>,
 }
 
@@ -159,14 +164,15 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     pub(crate) fn new(scanner: Scanner, op: Op) -> Self {
         let (kind, order, reduction) = (ScanKind::Inclusive, Order::Forward, Reduction::default());
         let (initial_value, overrides, heads, planned, goal) = (None, None, NoHeads, false, PhantomData);
-        let layouts = Layouts::default();
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, goal }
+        let (layouts, progress) = (Layouts::default(), None);
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
     }
 
     /// The same, restarting where these heads tell.
     pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H, G> {
-        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, planned, layouts, goal, .. } = self;
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, goal }
+        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, .. } = self;
+        let (planned, layouts, progress, goal) = (self.planned, self.layouts, self.progress, self.goal);
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
     }
 
     /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph,
@@ -337,21 +343,26 @@ impl<Op: ScanOp> Reduce<Op> {
 
 /// What a device is asked for.
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
+    /// Of segments.
     pub(crate) fn spec(&self) -> ScanSpec {
+        let heads = self.heads.heads();
+        let spec = self.spec_of_elements().with_segments(heads.kind.segments());
+        match (heads.initial_values, self.initial_value) {
+            (Some(_), _) => spec.with_initial_values(),
+            (None, Some(_)) => spec.with_initial_value(),
+            (None, None) => spec,
+        }
+    }
+
+    /// Without segments and initial values.
+    fn spec_of_elements(&self) -> ScanSpec {
         let spec = match self.kind {
             ScanKind::Inclusive => ScanSpec::inclusive(),
             ScanKind::Exclusive => ScanSpec::exclusive(),
         };
         let spec = if self.order == Order::Reversed { spec.reverse() } else { spec };
         let spec = if G::FOLDS { spec.projecting() } else { spec };
-        let spec = self.layouts.of(spec);
-        let heads = self.heads.heads();
-        let spec = spec.with_segments(heads.kind.segments());
-        match (heads.initial_values, self.initial_value) {
-            (Some(_), _) => spec.with_initial_values(),
-            (None, Some(_)) => spec.with_initial_value(),
-            (None, None) => spec,
-        }
+        self.layouts.of(spec)
     }
 
     /// What a device is asked for.
@@ -361,6 +372,31 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         }
         let spec = self.spec();
         Task::Scan(also.of(spec), self.shape())
+    }
+
+    /// Enqueues a scan: of columns, where `buffers` has these.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue), but for the constants.
+    unsafe fn enqueue(
+        &self,
+        device: &CudaDevice,
+        stream: &Arc<CudaStream>,
+        spec: ScanSpec,
+        buffers: InOut<'_>,
+        side: SideBuffers,
+    ) -> Result<(), Error> {
+        let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
+        let kernels = match buffers.columns {
+            Some(columns) => {
+                let task = Task::Columns(spec, self.shape());
+                device.kernels_of_columns(&self.op, &task, columns, (buffers.input, buffers.output))?
+            }
+            None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
+        };
+        // SAFETY: the caller vouches for the buffers; the constants are those of the operator.
+        unsafe { kernels.enqueue(stream, &constants, side, buffers) }
     }
 
     /// An error where the planner refuses a task.

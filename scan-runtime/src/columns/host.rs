@@ -267,7 +267,9 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
                 heads.check(len)?;
                 let memory = InColumns::<Op> { input, output };
                 // SAFETY: the caller vouches for the arrays.
-                unsafe { cpu::scan_in(&self.op, self.how(with_total), memory, len) }
+                let total = unsafe { cpu::scan_in(&self.op, self.how(with_total), memory, len) }?;
+                self.report_all(len);
+                Ok(total)
             }
             Engine::Cuda(device) => {
                 heads.check(len)?;

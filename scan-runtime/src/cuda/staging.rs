@@ -90,10 +90,14 @@ impl Staging {
     }
 
     /// The maximum number of bytes of input, and of output, that are on the device at once. Longer slices are scanned
-    /// in chunks of at most this size, each with the total of the chunks before it as initial value. While one is
-    /// copied back, the next one is copied to the device. So slices may be larger than device memory. The default is 32
-    /// MiB. Scans segmented by flags, bits, keys or offsets are not chunked, nor are rows longer than a chunk. Sums of
-    /// floats that round depend on this number, as on every grouping.
+    /// in chunks of at most this size. While one is copied back, the next one is copied to the device. So slices may be
+    /// larger than device memory. The default is 32 MiB.
+    ///
+    /// A chunk ends where a segment does, or lies within a segment that is longer than a chunk, and then begins with
+    /// the total of the chunk before it. An array that is scanned along an axis is cut along its outermost dimensions,
+    /// the axis included; it is not chunked where dimensions do not lie one within the other (transposed, repeated).
+    /// Sums of floats that round depend on this number, as on every grouping. Of a reduction in chunks, `project` is
+    /// called on the host. [`Scan::with_progress`](crate::Scan::with_progress) reports each chunk.
     pub fn with_chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes;
         self
@@ -106,7 +110,7 @@ impl Staging {
     }
 }
 
-/// The length of a chunk is a multiple of this number of elements, if rows are not too long.
+/// The length of a chunk is a multiple of this number of elements, where segments do not end elsewhere.
 const CHUNK_GRAIN: usize = 1 << 10;
 
 /// Host memory that a call reads and writes.
@@ -240,14 +244,11 @@ impl Drop for Taken<'_> {
 type Enqueue<'a> = &'a dyn Fn(&Arc<CudaStream>, Places) -> Result<(), Error>;
 
 impl CudaDevice {
-    /// The number of elements of this size in a chunk, which is a multiple of `multiple`; `None` if no chunk is that
-    /// small. Its beginning has the alignment of the whole, as far as rows allow.
-    pub(crate) fn chunk(&self, element_bytes: usize, multiple: usize) -> Option<usize> {
-        let most = self.staging.chunk_bytes / element_bytes.max(1);
-        [multiple.saturating_mul(CHUNK_GRAIN), multiple]
-            .into_iter()
-            .map(|multiple| most - most.checked_rem(multiple).unwrap_or(most))
-            .find(|elements| *elements > 0)
+    /// The most elements of this size in a chunk.
+    pub(crate) fn chunk(&self, element_bytes: usize) -> usize {
+        let most = (self.staging.chunk_bytes / element_bytes.max(1)).max(1);
+        // Its beginning has the alignment of the whole, unless segments end elsewhere.
+        if most > CHUNK_GRAIN { most - most % CHUNK_GRAIN } else { most }
     }
 
     /// Copies host memory to the device, lets `enqueue` use it on a stream, and copies the results back. All is done on

@@ -11,10 +11,10 @@ use each::HOST_VALUES;
 pub(crate) use each::check_totals;
 pub use prepared::DeviceAxisPrepared;
 
-use super::{Also, HostPlaces, Scan};
+use super::{Also, HostPlaces, HostTotals, Scan};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
-    cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers, Task, bind, named},
+    cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, bind, named},
     device_scan::{DeviceTotals, Total},
     generate,
     heads::{InitialValues, check_initial_values},
@@ -288,7 +288,9 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
                     totals: (!totals.is_null()).then_some(totals),
                 };
                 // SAFETY: the caller vouches for the memory; the values have been counted.
-                unsafe { cpu::scan_columns(op, *kind, *order, values, &self.layout, memory, self.axis.len()) }
+                unsafe { cpu::scan_columns(op, *kind, *order, values, &self.layout, memory, self.axis.len())? };
+                self.scan.report_all(self.axis.len());
+                Ok(())
             }
             // SAFETY: as above.
             Engine::Cuda(device) => unsafe { self.scan.run_columns(device, &self.axis, &self.layout, places, totals) },
@@ -350,48 +352,30 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     ) -> Result<(), Error> {
         let also = Also::totals(!totals.is_null());
         let total_bytes = if also == Also::Totals { axis.columns().saturating_mul(size_of::<Op::Carry>()) } else { 0 };
+        let places = &HostPlaces { in_place: places.in_place && axis.lies_the_same(), ..*places };
+        if let Some(chunks) = self.chunks_of_columns(device, places.element_bytes(), axis)? {
+            let totals = HostTotals { also, at: totals.cast(), bytes: total_bytes };
+            // SAFETY: the caller vouches for the host memory.
+            return unsafe { self.run_in_chunks(device, places, &chunks, totals) };
+        }
         let memory = HostMemory {
             initial_values: self.heads.initial_values.map_or(&[][..], InitialValues::bytes),
             total: totals.cast(),
             total_bytes,
             input_len: axis.input_len(),
             output_len: axis.output_len(),
-            in_place: places.in_place && axis.lies_the_same(),
             ..places.memory()
         };
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
             let buffers = InOut { input: &at.input, output: &at.output, len: axis.len() as u64, columns: Some(layout) };
             let side = SideBuffers { initial: at.initial_values, total: at.total, ..SideBuffers::default() };
             // SAFETY: the buffers hold the array, the results, and what each column has of its own.
-            unsafe { self.enqueue_columns(device, stream, also.of(self.spec()), buffers, side) }
+            unsafe { self.enqueue(device, stream, also.of(self.spec()), buffers, side) }
         };
         // SAFETY: the caller vouches for the host memory; the kernel writes every result.
-        unsafe { device.through(&memory, &enqueue) }
-    }
-
-    /// Enqueues a scan: of columns where these are told, or of rows.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Kernels::enqueue`](crate::cuda::Kernels::enqueue), but for the constants.
-    unsafe fn enqueue_columns(
-        &self,
-        device: &CudaDevice,
-        stream: &Arc<CudaStream>,
-        spec: ScanSpec,
-        buffers: InOut<'_>,
-        side: SideBuffers,
-    ) -> Result<(), Error> {
-        let constants = Constants::new(stream, &self.op, self.initial_value.as_ref())?;
-        let kernels = match buffers.columns {
-            Some(columns) => {
-                let task = Task::Columns(spec, self.shape());
-                device.kernels_of_columns(&self.op, &task, columns, (buffers.input, buffers.output))?
-            }
-            None => device.kernels(&self.op, Task::Scan(spec, self.shape()), buffers.len)?,
-        };
-        // SAFETY: the caller vouches for the buffers; the constants are those of the operator.
-        unsafe { kernels.enqueue(stream, &constants, side, buffers) }
+        unsafe { device.through(&memory, &enqueue) }?;
+        self.report_all(axis.len());
+        Ok(())
     }
 }
 
@@ -573,7 +557,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
             bind(self.stream)?;
             match self.prepared {
                 // SAFETY: the caller vouches for the buffers; values and totals have been counted.
-                None => unsafe { scan.enqueue_columns(device, self.stream, also.of(spec), buffers, side) },
+                None => unsafe { scan.enqueue(device, self.stream, also.of(spec), buffers, side) },
                 // SAFETY: as above.
                 Some(prepared) => unsafe { prepared.enqueue(buffers, side) },
             }

@@ -3,23 +3,25 @@
 use std::{
     any::TypeId,
     mem::MaybeUninit,
+    ptr,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use cudarc::driver::{CudaEvent, CudaStream, sys};
-use scan_codegen::ScanSpec;
+use scan_codegen::{ArrayKind, ArrayKinds, Axis, ScanSpec};
 
-use super::{Also, HostTotals};
+mod plan;
+
+use super::{Also, HostTotals, Progress, ScanProgress};
 use crate::{
     Error, Goal, Heads, HostHeads, Scan, ScanElement, ScanOp,
     columns::HostArray,
-    cpu::Order,
-    cuda::{
-        Constants, CudaDevice, DeviceMemory, HostMemory, InOut, Places, SideBuffers, Task, driver_error, in_chunks,
-    },
+    cuda::{CudaDevice, DeviceMemory, HostMemory, InOut, Kernels, Places, SideBuffers, Task, driver_error, in_chunks},
     few::Few,
     heads::{HeadKind, InitialValues},
 };
+pub(crate) use plan::Chunk;
+use plan::Content;
 
 /// Arrays in host memory that are valid for reads, and for writes, of `len` items.
 pub(crate) struct HostPlaces {
@@ -48,13 +50,14 @@ impl HostPlaces {
         usize::max(bytes(&self.input), bytes(&self.output))
     }
 
-    /// `len` elements from element `start` on, which are in bounds.
-    fn part(&self, start: usize, len: usize) -> Self {
-        let part = |arrays: &[HostArray]| -> Few<HostArray> {
+    /// Those of a chunk, which is in bounds.
+    fn of_chunk(&self, chunk: &Chunk) -> Self {
+        let from = |arrays: &[HostArray], start: usize| -> Few<HostArray> {
             let begin = |array: &HostArray| HostArray { at: array.at.wrapping_add(start * array.item), ..*array };
             arrays.iter().map(begin).collect()
         };
-        HostPlaces { input: part(&self.input), output: part(&self.output), len, in_place: self.in_place }
+        let (input, output) = (from(&self.input, chunk.input.start), from(&self.output, chunk.output.start));
+        HostPlaces { input, output, len: chunk.len, in_place: self.in_place }
     }
 
     /// As what a device is given, without heads and total.
@@ -73,7 +76,7 @@ impl HostPlaces {
     }
 }
 
-/// Two states in device memory: the initial value of a chunk, and its total, the initial value of the next one.
+/// States in device memory, twice: the initial values of a part, and its totals, the initial values of the next one.
 struct States {
     memory: DeviceMemory,
     bytes: u64,
@@ -91,94 +94,160 @@ impl States {
         Ok(States { memory, bytes })
     }
 
-    /// What chunk `index` begins with, which the one before it leaves.
+    /// What part `index` begins with, which the one before it leaves.
     fn before(&self, index: usize) -> sys::CUdeviceptr {
         self.memory.pointer() + (index as u64 % 2) * self.bytes
     }
 }
 
-/// The initial values and totals of rows.
-struct EachRow<'h> {
-    row: usize,
-    /// Bytes of one of them.
+/// What each segment or column has of its own: initial values, and where totals go.
+struct Each<'h> {
+    /// Bytes of a carry.
     bytes: usize,
     initial_values: &'h [MaybeUninit<u8>],
-    /// None where rows have no totals.
-    totals: Option<*mut u8>,
+    totals: HostTotals,
 }
 
-// SAFETY: the totals of a chunk are written by one thread.
-unsafe impl Sync for EachRow<'_> {}
+// SAFETY: each total is written by one thread.
+unsafe impl Sync for Each<'_> {}
 
-impl<'h> EachRow<'h> {
+impl<'h> Each<'h> {
     fn new<C>(heads: &Heads<'h>, totals: HostTotals) -> Self {
-        let row = if let HeadKind::Rows { len } = heads.kind { len } else { 1 };
         let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);
-        let totals = (totals.also == Also::Totals).then_some(totals.at);
-        EachRow { row, bytes: size_of::<C>(), initial_values, totals }
+        Each { bytes: size_of::<C>(), initial_values, totals }
     }
 
-    /// The initial values of the rows of `len` elements from element `start` on.
-    fn values(&self, start: usize, len: usize) -> &'h [MaybeUninit<u8>] {
-        let [first, end] = [start, start + len].map(|element| element / self.row * self.bytes);
-        self.initial_values.get(first..end).unwrap_or_default()
+    /// The initial values of what begins in a chunk.
+    fn values(&self, content: &Content) -> &'h [MaybeUninit<u8>] {
+        let (Content::Whole(of) | Content::Part { of, first: true, .. }) = content else { return &[] };
+        self.initial_values.get(of.start * self.bytes..of.end * self.bytes).unwrap_or_default()
     }
 
-    /// The memory of the same rows, with their totals.
-    fn totals<'m>(&self, memory: HostMemory<'m>, start: usize, len: usize) -> HostMemory<'m> {
-        match self.totals {
-            None => memory,
-            Some(totals) => HostMemory {
-                total: totals.wrapping_add(start / self.row * self.bytes),
-                total_bytes: len / self.row * self.bytes,
-                ..memory
-            },
+    /// Where the totals go that a chunk gives, and their bytes; whether it is the last one.
+    fn totals(&self, content: &Content, is_last: bool) -> (*mut u8, usize) {
+        match (self.totals.also, content) {
+            (Also::Totals, Content::Whole(of) | Content::Part { of, last: true, .. }) => {
+                (self.totals.at.wrapping_add(of.start * self.bytes), of.len() * self.bytes)
+            }
+            (Also::Total, _) if is_last => (self.totals.at, self.totals.bytes),
+            _ => (ptr::null_mut(), 0),
+        }
+    }
+}
+
+/// Chunks are done.
+struct Reported<'r> {
+    progress: Option<&'r Progress>,
+    done: Mutex<ScanProgress>,
+}
+
+impl<'r> Reported<'r> {
+    fn new(progress: Option<&'r Progress>, of: usize) -> Self {
+        Reported { progress, done: Mutex::new(ScanProgress { done: 0, of }) }
+    }
+
+    fn add(&self, elements: usize) {
+        if let Some(progress) = self.progress {
+            // Held during the report, so that reports are in order.
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.done += elements;
+            progress.report(*done);
         }
     }
 }
 
 impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
-    /// How many of `len` elements are to be on the device at once; `None` where all must be. Chunks have kernels of
-    /// their own, which are not compiled ahead of time: without NVRTC all elements go at once.
-    pub(crate) fn chunk(
+    /// What goes through the device at once of `len` elements; `None` where all do. Chunks have kernels of their own,
+    /// which are not compiled ahead of time: without NVRTC all elements go at once.
+    pub(crate) fn chunks(
         &self,
         device: &CudaDevice,
         element_bytes: usize,
         len: usize,
         also: Also,
-    ) -> Result<Option<usize>, Error> {
-        let multiple = match self.heads.heads().kind {
-            HeadKind::None => 1,
-            HeadKind::Rows { len } => len,
-            HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } | HeadKind::Offsets(_) => return Ok(None),
-        };
-        let chunk = device.chunk(element_bytes, multiple);
-        let Some(chunk) = chunk.filter(|chunk| *chunk < len) else { return Ok(None) };
-        let count = len.div_ceil(chunk);
-        let last = len - (count - 1) * chunk;
-        for (index, len) in [(0, chunk), (1.min(count - 2), chunk), (count - 1, last)] {
-            let spec = self.spec_of_chunk(index, count, also);
-            match device.kernels(&self.op, Task::Scan(spec, self.shape()), len as u64) {
+    ) -> Result<Option<Vec<Chunk>>, Error> {
+        let most = device.chunk(element_bytes);
+        if len <= most {
+            return Ok(None);
+        }
+        // Keys that the planner refuses have no bytes to compare.
+        self.check_planned(also)?;
+        let chunks = plan::chunks(&self.heads.heads(), len, most, self.order);
+        for (index, chunk) in chunks.iter().enumerate() {
+            let spec = self.spec_of_chunk(&chunk.content, also, index + 1 == chunks.len());
+            match device.kernels(&self.op, Task::Scan(spec, self.shape()), chunk.len as u64) {
                 Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => return Ok(None),
                 found => found.map(drop)?,
             }
         }
-        Ok(Some(chunk))
+        Ok(Some(chunks))
     }
 
-    /// What chunk `index` of `count` is asked for, in the order of the scan. The total of a chunk is what the next one
-    /// begins with, but for rows, which end where chunks do.
-    fn spec_of_chunk(&self, index: usize, count: usize, also: Also) -> ScanSpec {
-        let (spec, carries) = (self.spec(), self.heads.heads().kind.is_none());
-        let spec = if carries && index > 0 { spec.with_initial_value_on_device() } else { spec };
-        match also {
-            Also::Totals => spec.with_totals(),
-            _ if carries || also == Also::Total && index == count - 1 => spec.with_total(),
-            _ => spec,
+    /// The same of an array that is scanned along an axis.
+    pub(crate) fn chunks_of_columns(
+        &self,
+        device: &CudaDevice,
+        element_bytes: usize,
+        axis: &Axis,
+    ) -> Result<Option<Vec<Chunk>>, Error> {
+        plan::chunks_of_columns(axis, device.chunk(element_bytes), self.order)
+    }
+
+    /// Every kernel that runs of up to `len` elements need, in chunks or not.
+    pub(crate) fn load_chunks(&self, device: &CudaDevice, len: usize, also: Also) -> Result<Vec<Arc<Kernels>>, Error> {
+        let (task, heads) = (self.task(also), self.heads.heads());
+        let element_bytes = size_of::<Op::Input>().max(size_of::<Op::Output>());
+        let most = device.chunk(element_bytes);
+        let mut kernels = device.load_up_to(&self.op, &task, len.min(most))?;
+        if len > most {
+            let part = |first| Content::Part { of: 0..1, first, last: false };
+            let contents = match heads.kind {
+                HeadKind::Rows { len: row } if row <= most => vec![Content::Whole(0..0)],
+                HeadKind::None | HeadKind::Rows { .. } => vec![part(true), part(false)],
+                _ => vec![Content::Whole(0..0), part(true), part(false)],
+            };
+            for content in contents {
+                let task = Task::Scan(self.spec_of_chunk(&content, also, false), self.shape());
+                match device.load_up_to(&self.op, &task, most) {
+                    Err(Error::NoNvrtc { .. } | Error::NvrtcUnusable { .. }) => {
+                        return device.load_up_to(&self.op, &self.task(also), len);
+                    }
+                    found => kernels.extend(found?),
+                }
+            }
+        }
+        Ok(kernels)
+    }
+
+    /// What a chunk is asked for. A part of a segment is a scan that restarts nowhere, and its total is what the next
+    /// part begins with.
+    fn spec_of_chunk(&self, content: &Content, also: Also, is_last: bool) -> ScanSpec {
+        let Content::Part { first, .. } = content else {
+            return if also == Also::Total && !is_last { self.spec() } else { also.of(self.spec()) };
+        };
+        let heads = self.heads.heads();
+        let spec = self.spec_of_elements().with_total();
+        let spec = match G::FOLDS && heads.kind.is_none() {
+            true => spec.with_kinds(ArrayKinds::default(), ArrayKinds::new([ArrayKind::NoMemory])),
+            false => spec,
+        };
+        match (first, heads.initial_values, self.initial_value) {
+            (true, None, None) => spec,
+            (true, None, Some(_)) => spec.with_initial_value(),
+            _ => spec.with_initial_value_on_device(),
         }
     }
 
-    /// As [`run_on_device`](Scan::run_on_device), `chunk` elements at once.
+    /// The same of columns: a part of them is a scan of columns with initial values and totals.
+    fn spec_of_columns(&self, content: &Content, also: Also) -> ScanSpec {
+        match content {
+            Content::Whole(_) => also.of(self.spec()),
+            Content::Part { first: true, .. } => self.spec().with_totals(),
+            Content::Part { .. } => self.spec().with_totals().with_initial_values(),
+        }
+    }
+
+    /// As [`run_on_device`](Scan::run_on_device), in these chunks of the whole.
     ///
     /// # Safety
     ///
@@ -187,63 +256,92 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         &self,
         device: &CudaDevice,
         host: &HostPlaces,
-        chunk: usize,
+        chunks: &[Chunk],
         totals: HostTotals,
     ) -> Result<(), Error> {
-        let heads = self.heads.heads();
-        let (carries, also) = (heads.kind.is_none(), totals.also);
+        let (heads, also) = (self.heads.heads(), totals.also);
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
-        let states = States::new(&stream, size_of::<Op::Carry>())?;
-        let (op, order, shape, initial_value) = (&self.op, self.order, self.shape(), self.initial_value.as_ref());
+        let each = Each::new::<Op::Carry>(&heads, totals);
+        let carried =
+            chunks.iter().map(|chunk| if let Content::Part { of, .. } = &chunk.content { of.len() } else { 0 });
+        let states = States::new(&stream, carried.max().unwrap_or(0).saturating_mul(each.bytes))?;
         let launched: Mutex<Option<CudaEvent>> = Mutex::new(None);
-        let count = host.len.div_ceil(chunk);
-        let each = EachRow::new::<Op::Carry>(&heads, totals);
-        in_chunks(count, &|index, turns| {
-            let place = if order == Order::Reversed { count - 1 - index } else { index };
-            let start = place * chunk;
-            let len = chunk.min(host.len - start);
-            let part = host.part(start, len);
-            let memory = HostMemory { initial_values: each.values(start, len), ..part.memory() };
-            let memory = each.totals(memory, start, len);
+        let done = Reported::new(self.progress.as_ref(), host.len);
+        in_chunks(chunks.len(), &|index, turns| {
+            let (chunk, is_last) = (&chunks[index], index + 1 == chunks.len());
+            let Chunk { content, columns, len, .. } = chunk;
+            let places = host.of_chunk(chunk);
+            let (heads, head_count) = match content {
+                Content::Whole(segments) => heads.of_part(&chunk.input, segments)?,
+                Content::Part { .. } => Default::default(),
+            };
+            let (total, total_bytes) = each.totals(content, is_last);
+            let memory = HostMemory {
+                input_len: chunk.input.len(),
+                output_len: chunk.output.len(),
+                heads: &heads,
+                initial_values: each.values(content),
+                total,
+                total_bytes,
+                ..places.memory()
+            };
             let enqueue = |stream: &Arc<CudaStream>, at: Places| {
                 // After an error of another chunk nothing is launched, and so nothing may be brought back.
-                if carries {
-                    turns.wait(index)?;
-                }
-                let spec = self.spec_of_chunk(index, count, also);
-                let tells_total = spec.total;
-                let kernels = device.kernels(op, Task::Scan(spec, shape), len as u64)?;
-                let constants = Constants::new(stream, op, initial_value)?;
+                turns.wait(index)?;
+                let mut side = SideBuffers { heads: at.heads, head_count, ..SideBuffers::default() };
+                (side.initial, side.total) = (at.initial_values, at.total);
                 let mut launched = launched.lock().unwrap_or_else(PoisonError::into_inner);
-                let (initial, total) = (at.initial_values, at.total);
-                let mut side = SideBuffers { head_count: heads.head_count(), initial, total, ..SideBuffers::default() };
-                if tells_total {
-                    side.total = states.before(index + 1);
-                }
-                if carries {
-                    side.initial = states.before(index);
+                if let Content::Part { first, .. } = content {
+                    if !first {
+                        side.initial = states.before(index);
+                    }
+                    if total_bytes == 0 {
+                        side.total = states.before(index + 1);
+                    }
                     launched.iter().try_for_each(|event| stream.wait(event)).map_err(driver_error("waiting"))?;
                 }
-                let work = InOut { input: &at.input, output: &at.output, len: len as u64, columns: None };
-                // SAFETY: both buffers hold `len` elements, and are one buffer only where the types are the same. The
-                // kernels of the chunk before have written the state that it begins with, and have read that which it
-                // leaves.
-                unsafe { kernels.enqueue(stream, &constants, side, work) }?;
-                if carries {
+                let spec = match columns {
+                    Some(_) => self.spec_of_columns(content, also),
+                    None => self.spec_of_chunk(content, also, is_last),
+                };
+                let work = InOut { input: &at.input, output: &at.output, len: *len as u64, columns: columns.as_ref() };
+                // SAFETY: both buffers hold the chunk, and are one buffer only where the types are the same. The
+                // kernels of the part before have written the states that this one begins with, and have read those
+                // which it leaves.
+                unsafe { self.enqueue(device, stream, spec, work, side) }?;
+                if chunk.is_part() {
                     *launched = Some(stream.record_event(None).map_err(driver_error("recording an event"))?);
-                    turns.end();
                 }
+                turns.end();
                 Ok(())
             };
             // SAFETY: the caller vouches for the host memory; the kernels write every output.
-            unsafe { device.through(&memory, &enqueue) }
+            unsafe { device.through(&memory, &enqueue) }?;
+            done.add(*len);
+            Ok(())
         })?;
-        if also == Also::Total {
-            device.context.bind_to_thread().map_err(driver_error("binding the context"))?;
-            // SAFETY: the total is valid for a write of its bytes, and all chunks are done.
-            unsafe { sys::cuMemcpyDtoH_v2(totals.at.cast(), states.before(count), size_of::<Op::Carry>()) }
-                .result()
-                .map_err(driver_error("copying"))?;
+        if also == Also::Totals && chunks.iter().any(Chunk::is_part) {
+            // SAFETY: the totals are valid for writes.
+            unsafe { self.write_totals_of_empty(totals.at.cast())? };
+        }
+        Ok(())
+    }
+
+    /// Writes the totals of the segments that no chunk has, which are empty.
+    ///
+    /// # Safety
+    ///
+    /// There is room for the total of each segment.
+    unsafe fn write_totals_of_empty(&self, totals: *mut Op::Carry) -> Result<(), Error> {
+        let heads = self.heads.heads();
+        let HeadKind::Offsets(_) = heads.kind else { return Ok(()) };
+        let values = self.initial_values();
+        for index in 0..heads.segment_count(0).unwrap_or(0) {
+            if heads.segment(index).is_empty() {
+                let total = values.map_or_else(|| self.total_of_nothing(), |values| Ok(values[index]))?;
+                // SAFETY: the caller vouches for the room.
+                unsafe { totals.add(index).write(total) };
+            }
         }
         Ok(())
     }

@@ -213,7 +213,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 let (heads, totals) = (self.heads.heads(), (!totals.is_null()).then_some(TotalsAt(totals)));
                 let values = self.initial_values();
                 // SAFETY: as above; the values have been counted.
-                unsafe { cpu::scan_each(op, *kind, *order, *initial_value, values, &heads, memory, host.len, totals) }
+                unsafe { cpu::scan_each(op, *kind, *order, *initial_value, values, &heads, memory, host.len, totals)? };
+                self.report_all(host.len);
+                Ok(())
             }
         }
     }

@@ -9,6 +9,7 @@ use super::{Also, chunks::HostPlaces};
 use crate::{
     Error, Goal, HostHeads, Reduce, Scan, ScanElement, ScanOp, cpu,
     cuda::{Constants, CudaDevice, HostMemory, InOut, Places, SideBuffers},
+    few::Few,
     heads::{HeadKind, InitialValues},
     room::room,
     scanner::Engine,
@@ -178,7 +179,9 @@ impl<Op: ScanOp> Reduce<Op> {
             Engine::Cuda(device) if !input.is_empty() => self.reduce_on_device(device, input),
             _ => {
                 let _span = tells_of_calls().then(|| computing::<Op>(input.len()));
-                match cpu::reduce(&self.op, self.initial_value, input)? {
+                let total = cpu::reduce(&self.op, self.initial_value, input)?;
+                self.report_all(input.len());
+                match total {
                     Some(total) => cpu::project(&self.op, total),
                     None => self.result_of_nothing(),
                 }
@@ -186,10 +189,18 @@ impl<Op: ScanOp> Reduce<Op> {
         }
     }
 
-    /// Copies to the device, reduces there, copies the result back, and waits for it.
+    /// Copies to the device, reduces there, copies the result back, and waits for it. In chunks the carry comes back.
     fn reduce_on_device(&self, device: &CudaDevice, input: &[Op::Input]) -> Result<Op::Output, Error> {
         let mut output = MaybeUninit::<Op::Output>::uninit();
         let places = HostPlaces::of(input.as_ptr(), output.as_mut_ptr(), input.len());
+        if let Some(chunks) = self.chunks(device, size_of::<Op::Input>(), input.len(), Also::Total)? {
+            let places = HostPlaces { output: Few::default(), in_place: false, ..places };
+            let mut total = MaybeUninit::<Op::Carry>::uninit();
+            // SAFETY: the input is a slice, and nothing is written but the total.
+            unsafe { self.run_in_chunks(device, &places, &chunks, HostTotals::total(true, &mut total))? };
+            // SAFETY: the last chunk has written the total.
+            return cpu::project(&self.op, unsafe { total.assume_init() });
+        }
         let host = HostMemory { output_len: 1, in_place: false, ..places.memory() };
         // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
         unsafe { self.through(device, &host, input.len(), 0, Also::Nothing)? };
@@ -260,7 +271,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 self.heads.given().map_or(Ok(()), |heads| heads.check(len))?;
                 let places = cpu::Places { input, output, len };
                 // SAFETY: the caller vouches for the elements.
-                unsafe { cpu::scan(&self.op, self.how(with_total), places) }
+                let total = unsafe { cpu::scan(&self.op, self.how(with_total), places) }?;
+                self.report_all(len);
+                Ok(total)
             }
             // SAFETY: as above.
             Engine::Cuda(device) => unsafe {
@@ -303,9 +316,9 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         host: &HostPlaces,
         totals: HostTotals,
     ) -> Result<(), Error> {
-        if let Some(chunk) = self.chunk(device, host.element_bytes(), host.len, totals.also)? {
+        if let Some(chunks) = self.chunks(device, host.element_bytes(), host.len, totals.also)? {
             // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, host, chunk, totals) };
+            return unsafe { self.run_in_chunks(device, host, &chunks, totals) };
         }
         let heads = self.heads.heads();
         let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);
@@ -331,6 +344,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ) -> Result<(), Error> {
         let kernels = device.kernels(&self.op, self.task(also), len as u64)?;
         if len == 0 {
+            self.report_all(len);
             return Ok(());
         }
         let enqueue = |stream: &Arc<CudaStream>, at: Places| {
@@ -343,6 +357,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             unsafe { kernels.enqueue(stream, &constants, side, work) }
         };
         // SAFETY: the caller vouches for the host memory; the kernels write every result, and the total.
-        unsafe { device.through(memory, &enqueue) }
+        unsafe { device.through(memory, &enqueue) }?;
+        self.report_all(len);
+        Ok(())
     }
 }

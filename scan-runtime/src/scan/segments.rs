@@ -54,7 +54,9 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
                 }
             }
         };
-        segments.par_iter().enumerate().with_min_len(SHARED).map(reduced).collect()
+        let results = segments.par_iter().enumerate().with_min_len(SHARED).map(reduced).collect::<Result<_, _>>()?;
+        self.report_all(input.len());
+        Ok(results)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use scan_runtime::cudarc::driver::sys;
-use scan_runtime::{Scanner, Staging, ops};
+use scan_runtime::{Axis, Scanner, Staging, ops};
 
 use crate::{Outcome, warm::each};
 
@@ -61,7 +61,39 @@ pub(crate) fn measure() -> Outcome {
             println!("| {name} | {} |{}|", if locked { "yes" } else { "no" }, cells.join("|"));
         }
     }
-    Ok(())
+    kinds(from.as_slice()?, to.as_mut_slice()?, both_ways)
+}
+
+/// A table of kinds of scans in chunks of the default size: what each takes of the time in which the bus brings its
+/// elements both ways at once.
+fn kinds(from: &[f32], to: &mut [f32], both_ways: f64) -> Outcome {
+    const LEN: usize = 1 << 28;
+    let scanner = Scanner::cuda(0)?;
+    let (from, to, bound) = (&from[..LEN], &mut to[..LEN], both_ways * (LEN * size_of::<f32>()) as f64);
+    let sums = || scanner.scan(ops::sum::<f32>());
+    let flags = |segment: usize| (0..LEN).map(|at| at % segment == 0).collect::<Vec<bool>>();
+    let (short, long) = (flags(1_000), flags(50_000_000));
+    let offsets: Vec<usize> = (0..=LEN).step_by(1 << 10).collect();
+    let (columns, sequences) = (Axis::of(&[LEN / 256, 256], 0)?, Axis::of(&[64, LEN / 64 / 512, 512], 1)?);
+    println!(
+        "\nKinds of scans of 2^28 `f32`, page-locked, in chunks of 32 MiB\n\n| kind | milliseconds | of the bus |\n|---|--:|--:|"
+    );
+    let mut row = |name: &str, run: &mut dyn FnMut(&mut [f32]) -> Outcome| -> Outcome {
+        let seconds = each(|| run(to))? / 1e6;
+        println!("| {name} | {:.2} | {:.2} |", 1e3 * seconds, bound / seconds);
+        Ok(())
+    };
+    row("flat", &mut |to| Ok(sums().run_into(from, to)?))?;
+    row("by flags, segments of 1000", &mut |to| Ok(sums().by_flags(&short).run_into(from, to)?))?;
+    row("by flags, segments of 5e7", &mut |to| Ok(sums().by_flags(&long).run_into(from, to)?))?;
+    row("by offsets, segments of 1024", &mut |to| Ok(sums().by_offsets(&offsets).run_into(from, to)?))?;
+    row("rows of 1000000 (the first 268000000)", &mut |to| {
+        Ok(sums().rows(1_000_000).run_into(&from[..268_000_000], &mut to[..268_000_000])?)
+    })?;
+    row("rows of 2^26", &mut |to| Ok(sums().rows(1 << 26).run_into(from, to)?))?;
+    row("axis 0 of (2^20, 256)", &mut |to| Ok(sums().axis(columns.clone()).run_into(from, to)?))?;
+    row("axis 1 of (64, 8192, 512)", &mut |to| Ok(sums().axis(sequences.clone()).run_into(from, to)?))?;
+    row("reduction", &mut |_| Ok(scanner.reduce(ops::sum::<f32>()).run(from).map(drop)?))
 }
 
 /// Seconds a byte, each way, where the bus brings page-locked memory both ways at once.

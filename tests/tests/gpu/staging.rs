@@ -1,9 +1,12 @@
 //! Host memory on its way to the device and back: every size, in pieces of every length, from many threads at once.
 
-use std::thread;
+use std::{
+    sync::{Arc, Mutex},
+    thread,
+};
 
-use scan_runtime::{ScanKind, ScanOp, Scanner, Staging, ops, scan_op};
-use scan_tests::operators::{Interval, PolynomialHash, TestOperator, inputs, mixed};
+use scan_runtime::{Axis, Scan, ScanKind, ScanOp, Scanner, Staging, ops, scan_op};
+use scan_tests::operators::{Hash, Interval, PolynomialHash, TestOperator, inputs, mixed};
 
 use crate::{Outcome, Trials, ensure};
 
@@ -43,6 +46,9 @@ pub(crate) fn add(trials: &mut Trials) {
     }
     trials.add("staging_threads_at_once", threads_at_once);
     trials.add("chunks_in_every_way", chunks);
+    trials.add("chunks_of_segments", chunks_of_segments);
+    trials.add("chunks_of_columns", chunks_of_columns);
+    trials.add("chunks_report_their_progress", progress);
     trials.add("large_staging", large);
 }
 
@@ -104,6 +110,183 @@ fn chunks() -> Outcome {
             scan_on(&scanner).rows(row).run_in_place(&mut found)?;
             ensure(found == expected, || what("rows"))?;
         }
+    }
+    Ok(())
+}
+
+/// Scans of both directions, with and without the element itself and an initial value.
+fn in_every_way(scanner: &Scanner) -> impl Iterator<Item = (String, Scan<PolynomialHash>)> {
+    [(false, false, false), (true, false, true), (false, true, true), (true, true, false)].into_iter().map(
+        |(exclusive, reversed, with_initial_value)| {
+            let scan = scanner.scan(PolynomialHash);
+            let scan = if exclusive { scan.exclusive() } else { scan };
+            let scan = if with_initial_value { scan.init(PolynomialHash::initial_value()) } else { scan };
+            let what = format!("exclusive: {exclusive}, reversed: {reversed}");
+            (what, if reversed { scan.reverse() } else { scan })
+        },
+    )
+}
+
+/// The two fields, each in an array of its own.
+fn arrays(hashes: &[Hash]) -> [Vec<u32>; 2] {
+    [hashes.iter().map(|hash| hash.power).collect(), hashes.iter().map(|hash| hash.hash).collect()]
+}
+
+/// Segments shorter and longer than a chunk, which end within chunks or with them, whatever tells of them; with initial
+/// values and totals of their own, and reduced.
+fn chunks_of_segments() -> Outcome {
+    const LEN: usize = 200_000;
+    let staging = Staging::default().with_chunk_bytes(100_000);
+    let (scanner, cpu) = (Scanner::builder().device(0).staging(staging).build()?, Scanner::cpu());
+    let input = inputs::<PolynomialHash>(LEN);
+    let inputs = arrays(&input);
+    for longest in [50, 3_000, 30_000, LEN] {
+        let mut offsets = vec![0];
+        while let Some(&last) = offsets.last().filter(|last| **last < LEN) {
+            // Some are empty.
+            let next = if mixed(offsets.len() as u64).is_multiple_of(5) {
+                0
+            } else {
+                mixed(last as u64) as usize % longest + 1
+            };
+            offsets.push((last + next).min(LEN));
+        }
+        offsets.extend([LEN; 2]);
+        let mut flags = vec![false; LEN];
+        offsets.iter().filter(|at| **at < LEN).for_each(|at| flags[*at] = true);
+        let mut bits = vec![0_u32; LEN.div_ceil(32)];
+        (0..LEN).filter(|at| flags[*at]).for_each(|at| bits[at / 32] |= 1 << (at % 32));
+        let mut key = 0_u16;
+        let keys: Vec<u16> = flags
+            .iter()
+            .map(|flag| {
+                key = key.wrapping_add(u16::from(*flag));
+                key
+            })
+            .collect();
+        let narrow: Vec<u32> = offsets.iter().map(|at| *at as u32).collect();
+        let states = cpu.scan(PolynomialHash).run(&input[..offsets.len() - 1])?;
+        for ((what, ours), (_, expected)) in in_every_way(&scanner).zip(in_every_way(&cpu)) {
+            let what = |by: &str| format!("{by}, up to {longest} elements, {what}");
+            let found = expected.clone().by_flags(&flags).run_with_total(&input)?;
+            ensure(ours.clone().by_flags(&flags).run_with_total(&input)? == found, || what("flags"))?;
+            ensure(ours.clone().by_bits(&bits).run_with_total(&input)? == found, || what("bits"))?;
+            ensure(ours.clone().by_keys(&keys).run_with_total(&input)? == found, || what("keys"))?;
+            ensure(ours.clone().by_offsets(&narrow).run(&input)? == found.0, || what("offsets"))?;
+            let mut outputs = [vec![0; LEN], vec![0; LEN]];
+            let [powers, hashes] = &mut outputs;
+            ours.clone().by_flags(&flags).columns().run_into((&inputs[0], &inputs[1]), (powers, hashes))?;
+            ensure(outputs == arrays(&found.0), || what("arrays"))?;
+            let found = expected.clone().by_offsets(&offsets).run_with_totals(&input)?;
+            ensure(ours.clone().by_offsets(&offsets).run_with_totals(&input)? == found, || what("totals"))?;
+            let found = expected.by_offsets(&offsets).init_each(&states).run_with_totals(&input)?;
+            let each = ours.by_offsets(&narrow).init_each(&states);
+            ensure(each.run_with_totals(&input)? == found, || what("initial values"))?;
+            let mut buffer = input.clone();
+            each.prepare_with_totals(LEN)?.run_in_place(&mut buffer)?;
+            ensure(buffer == found.0, || what("prepared"))?;
+        }
+        let (ours, expected) = (scanner.reduce(PolynomialHash), cpu.reduce(PolynomialHash));
+        let what = |by: &str| format!("totals by {by}, up to {longest} elements");
+        let found = ours.clone().by_offsets(&offsets).run(&input)?;
+        ensure(found == expected.clone().by_offsets(&offsets).run(&input)?, || what("offsets"))?;
+        ensure(ours.by_keys(&keys).run(&input)? == expected.by_keys(&keys).run(&input)?, || what("keys"))?;
+    }
+    for row in [1_000, 50_000] {
+        let states = cpu.scan(PolynomialHash).run(&input[..LEN / row])?;
+        for ((what, ours), (_, expected)) in in_every_way(&scanner).zip(in_every_way(&cpu)) {
+            let found = expected.rows(row).init_each(&states).run_with_totals(&input)?;
+            let ours = ours.rows(row).init_each(&states).run_with_totals(&input)?;
+            ensure(ours == found, || format!("rows of {row}, {what}"))?;
+        }
+    }
+    let bytes: Vec<u8> = (0..LEN as u64).map(|i| mixed(i) as u8).collect();
+    for reduce in [|scanner: &Scanner| scanner.reduce(Widens), |scanner: &Scanner| scanner.reduce(Widens).init(77)] {
+        ensure(reduce(&scanner).run(&bytes)? == reduce(&cpu).run(&bytes)?, || "a reduction".to_owned())?;
+    }
+    Ok(())
+}
+
+/// Arrays that are cut along the scanned dimension, and along others.
+fn chunks_of_columns() -> Outcome {
+    let staging = Staging::default().with_chunk_bytes(100_000);
+    let (scanner, cpu) = (Scanner::builder().device(0).staging(staging).build()?, Scanner::cpu());
+    let apart = Axis::of(&[4, 5_000, 7], 1)?.strides(&[40_008, 8, 1])?;
+    let longer = Axis::of(&[4, 900, 7], 0)?.input_strides(&[7_200, 8, 1])?;
+    for axis in [
+        Axis::of(&[3, 5_000, 7], 1)?,
+        Axis::of(&[40, 100, 70], 1)?,
+        Axis::of(&[30_000, 5], 0)?,
+        Axis::of(&[2, 3, 40, 700], 2)?,
+        Axis::of(&[1, 90_000, 1], 1)?,
+        apart,
+        longer,
+    ] {
+        let input = inputs::<PolynomialHash>(axis.input_len());
+        let inputs = arrays(&input);
+        let states = cpu.scan(PolynomialHash).run(&input[..axis.columns()])?;
+        let mut found = vec![input[0]; axis.output_len()];
+        let (mut expected, mut totals, mut sums) = (found.clone(), states.clone(), states.clone());
+        for ((what, ours), (_, theirs)) in in_every_way(&scanner).zip(in_every_way(&cpu)) {
+            let (ours, theirs) = (ours.axis(axis.clone()), theirs.axis(axis.clone()));
+            let what = |kind: &str| format!("{kind} {axis:?}, {what}");
+            let in_place = theirs.clone();
+            theirs.run_into(&input, &mut expected)?;
+            ours.run_into(&input, &mut found)?;
+            ensure(found == expected, || what("along"))?;
+            let [mut powers, mut hashes] = arrays(&found);
+            ours.clone().columns().run_into((&inputs[0], &inputs[1]), (&mut powers, &mut hashes))?;
+            ensure([powers, hashes] == arrays(&expected), || what("arrays along"))?;
+            theirs.init_each(&states).run_into_with_totals(&input, &mut expected, &mut sums)?;
+            ours.clone().init_each(&states).run_into_with_totals(&input, &mut found, &mut totals)?;
+            ensure((&found, &totals) == (&expected, &sums), || what("values and totals along"))?;
+            if axis.lies_the_same() {
+                let (mut found, mut expected) = (input.clone(), input.clone());
+                ours.run_in_place(&mut found)?;
+                in_place.run_in_place(&mut expected)?;
+                ensure(found == expected, || what("in place along"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every element is reported once, in ascending numbers, and all of them at the end.
+fn progress() -> Outcome {
+    const LEN: usize = 100_000;
+    let input = inputs::<PolynomialHash>(LEN);
+    let flags: Vec<bool> = (0..LEN).map(|at| at % 30_000 == 0).collect();
+    let chunks =
+        |bytes: usize| Scanner::builder().device(0).staging(Staging::default().with_chunk_bytes(bytes)).build();
+    for (scanner, least) in [(chunks(100_000)?, 8), (chunks(usize::MAX)?, 1), (Scanner::cpu(), 1)] {
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&reports);
+        let scan = scanner.scan(PolynomialHash).with_progress(move |progress| {
+            if let Ok(mut reports) = kept.lock() {
+                reports.push((progress.done, progress.of));
+            }
+        });
+        let taken = |what: &str| -> Outcome {
+            let reports = std::mem::take(&mut *reports.lock().map_err(|_| "a panic")?);
+            let ascends =
+                reports.windows(2).all(|pair| pair[0].0 < pair[1].0) && reports.iter().all(|(_, of)| *of == LEN);
+            let all = reports.last().is_some_and(|(done, _)| *done == LEN);
+            let many = if least == 1 { reports.len() == 1 } else { reports.len() >= least };
+            ensure(ascends && all && many, || format!("{what}: {reports:?}"))
+        };
+        scan.run(&input)?;
+        taken("a scan")?;
+        scan.clone().by_flags(&flags).run_with_total(&input)?;
+        taken("by flags")?;
+        scan.clone().rows(1_000).run_with_totals(&input)?;
+        taken("rows")?;
+        let ([x, y], [mut powers, mut hashes]) = (arrays(&input), arrays(&input));
+        scan.clone().columns().run_into((&x, &y), (&mut powers, &mut hashes))?;
+        taken("arrays")?;
+        scan.clone().axis(Axis::of(&[50_000, 2], 0)?).run(&input)?;
+        taken("an axis")?;
+        scan.prepare(LEN)?.run_in_place(&mut input.clone())?;
+        taken("prepared")?;
     }
     Ok(())
 }
