@@ -46,7 +46,14 @@ const SHAPES: [Shape; 6] = [
 ];
 
 /// The same for arrays of few columns.
-const NARROW: [Shape; 4] = [(128, 224, 8, 128), (256, 160, 8, 128), (256, 224, 8, 128), (256, 192, 16, 128)];
+const NARROW: [Shape; 6] = [
+    (128, 224, 8, 128),
+    (256, 160, 8, 128),
+    (256, 224, 8, 128),
+    (256, 192, 16, 128),
+    (256, 224, 8, 64),
+    (256, 224, 8, 32),
+];
 
 /// Changes of the planned text, to see what its parts cost: their names, what is replaced, and what by. Their results
 /// are wrong.

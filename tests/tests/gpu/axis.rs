@@ -11,27 +11,27 @@ use scan_tests::{
 
 use crate::{Outcome, Trials, ensure, older::scanner};
 
+/// Shapes of arrays, and the axis.
+const SHAPES: [(&[usize], usize); 9] = [
+    (&[1, 100], 0),
+    (&[33, 5], 0),
+    (&[513, 33], 0),
+    (&[3, 700, 8], 1),
+    (&[2, 3, 64, 4], 2),
+    (&[20_000, 1], 0),
+    (&[40_000, 3], 0),
+    (&[6, 50], 1),
+    (&[0, 9], 0),
+];
+
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add("axis", || {
-        let shapes: [(&[usize], usize); 9] = [
-            (&[1, 100], 0),
-            (&[33, 5], 0),
-            (&[513, 33], 0),
-            (&[3, 700, 8], 1),
-            (&[2, 3, 64, 4], 2),
-            (&[20_000, 1], 0),
-            (&[40_000, 3], 0),
-            (&[6, 50], 1),
-            (&[0, 9], 0),
-        ];
-        of::<Interval>(&shapes)?;
-        of::<TakeLeft>(&shapes)?;
-        of::<Bytes3Sum>(&shapes)?;
-        of::<ops::Sum<u8>>(&shapes)?;
-        of::<AffineU32>(&shapes)?;
-        of::<MatrixProduct<3>>(&shapes)?;
-        of::<MatrixProduct<8>>(&shapes)
-    });
+    trials.add("axis: Interval", || of::<Interval>(&SHAPES));
+    trials.add("axis: TakeLeft", || of::<TakeLeft>(&SHAPES));
+    trials.add("axis: Bytes3Sum", || of::<Bytes3Sum>(&SHAPES));
+    trials.add("axis: Sum<u8>", || of::<ops::Sum<u8>>(&SHAPES));
+    trials.add("axis: AffineU32", || of::<AffineU32>(&SHAPES));
+    trials.add("axis: MatrixProduct<3>", || of::<MatrixProduct<3>>(&SHAPES));
+    trials.add("axis: MatrixProduct<8>", || of::<MatrixProduct<8>>(&SHAPES));
     trials.add("axis_of_arrays_that_are_not_contiguous", || {
         for (index, axis) in not_contiguous().into_iter().enumerate() {
             check::<Interval>(axis.clone(), index, false)?;

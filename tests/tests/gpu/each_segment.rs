@@ -20,11 +20,15 @@ use crate::{
 };
 
 pub(crate) fn add(trials: &mut Trials) {
-    trials.add("each_segment", || each_segment::check(&Scanner::cuda(0)?, &[0, 1, 700, 40_003]));
-    trials.add("each_segment_in_chunks", || {
-        let staging = Staging::default().with_chunk_bytes(64 << 10);
-        each_segment::check(&Scanner::builder().device(0).staging(staging).build()?, &[40_003, 300_007])
-    });
+    for len in [0, 1, 700, 40_003] {
+        trials.add(format!("each_segment: {len}"), move || each_segment::check(&Scanner::cuda(0)?, &[len]));
+    }
+    for len in [40_003, 300_007] {
+        trials.add(format!("each_segment_in_chunks: {len}"), move || {
+            let staging = Staging::default().with_chunk_bytes(64 << 10);
+            each_segment::check(&Scanner::builder().device(0).staging(staging).build()?, &[len])
+        });
+    }
     trials.add("each_segment_of_device_memory", || {
         of(&[100, 4_099, 70_001], &Lifting, &lifting::inputs, &map)?;
         of(&[100, 4_099, 70_001], &Coder, &lifting::inputs, &register)

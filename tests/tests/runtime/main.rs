@@ -14,5 +14,6 @@ mod kinds;
 mod machines;
 mod matrix;
 mod nvrtc_fails;
+mod progress;
 mod reduction;
 mod with_exclusive;

@@ -1,0 +1,60 @@
+//! Reports of runs of host memory: on the CPU one, at the end, from every way to run; none after an error.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use scan_runtime::{Axis, Error, ScanProgress, Scanner, ops, scan_op};
+
+#[scan_op(identity = 0)]
+fn panics_at_100(a: u32, b: u32) -> u32 {
+    1_000 / (100 - b) + a
+}
+
+#[test]
+fn every_way_to_run_reports_all_elements_once() {
+    let scanner = Scanner::cpu();
+    let (calls, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (counted, last) = (calls.clone(), done.clone());
+    let report = move |progress: ScanProgress| {
+        assert_eq!(progress.done, progress.of);
+        counted.fetch_add(1, Ordering::Relaxed);
+        last.store(progress.done, Ordering::Relaxed);
+    };
+    let input: Vec<u32> = (0..6_000).collect();
+    let scan = scanner.scan(ops::sum::<u32>()).with_progress(report.clone());
+    let reduce = scanner.reduce(ops::sum::<u32>()).with_progress(report);
+    let (mut output, mut totals) = (input.clone(), vec![0; 6]);
+    let along = scan.clone().axis(Axis::of(&[6, 1_000], 0).unwrap());
+    let ways: [(&str, &mut dyn FnMut() -> Result<(), Error>); 9] = [
+        ("run", &mut || scan.run(&input).map(drop)),
+        ("in place", &mut || scan.run_in_place_with_total(&mut input.clone()).map(drop)),
+        ("prepared", &mut || scan.clone().prepare(6_000)?.run(&input).map(drop)),
+        ("rows", &mut || scan.clone().rows(1_000).run_into_with_totals(&input, &mut output, &mut totals)),
+        ("arrays", &mut || scan.clone().columns().run_into(&input, &mut input.clone())),
+        ("along an axis", &mut || along.run(&input).map(drop)),
+        ("arrays along an axis", &mut || along.clone().columns().run_into(&input, &mut input.clone())),
+        ("reduction", &mut || reduce.run(&input).map(drop)),
+        ("reduction of rows", &mut || reduce.clone().rows(1_000).run(&input).map(drop)),
+    ];
+    for (way, run) in ways {
+        run().unwrap();
+        assert_eq!((calls.swap(0, Ordering::Relaxed), done.swap(0, Ordering::Relaxed)), (1, 6_000), "{way}");
+    }
+    assert!(scan.run_into(&input, &mut [0; 3]).is_err());
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_run_that_fails_does_not_report_its_end() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let scan = Scanner::cpu().scan(panics_at_100).with_progress(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    assert!(matches!(scan.run(&[1, 2, 100]), Err(Error::OperatorPanicked { .. })));
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    scan.run(&[1, 2, 3]).unwrap();
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+}
