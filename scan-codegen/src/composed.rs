@@ -305,5 +305,8 @@ fn each_piece(pieces: &mut [Piece], change: &mut dyn FnMut(&mut Piece)) {
             fields.iter_mut().for_each(|(_, value)| each_piece(value, change));
             base.iter_mut().for_each(|base| each_piece(base, change));
         }
+        if let Piece::Divisor(value) = piece {
+            each_piece(value, change);
+        }
     }
 }

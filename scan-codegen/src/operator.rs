@@ -139,6 +139,8 @@ pub enum Piece {
         /// The struct that the other fields are copied from (`..base`).
         base: Option<Vec<Piece>>,
     },
+    /// A divisor that is one of the operator's parameters, or a part of one, converted or not: all elements share it.
+    Divisor(Vec<Piece>),
     /// The text that follows is from this line of the user's file. Occurs only between statements, at the start of a
     /// line.
     Line(u32),

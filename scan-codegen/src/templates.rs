@@ -44,7 +44,7 @@ const PARTS: [(&str, &str); 115] = [
     ("segments", include_str!("../templates/heads/segments.cu.tera").trim_ascii_end()),
     ("heads/parameters", include_str!("../templates/heads/parameters.cu.tera").trim_ascii_end()),
     ("heads/source", include_str!("../templates/heads/source.cu.tera").trim_ascii_end()),
-    ("heads/told", include_str!("../templates/heads/told.cu.tera").trim_ascii_end()),
+    ("heads/entries", include_str!("../templates/heads/entries.cu.tera").trim_ascii_end()),
     ("heads/flags", include_str!("../templates/heads/flags.cu.tera").trim_ascii_end()),
     ("heads/bits", include_str!("../templates/heads/bits.cu.tera").trim_ascii_end()),
     ("heads/keys", include_str!("../templates/heads/keys.cu.tera").trim_ascii_end()),

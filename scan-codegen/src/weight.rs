@@ -277,6 +277,7 @@ impl Width {
                     fields.iter().for_each(|(_, value)| self.widen_all(value));
                     base.iter().for_each(|base| self.widen_all(base));
                 }
+                Piece::Divisor(value) => self.widen_all(value),
                 Piece::Text(_) | Piece::Name(_) | Piece::Helper(_) | Piece::Line(_) => {}
             }
         }

@@ -20,6 +20,8 @@ pub(crate) enum Piece {
     Struct { ty: Option<TokenStream>, fields: Vec<(String, Text)>, base: Option<Text> },
     /// A function that is called, by the type that carries its text.
     Call(TokenStream),
+    /// A divisor that is a parameter of the operator, or a part of one.
+    Divisor(Text),
     /// The line in the user's file of the text that follows.
     Line(usize),
 }
@@ -126,6 +128,10 @@ impl Piece {
                     None => quote!(#private::None),
                 };
                 quote!(#part::Struct { ty: #ty, fields: &[#(#fields),*], base: #base })
+            }
+            Piece::Divisor(value) => {
+                let value = value.to_tokens(krate);
+                quote!(#part::Divisor(#value))
             }
             Piece::Line(line) => {
                 let line = u32::try_from(*line).unwrap_or(u32::MAX);

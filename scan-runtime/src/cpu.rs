@@ -161,10 +161,10 @@ enum Stop {
 #[cold]
 #[inline(never)]
 fn stopped<Op: ScanOp>(op: &Op, stop: Stop) -> Error {
-    told(op.source(), stop)
+    error_of(op.source(), stop)
 }
 
-fn told(OpSource { name: operator, .. }: OpSource, stop: Stop) -> Error {
+fn error_of(OpSource { name: operator, .. }: OpSource, stop: Stop) -> Error {
     match stop {
         Stop::Panicked(panic) => Error::OperatorPanicked { operator, message: caught::message(panic) },
         Stop::NoIdentity => PlanError::NoIdentity { operator }.into(),

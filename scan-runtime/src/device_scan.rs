@@ -203,7 +203,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         &self,
         input: Option<&dyn DeviceBuffer<Op::Input>>,
         output: &dyn DeviceBufferMut<Op::Output>,
-        total: Option<Told<'_>>,
+        total: Option<SideOutput<'_>>,
     ) -> Result<usize, Error> {
         let device = self.device()?;
         if let Some(input) = input {
@@ -216,7 +216,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     }
 
     /// The same but for the arrays' contexts, and their lengths, which are these.
-    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Option<Told<'_>>) -> Result<(), Error> {
+    pub(crate) fn check_run(&self, len: usize, output_len: usize, total: Option<SideOutput<'_>>) -> Result<(), Error> {
         let device = self.device()?;
         if let Some(stream) = self.heads.stream() {
             device.check_context("heads", stream)?;
@@ -241,7 +241,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
         if let Some(values) = self.initial.filter(|_| self.each) {
             check_initial_values(values.len(), self.heads.check_each(len)?)?;
         }
-        if let Some(Told { len: output, .. }) = total {
+        if let Some(SideOutput { len: output, .. }) = total {
             let expected = if also == Also::Totals { self.heads.check_each(len)? } else { 1 };
             if output != expected {
                 return Err(Error::ResultLength { output, expected });
@@ -365,21 +365,21 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     }
 }
 
-/// What is known before a run of totals, or of the number of segments: what they are called, how many there is room
-/// for, and their stream.
-pub(crate) struct Told<'t> {
+/// An output besides the results, which is checked before a run: totals, or the number of segments. What an error calls
+/// it, how many values it has room for, and its stream.
+pub(crate) struct SideOutput<'t> {
     what: &'static str,
     also: Also,
     len: usize,
     stream: &'t CudaStream,
 }
 
-pub(crate) fn told<'t, C>(totals: &'t DeviceTotals<'_, C>) -> Option<Told<'t>> {
+pub(crate) fn side_output<'t, C>(totals: &'t DeviceTotals<'_, C>) -> Option<SideOutput<'t>> {
     let (what, also) = ("total", totals.also());
     match totals {
         DeviceTotals::None => None,
         DeviceTotals::Last(totals) | DeviceTotals::Each(totals) => {
-            Some(Told { what, also, len: totals.len(), stream: totals.stream() })
+            Some(SideOutput { what, also, len: totals.len(), stream: totals.stream() })
         }
     }
 }
@@ -691,7 +691,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         output: &mut dyn DeviceBufferMut<Op::Output>,
         total: Total<'_, Op>,
     ) -> Result<(), Error> {
-        let len = self.check(input, output, told(&total))?;
+        let len = self.check(input, output, side_output(&total))?;
         if len > 0 {
             let also = total.also();
             let total = total.buffer().map(|total| total.device_ptr_mut(self.stream()));
@@ -830,8 +830,8 @@ impl<Op: ScanOp> DeviceScan<'_, Op, Totals> {
         output: &mut impl DeviceBufferMut<Op::Output>,
         count: &mut impl DeviceBufferMut<u64>,
     ) -> Result<(), Error> {
-        let told = Told { what: "count", also: Also::Nothing, len: count.len(), stream: count.stream() };
-        let len = self.check(Some(input), output, Some(told))?;
+        let count_of = SideOutput { what: "count", also: Also::Nothing, len: count.len(), stream: count.stream() };
+        let len = self.check(Some(input), output, Some(count_of))?;
         if let Some(segments) = self.heads.segments(len) {
             return Err(Error::KnownSegments { segments });
         }

@@ -238,10 +238,10 @@ fn main() -> Outcome {
     }
     if asked_for("back") {
         let wanted = |name: &str| names.len() == 1 || asked_for(&format!("back-{name}"));
-        visit_operators(&mut Back { scanner: &scanner, wanted, telling: None });
-        for telling in segments::Telling::ALL {
-            let wanted = |name: &str| asked_for(&format!("back-{name}-{telling}"));
-            visit_operators(&mut Back { scanner: &scanner, wanted, telling: Some(telling) });
+        visit_operators(&mut Back { scanner: &scanner, wanted, head_source: None });
+        for head_source in segments::HeadSource::ALL {
+            let wanted = |name: &str| asked_for(&format!("back-{name}-{head_source}"));
+            visit_operators(&mut Back { scanner: &scanner, wanted, head_source: Some(head_source) });
         }
     }
     if asked_for("floor") {
@@ -328,13 +328,13 @@ impl<W: Fn(&str) -> bool> Visitor for Sweep<'_, W> {
 struct Back<'a, W> {
     scanner: &'a Scanner,
     wanted: W,
-    telling: Option<segments::Telling>,
+    head_source: Option<segments::HeadSource>,
 }
 
 impl<W: Fn(&str) -> bool> Visitor for Back<'_, W> {
     fn visit<Op: TestOperator>(&mut self, name: &str) {
         if (self.wanted)(name)
-            && let Err(error) = back::sweep::<Op>(name, self.scanner, self.telling)
+            && let Err(error) = back::sweep::<Op>(name, self.scanner, self.head_source)
         {
             println!("{name}: {error}");
         }

@@ -10,7 +10,7 @@ use crate::{
     emulator::{Emulator, Module, Program, Random},
     items::{Transition, after},
     reference::{self, WAYS},
-    segments::{Heads, PATTERNS, TELLINGS, begins},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
     strategies,
 };
 
@@ -212,35 +212,35 @@ trait Play: Drawn {
             let (kind, with_initial_value) = WAYS[random.below(4)];
             let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
             let spec = if random.one_in(3) { spec.reverse() } else { spec };
-            let telling = random.one_in(2).then(|| random.below(TELLINGS));
-            let spec = match telling {
-                Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+            let head_source = random.one_in(2).then(|| random.below(HEAD_SOURCES));
+            let spec = match head_source {
+                Some(head_source) => spec.with_segments(Heads::new(head_source, &[]).segments()),
                 None => spec.with_total(),
             };
             let initial_value = with_initial_value.then_some(random.below(4) as u8);
-            programs.push((telling, Program::of(op.clone(), &spec, initial_value, &overrides)?));
+            programs.push((head_source, Program::of(op.clone(), &spec, initial_value, &overrides)?));
         }
         Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>())?;
-        for (telling, program) in &programs {
+        for (head_source, program) in &programs {
             for _ in 0..RUNS {
-                Self::run(program, *telling, random)?;
+                Self::run(program, *head_source, random)?;
             }
         }
         Ok((PROGRAMS * RUNS) as u64)
     }
 
-    fn run(program: &Program<Self>, telling: Option<usize>, random: &mut Random) -> Result<(), Box<dyn Error>> {
+    fn run(program: &Program<Self>, head_source: Option<usize>, random: &mut Random) -> Result<(), Box<dyn Error>> {
         let tile = program.plan.tile as usize;
         let most = if random.one_in(2) { 40 } else { 4 * tile };
         let length = 1 + random.below(most);
         let length = length.min(program.plan.max_len as usize);
         let input: Vec<Self::Input> = (0..length).map(|_| Self::input(random)).collect();
         let pattern = PATTERNS[random.below(PATTERNS.len())];
-        let begins = telling.map(|_| begins(pattern, length, tile));
+        let begins = head_source.map(|_| begins(pattern, length, tile));
         let told = format!("{length} elements\n{}", program.plan);
         Self::on_cpu(program, &input, begins.as_deref()).map_err(|error| format!("{error}, {told}"))?;
-        let program = match (telling, &begins) {
-            (Some(telling), Some(begins)) => program.with_heads(Heads::new(telling, begins)),
+        let program = match (head_source, &begins) {
+            (Some(head_source), Some(begins)) => program.with_heads(Heads::new(head_source, begins)),
             _ => program.clone(),
         };
         let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);

@@ -10,7 +10,7 @@ use crate::{
     machines::{Appending, Coder, Mapped, mappings},
     operators::{AffineU32, MapU32, bits, inputs, mixed},
     reference,
-    segments::{Heads, PATTERNS, Told, begins},
+    segments::{HeadSource, Heads, PATTERNS, begins},
 };
 
 type Failed = Box<dyn std::error::Error>;
@@ -65,9 +65,9 @@ fn of_operator<Op: ScanOp<Output: Debug> + Clone>(
             let scan = if turn % 3 == 2 { scan } else { scan.init_each(&values) };
             same(&scan, input, &expected).map_err(|error| format!("{what}: {error}"))
         };
-        match &heads.told {
-            Told::Offsets(offsets) => same(scan.by_offsets(offsets))?,
-            Told::LongOffsets(offsets) => same(scan.by_offsets(offsets))?,
+        match &heads.source {
+            HeadSource::Offsets(offsets) => same(scan.by_offsets(offsets))?,
+            HeadSource::LongOffsets(offsets) => same(scan.by_offsets(offsets))?,
             _ => same(scan.rows(heads.head_count() as usize))?,
         }
     }

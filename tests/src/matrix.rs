@@ -14,7 +14,7 @@ use crate::{
     columns::ColumnsOperator,
     operators::{AffineU32, MapU32, bits, mixed},
     reference, restart,
-    segments::{Heads, PATTERNS, Told, begins},
+    segments::{HeadSource, Heads, PATTERNS, begins},
 };
 
 /// A cell of the matrix: the value of each axis.
@@ -75,7 +75,7 @@ pub enum Restarts {
     /// Nothing.
     Nowhere,
     /// Memory, in one of the [ways](Heads::new).
-    Told(usize),
+    HeadSource(usize),
     /// The length of rows.
     ByRows,
     /// The columns of an array, along one of its axes.
@@ -84,11 +84,11 @@ pub enum Restarts {
 
 const RESTARTS: [Restarts; 8] = [
     Restarts::Nowhere,
-    Restarts::Told(0), // flags
-    Restarts::Told(2), // bits
-    Restarts::Told(4), // keys
-    Restarts::Told(7), // offsets
-    Restarts::Told(8), // offsets of 64 bits
+    Restarts::HeadSource(0), // flags
+    Restarts::HeadSource(2), // bits
+    Restarts::HeadSource(4), // keys
+    Restarts::HeadSource(7), // offsets
+    Restarts::HeadSource(8), // offsets of 64 bits
     Restarts::ByRows,
     Restarts::ByColumns,
 ];
@@ -121,7 +121,7 @@ impl Cell {
         if self.restarts == Restarts::ByColumns {
             return self.gives != Gives::TheTotal && self.memory != Lies::AtPlaces && !self.length_on_device;
         }
-        let indexed = matches!(self.restarts, Restarts::ByRows | Restarts::Told(7 | 8));
+        let indexed = matches!(self.restarts, Restarts::ByRows | Restarts::HeadSource(7 | 8));
         !self.is_indexed() || indexed && self.gives != Gives::TheTotal
     }
 
@@ -162,12 +162,12 @@ impl Cell {
     pub fn heads(&self, len: usize, tile: usize) -> Option<Heads> {
         match self.restarts {
             Restarts::Nowhere | Restarts::ByColumns => None,
-            Restarts::Told(telling) => {
-                let begins = begins(PATTERNS[(telling + len) % PATTERNS.len()], len, tile);
+            Restarts::HeadSource(head_source) => {
+                let begins = begins(PATTERNS[(head_source + len) % PATTERNS.len()], len, tile);
                 Some(if self.is_indexed() {
-                    Heads::covering(telling == 8, &begins)
+                    Heads::covering(head_source == 8, &begins)
                 } else {
-                    Heads::new(telling, &begins)
+                    Heads::new(head_source, &begins)
                 })
             }
             Restarts::ByRows => {
@@ -388,9 +388,9 @@ fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) ->
         match cell.heads(len, 97) {
             None if cell.restarts == Restarts::ByColumns => compare_columns(scan, &cell, &input)?,
             None => compare(scan, &cell, &input, None)?,
-            Some(heads) if cell.is_indexed() => match &heads.told {
-                Told::Offsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
-                Told::LongOffsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
+            Some(heads) if cell.is_indexed() => match &heads.source {
+                HeadSource::Offsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
+                HeadSource::LongOffsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
                 _ => compare_each(scan.rows(heads.head_count() as usize), &cell, &input, &heads)?,
             },
             Some(heads) if cell.restarts == Restarts::ByRows => {

@@ -74,9 +74,9 @@ pub fn check(scanner: &Scanner) -> Result<(), Box<dyn std::error::Error>> {
                 ("keys", reduce().by_keys(&keys).run(&input)?, &sums),
                 ("offsets", reduce().by_offsets(&offsets).run(&input)?, &with_empty),
             ];
-            for (telling, found, expected) in found {
+            for (head_source, found, expected) in found {
                 if found.len() != expected.len() || first_difference(&found, expected).is_some() {
-                    return Err(format!("{len} elements by {telling}, pattern {pattern}").into());
+                    return Err(format!("{len} elements by {head_source}, pattern {pattern}").into());
                 }
             }
         }

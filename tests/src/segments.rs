@@ -1,4 +1,4 @@
-//! What segmented scans are tested with: heads told in every way, patterns of them that decide, and an operator that finds
+//! What segmented scans are tested with: heads from every source, patterns of them that decide, and an operator that finds
 //! every leak from one segment into the next.
 
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Key {
 
 /// What tells where segments begin.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum HeadSource {
     /// Bytes, some heads of which are not 1.
     Flags(Vec<u8>),
     /// Truth values.
@@ -41,12 +41,12 @@ pub enum Told {
     Offsets(Vec<u32>),
     /// Positions, without the length.
     LongOffsets(Vec<u64>),
-    /// Elements of a row: no memory tells where they begin. No pattern but that can be told so, so it is none of [`TELLINGS`].
+    /// The length of rows, which need no memory. Other patterns have no such length, so it is none of [`HEAD_SOURCES`].
     Rows(usize),
 }
 
 /// How many ways there are to tell.
-pub const TELLINGS: usize = 9;
+pub const HEAD_SOURCES: usize = 9;
 
 /// Where segments begin, and what tells it.
 #[derive(Clone, Debug)]
@@ -54,12 +54,12 @@ pub struct Heads {
     /// Whether each element begins a segment; the first does, whatever stands here.
     pub begins: Vec<bool>,
     /// What tells it.
-    pub told: Told,
+    pub source: HeadSource,
 }
 
 impl Heads {
     /// Tells where segments begin, in one of the ways.
-    pub fn new(telling: usize, begins: &[bool]) -> Self {
+    pub fn new(head_source: usize, begins: &[bool]) -> Self {
         // The number of the segment that each element is in.
         let mut numbers = Vec::with_capacity(begins.len());
         let mut number = 0_u64;
@@ -69,29 +69,29 @@ impl Heads {
         }
         let keys = numbers.iter().copied();
         let starts = || begins.iter().enumerate().filter(|(_, begins)| **begins).map(|(index, _)| index as u64);
-        let told = match telling % TELLINGS {
-            0 => Told::Flags((0..).zip(begins).map(|(i, &begins)| u8::from(begins) << (mixed(i) % 8)).collect()),
-            1 => Told::Bools(begins.to_vec()),
-            2 => Told::Bits(begins.chunks(32).map(word).collect()),
-            3 => Told::ByteKeys(keys.map(|key| [7, (key % 2) as u8, (key / 2 % 2) as u8]).collect()),
-            4 => Told::Keys(keys.map(|key| [1, 2][(key % 2) as usize]).collect()),
-            5 => Told::WideKeys(
+        let source = match head_source % HEAD_SOURCES {
+            0 => HeadSource::Flags((0..).zip(begins).map(|(i, &begins)| u8::from(begins) << (mixed(i) % 8)).collect()),
+            1 => HeadSource::Bools(begins.to_vec()),
+            2 => HeadSource::Bits(begins.chunks(32).map(word).collect()),
+            3 => HeadSource::ByteKeys(keys.map(|key| [7, (key % 2) as u8, (key / 2 % 2) as u8]).collect()),
+            4 => HeadSource::Keys(keys.map(|key| [1, 2][(key % 2) as usize]).collect()),
+            5 => HeadSource::WideKeys(
                 keys.map(|key| Key { shop: (key / 2) as u32, till: 3, day: -((key % 2) as i16) }).collect(),
             ),
-            6 => Told::WidestKeys(keys.map(|key| u128::from(key % 3) << (64 * (key / 3 % 2))).collect()),
+            6 => HeadSource::WidestKeys(keys.map(|key| u128::from(key % 3) << (64 * (key / 3 % 2))).collect()),
             7 => {
                 // Some segments are empty: one before some starts, two before others.
                 let empty = |start: u64| std::iter::repeat_n(start as u32, [1, 2, 1, 3][(mixed(start) % 4) as usize]);
-                Told::Offsets(starts().flat_map(empty).chain([begins.len() as u32]).collect())
+                HeadSource::Offsets(starts().flat_map(empty).chain([begins.len() as u32]).collect())
             }
-            _ => Told::LongOffsets(starts().collect()),
+            _ => HeadSource::LongOffsets(starts().collect()),
         };
-        Heads { begins: begins.to_vec(), told }
+        Heads { begins: begins.to_vec(), source }
     }
 
     /// Rows of so many elements.
     pub fn rows(row: usize, len: usize) -> Self {
-        Heads { begins: (0..len).map(|index| index % row == 0).collect(), told: Told::Rows(row) }
+        Heads { begins: (0..len).map(|index| index % row == 0).collect(), source: HeadSource::Rows(row) }
     }
 
     /// Offsets from 0 to the length, so that each segment has an index: some are empty, as in [`new`](Heads::new), some
@@ -100,10 +100,10 @@ impl Heads {
         let mut begins = begins.to_vec();
         begins.iter_mut().take(1).for_each(|first| *first = true);
         let mut heads = Heads::new(7, &begins);
-        let Told::Offsets(offsets) = &mut heads.told else { return heads };
+        let HeadSource::Offsets(offsets) = &mut heads.source else { return heads };
         *offsets = [&[0, 0], &offsets[..], &[begins.len() as u32]].concat();
         if long {
-            heads.told = Told::LongOffsets(offsets.iter().map(|offset| u64::from(*offset)).collect());
+            heads.source = HeadSource::LongOffsets(offsets.iter().map(|offset| u64::from(*offset)).collect());
         }
         heads
     }
@@ -111,26 +111,26 @@ impl Heads {
     /// The segments of an input of this length, of rows and of offsets that cover it.
     pub fn segments_of(&self, len: usize) -> Vec<Range<usize>> {
         let between = |offsets: Vec<usize>| offsets.windows(2).map(|pair| pair[0].min(len)..pair[1].min(len)).collect();
-        match &self.told {
-            Told::Rows(row) => (0..len / row).map(|index| index * row..(index + 1) * row).collect(),
-            Told::Offsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
-            Told::LongOffsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
+        match &self.source {
+            HeadSource::Rows(row) => (0..len / row).map(|index| index * row..(index + 1) * row).collect(),
+            HeadSource::Offsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
+            HeadSource::LongOffsets(offsets) => between(offsets.iter().map(|offset| *offset as usize).collect()),
             _ => Vec::new(),
         }
     }
 
     /// What a plan must know of them.
     pub fn segments(&self) -> Segments {
-        match self.told {
-            Told::Flags(_) | Told::Bools(_) => Segments::HeadFlags,
-            Told::Bits(_) => Segments::HeadBits,
-            Told::ByteKeys(_) => Segments::Keys(<[u8; 3]>::layout()),
-            Told::Keys(_) => Segments::Keys(u32::layout()),
-            Told::WideKeys(_) => Segments::Keys(Key::layout()),
-            Told::WidestKeys(_) => Segments::Keys(u128::layout()),
-            Told::Offsets(_) => Segments::Offsets(OffsetWidth::U32),
-            Told::LongOffsets(_) => Segments::Offsets(OffsetWidth::U64),
-            Told::Rows(_) => Segments::Rows,
+        match self.source {
+            HeadSource::Flags(_) | HeadSource::Bools(_) => Segments::HeadFlags,
+            HeadSource::Bits(_) => Segments::HeadBits,
+            HeadSource::ByteKeys(_) => Segments::Keys(<[u8; 3]>::layout()),
+            HeadSource::Keys(_) => Segments::Keys(u32::layout()),
+            HeadSource::WideKeys(_) => Segments::Keys(Key::layout()),
+            HeadSource::WidestKeys(_) => Segments::Keys(u128::layout()),
+            HeadSource::Offsets(_) => Segments::Offsets(OffsetWidth::U32),
+            HeadSource::LongOffsets(_) => Segments::Offsets(OffsetWidth::U64),
+            HeadSource::Rows(_) => Segments::Rows,
         }
     }
 
@@ -139,38 +139,38 @@ impl Heads {
         fn all<T: ScanElement>(items: &[T]) -> Vec<u8> {
             items.iter().flat_map(bytes_of).collect()
         }
-        match &self.told {
-            Told::Flags(flags) => flags.clone(),
-            Told::Bools(flags) => all(flags),
-            Told::Bits(words) => all(words),
-            Told::ByteKeys(keys) => all(keys),
-            Told::Keys(keys) => all(keys),
-            Told::WideKeys(keys) => all(keys),
-            Told::WidestKeys(keys) => all(keys),
-            Told::Offsets(offsets) => all(offsets),
-            Told::LongOffsets(offsets) => all(offsets),
-            Told::Rows(_) => Vec::new(),
+        match &self.source {
+            HeadSource::Flags(flags) => flags.clone(),
+            HeadSource::Bools(flags) => all(flags),
+            HeadSource::Bits(words) => all(words),
+            HeadSource::ByteKeys(keys) => all(keys),
+            HeadSource::Keys(keys) => all(keys),
+            HeadSource::WideKeys(keys) => all(keys),
+            HeadSource::WidestKeys(keys) => all(keys),
+            HeadSource::Offsets(offsets) => all(offsets),
+            HeadSource::LongOffsets(offsets) => all(offsets),
+            HeadSource::Rows(_) => Vec::new(),
         }
     }
 
     /// Bytes of one of them: of a flag, a word of bits, a key or an offset.
     pub fn item_bytes(&self) -> usize {
-        match &self.told {
-            Told::Rows(_) => 0,
-            Told::Flags(_) | Told::Bools(_) => 1,
-            Told::ByteKeys(_) => 3,
-            Told::Bits(_) | Told::Keys(_) | Told::Offsets(_) => 4,
-            Told::WideKeys(_) | Told::LongOffsets(_) => 8,
-            Told::WidestKeys(_) => 16,
+        match &self.source {
+            HeadSource::Rows(_) => 0,
+            HeadSource::Flags(_) | HeadSource::Bools(_) => 1,
+            HeadSource::ByteKeys(_) => 3,
+            HeadSource::Bits(_) | HeadSource::Keys(_) | HeadSource::Offsets(_) => 4,
+            HeadSource::WideKeys(_) | HeadSource::LongOffsets(_) => 8,
+            HeadSource::WidestKeys(_) => 16,
         }
     }
 
     /// How many offsets there are, or how many elements a row has.
     pub fn head_count(&self) -> u64 {
-        match &self.told {
-            Told::Offsets(offsets) => offsets.len() as u64,
-            Told::LongOffsets(offsets) => offsets.len() as u64,
-            Told::Rows(row) => *row as u64,
+        match &self.source {
+            HeadSource::Offsets(offsets) => offsets.len() as u64,
+            HeadSource::LongOffsets(offsets) => offsets.len() as u64,
+            HeadSource::Rows(row) => *row as u64,
             _ => 0,
         }
     }
@@ -185,53 +185,53 @@ fn word(begins: &[bool]) -> u32 {
 #[macro_export]
 macro_rules! restart {
     ($scan:expr, $heads:expr, |$vector:ident| $place:expr, |$restarting:ident| $body:expr) => {
-        match &$heads.told {
-            $crate::segments::Told::Flags($vector) => {
+        match &$heads.source {
+            $crate::segments::HeadSource::Flags($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_flags(&heads);
                 $body
             }
-            $crate::segments::Told::Bools($vector) => {
+            $crate::segments::HeadSource::Bools($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_flags(&heads);
                 $body
             }
-            $crate::segments::Told::Bits($vector) => {
+            $crate::segments::HeadSource::Bits($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_bits(&heads);
                 $body
             }
-            $crate::segments::Told::ByteKeys($vector) => {
+            $crate::segments::HeadSource::ByteKeys($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_keys(&heads);
                 $body
             }
-            $crate::segments::Told::Keys($vector) => {
+            $crate::segments::HeadSource::Keys($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_keys(&heads);
                 $body
             }
-            $crate::segments::Told::WideKeys($vector) => {
+            $crate::segments::HeadSource::WideKeys($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_keys(&heads);
                 $body
             }
-            $crate::segments::Told::WidestKeys($vector) => {
+            $crate::segments::HeadSource::WidestKeys($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_keys(&heads);
                 $body
             }
-            $crate::segments::Told::Offsets($vector) => {
+            $crate::segments::HeadSource::Offsets($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_offsets(&heads);
                 $body
             }
-            $crate::segments::Told::LongOffsets($vector) => {
+            $crate::segments::HeadSource::LongOffsets($vector) => {
                 let heads = $place;
                 let $restarting = $scan.by_offsets(&heads);
                 $body
             }
-            $crate::segments::Told::Rows(_) => unreachable!("rows are none of the tellings"),
+            $crate::segments::HeadSource::Rows(_) => unreachable!("rows are none of the head_sources"),
         }
     };
 }

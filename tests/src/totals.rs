@@ -8,7 +8,7 @@ use crate::{
     operators::{AffineU32, TestOperator, bits, inputs},
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, TELLINGS, begins},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
 };
 
 type Op = AffineU32;
@@ -22,30 +22,30 @@ type Item = <Op as TestOperator>::Item;
 pub fn check(scanner: &Scanner) -> Result<(), Box<dyn std::error::Error>> {
     for (turn, len) in [0, 1, 2, 65, 4_097, 40_003].into_iter().enumerate() {
         let input = inputs::<Op>(len);
-        for telling in 0..=TELLINGS + 1 {
-            let way = WAYS[(turn + telling) % WAYS.len()];
+        for head_source in 0..=HEAD_SOURCES + 1 {
+            let way = WAYS[(turn + head_source) % WAYS.len()];
             let (kind, with_initial) = way;
-            let reversed = (turn + telling / 4) % 2 == 1;
+            let reversed = (turn + head_source / 4) % 2 == 1;
             let initial = with_initial.then(Op::initial_value);
             let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
             let spec = if reversed { spec.reverse() } else { spec };
             let scan = configure::<Op>(scanner, way);
             let scan = if reversed { scan.reverse() } else { scan };
-            let heads = match telling {
-                TELLINGS => Heads::rows(len.max(1), len),
-                _ => Heads::new(telling, &begins(PATTERNS[(turn + telling) % PATTERNS.len()], len, 4_096)),
+            let heads = match head_source {
+                HEAD_SOURCES => Heads::rows(len.max(1), len),
+                _ => Heads::new(head_source, &begins(PATTERNS[(turn + head_source) % PATTERNS.len()], len, 4_096)),
             };
-            let begins = (telling <= TELLINGS).then_some(&heads.begins[..]);
+            let begins = (head_source <= HEAD_SOURCES).then_some(&heads.begins[..]);
             let expected = (
                 reference::scan_as(&Op::new(), &spec, initial, &input, begins),
                 reference::total_as(&Op::new(), &spec, initial, &input, begins),
             );
             let what = format!("{len} elements, {spec}, {heads:?}");
-            match telling {
-                0..TELLINGS => {
+            match head_source {
+                0..HEAD_SOURCES => {
                     restart!(scan, heads, |vector| vector, |scan| same(scan, &input, &expected, &what)?);
                 }
-                TELLINGS => same(scan.rows(len.max(1)), &input, &expected, &what)?,
+                HEAD_SOURCES => same(scan.rows(len.max(1)), &input, &expected, &what)?,
                 _ => same(scan, &input, &expected, &what)?,
             }
         }

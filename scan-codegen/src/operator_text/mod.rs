@@ -3,7 +3,7 @@
 mod lines;
 mod writer;
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use tera::Context;
@@ -191,7 +191,7 @@ pub(crate) fn operator_text_with(
         fields,
         tables: std::mem::take(&mut writer.tables).into_iter().map(|(table, _, _)| table).collect(),
         helpers,
-        divisors: shared_divisors(&functions),
+        divisors: std::mem::take(&mut writer.divisors).into_iter().collect(),
         functions,
         state: state.clone(),
         identity,
@@ -265,12 +265,6 @@ pub(crate) fn operator_text_with(
         has_identity: op.identity.is_some(),
         shares_divisors: !operator.divisors.is_empty(),
     })
-}
-
-/// The divisors that are made of the operator's parameters only, each once.
-fn shared_divisors(functions: &[FunctionText]) -> Vec<String> {
-    let divisors = functions.iter().flat_map(FunctionText::shared_divisors);
-    divisors.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Whether `==` of two such values is that of their parts, all the way down.

@@ -1,5 +1,7 @@
 //! The pieces of functions to CUDA text.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::lines::Lines;
@@ -23,31 +25,6 @@ pub(super) struct FunctionText {
     body: String,
 }
 
-impl FunctionText {
-    /// The divisors in the body that all elements share and that name none of its locals: parameters, converted or not.
-    pub(super) fn shared_divisors(&self) -> impl Iterator<Item = &str> {
-        const BEGINNING: &str = "invariant(";
-        self.body.match_indices(BEGINNING).filter_map(|(start, _)| {
-            let rest = self.body.get(start + BEGINNING.len()..)?;
-            let mut open = 1_u32;
-            let end = rest.find(|letter: char| {
-                open = open + u32::from(letter == '(') - u32::from(letter == ')');
-                open == 0
-            })?;
-            let divisor = rest.get(..end)?;
-            let of_parameter = |mut words: &str| {
-                while let Some((_, inner)) = words.strip_prefix("as<").and_then(|cast| cast.split_once(">(")) {
-                    words = inner;
-                }
-                words.strip_prefix("this->").is_some_and(|field| {
-                    field.trim_end_matches(')').chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter))
-                })
-            };
-            of_parameter(divisor).then_some(divisor)
-        })
-    }
-}
-
 /// A constant that is written once.
 #[derive(Serialize)]
 pub(super) struct TableText {
@@ -68,6 +45,8 @@ pub(super) struct Writer {
     pub(super) needs: Needs,
     /// The names of the helpers.
     pub(super) helpers: Vec<String>,
+    /// The divisors that all elements share, each once.
+    pub(super) divisors: BTreeSet<String>,
     /// The constants that are written once, each with its type and bytes.
     pub(super) tables: Vec<(TableText, ElementType, Vec<u8>)>,
 }
@@ -144,6 +123,7 @@ impl Writer {
                     base.iter().for_each(|base| self.reserve(base));
                 }
                 Piece::Type(ty) | Piece::Constant { ty, .. } => self.reserve_fields(ty),
+                Piece::Divisor(value) => self.reserve(value),
                 Piece::Text(_) | Piece::Helper(_) | Piece::Line(_) => {}
             }
         }
@@ -192,6 +172,14 @@ impl Writer {
                     || RenderError::Template("a struct expression without a type stands in no field".to_owned());
                 let ty = ty.as_ref().or_else(|| within.and_then(struct_within)).ok_or_else(untyped)?;
                 self.structure(ty, fields, base.as_deref())?
+            }
+            Piece::Divisor(value) => {
+                let divisor = self.inline(value, None)?;
+                // In a helper the parameter is an argument.
+                if divisor.contains("this->") {
+                    self.divisors.insert(divisor.clone());
+                }
+                divisor
             }
             Piece::Line(_) => String::new(),
         })

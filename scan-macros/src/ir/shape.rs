@@ -72,6 +72,15 @@ impl Expression {
         }
     }
 
+    /// Whether it is a parameter of the operator, or a part of one, converted or not.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self {
+            Expression::Parameter(_) => true,
+            Expression::Field(inner, _) | Expression::Group(inner) | Expression::Cast(_, inner) => inner.is_shared(),
+            _ => false,
+        }
+    }
+
     /// Whether it is computed from the operator's parameters, from such variables, and besides from literals and
     /// constants only.
     pub(crate) fn is_invariant(&self, is_variable: &impl Fn(&str) -> bool) -> bool {

@@ -22,6 +22,7 @@ fn shown(text: &Text) -> String {
                 let ty = ty.as_ref().map(ToString::to_string).unwrap_or_default();
                 all.push_str(&format!("‹{ty}›{{{}{base}}}", fields.join(", ")));
             }
+            Piece::Divisor(value) => all.push_str(&shown(value)),
             Piece::Line(_) => {}
         }
     }

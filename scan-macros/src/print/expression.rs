@@ -157,6 +157,9 @@ fn ranked(expression: &Expression) -> (Text, Rank) {
         }
         Expression::Repeat(Times::Type(ty), value) => type_name(ty).add("::repeat(").add(self::text(value)).add(")"),
         Expression::ValueOf(value) => call("value_of(", [&**value]),
+        Expression::Invariant(divisor) if divisor.is_shared() => {
+            Text::new("invariant(").add(Text::of(Piece::Divisor(self::text(divisor)))).add(")")
+        }
         Expression::Invariant(divisor) => call("invariant(", [&**divisor]),
     };
     (text, Rank::Postfix)

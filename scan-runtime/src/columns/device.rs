@@ -11,7 +11,7 @@ use super::{
 use crate::{
     DeviceBufferMut, DevicePrepared, DeviceScan, Error, ScanOp,
     cuda::{CudaDevice, InOut},
-    device_scan::{DeviceTotals, Total, told},
+    device_scan::{DeviceTotals, Total, side_output},
     few::Few,
 };
 
@@ -189,7 +189,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         let (inputs, outputs) = (inputs.checked()?, outputs.checked()?);
         let scan = self.scan.with_kinds(inputs.kinds, outputs.kinds);
         let len = common_len(inputs.len, outputs.len)?;
-        scan.check_run(len, len, told(&total))?;
+        scan.check_run(len, len, side_output(&total))?;
         if len == 0 {
             return scan.write_totals_of_nothing(total);
         }

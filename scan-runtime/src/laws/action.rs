@@ -84,7 +84,7 @@ impl<Op: ScanOp> Search<'_, Op> {
                     Law::Append => self.report.appended += 1,
                     _ => self.report.carried += 1,
                 },
-                Some(_) => return Err(self.told(law, case)),
+                Some(_) => return Err(self.failure(law, case)),
             }
         }
         Ok(())
@@ -248,7 +248,7 @@ impl<Op: ScanOp> Search<'_, Op> {
     }
 
     /// The case with as few samples as show it, in words.
-    fn told(&self, law: Law, mut case: Case) -> Failure<Op> {
+    fn failure(&self, law: Law, mut case: Case) -> Failure<Op> {
         let shorter = |case: &Case| {
             let parts = (0..=case.parts.len()).flat_map(|part| {
                 let run = if part == 0 { &case.before } else { &case.parts[part - 1] };

@@ -70,6 +70,8 @@ pub enum Part {
     },
     /// The name of a function that is called.
     Call(FindCallee),
+    /// A divisor that all elements share.
+    Divisor(&'static [Part]),
     /// The line in the user's file of the text that follows.
     Line(u32),
 }
@@ -296,6 +298,7 @@ impl Texts {
                 base: base.map(|base| self.pieces(base)),
             },
             Part::Call(callee) => Piece::Helper(self.helper(callee)),
+            Part::Divisor(value) => Piece::Divisor(self.pieces(value)),
             Part::Line(line) => Piece::Line(line),
         }
     }

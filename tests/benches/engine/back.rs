@@ -29,7 +29,7 @@ use scan_tests::{
 
 use super::{
     Outcome, WAY, filled, median, sample,
-    segments::{Heads, Lengths, Telling},
+    segments::{HeadSource, Heads, Lengths},
     with_warp_shuffles,
 };
 
@@ -269,20 +269,20 @@ impl Work<'_> {
 }
 
 /// The shapes over elements of an operator, in one segment or in many.
-pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Option<Telling>) -> Outcome {
+pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, head_source: Option<HeadSource>) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
     let longest = (3_usize << (LENGTHS.end() - 1)).min(LONGEST / size);
     let block = inputs::<Op>(longest.min(1 << 21));
     let input = filled(&stream, &block, longest)?;
     let mut output = filled(&stream, &block, longest)?;
-    let heads = telling.map(|_| Heads::new(&stream, Lengths::Mean(SEGMENT), longest)).transpose()?;
+    let heads = head_source.map(|_| Heads::new(&stream, Lengths::Mean(SEGMENT), longest)).transpose()?;
     let expected = match &heads {
         None => configure::<Op>(&Scanner::cpu(), WAY).run(&block)?,
         Some(heads) => configure::<Op>(&Scanner::cpu(), WAY).by_flags(&heads.begins[..block.len()]).run(&block)?,
     };
-    let name = telling.map_or_else(|| name.to_owned(), |telling| format!("{name} by {telling}"));
-    let segments = telling.map_or(Segments::None, Telling::segments);
+    let name = head_source.map_or_else(|| name.to_owned(), |head_source| format!("{name} by {head_source}"));
+    let segments = head_source.map_or(Segments::None, HeadSource::segments);
 
     let mut wanted = Vec::new();
     for carry in [Carry::LookBack, Carry::LookAhead] {
@@ -330,12 +330,12 @@ pub(super) fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, telling: Op
         let mut reference = None;
         let mut rows = Vec::new();
         let calls = if len * size > 64 << 20 { LONG_CALLS } else { CALLS };
-        let place = |telling| heads.as_ref().map_or((0, 0), |heads| heads.place(telling, &stream));
+        let place = |head_source| heads.as_ref().map_or((0, 0), |heads| heads.place(head_source, &stream));
         let work = Work {
             stream: &stream,
             input: input.device_ptr(&stream).0,
             output: output.device_ptr_mut(&stream).0,
-            heads: telling.map_or((0, 0), place),
+            heads: head_source.map_or((0, 0), place),
         };
         let copy = work.time(calls, |calls| work.copies(len * size, calls))?;
         for entrant in &entrants {

@@ -24,7 +24,7 @@ use super::{
     ModularProduct, Outcome, Product, WAY,
     back::{Entrant, Work, limits, load},
     fetch, filled, median, sample,
-    segments::{Heads, Lengths, Telling},
+    segments::{HeadSource, Heads, Lengths},
     with_warp_shuffles,
 };
 
@@ -563,13 +563,13 @@ pub(super) fn compile_all(names: &[String]) -> Outcome {
     }
     if wanted("u8") {
         compile::<ops::Sum<u8>>("u8", parts(), none)?;
-        compile::<ops::Sum<u8>>("u8 by flags", by_flags(), &Telling::Flags.segments())?;
+        compile::<ops::Sum<u8>>("u8 by flags", by_flags(), &HeadSource::Flags.segments())?;
     }
     if wanted("modular") {
         compile::<ModularProduct>("modular", [parts(), costly()].concat(), none)?;
     }
     if wanted("offsets") {
-        compile::<ops::Sum<f32>>("f32 by offsets", by_offsets(), &Telling::Offsets.segments())?;
+        compile::<ops::Sum<f32>>("f32 by offsets", by_offsets(), &HeadSource::Offsets.segments())?;
     }
     Ok(())
 }
@@ -598,14 +598,14 @@ pub(super) fn sweep_all(scanner: &Scanner, wanted: impl Fn(&str) -> bool) -> Out
     }
     if wanted("u8") {
         sweep::<ops::Sum<u8>>("u8", scanner, &parts())?;
-        segmented::<ops::Sum<u8>>("u8", scanner, Telling::Flags, &[64], &by_flags())?;
+        segmented::<ops::Sum<u8>>("u8", scanner, HeadSource::Flags, &[64], &by_flags())?;
     }
     if wanted("modular") {
         sweep::<ModularProduct>("modular", scanner, &[parts(), costly()].concat())?;
     }
     visit_gallery(&mut Gallery { scanner, wanted: &wanted });
     if wanted("offsets") {
-        segmented::<ops::Sum<f32>>("f32", scanner, Telling::Offsets, &[1, 2, 64, 1000], &by_offsets())?;
+        segmented::<ops::Sum<f32>>("f32", scanner, HeadSource::Offsets, &[1, 2, 64, 1000], &by_offsets())?;
     }
     Ok(())
 }
@@ -697,7 +697,7 @@ fn is_right<Op: TestOperator>(
 fn segmented<Op: TestOperator>(
     name: &str,
     scanner: &Scanner,
-    telling: Telling,
+    head_source: HeadSource,
     means: &[u64],
     variants: &[Variant],
 ) -> Outcome {
@@ -707,7 +707,7 @@ fn segmented<Op: TestOperator>(
     let block = inputs::<Op>(1 << 21);
     let input = filled(&stream, &block, len)?;
     let mut output = filled(&stream, &block, len)?;
-    let entrants = entrants(scanner, &Op::new().source(), variants, &telling.segments(), len)?;
+    let entrants = entrants(scanner, &Op::new().source(), variants, &head_source.segments(), len)?;
     let mut rows = vec![String::new(); entrants.len()];
     for &mean in means {
         let heads = Heads::new(&stream, Lengths::Mean(mean), len)?;
@@ -715,7 +715,7 @@ fn segmented<Op: TestOperator>(
             stream: &stream,
             input: input.device_ptr(&stream).0,
             output: output.device_ptr_mut(&stream).0,
-            heads: heads.place(telling, &stream),
+            heads: heads.place(head_source, &stream),
         };
         let expected = configure::<Op>(&Scanner::cpu(), WAY).by_flags(&heads.begins).run(&block)?;
         let mut reference = None;
@@ -728,13 +728,13 @@ fn segmented<Op: TestOperator>(
                 row.push_str(" WRONG |");
                 continue;
             }
-            let moved = 2 * len * size + heads.bytes(telling);
+            let moved = 2 * len * size + heads.bytes(head_source);
             let (ratio, _) = ratio(&work, entrant, len, (len * size, moved / 2))?;
             write!(row, " {ratio:.3} |")?;
         }
     }
     let lengths: String = means.iter().map(|mean| format!(" mean {mean} |")).collect();
-    println!("\n| {name} by {telling} |{lengths}\n|---|{}", "--:|".repeat(means.len()));
+    println!("\n| {name} by {head_source} |{lengths}\n|---|{}", "--:|".repeat(means.len()));
     for ((_, entrant), row) in entrants.iter().zip(rows) {
         println!("| {} |{row}", entrant.shape());
     }
@@ -820,17 +820,17 @@ fn sweep_example<Op: Example>(name: &str, scanner: &Scanner) -> Outcome {
 
 /// Launches of one kernel alone, for a profiler to look at: `profile-f32`, `profile-offsets-64` and so on.
 pub(super) fn profile(scanner: &Scanner, names: &[String]) -> Outcome {
-    fn launches<Op: TestOperator>(scanner: &Scanner, heads: Option<(Telling, u64)>) -> Outcome {
+    fn launches<Op: TestOperator>(scanner: &Scanner, heads: Option<(HeadSource, u64)>) -> Outcome {
         let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
         let len = SEGMENTED_BYTES / size_of::<Op::Item>().max(2);
         let block = inputs::<Op>(1 << 21);
         let input = filled(&stream, &block, len)?;
         let mut output = filled(&stream, &block, len)?;
-        let segments = heads.map_or(Segments::None, |(telling, _)| telling.segments());
+        let segments = heads.map_or(Segments::None, |(head_source, _)| head_source.segments());
         let all = [variant("all", &[], true)];
         let entrants = entrants(scanner, &Op::new().source(), &all, &segments, len)?;
         let place = heads.map(|(_, mean)| Heads::new(&stream, Lengths::Mean(mean), len)).transpose()?;
-        let place = place.as_ref().zip(heads).map(|(place, (telling, _))| place.place(telling, &stream));
+        let place = place.as_ref().zip(heads).map(|(place, (head_source, _))| place.place(head_source, &stream));
         let work = Work {
             stream: &stream,
             input: input.device_ptr(&stream).0,
@@ -845,8 +845,8 @@ pub(super) fn profile(scanner: &Scanner, names: &[String]) -> Outcome {
     }
     for name in names.iter().filter_map(|name| name.strip_prefix("profile-")) {
         match name.rsplit_once('-') {
-            Some(("offsets", mean)) => launches::<ops::Sum<f32>>(scanner, Some((Telling::Offsets, mean.parse()?)))?,
-            Some(("flags", mean)) => launches::<ops::Sum<u8>>(scanner, Some((Telling::Flags, mean.parse()?)))?,
+            Some(("offsets", mean)) => launches::<ops::Sum<f32>>(scanner, Some((HeadSource::Offsets, mean.parse()?)))?,
+            Some(("flags", mean)) => launches::<ops::Sum<u8>>(scanner, Some((HeadSource::Flags, mean.parse()?)))?,
             _ if name == "modular" => launches::<ModularProduct>(scanner, None)?,
             _ => launches::<ops::Sum<f32>>(scanner, None)?,
         }

@@ -35,34 +35,35 @@ pub(crate) enum Lengths {
 const LENGTHS: [Lengths; 4] = [Lengths::Mean(2), Lengths::Mean(64), Lengths::Mean(65_536), Lengths::HalfThen16];
 
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Telling {
+pub(crate) enum HeadSource {
     Flags,
     Bits,
     Keys,
     Offsets,
 }
 
-impl Telling {
-    pub(crate) const ALL: [Telling; 4] = [Telling::Flags, Telling::Bits, Telling::Keys, Telling::Offsets];
+impl HeadSource {
+    pub(crate) const ALL: [HeadSource; 4] =
+        [HeadSource::Flags, HeadSource::Bits, HeadSource::Keys, HeadSource::Offsets];
 
     /// What a plan must know of it.
     pub(crate) fn segments(self) -> Segments {
         match self {
-            Telling::Flags => Segments::HeadFlags,
-            Telling::Bits => Segments::HeadBits,
-            Telling::Keys => Segments::Keys(u32::layout()),
-            Telling::Offsets => Segments::Offsets(OffsetWidth::U32),
+            HeadSource::Flags => Segments::HeadFlags,
+            HeadSource::Bits => Segments::HeadBits,
+            HeadSource::Keys => Segments::Keys(u32::layout()),
+            HeadSource::Offsets => Segments::Offsets(OffsetWidth::U32),
         }
     }
 }
 
-impl fmt::Display for Telling {
+impl fmt::Display for HeadSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Telling::Flags => "flags",
-            Telling::Bits => "bits",
-            Telling::Keys => "keys",
-            Telling::Offsets => "offsets",
+            HeadSource::Flags => "flags",
+            HeadSource::Bits => "bits",
+            HeadSource::Keys => "keys",
+            HeadSource::Offsets => "offsets",
         })
     }
 }
@@ -83,12 +84,12 @@ pub(crate) struct Heads {
 
 impl Heads {
     /// Where they are on the device, and how many offsets there are.
-    pub(crate) fn place(&self, telling: Telling, stream: &Arc<CudaStream>) -> (CUdeviceptr, u64) {
-        let place = match telling {
-            Telling::Flags => self.flags.device_ptr(stream).0,
-            Telling::Bits => self.bits.device_ptr(stream).0,
-            Telling::Keys => self.keys.device_ptr(stream).0,
-            Telling::Offsets => self.offsets.device_ptr(stream).0,
+    pub(crate) fn place(&self, head_source: HeadSource, stream: &Arc<CudaStream>) -> (CUdeviceptr, u64) {
+        let place = match head_source {
+            HeadSource::Flags => self.flags.device_ptr(stream).0,
+            HeadSource::Bits => self.bits.device_ptr(stream).0,
+            HeadSource::Keys => self.keys.device_ptr(stream).0,
+            HeadSource::Offsets => self.offsets.device_ptr(stream).0,
         };
         (place, self.offsets.len() as u64)
     }
@@ -118,41 +119,41 @@ impl Heads {
         })
     }
 
-    pub(crate) fn bytes(&self, telling: Telling) -> usize {
-        match telling {
-            Telling::Flags => self.flags.num_bytes(),
-            Telling::Bits => self.bits.num_bytes(),
-            Telling::Keys => self.keys.num_bytes(),
-            Telling::Offsets => self.offsets.num_bytes(),
+    pub(crate) fn bytes(&self, head_source: HeadSource) -> usize {
+        match head_source {
+            HeadSource::Flags => self.flags.num_bytes(),
+            HeadSource::Bits => self.bits.num_bytes(),
+            HeadSource::Keys => self.keys.num_bytes(),
+            HeadSource::Offsets => self.offsets.num_bytes(),
         }
     }
 
     /// Scans, restarting where these tell in one of the ways.
     fn run<Op: TestOperator>(
         &self,
-        telling: Telling,
+        head_source: HeadSource,
         scan: &Scan<Op>,
         stream: &Arc<CudaStream>,
         input: &CudaSlice<Op::Item>,
         output: &mut CudaSlice<Op::Item>,
     ) -> Outcome {
         let scan = scan.on(stream);
-        match telling {
-            Telling::Flags => scan.by_flags(&self.flags).run_into(input, output)?,
-            Telling::Bits => scan.by_bits(&self.bits).run_into(input, output)?,
-            Telling::Keys => scan.by_keys(&self.keys).run_into(input, output)?,
-            Telling::Offsets => scan.by_offsets(&self.offsets).run_into(input, output)?,
+        match head_source {
+            HeadSource::Flags => scan.by_flags(&self.flags).run_into(input, output)?,
+            HeadSource::Bits => scan.by_bits(&self.bits).run_into(input, output)?,
+            HeadSource::Keys => scan.by_keys(&self.keys).run_into(input, output)?,
+            HeadSource::Offsets => scan.by_offsets(&self.offsets).run_into(input, output)?,
         }
         Ok(())
     }
 }
 
-fn plan<Op: TestOperator>(telling: Telling, scan: &Scan<Op>) -> Option<Plan> {
-    match telling {
-        Telling::Flags => scan.clone().by_flags::<u8>(&[]).plan(),
-        Telling::Bits => scan.clone().by_bits(&[]).plan(),
-        Telling::Keys => scan.clone().by_keys::<u32>(&[]).plan(),
-        Telling::Offsets => scan.clone().by_offsets::<u32>(&[]).plan(),
+fn plan<Op: TestOperator>(head_source: HeadSource, scan: &Scan<Op>) -> Option<Plan> {
+    match head_source {
+        HeadSource::Flags => scan.clone().by_flags::<u8>(&[]).plan(),
+        HeadSource::Bits => scan.clone().by_bits(&[]).plan(),
+        HeadSource::Keys => scan.clone().by_keys::<u32>(&[]).plan(),
+        HeadSource::Offsets => scan.clone().by_offsets::<u32>(&[]).plan(),
     }
     .ok()
     .map(|plans| plans.longest().clone())
@@ -163,7 +164,7 @@ pub(crate) fn sweep_all(scanner: &Scanner) -> Outcome {
         "\n| operator | told by | threads × teams | elements a thread | stages | mean 2 | 64 | 65536 | n/2, then 16 |"
     );
     println!("|---|---|---|---:|---:|---:|---:|---:|---:|");
-    use Telling::{Bits, Flags, Keys, Offsets};
+    use HeadSource::{Bits, Flags, Keys, Offsets};
     sweep::<ops::Sum<f32>>("f32", scanner, &[Flags, Bits, Keys, Offsets])?;
     sweep::<ops::Sum<u8>>("u8", scanner, &[Flags, Bits])?;
     sweep::<ops::Sum<u64>>("u64", scanner, &[Flags, Offsets])?;
@@ -177,7 +178,7 @@ pub(crate) fn sweep_all(scanner: &Scanner) -> Outcome {
 }
 
 /// From which length on look-ahead is the faster one.
-fn lengths<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) -> Outcome {
+fn lengths<Op: TestOperator>(name: &str, scanner: &Scanner, head_sources: &[HeadSource]) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
     let block = inputs::<Op>(CHECKED);
@@ -188,26 +189,26 @@ fn lengths<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]
         let input = filled(&stream, &block, len)?;
         let mut output = filled(&stream, &block, len)?;
         let heads = Heads::new(&stream, Lengths::Mean(64), len)?;
-        for &telling in tellings {
+        for &head_source in head_sources {
             let mut times = [Vec::new(), Vec::new(), Vec::new()];
             // The first of each is not counted.
             for turn in 0..=2 * SAMPLES {
                 let copy = sample(&stream, || Ok(stream.memcpy_dtod(&input, &mut output)?))?;
-                let back = sample(&stream, || heads.run(telling, &look_back, &stream, &input, &mut output))?;
-                let ahead = sample(&stream, || heads.run(telling, &look_ahead, &stream, &input, &mut output))?;
+                let back = sample(&stream, || heads.run(head_source, &look_back, &stream, &input, &mut output))?;
+                let ahead = sample(&stream, || heads.run(head_source, &look_ahead, &stream, &input, &mut output))?;
                 if turn > 0 {
                     times.iter_mut().zip([copy, back, ahead]).for_each(|(times, time)| times.push(time));
                 }
             }
             let [copy, back, ahead] = times.map(median);
-            let moved = (2 * len * size + heads.bytes(telling)) as f64 / (2 * len * size) as f64;
-            println!("| {name} | {telling} | {} | {:.1} | {back:.1} | {ahead:.1} |", 1_u64 << log, moved * copy);
+            let moved = (2 * len * size + heads.bytes(head_source)) as f64 / (2 * len * size) as f64;
+            println!("| {name} | {head_source} | {} | {:.1} | {back:.1} | {ahead:.1} |", 1_u64 << log, moved * copy);
         }
     }
     Ok(())
 }
 
-fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) -> Outcome {
+fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, head_sources: &[HeadSource]) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let size = size_of::<Op::Item>();
     // Fewer narrow elements: the host writes what tells of them.
@@ -215,25 +216,25 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) 
     let block = inputs::<Op>(CHECKED);
     let input = filled(&stream, &block, len)?;
     let mut output = filled(&stream, &block, len)?;
-    let shapes: Vec<(Telling, Scan<Op>)> = tellings
+    let shapes: Vec<(HeadSource, Scan<Op>)> = head_sources
         .iter()
-        .flat_map(|&telling| {
+        .flat_map(|&head_source| {
             let look_back = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookBack));
             let default = configure::<Op>(scanner, WAY).strategy(with_warp_shuffles(Carry::LookAhead));
             let shapes = SHAPES.map(|(threads, teams, bytes, stages)| {
                 let mut overrides = Overrides::default();
                 overrides.strategy = Some(with_warp_shuffles(Carry::LookAhead));
                 (overrides.threads, overrides.teams, overrides.stages) = (Some(threads), Some(teams), stages);
-                let heads = [1, 0, 4, 2][telling as usize];
+                let heads = [1, 0, 4, 2][head_source as usize];
                 let most = bytes / (size as u32 + heads);
                 // An odd number of units, as the planner would have it.
                 let run = if size < 4 { most / 8 * 8 + 4 } else { (most - 1 + most % 2).max(1) };
                 overrides.run = Some(run);
                 configure::<Op>(scanner, WAY).overrides(overrides)
             });
-            [look_back, default].into_iter().chain(shapes).map(move |scan| (telling, scan))
+            [look_back, default].into_iter().chain(shapes).map(move |scan| (head_source, scan))
         })
-        .filter(|(telling, scan)| plan(*telling, scan).is_some())
+        .filter(|(head_source, scan)| plan(*head_source, scan).is_some())
         .collect();
     compile(scanner, &shapes)?;
     let mut rows: Vec<Vec<String>> = shapes.iter().map(|_| Vec::new()).collect();
@@ -241,9 +242,9 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) 
         let heads = Heads::new(&stream, lengths, len)?;
         let expected = configure::<Op>(&Scanner::cpu(), WAY).by_flags(&heads.begins).run(&block)?;
         let mut by_look_back = None;
-        for ((telling, scan), row) in shapes.iter().zip(&mut rows) {
+        for ((head_source, scan), row) in shapes.iter().zip(&mut rows) {
             stream.memcpy_dtod(&input, &mut output)?;
-            heads.run(*telling, scan, &stream, &input, &mut output)?;
+            heads.run(*head_source, scan, &stream, &input, &mut output)?;
             let found = fetch::<Op>(&stream, &output, len)?;
             let right = bits(&stream.clone_dtoh(&output.slice(..block.len()))?) == bits(&expected)
                 && *by_look_back.get_or_insert_with(|| found.clone()) == found;
@@ -254,31 +255,31 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, tellings: &[Telling]) 
             let (mut copies, mut scans) = (Vec::new(), Vec::new());
             for _ in 0..SAMPLES {
                 copies.push(sample(&stream, || Ok(stream.memcpy_dtod(&input, &mut output)?))?);
-                scans.push(sample(&stream, || heads.run(*telling, scan, &stream, &input, &mut output))?);
+                scans.push(sample(&stream, || heads.run(*head_source, scan, &stream, &input, &mut output))?);
             }
-            let moved = (2 * len * size + heads.bytes(*telling)) as f64 / (2 * len * size) as f64;
+            let moved = (2 * len * size + heads.bytes(*head_source)) as f64 / (2 * len * size) as f64;
             row.push(format!("{:.3}", moved * median(copies) / median(scans)));
         }
     }
-    for ((telling, scan), row) in shapes.iter().zip(&rows) {
-        let Some(plan) = plan(*telling, scan) else { continue };
+    for ((head_source, scan), row) in shapes.iter().zip(&rows) {
+        let Some(plan) = plan(*head_source, scan) else { continue };
         let shape = match plan.pipeline {
             Some(pipeline) => format!("{} × {} | {} | {}", plan.threads, pipeline.teams, plan.run, pipeline.stages),
             None => format!("look-back | {} | ", plan.run),
         };
-        println!("| {name} | {telling} | {shape} | {} |", row.join(" | "));
+        println!("| {name} | {head_source} | {shape} | {} |", row.join(" | "));
     }
     Ok(())
 }
 
 /// Compiles all kernels at once: one after the other takes longer than all that is measured.
-fn compile<Op: TestOperator>(scanner: &Scanner, shapes: &[(Telling, Scan<Op>)]) -> Outcome {
+fn compile<Op: TestOperator>(scanner: &Scanner, shapes: &[(HeadSource, Scan<Op>)]) -> Outcome {
     let stream = scanner.context().ok_or("no CUDA context")?.new_stream()?;
     let one = stream.clone_htod(&inputs::<Op>(1))?;
     let heads = Heads::new(&stream, LENGTHS[0], 1)?;
-    let compile = |(telling, scan): &(Telling, Scan<Op>)| {
+    let compile = |(head_source, scan): &(HeadSource, Scan<Op>)| {
         let mut output = one.try_clone().map_err(|error| error.to_string())?;
-        heads.run(*telling, scan, &stream, &one, &mut output).map_err(|error| error.to_string())
+        heads.run(*head_source, scan, &stream, &one, &mut output).map_err(|error| error.to_string())
     };
     let results: Vec<Result<(), String>> = std::thread::scope(|scope| {
         let threads: Vec<_> = shapes.iter().map(|shape| scope.spawn(|| compile(shape))).collect();

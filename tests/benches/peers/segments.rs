@@ -205,7 +205,7 @@ impl Segments<'_> {
     }
 }
 
-/// The copy, ours by each telling and strategy, and CUB.
+/// The copy, ours by each head_source and strategy, and CUB.
 fn line_up<'a, C: Case>(
     strategies: &[Strategy],
     cub: &'a Result<Cub, String>,

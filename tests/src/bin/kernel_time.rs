@@ -46,14 +46,14 @@ impl Visitor for Time {
         if !name.contains(&self.arguments.operator) {
             return;
         }
-        for (telling, segments) in [
+        for (head_source, segments) in [
             ("", Segments::None),
             (" by flags", Segments::HeadFlags),
             (" by keys", Segments::Keys(u32::layout())),
             (" by offsets", Segments::Offsets(OffsetWidth::U32)),
         ] {
-            if let Err(error) = self.time(&Op::new().source(), &format!("{name}{telling}"), segments) {
-                println!("| {name}{telling} | {error} | | |");
+            if let Err(error) = self.time(&Op::new().source(), &format!("{name}{head_source}"), segments) {
+                println!("| {name}{head_source} | {error} | | |");
                 self.failed = true;
             }
         }

@@ -25,7 +25,7 @@ use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program, Random, ReductionProgram},
     operators::{Interval, TestOperator, Visitor, adjacent, inputs, visit_all},
     reference::WAYS,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
     strategies,
 };
 
@@ -205,17 +205,17 @@ impl Round {
         let random = &mut self.random;
         let programs = programs(PROGRAMS, || {
             let (overrides, kind, initial_value) = choices::<Op>(random);
-            let telling = random.below(TELLINGS);
-            let spec = scan_spec(kind).with_segments(Heads::new(telling, &[]).segments());
-            Ok((telling, Program::of(Op::new(), &spec, initial_value, &overrides)?))
+            let head_source = random.below(HEAD_SOURCES);
+            let spec = scan_spec(kind).with_segments(Heads::new(head_source, &[]).segments());
+            Ok((head_source, Program::of(Op::new(), &spec, initial_value, &overrides)?))
         })?;
         compile(programs.iter().map(|(_, program)| &program.source))?;
-        for (telling, program) in &programs {
+        for (head_source, program) in &programs {
             for _ in 0..RUNS {
                 let length = length(random, program.plan.tile, program.plan.max_len);
                 let pattern = PATTERNS[random.below(PATTERNS.len())];
                 let begins = begins(pattern, length as usize, program.plan.tile as usize);
-                let program = program.with_heads(Heads::new(*telling, &begins));
+                let program = program.with_heads(Heads::new(*head_source, &begins));
                 let (emulator, how) = emulator(random, &program.plan);
                 verify(&program, &prepare(emulator), &inputs(&begins), random).map_err(|error| {
                     format!("{length} elements, heads {}, {how}: {error}\n{}", pattern.0, program.plan)

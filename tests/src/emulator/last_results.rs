@@ -6,7 +6,7 @@ use scan_runtime::{__private::bytes_of, ScanElement, ScanOp};
 
 use crate::{
     mutants,
-    segments::{Heads, Told},
+    segments::{HeadSource, Heads},
 };
 
 /// Takes the last result of each segment out of the results of a scan with an operator.
@@ -24,9 +24,9 @@ pub fn last_results<T: Copy>(scanned: &[T], heads: &Heads, of_nothing: T) -> Vec
         let of_range = |range: &[usize]| if range[0] < range[1] { scanned[range[1] - 1] } else { of_nothing };
         offsets.windows(2).map(of_range).collect()
     };
-    match &heads.told {
-        Told::Offsets(offsets) => of_ranges(offsets.iter().map(|offset| *offset as usize).collect()),
-        Told::LongOffsets(offsets) => of_ranges(offsets.iter().map(|offset| *offset as usize).collect()),
+    match &heads.source {
+        HeadSource::Offsets(offsets) => of_ranges(offsets.iter().map(|offset| *offset as usize).collect()),
+        HeadSource::LongOffsets(offsets) => of_ranges(offsets.iter().map(|offset| *offset as usize).collect()),
         _ => {
             let ends = |i: &usize| i + 1 == scanned.len() || heads.begins[i + 1];
             (0..scanned.len()).filter(ends).map(|i| scanned[i]).collect()
@@ -64,9 +64,9 @@ impl LastResultsProgram {
     ) -> Result<(Vec<u8>, Vec<u8>), EmulatorError> {
         let module = Module::new(&self.source)?;
         let (n, results) = (scanned.len() as u64, results as u64);
-        let (len, head_count, counts) = match &heads.told {
-            Told::Rows(row) => (results, *row as u64, false),
-            Told::Offsets(_) | Told::LongOffsets(_) => (results, n, false),
+        let (len, head_count, counts) = match &heads.source {
+            HeadSource::Rows(row) => (results, *row as u64, false),
+            HeadSource::Offsets(_) | HeadSource::LongOffsets(_) => (results, n, false),
             _ => (n, results, true),
         };
         let input: Vec<u8> = scanned.iter().flat_map(bytes_of).collect();

@@ -17,7 +17,7 @@ use crate::{
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, mappings, numbers},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
-    segments::{Heads, PATTERNS, Restart, RestartBack, TELLINGS, begins, fit, fit_back, places, places_back},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back},
     strategies::{self, IN_REGISTERS, LOOK_AHEAD},
 };
 
@@ -276,10 +276,10 @@ fn reductions_of<Op: ScanOp + Clone + 'static>(
 
 fn last_results(probes: &mut Vec<Probe>) {
     let op = ops::sum::<i32>();
-    for telling in [0, 2, 3, 5, 7, 8, TELLINGS] {
-        let heads = move |len: usize, pattern: usize| match telling {
-            TELLINGS => Heads::rows(3, len / 3 * 3),
-            _ => Heads::new(telling, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
+    for head_source in [0, 2, 3, 5, 7, 8, HEAD_SOURCES] {
+        let heads = move |len: usize, pattern: usize| match head_source {
+            HEAD_SOURCES => Heads::rows(3, len / 3 * 3),
+            _ => Heads::new(head_source, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
         };
         let program = planned(LastResultsProgram::new(&op, &heads(3, 0), 32));
         let (source, operator, plan) = (program.source.clone(), op.source(), program.plan.clone());
@@ -289,7 +289,7 @@ fn last_results(probes: &mut Vec<Probe>) {
             let mut program = program.clone();
             program.source = source.clone();
             for (pattern, length) in [1, 33, 1_024, 1_025, 36_000].into_iter().enumerate() {
-                let heads = heads(length, telling + pattern);
+                let heads = heads(length, head_source + pattern);
                 let scanned = inputs::<ops::Sum<i32>>(heads.begins.len());
                 program.verify(&Emulator::new(length as u64).limit(LIMIT), &scanned, &heads, -1)?;
             }
@@ -433,7 +433,7 @@ fn look_ahead(probes: &mut Vec<Probe>) {
 fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overrides): (DeviceLimits, Overrides)) {
     type Op = MatrixProduct<4>;
     for segments in [Segments::None, Segments::HeadFlags, Segments::Offsets(OffsetWidth::U32)] {
-        let telling = match segments {
+        let head_source = match segments {
             Segments::Offsets(_) => 7,
             _ => 0,
         };
@@ -446,7 +446,7 @@ fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overri
                 let begins: Vec<_> = (0..length).map(|i| mixed(i).is_multiple_of(9)).collect();
                 let program = match program.plan.spec.segments.is_none() {
                     true => program.clone(),
-                    false => program.with_heads(Heads::new(telling, &begins)),
+                    false => program.with_heads(Heads::new(head_source, &begins)),
                 };
                 let emulator = Emulator::new(seed).interrupt_once_in(8).limit(LIMIT);
                 program.verify_at_bytes(&emulator, &inputs::<Op>(length as usize), offsets)?;
@@ -460,7 +460,7 @@ fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overri
 /// Runs a program that restarts over the patterns of heads.
 fn over_patterns<Op: TestOperator>(
     program: &Program<Op>,
-    telling: usize,
+    head_source: usize,
     lengths: &[usize],
     inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
     prepare: impl Fn(Emulator) -> Emulator,
@@ -471,7 +471,7 @@ fn over_patterns<Op: TestOperator>(
     for (run, place) in (0..PATTERNS.len()).map(|place| (place + 11) % PATTERNS.len()).enumerate() {
         let length = lengths[run % lengths.len()].min(program.plan.max_len as usize);
         let begins = begins(PATTERNS[place], length, tile);
-        let program = program.with_heads(Heads::new(telling, &begins));
+        let program = program.with_heads(Heads::new(head_source, &begins));
         let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
         let resident = if by_index { usize::MAX } else { [4, 1, 100, 2][run % 4] };
         let emulator = Emulator::new(mixed(run as u64)).resident_blocks(resident).limit(LIMIT);
@@ -485,26 +485,26 @@ fn over_patterns<Op: TestOperator>(
     Ok(())
 }
 
-fn restarts(probes: &mut Vec<Probe>, telling: usize, program: Program<Restart>, lengths: Vec<usize>) {
-    probes.push(scan(&format!("heads {telling}"), program, move |program| {
-        over_patterns(program, telling, &lengths, places, |emulator| emulator.check(fit))
+fn restarts(probes: &mut Vec<Probe>, head_source: usize, program: Program<Restart>, lengths: Vec<usize>) {
+    probes.push(scan(&format!("heads {head_source}"), program, move |program| {
+        over_patterns(program, head_source, &lengths, places, |emulator| emulator.check(fit))
     }));
 }
 
 fn segmented(probes: &mut Vec<Probe>) {
     for (threads, turn) in [(64, 0), (32, 1), (128, 2)] {
         for (index, strategy) in ladder_strategies().filter(|strategy| strategy.carry != Carry::LookAhead).enumerate() {
-            let telling = (index + 4 * turn) % TELLINGS;
+            let head_source = (index + 4 * turn) % HEAD_SOURCES;
             let (kind, with_initial_value) = WAYS[(index + turn) % 4];
             let mut overrides = Overrides::default();
             (overrides.strategy, overrides.threads) = (Some(strategy), Some(threads));
-            let segments = Heads::new(telling, &[]).segments();
+            let segments = Heads::new(head_source, &[]).segments();
             let initial_value = with_initial_value.then(Restart::initial_value);
             let program = planned(Program::segmented(Restart, kind, initial_value, segments, &overrides));
             let tile = program.plan.tile as usize;
             restarts(
                 probes,
-                telling,
+                head_source,
                 program,
                 vec![7 * tile + 5, 2 * tile + 1, 1_019, tile - 1, tile + 1, 1, 4_101, 3 * tile],
             );
@@ -515,22 +515,22 @@ fn segmented(probes: &mut Vec<Probe>) {
 fn segmented_in_registers(probes: &mut Vec<Probe>) {
     for (turn, run) in [1, 5, 7, 12, 33, 48].into_iter().enumerate() {
         for (index, strategy) in IN_REGISTERS.into_iter().enumerate() {
-            let telling = (index + 5 * turn) % TELLINGS;
+            let head_source = (index + 5 * turn) % HEAD_SOURCES;
             let (kind, with_initial_value) = WAYS[(index + turn) % 4];
             let mut overrides = Overrides::default();
             overrides.strategy = Some(strategy);
             (overrides.threads, overrides.run) = (Some([32, 64, 128][(index + turn) % 3]), Some(run));
             overrides.statuses_per_lane = (strategy.carry == Carry::LookBack).then_some([1, 2][turn % 2]);
-            let segments = Heads::new(telling, &[]).segments();
+            let segments = Heads::new(head_source, &[]).segments();
             if run > 12 {
                 let initial_value = with_initial_value.then_some(3_u8);
                 let program = planned(Program::segmented(ops::sum::<u8>(), kind, initial_value, segments, &overrides));
                 let tile = program.plan.tile as usize;
                 let lengths = vec![3 * tile + 33, tile - 1, 7 * tile + 5];
-                probes.push(scan(&format!("bytes, heads {telling}"), program, move |program| {
+                probes.push(scan(&format!("bytes, heads {head_source}"), program, move |program| {
                     over_patterns(
                         program,
-                        telling,
+                        head_source,
                         &lengths,
                         |begins| inputs::<ops::Sum<u8>>(begins.len()),
                         |emulator| emulator,
@@ -542,7 +542,7 @@ fn segmented_in_registers(probes: &mut Vec<Probe>) {
                 let tile = program.plan.tile as usize;
                 restarts(
                     probes,
-                    telling,
+                    head_source,
                     program,
                     vec![3 * tile + 33, 65, 40 * tile.min(96) + 7, 2 * tile, tile - 1, tile + 32],
                 );
@@ -564,16 +564,16 @@ fn reversed(probes: &mut Vec<Probe>) {
         [(32, 2, 5, 4, 3, None), (64, 2, 6, 4, 4, Some(2)), (32, 1, 3, 36, 6, None)].into_iter().map(look_ahead_of);
     let look_ahead = look_ahead.flat_map(|shape| [shape; 3]);
     for (index, (limits, overrides)) in kogge_stone.chain(in_registers).chain(look_ahead).enumerate() {
-        let telling = index % TELLINGS;
+        let head_source = index % HEAD_SOURCES;
         let (kind, with_initial_value) = WAYS[index / 3 % 4];
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
-        let spec = spec.reverse().with_segments(Heads::new(telling, &[]).segments());
+        let spec = spec.reverse().with_segments(Heads::new(head_source, &[]).segments());
         let initial_value = with_initial_value.then(RestartBack::initial_value);
         let program = planned(Program::with_limits(RestartBack, &spec, initial_value, &limits, &overrides));
         let tile = program.plan.tile as usize;
         let lengths = [7 * tile + 5, 2 * tile + 1, 33, tile - 1, tile + 1, 1, 12 * tile + 7, 3 * tile];
-        probes.push(scan(&format!("reversed, heads {telling}"), program, move |program| {
-            over_patterns(program, telling, &lengths, places_back, |emulator| emulator.check(|a, b| fit_back(b, a)))
+        probes.push(scan(&format!("reversed, heads {head_source}"), program, move |program| {
+            over_patterns(program, head_source, &lengths, places_back, |emulator| emulator.check(|a, b| fit_back(b, a)))
         }));
     }
 }
@@ -587,36 +587,36 @@ fn segmented_look_ahead(probes: &mut Vec<Probe>) {
         (96, 1, 3, 3, 4, Some(1)),
         (32, 4, 9, 20, 7, None),
     ];
-    let plan = |telling: usize, turn: usize| {
-        let (limits, overrides) = look_ahead_of(SHAPES[(telling + turn) % SHAPES.len()]);
-        let (kind, with_initial_value) = WAYS[(telling + turn / 2) % 4];
+    let plan = |head_source: usize, turn: usize| {
+        let (limits, overrides) = look_ahead_of(SHAPES[(head_source + turn) % SHAPES.len()]);
+        let (kind, with_initial_value) = WAYS[(head_source + turn / 2) % 4];
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
-        (spec.with_segments(Heads::new(telling, &[]).segments()), with_initial_value, limits, overrides)
+        (spec.with_segments(Heads::new(head_source, &[]).segments()), with_initial_value, limits, overrides)
     };
     for turn in 0..3 {
-        for telling in 0..TELLINGS {
-            let (spec, with_initial_value, limits, overrides) = plan(telling, turn);
+        for head_source in 0..HEAD_SOURCES {
+            let (spec, with_initial_value, limits, overrides) = plan(head_source, turn);
             let initial_value = with_initial_value.then(Restart::initial_value);
             let program = planned(Program::with_limits(Restart, &spec, initial_value, &limits, &overrides));
             let tile = program.plan.tile as usize;
             restarts(
                 probes,
-                telling,
+                head_source,
                 program,
                 vec![23 * tile - 1, tile + 1, 12 * tile + 7, 5 * tile, tile, 1, 9 * tile - 1, 33],
             );
         }
     }
-    for telling in 0..TELLINGS {
-        let (spec, with_initial_value, limits, overrides) = plan(telling, 1);
+    for head_source in 0..HEAD_SOURCES {
+        let (spec, with_initial_value, limits, overrides) = plan(head_source, 1);
         let initial_value = with_initial_value.then_some(3);
         let program = planned(Program::with_limits(ops::sum::<u8>(), &spec, initial_value, &limits, &overrides));
         let tile = program.plan.tile as usize;
         let lengths = vec![23 * tile - 1, tile + 1, 12 * tile + 7, 5 * tile, tile, 1, 33];
-        probes.push(scan(&format!("bytes, heads {telling}"), program, move |program| {
+        probes.push(scan(&format!("bytes, heads {head_source}"), program, move |program| {
             over_patterns(
                 program,
-                telling,
+                head_source,
                 &lengths,
                 |begins| inputs::<ops::Sum<u8>>(begins.len()),
                 |emulator| emulator,
@@ -655,14 +655,14 @@ fn lifts_as<Op>(
     Op::Output: Debug,
 {
     for (index, strategy) in ladder_strategies().enumerate() {
-        for telling in [None, Some(index % TELLINGS)] {
-            let (kind, with_initial_value) = WAYS[(index + telling.unwrap_or(1)) % 4];
+        for head_source in [None, Some(index % HEAD_SOURCES)] {
+            let (kind, with_initial_value) = WAYS[(index + head_source.unwrap_or(1)) % 4];
             let mut overrides = Overrides::default();
             (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
             overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
             let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
-            let spec = match telling {
-                Some(telling) => spec.with_total().with_segments(Heads::new(telling, &[]).segments()),
+            let spec = match head_source {
+                Some(head_source) => spec.with_total().with_segments(Heads::new(head_source, &[]).segments()),
                 None => spec.with_total(),
             };
             let initial_value = with_initial_value.then_some(initial);
@@ -672,8 +672,8 @@ fn lifts_as<Op>(
                 for length in [3 * tile - 2, 1, tile + 1, 9 * tile] {
                     let input = inputs(length);
                     let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
-                    let program = match telling {
-                        Some(telling) => program.with_heads(Heads::new(telling, &begins)),
+                    let program = match head_source {
+                        Some(head_source) => program.with_heads(Heads::new(head_source, &begins)),
                         None => program.clone(),
                     };
                     // Where blocks that have not started are waited for, some have not.

@@ -78,12 +78,12 @@ fn other_elements() {
 
 /// Programs that restart, told in each way, and the way in which each is told.
 fn segmented<Op: TestOperator>() -> Vec<(usize, Program<Op>)> {
-    let told = (0..9).map(|telling| {
-        let (kind, with_initial_value) = WAYS[telling % WAYS.len()];
-        let segments = Heads::new(telling, &[]).segments();
+    let told = (0..9).map(|head_source| {
+        let (kind, with_initial_value) = WAYS[head_source % WAYS.len()];
+        let segments = Heads::new(head_source, &[]).segments();
         let initial_value = with_initial_value.then(Op::initial_value);
-        let shape = overrides(SHAPES[telling % 3]);
-        (telling, Program::segmented(Op::new(), kind, initial_value, segments, &shape).unwrap())
+        let shape = overrides(SHAPES[head_source % 3]);
+        (head_source, Program::segmented(Op::new(), kind, initial_value, segments, &shape).unwrap())
     });
     told.collect()
 }
@@ -92,13 +92,13 @@ fn segmented<Op: TestOperator>() -> Vec<(usize, Program<Op>)> {
 fn segments() {
     let programs = segmented::<Restart>();
     Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
-    for (telling, program) in &programs {
+    for (head_source, program) in &programs {
         let tile = program.plan.tile as usize;
         for (seed, pattern) in (0..).zip(PATTERNS) {
             for length in [tile + 1, 3 * tile, 8 * tile - 1, 19 * tile + 5] {
                 let begins = begins(pattern, length, tile);
                 let emulator = Emulator::new(mixed(seed + length as u64)).check(fit);
-                let result = program.with_heads(Heads::new(*telling, &begins)).verify(&emulator, &places(&begins));
+                let result = program.with_heads(Heads::new(*head_source, &begins)).verify(&emulator, &places(&begins));
                 if let Err(error) = result {
                     panic!("{length}: {error}\n{}", program.plan);
                 }

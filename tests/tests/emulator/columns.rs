@@ -14,7 +14,7 @@ use scan_tests::{
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
-    segments::{Heads, PATTERNS, TELLINGS, begins},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
     strategies,
 };
 
@@ -34,19 +34,19 @@ fn case<Op: ColumnsOperator>(
     overrides: &Overrides,
     (input, output): (Arrays, Arrays),
     index: usize,
-    telling: Option<usize>,
+    head_source: Option<usize>,
 ) -> Case<Op> {
     let (kind, with_initial_value) = WAYS[index % WAYS.len()];
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = if (index / 4).is_multiple_of(2) { spec } else { spec.reverse() };
-    let spec = match telling {
-        Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+    let spec = match head_source {
+        Some(head_source) => spec.with_segments(Heads::new(head_source, &[]).segments()),
         None => spec,
     };
     let spec = if index.is_multiple_of(3) { spec.with_total() } else { spec };
     let spec = spec.with_arrays(input, output);
     let initial_value = with_initial_value.then(Op::initial_value);
-    (telling, Program::with_limits(Op::new(), &spec, initial_value, &limits(), overrides).unwrap())
+    (head_source, Program::with_limits(Op::new(), &spec, initial_value, &limits(), overrides).unwrap())
 }
 
 fn overrides_of_strategy(strategy: Strategy, index: usize) -> Overrides {
@@ -62,14 +62,17 @@ const IN_SHARED_MEMORY: Strategy =
 /// Threads of a team, teams, stages, run, blocks.
 const SHAPES: [Shape; 4] = [(64, 1, 4, 4, 3), (32, 2, 6, 8, 2), (32, 2, 5, 5, 3), (64, 1, 3, 12, 6)];
 
-fn verify<Op: ColumnsOperator<Output: Debug>>((telling, program): &Case<Op>, run: usize) -> Result<(), EmulatorError> {
+fn verify<Op: ColumnsOperator<Output: Debug>>(
+    (head_source, program): &Case<Op>,
+    run: usize,
+) -> Result<(), EmulatorError> {
     let tile = program.plan.tile as usize;
     let lengths = [5 * tile, 2 * tile + 7, tile, 1, 3 * tile - 1, tile + 1, 7 * tile + 33, 2];
     let length = lengths[run % lengths.len()].max(1);
     let seed = mixed(run as u64);
     let begins = begins(PATTERNS[run % PATTERNS.len()], length, tile);
-    let program = match telling {
-        Some(telling) => program.with_heads(Heads::new(*telling, &begins)),
+    let program = match head_source {
+        Some(head_source) => program.with_heads(Heads::new(*head_source, &begins)),
         None => program.clone(),
     };
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
@@ -103,8 +106,8 @@ fn every_strategy() {
         .enumerate()
         .filter(picked)
         .map(|(index, strategy)| {
-            let telling = (index % 2 == 1).then_some(index / 2 % TELLINGS);
-            case::<Summarize>(&overrides_of_strategy(strategy, index), BY_FIELD, index / 2, telling)
+            let head_source = (index % 2 == 1).then_some(index / 2 % HEAD_SOURCES);
+            case::<Summarize>(&overrides_of_strategy(strategy, index), BY_FIELD, index / 2, head_source)
         })
         .collect();
     climb(&cases, 3);
@@ -126,8 +129,8 @@ fn runs_in_registers_and_in_stages() {
             .enumerate()
             .map(|(index, overrides)| {
                 let index = index + size_of::<Op::Output>();
-                let telling = (index % 3 == 0).then_some(index % TELLINGS);
-                case::<Op>(&overrides, layouts, index, telling)
+                let head_source = (index % 3 == 0).then_some(index % HEAD_SOURCES);
+                case::<Op>(&overrides, layouts, index, head_source)
             })
             .collect();
         climb(&cases, 4);
@@ -203,9 +206,9 @@ fn planted_faults_are_found() {
         (overrides_of(SHAPES[0]), &in_stages),
     ];
     for (overrides, changes) in planned {
-        let (telling, program) = case::<Summarize>(&overrides, BY_FIELD, 1, None);
+        let (head_source, program) = case::<Summarize>(&overrides, BY_FIELD, 1, None);
         let is_found = |program: &Program<Summarize>| {
-            let case = (telling, program.clone());
+            let case = (head_source, program.clone());
             (0..40).any(|run| verify(&case, run).is_err())
         };
         each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));

@@ -11,7 +11,7 @@ use scan_tests::{
     operators::{Interval, Span, TestOperator, adjacent, mixed},
     planted::{Change, HasSource, each_is_found},
     reference,
-    segments::{Heads, Restart, Told, fit, places},
+    segments::{HeadSource, Heads, Restart, fit, places},
     strategies::LOOK_AHEAD,
 };
 
@@ -40,9 +40,9 @@ enum Kernels {
     Carries,
 }
 
-/// How segments are told.
+/// Where segments begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Telling {
+enum Segmented {
     /// As [`Heads`] number it.
     Numbered(usize),
     /// As rows of this length.
@@ -54,8 +54,8 @@ enum Telling {
 struct Distant<Op: ScanOp> {
     program: Program<Op>,
     kernels: Kernels,
-    /// How segments are told, if there are any.
-    telling: Option<Telling>,
+    /// Where segments begin, if there are any.
+    segmented: Option<Segmented>,
 }
 
 impl<Op: TestOperator<Item = Span> + Send + Sync> HasSource for Distant<Op>
@@ -114,7 +114,7 @@ fn all_bytes<T: scan_runtime::ScanElement>(values: &[T]) -> Vec<u8> {
 }
 
 impl<Op: TestOperator<Item = Span>> Distant<Op> {
-    fn new(mut program: Program<Op>, kernels: Kernels, telling: Option<Telling>) -> Self {
+    fn new(mut program: Program<Op>, kernels: Kernels, segmented: Option<Segmented>) -> Self {
         let first_tile = first_tile(program.plan.tile);
         let text = &mut program.source.text;
         let mut replace = |from: &str, to: &str| {
@@ -128,7 +128,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
                 replace("blockIdx.x", &block);
                 // What stands before the first tile comes as the status of the tile before it.
                 replace("unsigned folded = 0;", &format!("unsigned folded = {first_tile}u - 1;"));
-                if telling.is_none() {
+                if segmented.is_none() {
                     replace("  unsigned tile_index = 0;\n", &format!("  unsigned tile_index = {first_tile}u;\n"));
                 }
             }
@@ -136,25 +136,25 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
             // Turns begin at the first tile, too.
             _ => replace("gridDim.x", &format!("({first_tile}u + {TILES}u)")),
         }
-        Distant { program, kernels, telling }
+        Distant { program, kernels, segmented }
     }
 
     fn elements(&self) -> Elements {
         let tile = u64::from(self.program.plan.tile);
         let first = first_tile(self.program.plan.tile) * tile;
         let (from, len) = (first - tile, first + (TILES - 1) * tile + 5);
-        let heads = self.telling.map(|telling| {
+        let heads = self.segmented.map(|segmented| {
             // One block that begins here has nothing to go on from.
             let is_first = |i: u64| i == from || (i == first && self.program.plan.strategy.carry == Carry::OneBlock);
-            let begins = |i: u64| match telling {
-                Telling::Numbered(_) => mixed(i).is_multiple_of(37),
-                Telling::Rows(row) => i.is_multiple_of(row),
+            let begins = |i: u64| match segmented {
+                Segmented::Numbered(_) => mixed(i).is_multiple_of(37),
+                Segmented::Rows(row) => i.is_multiple_of(row),
             };
             let begins: Vec<bool> = (from..len).map(|i| is_first(i) || begins(i)).collect();
             assert!(begins[tile as usize + 1..].iter().any(|&begins| begins));
-            match telling {
-                Telling::Numbered(number) => Heads::new(number, &begins),
-                Telling::Rows(row) => Heads { begins, ..Heads::rows(row as usize, 0) },
+            match segmented {
+                Segmented::Numbered(number) => Heads::new(number, &begins),
+                Segmented::Rows(row) => Heads { begins, ..Heads::rows(row as usize, 0) },
             }
         });
         let values = match &heads {
@@ -180,9 +180,9 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let mut head_count = 0;
         if let Some(heads) = &elements.heads {
             let (before, bytes) = bytes_of_heads(heads, first - tile as u64);
-            head_count = match self.telling {
-                Some(Telling::Rows(row)) => row,
-                _ if matches!(heads.told, Told::LongOffsets(_)) => bytes.len() as u64 / 8,
+            head_count = match self.segmented {
+                Some(Segmented::Rows(row)) => row,
+                _ if matches!(heads.source, HeadSource::LongOffsets(_)) => bytes.len() as u64 / 8,
                 _ => 0,
             };
             if !bytes.is_empty() {
@@ -223,7 +223,7 @@ impl<Op: TestOperator<Item = Span>> Distant<Op> {
         let turns = if carry == Carry::LookAhead { 0 } else { first_tile };
         stretches.read(Argument::Workspace(0), 0, turns.to_le_bytes().to_vec());
         let status = match carry {
-            Carry::LookAhead if self.telling.is_none() => Status::Aggregate,
+            Carry::LookAhead if self.segmented.is_none() => Status::Aggregate,
             _ => Status::Prefix,
         };
         let mut bytes = vec![0; (LOOKED_AT - 1) as usize * STATUS_BYTES];
@@ -279,12 +279,12 @@ fn first_tile(tile: u32) -> u64 {
 
 /// Where in memory the bytes begin that tell heads from this element on, and these bytes. All offsets are there.
 fn bytes_of_heads(heads: &Heads, from: u64) -> (u64, Vec<u8>) {
-    match &heads.told {
-        Told::LongOffsets(offsets) => {
+    match &heads.source {
+        HeadSource::LongOffsets(offsets) => {
             let earlier = [0, 5, EDGE / 3];
             (0, all_bytes(&earlier.into_iter().chain(offsets.iter().map(|offset| from + offset)).collect::<Vec<_>>()))
         }
-        Told::Bits(_) => (from / 8, heads.bytes()),
+        HeadSource::Bits(_) => (from / 8, heads.bytes()),
         _ => (from * heads.item_bytes() as u64, heads.bytes()),
     }
 }
@@ -308,22 +308,22 @@ fn interval(overrides: &Overrides, kernels: Kernels) -> Distant<Interval> {
 }
 
 /// The ways to tell where segments begin, as [`Heads`] number them.
-const FLAGS: Telling = Telling::Numbered(0);
-const BITS: Telling = Telling::Numbered(2);
-const KEYS: Telling = Telling::Numbered(4);
-const OFFSETS: Telling = Telling::Numbered(8);
-const ROWS: Telling = Telling::Rows(37);
+const FLAGS: Segmented = Segmented::Numbered(0);
+const BITS: Segmented = Segmented::Numbered(2);
+const KEYS: Segmented = Segmented::Numbered(4);
+const OFFSETS: Segmented = Segmented::Numbered(8);
+const ROWS: Segmented = Segmented::Rows(37);
 /// Of which the first ends a few elements after the edge.
-const LONG_ROWS: Telling = Telling::Rows(EDGE + 20);
+const LONG_ROWS: Segmented = Segmented::Rows(EDGE + 20);
 
-fn restart(overrides: &Overrides, kernels: Kernels, telling: Telling) -> Distant<Restart> {
-    let segments = match telling {
-        Telling::Numbered(number) => Heads::new(number, &[]).segments(),
-        Telling::Rows(_) => Segments::Rows,
+fn restart(overrides: &Overrides, kernels: Kernels, segmented: Segmented) -> Distant<Restart> {
+    let segments = match segmented {
+        Segmented::Numbered(number) => Heads::new(number, &[]).segments(),
+        Segmented::Rows(_) => Segments::Rows,
     };
     let spec = ScanSpec::inclusive().with_segments(segments);
     let program = Program::with_limits(Restart, &spec, None, &limits(), overrides).unwrap();
-    Distant::new(program, kernels, Some(telling))
+    Distant::new(program, kernels, Some(segmented))
 }
 
 /// Cuts of how rows are counted.
@@ -421,7 +421,7 @@ fn block_indices() {
 #[test]
 fn segments_by_network() {
     let overrides = overrides(KOGGE_STONE, Carry::LookBack);
-    let cases: [(Telling, &[Change<'_>]); 6] = [
+    let cases: [(Segmented, &[Change<'_>]); 6] = [
         (
             FLAGS,
             &[
@@ -447,9 +447,9 @@ fn segments_by_network() {
         (ROWS, &OF_ROWS),
         (LONG_ROWS, &OF_LONG_ROWS),
     ];
-    for (telling, changes) in cases {
+    for (segmented, changes) in cases {
         let changes = [changes, &[OF_NUMBERS, STORED]].concat();
-        each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, &changes);
+        each_cut_is_found(&restart(&overrides, Kernels::Single, segmented), fit, &changes);
     }
     let one_block = self::overrides(KOGGE_STONE, Carry::OneBlock);
     each_cut_is_found(&restart(&one_block, Kernels::Single, BITS), fit, &[LOADED]);
@@ -458,7 +458,7 @@ fn segments_by_network() {
 #[test]
 fn segments_in_registers() {
     let overrides = overrides(BlockScan::in_registers(), Carry::LookBack);
-    let cases: [(Telling, &[Change<'_>]); 6] = [
+    let cases: [(Segmented, &[Change<'_>]); 6] = [
         (FLAGS, &[("source.head_flags + (extent.start", "source.head_flags + ((unsigned)extent.start")]),
         (BITS, &[("head_bits[first / WARP]", "head_bits[(unsigned)first / WARP]")]),
         (KEYS, &[("const size_t i = extent.start", "const unsigned i = extent.start")]),
@@ -473,11 +473,11 @@ fn segments_in_registers() {
         (ROWS, &OF_ROWS),
         (LONG_ROWS, &OF_LONG_ROWS),
     ];
-    for (telling, changes) in cases {
+    for (segmented, changes) in cases {
         let changes =
             [changes, &[OF_NUMBERS, ("(source.input + extent.start)", "(source.input + (unsigned)extent.start)")]]
                 .concat();
-        each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, &changes);
+        each_cut_is_found(&restart(&overrides, Kernels::Single, segmented), fit, &changes);
     }
 }
 
@@ -499,7 +499,7 @@ fn looking_ahead() {
         ("(unsigned char*)(output + tile.start), stages", "(unsigned char*)(output + (unsigned)tile.start), stages"),
     ];
     each_cut_is_found(&interval(&overrides, Kernels::Single), adjacent, &[&tiles[..], &copies].concat());
-    let cases: [(Telling, &[Change<'_>]); 6] = [
+    let cases: [(Segmented, &[Change<'_>]); 6] = [
         (FLAGS, &[("return {start, start + TILE};", "return {(unsigned)start, start + TILE};")]),
         (BITS, &[("(size_t)((long long)start >> 5) * 4", "(size_t)((unsigned)start >> 5) * 4")]),
         (KEYS, &[("{(start - previous) * KEY_BYTES,", "{(unsigned)(start - previous) * KEY_BYTES,")]),
@@ -516,8 +516,8 @@ fn looking_ahead() {
         (ROWS, &OF_ROWS),
         (LONG_ROWS, &OF_LONG_ROWS),
     ];
-    for (telling, changes) in cases {
-        each_cut_is_found(&restart(&overrides, Kernels::Single, telling), fit, changes);
+    for (segmented, changes) in cases {
+        each_cut_is_found(&restart(&overrides, Kernels::Single, segmented), fit, changes);
     }
 }
 

@@ -8,7 +8,7 @@ use scan_tests::{
     emulator::{Emulator, EmulatorError, Module, Program},
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::mixed,
-    segments::{Heads, TELLINGS},
+    segments::{HEAD_SOURCES, Heads},
     strategies,
 };
 
@@ -51,14 +51,14 @@ fn in_device_memory() {
 #[test]
 fn in_device_memory_for_each_segment() {
     let of_kind = |(index, (_, strategy)): (usize, (usize, Strategy))| {
-        program(index, strategy, Heads::new(index % TELLINGS, &[]).segments())
+        program(index, strategy, Heads::new(index % HEAD_SOURCES, &[]).segments())
     };
     let programs: Vec<_> = strategies::in_turn(2).enumerate().map(of_kind).collect();
     compile(&programs);
     for (index, program) in programs.iter().enumerate() {
         for length in [1, 3 * program.plan.tile as usize - 2] {
             let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
-            let program = program.with_heads(Heads::new(index % TELLINGS, &begins));
+            let program = program.with_heads(Heads::new(index % HEAD_SOURCES, &begins));
             verify(&program, length).unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
         }
     }

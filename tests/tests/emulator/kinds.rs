@@ -19,7 +19,7 @@ use scan_tests::{
     operators::{AffineU32, mixed},
     planted::each_is_found,
     reference::WAYS,
-    segments::{Heads, PATTERNS, TELLINGS, begins},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
     several::Splitter,
     strategies,
 };
@@ -46,13 +46,16 @@ fn spec((input, output): Kinds<'_>, layouts: (Arrays, Arrays), index: usize) -> 
     spec.with_arrays(layouts.0, layouts.1).with_kinds(kinds(input), kinds(output))
 }
 
-fn verify<Op: ColumnsOperator<Output: Debug>>((telling, program): &Case<Op>, run: usize) -> Result<(), EmulatorError> {
+fn verify<Op: ColumnsOperator<Output: Debug>>(
+    (head_source, program): &Case<Op>,
+    run: usize,
+) -> Result<(), EmulatorError> {
     let tile = program.plan.tile as usize;
     let lengths = [3 * tile + 7, 1, 5 * tile, tile, 2 * tile - 1, tile + 33];
     let (length, seed) = (lengths[run % lengths.len()].max(1), mixed(run as u64));
     let begins = begins(PATTERNS[run % PATTERNS.len()], length, tile);
-    let program = match telling {
-        Some(telling) => program.with_heads(Heads::new(*telling, &begins)),
+    let program = match head_source {
+        Some(head_source) => program.with_heads(Heads::new(*head_source, &begins)),
         None => program.clone(),
     };
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
@@ -73,14 +76,14 @@ fn overrides() -> Vec<Overrides> {
 fn by_all<Op: ColumnsOperator<Output: Debug>>(kinds: Kinds<'_>, layouts: (Arrays, Arrays), turn: usize) {
     let case = |(index, overrides): (usize, Overrides)| {
         let index = index + turn;
-        let telling = (index % 2 == 1).then_some(index / 2 % TELLINGS);
+        let head_source = (index % 2 == 1).then_some(index / 2 % HEAD_SOURCES);
         let spec = spec(kinds, layouts, index);
-        let spec = match telling {
-            Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+        let spec = match head_source {
+            Some(head_source) => spec.with_segments(Heads::new(head_source, &[]).segments()),
             None => spec,
         };
         let initial_value = WAYS[index % WAYS.len()].1.then(Op::initial_value);
-        (telling, Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap())
+        (head_source, Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap())
     };
     let cases: Vec<Case<Op>> = overrides().into_iter().enumerate().map(case).collect();
     Module::compile(&cases.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();

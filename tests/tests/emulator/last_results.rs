@@ -6,7 +6,7 @@ use scan_runtime::{ScanOp, ops};
 use scan_tests::{
     emulator::{Emulator, LastResultsProgram},
     operators::{Bytes3Sum, TestOperator, inputs},
-    segments::{Heads, PATTERNS, TELLINGS, begins},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
 };
 
 /// A block of few threads, so that there are several.
@@ -15,20 +15,20 @@ const THREADS: u32 = 32;
 /// Around the elements of a block, and of a block of counts of blocks.
 const LENGTHS: [usize; 6] = [1, 31, 33, 1_024, 1_025, 40_000];
 
-fn heads(telling: usize, pattern: usize, len: usize) -> Heads {
-    match telling {
-        TELLINGS => Heads::rows([1, 3, len.max(1)][pattern % 3], len / 3 * 3),
-        telling => Heads::new(telling, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
+fn heads(head_source: usize, pattern: usize, len: usize) -> Heads {
+    match head_source {
+        HEAD_SOURCES => Heads::rows([1, 3, len.max(1)][pattern % 3], len / 3 * 3),
+        head_source => Heads::new(head_source, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
     }
 }
 
-fn verify<Op: TestOperator>(telling: usize) {
-    let program = LastResultsProgram::new(&Op::new(), &heads(telling, 0, 3), THREADS).unwrap();
+fn verify<Op: TestOperator>(head_source: usize) {
+    let program = LastResultsProgram::new(&Op::new(), &heads(head_source, 0, 3), THREADS).unwrap();
     for (index, len) in LENGTHS.into_iter().enumerate() {
-        let pattern = telling + index;
-        let mut heads = heads(telling, pattern, len);
+        let pattern = head_source + index;
+        let mut heads = heads(head_source, pattern, len);
         let scanned = inputs::<Op>(heads.begins.len());
-        if let (TELLINGS, 2) = (telling, pattern % 3) {
+        if let (HEAD_SOURCES, 2) = (head_source, pattern % 3) {
             heads = Heads::rows(scanned.len().max(1), scanned.len());
         }
         let emulator = Emulator::new(index as u64).resident_blocks([1, 3, usize::MAX][index % 3]);
@@ -39,8 +39,8 @@ fn verify<Op: TestOperator>(telling: usize) {
 
 #[test]
 fn of_every_telling() {
-    for telling in 0..=TELLINGS {
-        verify::<ops::Sum<i32>>(telling);
+    for head_source in 0..=HEAD_SOURCES {
+        verify::<ops::Sum<i32>>(head_source);
     }
     verify::<Bytes3Sum>(0);
     verify::<Bytes3Sum>(7);
@@ -50,7 +50,7 @@ fn of_every_telling() {
 #[test]
 fn of_no_elements() {
     let op = ops::sum::<u32>();
-    let three = Heads { begins: Vec::new(), told: scan_tests::segments::Told::Offsets(vec![0; 4]) };
+    let three = Heads { begins: Vec::new(), source: scan_tests::segments::HeadSource::Offsets(vec![0; 4]) };
     for heads in [three, Heads::new(0, &[]), Heads::new(2, &[]), Heads::rows(3, 0)] {
         let program = LastResultsProgram::new(&op, &heads, THREADS).unwrap();
         program.verify(&Emulator::new(1), &[], &heads, 7_u32).unwrap_or_else(|error| panic!("{heads:?}: {error}"));
@@ -93,12 +93,13 @@ fn planted_faults_are_found() {
         ),
     ];
     let op = ops::sum::<u32>();
-    for (telling, changes) in [(TELLINGS, &of_rows[..]), (7, &of_offsets), (0, &of_flags)] {
-        let program = LastResultsProgram::new(&op, &heads(telling, 0, 3), THREADS).unwrap();
+    for (head_source, changes) in [(HEAD_SOURCES, &of_rows[..]), (7, &of_offsets), (0, &of_flags)] {
+        let program = LastResultsProgram::new(&op, &heads(head_source, 0, 3), THREADS).unwrap();
         let is_found = |program: &LastResultsProgram| {
             (0..4).any(|seed| {
                 let begins: Vec<bool> = (0..36_000).map(|i| i % [2, 3, 40, 1][seed] == 0).collect();
-                let heads = if telling == TELLINGS { Heads::rows(9, 900) } else { Heads::new(telling, &begins) };
+                let heads =
+                    if head_source == HEAD_SOURCES { Heads::rows(9, 900) } else { Heads::new(head_source, &begins) };
                 let scanned: Vec<u32> = (0..heads.begins.len() as u32).collect();
                 let emulator = Emulator::new(seed as u64).limit(40_000_000);
                 program.verify(&emulator, &scanned, &heads, u32::MAX).is_err()

@@ -11,7 +11,7 @@ use scan_tests::{
     operators::{AffineU32, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
-    segments::{Heads, PATTERNS, TELLINGS, begins},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
     strategies,
 };
 
@@ -39,8 +39,9 @@ fn program<Op: TestOperator>(overrides: &Overrides, index: usize) -> Result<Prog
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = if (index / 2).is_multiple_of(2) { spec } else { spec.reverse() };
     let spec = if index % 4 == 3 { spec } else { spec.with_total() };
-    let telling = (index % 3 == 1).then_some(index % TELLINGS);
-    let spec = telling.iter().fold(spec, |spec, telling| spec.with_segments(Heads::new(*telling, &[]).segments()));
+    let head_source = (index % 3 == 1).then_some(index % HEAD_SOURCES);
+    let spec =
+        head_source.iter().fold(spec, |spec, head_source| spec.with_segments(Heads::new(*head_source, &[]).segments()));
     let initial_value = with_initial_value.then(Op::initial_value);
     Program::with_limits(Op::new(), &spec.with_length_on_device(), initial_value, &limits(), overrides)
 }
@@ -50,9 +51,9 @@ fn verify<Op: TestOperator>(program: &Program<Op>, index: usize) -> Result<(), E
     let tile = program.plan.tile as usize;
     let most = (4 * tile + 5).min(program.plan.max_len as usize);
     let begins = begins(PATTERNS[index % PATTERNS.len()], most, tile);
-    let telling = (index % 3 == 1).then_some(index % TELLINGS);
-    let program = match telling {
-        Some(telling) => program.with_heads(Heads::new(telling, &begins)),
+    let head_source = (index % 3 == 1).then_some(index % HEAD_SOURCES);
+    let program = match head_source {
+        Some(head_source) => program.with_heads(Heads::new(head_source, &begins)),
         None => program.clone(),
     };
     let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);

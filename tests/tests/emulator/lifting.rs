@@ -10,7 +10,7 @@ use scan_tests::{
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::mixed,
     reference::WAYS,
-    segments::{Heads, TELLINGS},
+    segments::{HEAD_SOURCES, Heads},
     strategies,
 };
 
@@ -55,14 +55,14 @@ fn scans_that_restart() {
     let programs: Vec<_> = strategies::in_turn(1)
         .enumerate()
         .map(|(index, (_, strategy))| {
-            program(strategy, WAYS[index / 2 % 4], Heads::new(index % TELLINGS, &[]).segments())
+            program(strategy, WAYS[index / 2 % 4], Heads::new(index % HEAD_SOURCES, &[]).segments())
         })
         .collect();
     compile(&programs);
     for (index, program) in programs.iter().enumerate() {
         for length in [1, 3 * program.plan.tile as usize - 2] {
             let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
-            let program = program.with_heads(Heads::new(index % TELLINGS, &begins));
+            let program = program.with_heads(Heads::new(index % HEAD_SOURCES, &begins));
             let result = program.verify(&emulator(length as u64, program.plan.strategy), &inputs(length));
             result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
         }

@@ -9,7 +9,7 @@ use scan_tests::{
     operators::{Brackets, Bytes3Sum, MatrixProduct, MixedSum, TakeLeft, TestOperator, inputs, mixed},
     planted,
     reference::WAYS,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
 };
 
 use super::look_ahead::{Shape, limits, overrides_of};
@@ -21,13 +21,13 @@ const SHAPES: [Shape; 6] =
 fn program<Op: TestOperator>(
     (threads, teams, stages, run, blocks): Shape,
     (kind, with_initial_value): (ScanKind, bool),
-    telling: usize,
+    head_source: usize,
 ) -> Program<Op> {
     // What has room in shared memory.
     let run = if size_of::<Op::Item>() > 64 { 1 } else { run };
     let overrides = overrides_of((threads, teams, stages, run, blocks));
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
-    let spec = spec.with_segments(Heads::new(telling, &[]).segments());
+    let spec = spec.with_segments(Heads::new(head_source, &[]).segments());
     let initial_value = with_initial_value.then(Op::initial_value);
     Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap()
 }
@@ -44,13 +44,13 @@ fn climb<Op: TestOperator>(
 ) {
     Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
     let mut failures = Vec::new();
-    for (index, (telling, program)) in programs.iter().enumerate() {
+    for (index, (head_source, program)) in programs.iter().enumerate() {
         let tile = program.plan.tile as usize;
         let lengths = [5 * tile, 12 * tile + 7, tile, 1, 9 * tile - 1, tile + 1, 23 * tile - 1, 33];
-        for (run, pattern) in PATTERNS.into_iter().enumerate().filter(|(run, _)| (run + telling) % 2 == half) {
+        for (run, pattern) in PATTERNS.into_iter().enumerate().filter(|(run, _)| (run + head_source) % 2 == half) {
             let length = lengths[(index + run) % lengths.len()];
             let begins = begins(pattern, length, tile);
-            let program = program.with_heads(Heads::new(*telling, &begins));
+            let program = program.with_heads(Heads::new(*head_source, &begins));
             let input = inputs(&begins);
             let seed = mixed((index * 64 + run) as u64);
             let emulator = Emulator::new(seed);
@@ -69,8 +69,10 @@ fn climb<Op: TestOperator>(
 }
 
 fn every_telling(way: usize) {
-    let programs: Vec<_> = (0..TELLINGS)
-        .map(|telling| (telling, program::<Restart>(SHAPES[(telling + way) % SHAPES.len()], WAYS[way], telling)))
+    let programs: Vec<_> = (0..HEAD_SOURCES)
+        .map(|head_source| {
+            (head_source, program::<Restart>(SHAPES[(head_source + way) % SHAPES.len()], WAYS[way], head_source))
+        })
         .collect();
     climb(&programs, way % 2, places, |emulator| emulator.check(fit));
 }
@@ -98,9 +100,9 @@ fn exclusive_with_initial_value() {
 fn other<Op: TestOperator>(first: usize) {
     let programs: Vec<_> = (0..3)
         .map(|index| {
-            let telling = 4 * index + first;
+            let head_source = 4 * index + first;
             let shape = SHAPES[(index + first) % SHAPES.len()];
-            (telling, program::<Op>(shape, WAYS[(index + first) % WAYS.len()], telling))
+            (head_source, program::<Op>(shape, WAYS[(index + first) % WAYS.len()], head_source))
         })
         .collect();
     climb(&programs, 0, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
@@ -128,18 +130,18 @@ other_operators! {
 }
 
 /// Changes of the text, one at a time: some run shows each. Nothing is found without a change.
-fn each_is_found(telling: usize, changes: &[(&str, &str)]) {
-    each_is_found_by((96, 2, 5, 4, 4), telling, changes);
+fn each_is_found(head_source: usize, changes: &[(&str, &str)]) {
+    each_is_found_by((96, 2, 5, 4, 4), head_source, changes);
 }
 
-fn each_is_found_by(shape: Shape, telling: usize, changes: &[(&str, &str)]) {
-    let program = program::<Restart>(shape, (ScanKind::Exclusive, true), telling);
+fn each_is_found_by(shape: Shape, head_source: usize, changes: &[(&str, &str)]) {
+    let program = program::<Restart>(shape, (ScanKind::Exclusive, true), head_source);
     let tile = program.plan.tile as usize;
     let is_found = |program: &Program<Restart>| {
         (0..28).zip(PATTERNS.into_iter().cycle()).any(|(seed, pattern)| {
             let choice = mixed(seed);
             let begins = begins(pattern, [23 * tile - 40, 5 * tile][choice as usize % 2], tile);
-            let program = program.with_heads(Heads::new(telling, &begins));
+            let program = program.with_heads(Heads::new(head_source, &begins));
             let emulator = Emulator::new(seed).check(fit).interrupt_once_in([3, 50][choice as usize / 2 % 2]);
             let emulator = emulator.limit(10_000_000);
             program.verify_at_offset(&emulator, &places(&begins), OFFSETS[choice as usize / 4 % 6]).is_err()

@@ -12,7 +12,7 @@ use scan_tests::{
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, adjacent, mappings},
     operators::mixed,
     reference::WAYS,
-    segments::{Heads, TELLINGS},
+    segments::{HEAD_SOURCES, Heads},
     strategies,
 };
 
@@ -22,20 +22,21 @@ struct How {
     strategy: Strategy,
     way: (ScanKind, bool),
     reversed: bool,
-    telling: Option<usize>,
+    head_source: Option<usize>,
 }
 
 /// The strategies that have their turn, each in a way of its own, some of them from the end.
 fn plain(turn: usize) -> Vec<How> {
-    let how = |(index, (_, strategy))| How { strategy, way: WAYS[index % 4], reversed: index % 3 == 1, telling: None };
+    let how =
+        |(index, (_, strategy))| How { strategy, way: WAYS[index % 4], reversed: index % 3 == 1, head_source: None };
     (turn..).zip(strategies::in_turn(turn)).map(how).collect()
 }
 
 /// The same of scans that restart.
 fn segmented(turn: usize) -> Vec<How> {
     let how = |(index, (_, strategy))| {
-        let telling = Some(index % TELLINGS);
-        How { strategy, way: WAYS[index % 4], reversed: index % 3 == 1, telling }
+        let head_source = Some(index % HEAD_SOURCES);
+        How { strategy, way: WAYS[index % 4], reversed: index % 3 == 1, head_source }
     };
     (turn..).zip(strategies::in_turn(turn)).map(how).collect()
 }
@@ -47,11 +48,11 @@ fn shape(strategy: Strategy) -> Overrides {
 }
 
 fn program<Op: ScanOp>(op: Op, how: How, initial_value: Op::Carry) -> Program<Op> {
-    let How { strategy, way: (kind, with_initial_value), reversed, telling } = how;
+    let How { strategy, way: (kind, with_initial_value), reversed, head_source } = how;
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = if reversed { spec.reverse() } else { spec };
-    let spec = match telling {
-        Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+    let spec = match head_source {
+        Some(head_source) => spec.with_segments(Heads::new(head_source, &[]).segments()),
         None => spec.with_total(),
     };
     Program::of(op, &spec, with_initial_value.then_some(initial_value), &shape(strategy)).unwrap()
@@ -74,9 +75,9 @@ fn climb<Op: ScanOp + Copy>(
         let tile = program.plan.tile as usize;
         for length in [1, tile + 1, 3 * tile - 2] {
             let begins: Vec<_> =
-                (0..length as u64).map(|i| how.telling.is_some() && mixed(i).is_multiple_of(9)).collect();
-            let program = match how.telling {
-                Some(telling) => program.with_heads(Heads::new(telling, &begins)),
+                (0..length as u64).map(|i| how.head_source.is_some() && mixed(i).is_multiple_of(9)).collect();
+            let program = match how.head_source {
+                Some(head_source) => program.with_heads(Heads::new(head_source, &begins)),
                 None => program.clone(),
             };
             let needs_all = how.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);

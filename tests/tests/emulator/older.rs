@@ -10,7 +10,7 @@ use scan_tests::{
     emulator::{Emulator, Module, Program},
     operators::{Interval, TestOperator, adjacent},
     reference::WAYS,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
 };
 
 const ARCHITECTURES: [Architecture; 4] = [sm(7, 5), sm(8, 0), sm(8, 6), sm(8, 9)];
@@ -67,15 +67,15 @@ fn every_range_of_lengths() {
 #[test]
 fn every_range_of_lengths_in_segments() {
     for (index, architecture) in ARCHITECTURES.into_iter().enumerate() {
-        let telling = [0, 2, 4, 7][index] % TELLINGS;
+        let head_source = [0, 2, 4, 7][index] % HEAD_SOURCES;
         let (kind, with_initial_value) = WAYS[(index + 1) % WAYS.len()];
-        let spec = spec(kind).with_segments(Heads::new(telling, &[]).segments());
+        let spec = spec(kind).with_segments(Heads::new(head_source, &[]).segments());
         for program in programs::<Restart>(architecture, spec, with_initial_value) {
             let plan = &program.plan;
             for (seed, length) in (0..).zip(lengths(plan.tile, plan.from, plan.max_len)) {
                 let begins = begins(PATTERNS[(4 * index + seed as usize) % 14], length as usize, plan.tile as usize);
                 let emulator = Emulator::new(seed).check(fit).resident_blocks([2, 4, 100][seed as usize % 3]);
-                let result = program.with_heads(Heads::new(telling, &begins)).verify(&emulator, &places(&begins));
+                let result = program.with_heads(Heads::new(head_source, &begins)).verify(&emulator, &places(&begins));
                 result.unwrap_or_else(|error| panic!("{architecture}, {length} elements: {error}\n{plan}"));
             }
         }

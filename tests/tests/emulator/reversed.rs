@@ -12,22 +12,22 @@ use scan_tests::{
     },
     planted::each_is_found,
     reference::WAYS,
-    segments::{Heads, PATTERNS, RestartBack, TELLINGS, begins, fit_back, places_back},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, RestartBack, begins, fit_back, places_back},
     strategies,
 };
 
 use super::look_ahead::{Shape, limits, overrides_of};
 
-/// A reversed scan in one of the four ways, restarting by one of the tellings or not at all.
+/// A reversed scan in one of the four ways, restarting by one of the head_sources or not at all.
 fn program<Op: TestOperator>(
     overrides: &Overrides,
     (kind, with_initial_value): (ScanKind, bool),
-    telling: Option<usize>,
+    head_source: Option<usize>,
 ) -> Program<Op> {
     let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
     let spec = spec.reverse();
-    let spec = match telling {
-        Some(telling) => spec.with_segments(Heads::new(telling, &[]).segments()),
+    let spec = match head_source {
+        Some(head_source) => spec.with_segments(Heads::new(head_source, &[]).segments()),
         None => spec.with_total(),
     };
     let initial_value = with_initial_value.then(Op::initial_value);
@@ -53,15 +53,15 @@ fn climb<Op: TestOperator>(
 ) {
     Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
     let mut failures = Vec::new();
-    for (index, (telling, program)) in programs.iter().enumerate() {
+    for (index, (head_source, program)) in programs.iter().enumerate() {
         let tile = program.plan.tile as usize;
         let lengths = [5 * tile, 2 * tile + 7, tile, 1, 3 * tile - 1, tile + 1, 7 * tile + 33, 32, tile - 1, 2];
-        for run in 0..if telling.is_some() { PATTERNS.len() } else { 8 } {
+        for run in 0..if head_source.is_some() { PATTERNS.len() } else { 8 } {
             let pattern = PATTERNS[run % PATTERNS.len()];
             let length = lengths[(index + run) % lengths.len()].max(1);
-            let begins = if telling.is_some() { begins(pattern, length, tile) } else { vec![false; length] };
-            let program = match telling {
-                Some(telling) => program.with_heads(Heads::new(*telling, &begins)),
+            let begins = if head_source.is_some() { begins(pattern, length, tile) } else { vec![false; length] };
+            let program = match head_source {
+                Some(head_source) => program.with_heads(Heads::new(*head_source, &begins)),
                 None => program.clone(),
             };
             let seed = mixed((index * 64 + run) as u64);
@@ -103,8 +103,8 @@ fn strategies_that_restart() {
     let programs: Vec<_> = strategies::in_turn(1)
         .enumerate()
         .map(|(index, (_, strategy))| {
-            let telling = Some(index % TELLINGS);
-            (telling, program::<RestartBack>(&strategy_of(strategy, 32), WAYS[index / 2 % 4], telling))
+            let head_source = Some(index % HEAD_SOURCES);
+            (head_source, program::<RestartBack>(&strategy_of(strategy, 32), WAYS[index / 2 % 4], head_source))
         })
         .collect();
     climb(&programs, places_back, |emulator| emulator.check(in_order));
@@ -114,13 +114,13 @@ fn strategies_that_restart() {
 #[test]
 fn runs_in_registers() {
     let shapes = [(3, Carry::OneBlock), (4, Carry::LookAtAll), (9, Carry::Cluster), (33, Carry::LookBack)];
-    let programs: Vec<_> = (0..TELLINGS)
-        .flat_map(|telling| shapes.map(|shape| (telling, shape)))
+    let programs: Vec<_> = (0..HEAD_SOURCES)
+        .flat_map(|head_source| shapes.map(|shape| (head_source, shape)))
         .enumerate()
-        .map(|(index, (telling, (run, carry)))| {
+        .map(|(index, (head_source, (run, carry)))| {
             let strategy = strategies::IN_REGISTERS.into_iter().find(|strategy| strategy.carry == carry).unwrap();
             let overrides = strategy_of(strategy, if run > 16 { 32 } else { 64 }).run(run);
-            (Some(telling), program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], Some(telling)))
+            (Some(head_source), program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], Some(head_source)))
         })
         .collect();
     climb(&programs, places_back, |emulator| emulator.check(in_order));
@@ -132,12 +132,12 @@ const SHAPES: [Shape; 4] = [(32, 2, 5, 4, 3), (64, 2, 6, 12, 2), (32, 1, 3, 36, 
 /// Look-ahead of several shapes, every way to tell where it restarts.
 #[test]
 fn look_ahead() {
-    let tellings = (0..TELLINGS).map(Some).chain([None; 4]);
-    let programs: Vec<_> = tellings
+    let head_sources = (0..HEAD_SOURCES).map(Some).chain([None; 4]);
+    let programs: Vec<_> = head_sources
         .enumerate()
-        .map(|(index, telling)| {
+        .map(|(index, head_source)| {
             let overrides = overrides_of(SHAPES[index % SHAPES.len()]);
-            (telling, program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], telling))
+            (head_source, program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], head_source))
         })
         .collect();
     climb(&programs, places_back, |emulator| emulator.check(in_order));
@@ -211,13 +211,13 @@ fn planted_faults_are_found() {
         (flags, strategy_of(strategies::IN_REGISTERS[3], 64).run(4), [&order[..], &tile, &in_registers].concat()),
         (keys, overrides_of(SHAPES[0]), [&order[..], &tile[..1], &pipeline].concat()),
     ];
-    for (telling, overrides, changes) in cases {
-        let program = program::<RestartBack>(&overrides, way, Some(telling));
+    for (head_source, overrides, changes) in cases {
+        let program = program::<RestartBack>(&overrides, way, Some(head_source));
         let is_found = |program: &Program<RestartBack>| {
             (0..).zip(PATTERNS).any(|(seed, pattern)| {
                 let tile = program.plan.tile as usize;
                 let begins = begins(pattern, 5 * tile + 7, tile);
-                let program = program.with_heads(Heads::new(telling, &begins));
+                let program = program.with_heads(Heads::new(head_source, &begins));
                 let emulator = Emulator::new(seed).check(in_order).limit(4_000_000);
                 program.verify_at_offset(&emulator, &places_back(&begins), [(0, 0), (1, 1)][seed as usize % 2]).is_err()
             })

@@ -15,7 +15,7 @@ use scan_tests::{
     planted::each_is_found,
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, fit, places},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
     strategies,
 };
 
@@ -26,14 +26,14 @@ const THREADS: u32 = 32;
 fn program<Op: TestOperator>(
     strategy: Strategy,
     (kind, with_initial_value): (ScanKind, bool),
-    telling: usize,
+    head_source: usize,
     threads: u32,
 ) -> Program<Op> {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(strategy);
     overrides.threads = Some(threads);
     let initial_value = with_initial_value.then(Op::initial_value);
-    let segments = Heads::new(telling, &[]).segments();
+    let segments = Heads::new(head_source, &[]).segments();
     Program::segmented(Op::new(), kind, initial_value, segments, &overrides).unwrap()
 }
 
@@ -56,14 +56,14 @@ fn climb<Op: TestOperator>(
     let sources: Vec<_> = programs.iter().map(|(_, program)| &program.source).collect();
     Module::compile(&sources).unwrap();
     let mut failures = Vec::new();
-    for (index, (telling, program)) in programs.iter().enumerate() {
+    for (index, (head_source, program)) in programs.iter().enumerate() {
         let tile = program.plan.tile as usize;
         let lengths = lengths(tile);
         for run in 0..PATTERNS.len().max(lengths.len()) {
             let pattern = PATTERNS[run % PATTERNS.len()];
             let len = lengths[(run + index) % lengths.len()];
             let begins = begins(pattern, len, tile);
-            let program = program.with_heads(Heads::new(*telling, &begins));
+            let program = program.with_heads(Heads::new(*head_source, &begins));
             let emulator = prepare(emulator((index * 64 + run) as u64, &program));
             let input = inputs(&begins);
             let result = match run % 4 {
@@ -88,8 +88,8 @@ fn edges(tile: usize) -> Vec<usize> {
 /// The strategies that have their turn in one of the four ways, the ways to tell in turn, too.
 fn in_turn(way: usize) -> Vec<(usize, Program<Restart>)> {
     let program = |(index, strategy)| {
-        let telling = index + 2 * way;
-        (telling, program::<Restart>(strategy, WAYS[way], telling, THREADS))
+        let head_source = index + 2 * way;
+        (head_source, program::<Restart>(strategy, WAYS[way], head_source, THREADS))
     };
     strategies::in_turn(way).map(program).collect()
 }
@@ -148,9 +148,11 @@ fn of_every_telling() -> Vec<(usize, Program<Restart>)> {
     let carries = strategies::all_segmented()
         .filter(|strategy| strategy.block.coarsened && strategy.block.network == Network::WarpShuffle);
     carries
-        .flat_map(|strategy| (0..TELLINGS).map(move |telling| (strategy, telling)))
+        .flat_map(|strategy| (0..HEAD_SOURCES).map(move |head_source| (strategy, head_source)))
         .enumerate()
-        .map(|(index, (strategy, telling))| (telling, program::<Restart>(strategy, WAYS[index % 4], telling, THREADS)))
+        .map(|(index, (strategy, head_source))| {
+            (head_source, program::<Restart>(strategy, WAYS[index % 4], head_source, THREADS))
+        })
         .collect()
 }
 
@@ -217,14 +219,14 @@ fn planted_faults_of_long_tiles_are_found() {
         ("first < HEAD_WORDS; first += WARP", "first < HEAD_WORDS; first += 2 * WARP"),
         ("found = first + first_bit(words_with_heads)", "found = first_bit(words_with_heads)"),
     ];
-    for (telling, program) in programs_of_long_tiles() {
+    for (head_source, program) in programs_of_long_tiles() {
         let tile = program.plan.tile as usize;
         let is_found = |program: &Program<PolynomialHash>| {
             // Heads at every place of a tile, in tiles with one head or none.
             (0..8).any(|seed| {
                 let len = 3 * tile;
                 let begins: Vec<bool> = (0..len).map(|i| i % tile == (seed * 331 + i / tile * 700) % tile).collect();
-                let program = program.with_heads(Heads::new(telling, &begins));
+                let program = program.with_heads(Heads::new(head_source, &begins));
                 program.verify(&Emulator::new(seed as u64), &inputs::<PolynomialHash>(len)).is_err()
             })
         };
@@ -239,8 +241,8 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
         .skip(first % step)
         .step_by(step)
         .map(|(index, strategy)| {
-            let telling = index / step + first;
-            (telling, program::<Op>(strategy, WAYS[telling % 4], telling, THREADS))
+            let head_source = index / step + first;
+            (head_source, program::<Op>(strategy, WAYS[head_source % 4], head_source, THREADS))
         })
         .collect();
     climb(&programs, |tile| vec![33, tile + 1, 555], |begins| inputs::<Op>(begins.len()), |emulator| emulator);
@@ -261,15 +263,15 @@ operators_in_steps! { other:
 
 fn on_the_cpu<Op: TestOperator>(inputs: impl Fn(&[bool]) -> Vec<Op::Item>) {
     let scanner = Scanner::cpu();
-    let mut telling = 0;
+    let mut head_source = 0;
     // Around the CPU backend's chunks, which stand for tiles.
     for len in [0, 1, 2, 33, 4_095, 4_096, 4_097, 40_000] {
         for pattern in PATTERNS {
             let begins = begins(pattern, len, 4_096);
             let input = inputs(&begins);
             for way in WAYS {
-                telling += 1;
-                let heads = Heads::new(telling, &begins);
+                head_source += 1;
+                let heads = Heads::new(head_source, &begins);
                 let expected =
                     reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
                 let scan = configure::<Op>(&scanner, way);

@@ -26,13 +26,13 @@ fn plant(program: &Program<Restart>, from: &str, to: &str) -> Program<Restart> {
 }
 
 /// Whether any pattern of heads brings out a fault.
-fn is_found(program: &Program<Restart>, telling: usize) -> bool {
+fn is_found(program: &Program<Restart>, head_source: usize) -> bool {
     let tile = program.plan.tile as usize;
     (0..).zip(PATTERNS).any(|(seed, pattern)| {
         // Enough tiles for two levels of totals.
         let begins = begins(pattern, (tile * 35).min(1_500).max(3 * tile + 1), tile);
         let emulator = Emulator::new(seed).check(fit).resident_blocks(1 + seed as usize % 4).limit(400_000);
-        match program.with_heads(Heads::new(telling, &begins)).verify(&emulator, &places(&begins)) {
+        match program.with_heads(Heads::new(head_source, &begins)).verify(&emulator, &places(&begins)) {
             Ok(_) => false,
             Err(EmulatorError::Fault(_)) => true,
             Err(other) => panic!("{other}"),
@@ -41,25 +41,25 @@ fn is_found(program: &Program<Restart>, telling: usize) -> bool {
 }
 
 /// Each of the changes is found, in at least one of the four ways to scan; nothing is found without a change.
-fn each_is_found(block: BlockScan, carry: Carry, telling: usize, changes: &[(&str, &str)]) {
+fn each_is_found(block: BlockScan, carry: Carry, head_source: usize, changes: &[(&str, &str)]) {
     let mut overrides = Overrides::default();
     overrides.strategy = Some(Strategy { block, carry });
     overrides.threads = Some(32);
-    each_is_found_in(&overrides, telling, changes);
+    each_is_found_in(&overrides, head_source, changes);
 }
 
 /// As [`each_is_found`], in kernels of this shape.
-fn each_is_found_in(overrides: &Overrides, telling: usize, changes: &[(&str, &str)]) {
+fn each_is_found_in(overrides: &Overrides, head_source: usize, changes: &[(&str, &str)]) {
     let programs = WAYS.map(|(kind, with_initial_value)| {
         let initial_value = with_initial_value.then(Restart::initial_value);
-        let segments = Heads::new(telling, &[]).segments();
+        let segments = Heads::new(head_source, &[]).segments();
         Program::segmented(Restart, kind, initial_value, segments, overrides).unwrap()
     });
-    assert!(!is_found(&programs[0], telling), "nothing is planted");
+    assert!(!is_found(&programs[0], head_source), "nothing is planted");
     for (from, to) in changes {
         let says_so = |program: &&Program<Restart>| program.source.text.contains(from);
         assert!(programs.iter().any(|program| says_so(&program)), "`{from}` must stand in the text");
-        let found = programs.iter().filter(says_so).any(|program| is_found(&plant(program, from, to), telling));
+        let found = programs.iter().filter(says_so).any(|program| is_found(&plant(program, from, to), head_source));
         assert!(found, "`{to}` in place of `{from}` is not found:\n{}", programs[0].plan);
     }
 }

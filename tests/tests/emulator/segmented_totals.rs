@@ -8,7 +8,7 @@ use scan_tests::{
     emulator::{Emulator, Program},
     operators::{AffineU32, TestOperator, inputs},
     planted::{Change, each_is_found},
-    segments::{Heads, TELLINGS},
+    segments::{HEAD_SOURCES, Heads},
     strategies::IN_REGISTERS,
 };
 
@@ -70,14 +70,14 @@ fn are_those_of_the_segment_at_the_end() {
 #[test]
 fn of_runs_that_elements_do_not_fill() {
     let overrides = overrides_of((32, 2, 5, 5, 3)); // tiles of 160
-    for telling in 0..TELLINGS {
+    for head_source in 0..HEAD_SOURCES {
         for reversed in [false, true] {
-            let spec = ScanSpec::inclusive().with_total().with_segments(Heads::new(telling, &[]).segments());
+            let spec = ScanSpec::inclusive().with_total().with_segments(Heads::new(head_source, &[]).segments());
             let spec = if reversed { spec.reverse() } else { spec };
             let program = Program::with_limits(AffineU32, &spec, None, &limits(), &overrides).unwrap();
             for (len, offset) in [(157, 0), (161, 3), (333, 1), (320, 3)] {
                 let begins: Vec<bool> = (0..len).map(|i| [0, 7, len / 2].contains(&i)).collect();
-                let program = program.with_heads(Heads::new(telling, &begins));
+                let program = program.with_heads(Heads::new(head_source, &begins));
                 let found = program.verify_at_offset(&Emulator::new(1), &inputs::<AffineU32>(len), (offset, 0));
                 found.unwrap_or_else(|error| panic!("{len} elements at {offset}: {error}\n{}", program.plan));
             }

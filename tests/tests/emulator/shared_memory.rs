@@ -10,7 +10,7 @@ use scan_tests::{
     emulator::{Emulator, Module, Program},
     operators::{Interval, MatrixProduct, MixedSum, TestOperator, inputs},
     reference::WAYS,
-    segments::{Heads, Restart, TELLINGS, places},
+    segments::{HEAD_SOURCES, Heads, Restart, places},
     strategies,
 };
 
@@ -72,17 +72,17 @@ fn of_look_ahead() {
 
 #[test]
 fn of_look_ahead_that_restarts() {
-    let programs: Vec<_> = (0..TELLINGS)
-        .map(|telling| {
+    let programs: Vec<_> = (0..HEAD_SOURCES)
+        .map(|head_source| {
             let begins = vec![false; 1];
-            let spec = ScanSpec::exclusive().with_segments(Heads::new(telling, &begins).segments());
-            let overrides = overrides_of(SHAPES[telling % SHAPES.len()]);
+            let spec = ScanSpec::exclusive().with_segments(Heads::new(head_source, &begins).segments());
+            let overrides = overrides_of(SHAPES[head_source % SHAPES.len()]);
             Program::with_limits(Restart, &spec, Some(Restart::initial_value()), &limits(), &overrides).unwrap()
         })
         .collect();
     compile(&programs);
-    assert_same((0..).zip(&programs).map(|(telling, program)| {
+    assert_same((0..).zip(&programs).map(|(head_source, program)| {
         let begins: Vec<_> = (0..9 * program.plan.tile).map(|i| i % 40 == 0).collect();
-        difference(&program.with_heads(Heads::new(telling, &begins)), &places(&begins))
+        difference(&program.with_heads(Heads::new(head_source, &begins)), &places(&begins))
     }));
 }

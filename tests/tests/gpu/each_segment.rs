@@ -11,7 +11,7 @@ use scan_tests::{
     machines::{Coder, Mapped, mappings},
     operators::{bits, mixed},
     reference,
-    segments::{Heads, PATTERNS, Told, begins},
+    segments::{HeadSource, Heads, PATTERNS, begins},
 };
 
 use crate::{
@@ -110,9 +110,9 @@ fn of<Op: ScanOp + Clone>(
                     run(scan_of(), handle.$restart(heads))?
                 }};
             }
-            match &heads.told {
-                Told::Offsets(offsets) => run!(by_offsets, &stream.clone_htod(offsets)?),
-                Told::LongOffsets(offsets) => run!(by_offsets, &stream.clone_htod(offsets)?),
+            match &heads.source {
+                HeadSource::Offsets(offsets) => run!(by_offsets, &stream.clone_htod(offsets)?),
+                HeadSource::LongOffsets(offsets) => run!(by_offsets, &stream.clone_htod(offsets)?),
                 _ => run!(rows, heads.head_count() as usize),
             }
         }

@@ -26,7 +26,7 @@ macro_rules! operators {
     )*};
 }
 
-operators!(Precompiled, Elsewhere, Told, Awaited);
+operators!(Precompiled, Elsewhere, HeadSource, Awaited);
 
 /// Where a child finds the kernels that its parent has compiled.
 const KERNELS: &str = "SCAN_TESTS_PRECOMPILED";
@@ -130,7 +130,7 @@ pub(crate) fn add(trials: &mut Trials) {
         let scanner = Scanner::builder().device(0).no_cache().build()?;
         let spans = Spans::default();
         let run = || {
-            let call = || is_right(&scanner, Told, 100_000);
+            let call = || is_right(&scanner, HeadSource, 100_000);
             tracing::subscriber::with_default(spans.subscriber(Level::TRACE), call).map(|()| spans.take())
         };
         let (first, second) = (run()?, run()?);

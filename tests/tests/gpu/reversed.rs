@@ -10,7 +10,7 @@ use scan_tests::{
     operators::{Bytes3Sum, MatrixProduct, PolynomialHash, TestOperator, Visitor, first_difference, inputs},
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, RestartBack, TELLINGS, begins, places_back},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, RestartBack, begins, places_back},
 };
 
 use crate::{Outcome, Trials, ensure, older::scanner};
@@ -107,17 +107,17 @@ fn restarting<Op: TestOperator>(lengths: &[usize], input: fn(&[bool]) -> Vec<Op:
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     let mut run = 0;
     for &len in lengths {
-        for telling in 0..TELLINGS {
+        for head_source in 0..HEAD_SOURCES {
             run += 1;
             let (way, pattern) = (WAYS[run / 2 % WAYS.len()], PATTERNS[run * 5 % PATTERNS.len()]);
             let scan = configure::<Op>(&scanner, way).reverse();
             let begins = begins(pattern, len, scan.plan()?.for_len(len as u64).tile as usize);
-            let heads = Heads::new(telling, &begins);
+            let heads = Heads::new(head_source, &begins);
             let input = input(&begins);
             let expected = expected::<Op>(way, &input, Some(&begins));
             let same = |found: &[Op::Item]| -> Result<(), Box<dyn Error>> {
                 let wrong = first_difference(found, &expected);
-                let what = format!("{way:?}, telling {telling}, {len} elements, heads {}", pattern.0);
+                let what = format!("{way:?}, head_source {head_source}, {len} elements, heads {}", pattern.0);
                 ensure(wrong.is_none(), || format!("{what}: wrong from {wrong:?} on"))
             };
             restart!(scan.clone(), heads, |vector| vector, |scan| same(&scan.run(&input)?)?);

@@ -8,7 +8,7 @@ use scan_tests::{
     operators::{MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, places},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, places},
     strategies::{self, LOOK_AHEAD},
 };
 
@@ -73,23 +73,23 @@ pub(crate) fn add(trials: &mut Trials) {
     });
 }
 
-/// Every telling, at one length that no tile divides, with patterns and ways to scan in turn.
+/// Every head_source, at one length that no tile divides, with patterns and ways to scan in turn.
 fn long<Op: TestOperator>(strategy: Option<Strategy>, len: usize, input: Inputs<Op>) -> Outcome {
     let scanner = scanner()?;
-    for telling in 0..TELLINGS {
-        let way = WAYS[telling % WAYS.len()];
+    for head_source in 0..HEAD_SOURCES {
+        let way = WAYS[head_source % WAYS.len()];
         let scan = configure::<Op>(&scanner, way);
         let scan = || match strategy {
             Some(strategy) => scan.clone().strategy(strategy),
             None => scan.clone(),
         };
-        let pattern = PATTERNS[telling * 5 % PATTERNS.len()];
+        let pattern = PATTERNS[head_source * 5 % PATTERNS.len()];
         let begins = begins(pattern, len, scan().plan()?.for_len(len as u64).tile as usize);
         let input = input(&begins);
-        let heads = Heads::new(telling, &begins);
+        let heads = Heads::new(head_source, &begins);
         let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
         let result = restart!(scan(), heads, |vector| vector, |scan| scan.run(&input)?);
-        same(&result, &expected, || format!("{way:?}, telling {telling}, length {len}, heads {}", pattern.0))?;
+        same(&result, &expected, || format!("{way:?}, head_source {head_source}, length {len}, heads {}", pattern.0))?;
     }
     Ok(())
 }
@@ -103,8 +103,8 @@ struct Rung {
 }
 
 /// Host slices: every pattern at every length. Each way to scan and to tell where segments begin wants kernels of its own,
-/// so a strategy goes only one way, which is another for the next one, and so many tellings.
-fn climb<Op: TestOperator>(rung: Rung, tellings: usize, lengths: &[usize], input: Inputs<Op>) -> Outcome {
+/// so a strategy goes only one way, which is another for the next one, and so many head_sources.
+fn climb<Op: TestOperator>(rung: Rung, head_sources: usize, lengths: &[usize], input: Inputs<Op>) -> Outcome {
     let scanner = scanner()?;
     let way = WAYS[rung.index % WAYS.len()];
     let scan = || {
@@ -121,7 +121,7 @@ fn climb<Op: TestOperator>(rung: Rung, tellings: usize, lengths: &[usize], input
             run += 1;
             let begins = begins(pattern, len, tile);
             let input = input(&begins);
-            let heads = Heads::new(rung.index * tellings + run % tellings, &begins);
+            let heads = Heads::new(rung.index * head_sources + run % head_sources, &begins);
             let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
             let result = restart!(scan(), heads, |vector| vector, |scan| scan.run(&input)?);
             same(&result, &expected, || format!("{way:?}, length {len}, heads {}", pattern.0))?;

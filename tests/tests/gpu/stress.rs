@@ -19,7 +19,7 @@ use scan_tests::{
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, first_difference, inputs},
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, Restart, TELLINGS, begins, places},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, places},
     strategies::LOOK_AHEAD,
 };
 
@@ -53,15 +53,15 @@ pub(crate) fn add(trials: &mut Trials) {
         rounds::<Interval>(short_rounds_of_groups())?;
         rounds::<MatrixProduct<5>>(short_rounds_of_groups())
     });
-    for telling in [0, 7] {
-        trials.add(format!("rounds_of_groups_in_segments: look-ahead, {telling}"), move || {
-            segmented_rounds::<Restart>(telling, short_rounds_of_groups(), places)
+    for head_source in [0, 7] {
+        trials.add(format!("rounds_of_groups_in_segments: look-ahead, {head_source}"), move || {
+            segmented_rounds::<Restart>(head_source, short_rounds_of_groups(), places)
         });
     }
-    for telling in 0..TELLINGS {
-        trials.add(format!("rounds_of_look_ahead_in_segments: {telling}"), move || {
-            segmented_rounds::<Restart>(telling, short_rounds(), places)?;
-            segmented_rounds::<ops::Sum<u8>>(telling, short_rounds(), |begins| inputs::<ops::Sum<u8>>(begins.len()))
+    for head_source in 0..HEAD_SOURCES {
+        trials.add(format!("rounds_of_look_ahead_in_segments: {head_source}"), move || {
+            segmented_rounds::<Restart>(head_source, short_rounds(), places)?;
+            segmented_rounds::<ops::Sum<u8>>(head_source, short_rounds(), |begins| inputs::<ops::Sum<u8>>(begins.len()))
         });
     }
     let (runs, in_registers) = (RUNS_WITH_DELAYS, BlockScan::in_registers());
@@ -187,18 +187,18 @@ fn rounds<Op: TestOperator>(overrides: Overrides) -> Outcome {
 
 /// Segments told in one way, with each pattern of heads.
 fn segmented_rounds<Op: TestOperator>(
-    telling: usize,
+    head_source: usize,
     overrides: Overrides,
     input: fn(&[bool]) -> Vec<Op::Item>,
 ) -> Outcome {
     let scanner = Scanner::cuda(0)?;
-    let way = WAYS[telling % WAYS.len()];
+    let way = WAYS[head_source % WAYS.len()];
     let scan = configure::<Op>(&scanner, way).overrides(overrides);
     let tile = (overrides.threads.unwrap_or_default() * overrides.run.unwrap_or_default()) as usize;
     for (pattern, len) in PATTERNS.into_iter().zip([45 * tile + 7, 12 * tile].into_iter().cycle()) {
         let begins = begins(pattern, len, tile);
         let input = input(&begins);
-        let heads = Heads::new(telling, &begins);
+        let heads = Heads::new(head_source, &begins);
         let expected = reference::scan_segments(&Op::new(), way.0, way.1.then(Op::initial_value), &input, &begins);
         let found = restart!(scan.clone(), heads, |vector| vector, |scan| scan.run(&input)?);
         let wrong = first_difference(&found, &expected);

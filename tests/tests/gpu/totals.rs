@@ -16,7 +16,7 @@ use scan_tests::{
     operators::{AffineU32, MatrixProduct, TestOperator, bits, inputs},
     reference::{self, WAYS},
     restart,
-    segments::{Heads, PATTERNS, TELLINGS, Told, begins},
+    segments::{HEAD_SOURCES, HeadSource, Heads, PATTERNS, begins},
 };
 
 use crate::{Outcome, Trials, ensure, older::scanner, prepared::stream_to_capture};
@@ -39,9 +39,9 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
     let stream = scanner.context().ok_or("no context")?.new_stream()?;
     for (turn, &len) in lengths.iter().enumerate() {
         let input = inputs::<Op>(len);
-        for telling in 0..TELLINGS {
-            let way = WAYS[(turn + telling) % WAYS.len()];
-            let heads = Heads::new(telling, &begins(PATTERNS[(turn + telling) % PATTERNS.len()], len, 4_096));
+        for head_source in 0..HEAD_SOURCES {
+            let way = WAYS[(turn + head_source) % WAYS.len()];
+            let heads = Heads::new(head_source, &begins(PATTERNS[(turn + head_source) % PATTERNS.len()], len, 4_096));
             let initial = way.1.then(Op::initial_value);
             let expected = reference::scan_segments(&Op::new(), way.0, initial, &input, &heads.begins);
             let last = heads.begins.iter().rposition(|begins| *begins).unwrap_or(0);
@@ -49,7 +49,7 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
             let scan = configure::<Op>(&scanner, way);
             let device_input = stream.clone_htod(&input)?;
             let (mut output, mut found) = (stream.clone_htod(&input)?, stream.clone_htod(&[Op::initial_value()])?);
-            let what = |how: &str| format!("{how}, {way:?}, {len} elements, {telling}");
+            let what = |how: &str| format!("{how}, {way:?}, {len} elements, {head_source}");
             let right = |stream: &Arc<CudaStream>, output: &_, found: &_, how: &str| -> Outcome {
                 ensure(bits(&stream.clone_dtoh(output)?) == bits(&expected), || what(how))?;
                 ensure(bits(&stream.clone_dtoh(found)?) == bits(&[total]), || what(how) + ": another total")
@@ -65,7 +65,7 @@ fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
                 ensure(matches!(error, Some(Error::OtherRun { .. })), || what("without what it was prepared for"))?;
             });
             let device_heads = stream.clone_htod(&heads.bytes())?;
-            if telling == 0 {
+            if head_source == 0 {
                 let handle = scan.on(&stream).by_flags(&device_heads).prepare_with_total(len)?;
                 stream.memcpy_dtod(&device_input, &mut output)?;
                 handle.by_flags(&device_heads).run_in_place_with_total(&mut output, &mut found)?;
@@ -89,16 +89,16 @@ fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
     for (turn, &len) in lengths.iter().enumerate() {
         let input = inputs::<Op>(len);
         let device_input = stream.clone_htod(&input)?;
-        for telling in 0..TELLINGS {
-            let initial = ((turn + telling) % 2 == 1).then(Op::initial_value);
+        for head_source in 0..HEAD_SOURCES {
+            let initial = ((turn + head_source) % 2 == 1).then(Op::initial_value);
             let reduce = scanner.reduce(Op::new());
             let reduce = if let Some(initial) = initial { reduce.init(initial) } else { reduce };
-            let heads = Heads::new(telling, &begins(PATTERNS[(turn + telling) % PATTERNS.len()], len, 4_096));
+            let heads = Heads::new(head_source, &begins(PATTERNS[(turn + head_source) % PATTERNS.len()], len, 4_096));
             let expected = expected::<Op>(initial, &input, &heads);
-            let what = |how: &str| format!("{how}, {len} elements, {telling}");
+            let what = |how: &str| format!("{how}, {len} elements, {head_source}");
             let mut totals = stream.clone_htod(&vec![Op::initial_value(); len.max(expected.len())])?;
             let mut count = stream.alloc_zeros::<u64>(1)?;
-            let known = matches!(heads.told, Told::Offsets(_) | Told::LongOffsets(_));
+            let known = matches!(heads.source, HeadSource::Offsets(_) | HeadSource::LongOffsets(_));
             restart!(reduce.on(&stream), heads, |vector| stream.clone_htod(vector)?, |reduce| {
                 if known {
                     let found = if expected.is_empty() {

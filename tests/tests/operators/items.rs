@@ -16,7 +16,7 @@ use scan_tests::{
     items::{Automaton, Kind, Leading, Transition, VERDICTS, Verdict, leftmost, quotes, stamp, text},
     operators::mixed,
     reference::{self, WAYS},
-    segments::{Heads, TELLINGS},
+    segments::{HEAD_SOURCES, Heads},
     strategies,
 };
 
@@ -82,7 +82,7 @@ fn without_an_identity_restarting() {
             let (kind, with_initial_value) = ways[index % 3];
             let initial_value = with_initial_value.then(|| stamp(1 << 40));
             let begins: Vec<bool> = (0..500).map(|i| mixed(i + index as u64).is_multiple_of(23)).collect();
-            let heads = Heads::new(index % TELLINGS, &begins);
+            let heads = Heads::new(index % HEAD_SOURCES, &begins);
             let mut overrides = Overrides::default();
             overrides.strategy = Some(strategy);
             overrides.threads = Some(THREADS);

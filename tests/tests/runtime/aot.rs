@@ -18,7 +18,7 @@ use scan_runtime::{
 };
 use scan_tests::{MANIFEST, nvrtc as fetch_nvrtc, profile, target_dir};
 
-/// Told to a child that it is one, and where it finds a bundle.
+/// HeadSource to a child that it is one, and where it finds a bundle.
 const BUNDLE_OF_CHILD: &str = "SCAN_TESTS_BUNDLE";
 
 fn limits(architecture: &str) -> DeviceLimits {
