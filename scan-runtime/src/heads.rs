@@ -3,6 +3,7 @@
 use std::{any::TypeId, borrow::Cow, marker::PhantomData, mem::MaybeUninit, ops::Range, sync::Arc};
 
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
+use rayon::prelude::*;
 use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
 use crate::{DeviceBuffer, Error, ScanElement, room::room};
@@ -418,8 +419,11 @@ impl<'h> Heads<'h> {
                 (index < self.count).then(|| self.offset(index) as usize)
             }
             HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => {
-                let found = |(start, mask): (usize, u64)| start + mask.trailing_zeros() as usize;
-                self.masks(&range).find(|(_, mask)| *mask != 0).map(found)
+                let head =
+                    |group| self.mask_within(group, &range).map(|(at, mask)| at + mask.trailing_zeros() as usize);
+                let Range { start, end } = groups(&range);
+                let near = end.min(start + NEAR);
+                (start..near).find_map(head).or_else(|| (near..end).into_par_iter().find_map_first(head))
             }
         };
         head.filter(|head| range.contains(head))
@@ -435,21 +439,21 @@ impl<'h> Heads<'h> {
                 index.map(|index| self.offset(index) as usize)
             }
             HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => {
-                let found = |(start, mask): (usize, u64)| start + mask.ilog2() as usize;
-                self.masks(&range).rev().find(|(_, mask)| *mask != 0).map(found)
+                let head = |group| self.mask_within(group, &range).map(|(at, mask)| at + mask.ilog2() as usize);
+                let Range { start, end } = groups(&range);
+                let near = start.max(end.saturating_sub(NEAR));
+                (near..end).rev().find_map(head).or_else(|| (start..near).into_par_iter().find_map_last(head))
             }
         };
         head.filter(|head| range.contains(head))
     }
 
-    /// The groups in which a range lies, each with the heads among its elements of the range.
-    fn masks(&self, range: &Range<usize>) -> impl DoubleEndedIterator<Item = (usize, u64)> {
-        let Range { start, end } = range.clone();
-        (start / GROUP..end.div_ceil(GROUP)).map(move |group| {
-            let first = group * GROUP;
-            let mask = self.cursor(first).mask(first..end.min(first + GROUP));
-            (first, mask & u64::MAX << start.saturating_sub(first))
-        })
+    /// The first element of a group, and the heads among its elements in a range, if there are any.
+    fn mask_within(&self, group: usize, range: &Range<usize>) -> Option<(usize, u64)> {
+        let first = group * GROUP;
+        let mask = self.cursor(first).mask(first..range.end.min(first + GROUP));
+        let mask = mask & u64::MAX << range.start.saturating_sub(first);
+        (mask != 0).then_some((first, mask))
     }
 
     /// The heads of a part of the input, which begins where a segment does; offsets from the one of segment
@@ -500,6 +504,14 @@ impl<'h> Heads<'h> {
 
 /// Elements that are asked about at once.
 pub(crate) const GROUP: usize = 64;
+
+/// Groups that are looked at before all threads are asked to.
+const NEAR: usize = 1 << 10;
+
+/// The groups in which a range lies.
+fn groups(range: &Range<usize>) -> Range<usize> {
+    range.start / GROUP..range.end.div_ceil(GROUP)
+}
 
 /// Tells of one group of elements after the other which of them begin segments.
 pub(crate) struct Cursor<'a> {
@@ -713,6 +725,20 @@ mod tests {
                     assert!(reversed.eq(found));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn heads_far_away_are_found() {
+        const LEN: usize = 5 * NEAR * GROUP + 7;
+        let mut flags = vec![false; LEN];
+        for (at, other) in [(70, 80), (LEN / 2, LEN / 2 + 1), (NEAR * GROUP, LEN - NEAR * GROUP), (9, LEN - 1)] {
+            (flags[at], flags[other]) = (true, true);
+            let heads = Heads::flags(&flags);
+            assert_eq!((heads.first_head(1..LEN), heads.last_head(1..LEN)), (Some(at), Some(other)));
+            assert_eq!((heads.first_head(at + 1..LEN), heads.last_head(1..other)), (Some(other), Some(at)));
+            assert_eq!((heads.first_head(other + 1..LEN), heads.last_head(1..at)), (None, None));
+            (flags[at], flags[other]) = (false, false);
         }
     }
 }

@@ -67,7 +67,7 @@ const POLLED_EARLY: u64 = 4;
 pub(super) const LAPS: u64 = (1 << 10) - 1;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
-const TILE_ROW_BYTES: u32 = 32;
+const TILE_ROW_BYTES: u32 = 128;
 
 /// Registers of a thread for all but elements and partial results.
 const OTHER_REGISTERS: u32 = 64;
@@ -512,12 +512,12 @@ mod tests {
             let plan = plan_of(bytes);
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
-        assert_eq!(shape(1), (128, 32, 4, 8));
-        assert_eq!(shape(2), (128, 28, 4, 4));
-        assert_eq!(shape(4), (128, 28, 2, 4));
-        assert_eq!(shape(8), (128, 28, 1, 4));
-        assert_eq!(shape(12), (128, 18, 1, 4));
-        assert_eq!(shape(36), (128, 6, 1, 1));
+        assert_eq!(shape(1), (128, 32, 4, 32));
+        assert_eq!(shape(2), (128, 28, 4, 16));
+        assert_eq!(shape(4), (128, 28, 2, 16));
+        assert_eq!(shape(8), (128, 28, 1, 16));
+        assert_eq!(shape(12), (128, 18, 1, 16));
+        assert_eq!(shape(36), (128, 6, 1, 4));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied());
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
@@ -537,8 +537,8 @@ mod tests {
         let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
         // Tiles as wide as can be, and one row of them or a few in a window.
         assert_eq!(many_columns, [(32, 1, 264, 4849664), (32, 3, 264, 786432), (32, 9, 264, 524288)]);
-        // Fewer: narrower ones, so that threads poll fewer statuses.
-        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(16, 33, 264, 65536), (8, 66, 264, 32768)]);
+        // Fewer: narrower ones, so that threads poll fewer statuses, but of 128 bytes.
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(16, 33, 264, 65536), (16, 132, 264, 65536)]);
         // Short ones: no tile has fewer rows than a run.
         assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];

@@ -7,6 +7,8 @@ use std::sync::{
 
 use scan_runtime::{Axis, Error, ScanProgress, Scanner, ops, scan_op};
 
+type Run<'r> = &'r mut dyn FnMut() -> Result<(), Error>;
+
 #[scan_op(identity = 0)]
 fn panics_at_100(a: u32, b: u32) -> u32 {
     1_000 / (100 - b) + a
@@ -27,7 +29,7 @@ fn every_way_to_run_reports_all_elements_once() {
     let reduce = scanner.reduce(ops::sum::<u32>()).with_progress(report);
     let (mut output, mut totals) = (input.clone(), vec![0; 6]);
     let along = scan.clone().axis(Axis::of(&[6, 1_000], 0).unwrap());
-    let ways: [(&str, &mut dyn FnMut() -> Result<(), Error>); 9] = [
+    let ways: [(&str, Run<'_>); 9] = [
         ("run", &mut || scan.run(&input).map(drop)),
         ("in place", &mut || scan.run_in_place_with_total(&mut input.clone()).map(drop)),
         ("prepared", &mut || scan.clone().prepare(6_000)?.run(&input).map(drop)),
