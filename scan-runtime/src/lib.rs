@@ -90,7 +90,8 @@ pub use op::ScanOp;
 pub use parameters::{Parameter, Parameters, Table};
 pub use prepared::{DevicePrepared, Prepared};
 pub use scan::{
-    AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, ScanProgress, Totals,
+    AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan, Goal, Prefixes, Reduce, Scan, ScanProgress,
+    Totals,
 };
 pub use scan_codegen::{
     Architecture, ArchitectureError, Axis, AxisError, BlockScan, Carry, ColumnsPlan, DeviceLimits, KernelSource,

@@ -18,7 +18,7 @@ use progress::Progress;
 pub use progress::ScanProgress;
 mod segments;
 
-pub use axis::{AxisPlan, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
+pub use axis::{AxisPlan, AxisReduce, AxisScan, DeviceAxisPrepared, DeviceAxisScan};
 pub(crate) use axis::{check_length, check_totals};
 
 use crate::{

@@ -108,3 +108,37 @@ pub fn not_contiguous() -> Vec<Axis> {
         strided(&[2, 2, 2, 37, 2, 1, 2, 2], 3, &[1184, 592, 296, 8, 4, 4, 2, 1], &[1184, 592, 296, 8, 4, 4, 2, 1]),
     ]
 }
+
+/// What is wrong with a reduction of each column of an array: alone, with an initial value, and with one for each.
+///
+/// # Errors
+///
+/// Those of the reductions.
+pub fn fault_of_reductions<Op: TestOperator>(scanner: &Scanner, axis: &Axis) -> Result<Option<String>, Error> {
+    let input = elements(axis, 1 << 20, Op::input);
+    let (strides, _) = axis.both_strides();
+    let column = |index: Vec<usize>| -> Vec<Op::Item> {
+        let first: usize = index.iter().zip(strides).map(|(index, stride)| index * stride).sum();
+        (0..axis.shape()[axis.axis()]).map(|row| input[first + row * strides[axis.axis()]]).collect()
+    };
+    let columns: Vec<_> = reference::columns(axis).into_iter().map(column).collect();
+    let values: Vec<Op::Item> = (0..columns.len() as u64).map(|column| Op::input(5 * column + 3)).collect();
+    let reduce = scanner.reduce(Op::new());
+    let (one, each) = (reduce.clone().init(Op::initial_value()), reduce.clone().axis(axis.clone()).init_each(&values));
+    let ways = [("alone", reduce.axis(axis.clone())), ("from one", one.axis(axis.clone())), ("from each", each)];
+    for (way, reduce) in ways {
+        let expected = columns.iter().zip(&values).map(|(column, value)| {
+            let initial = match way {
+                "alone" => None,
+                "from one" => Some(Op::initial_value()),
+                _ => Some(*value),
+            };
+            reference::total(&Op::new(), initial, column).or_else(|| Op::new().identity())
+        });
+        let Some(expected) = expected.collect::<Option<Vec<_>>>() else { continue };
+        if let Some(wrong) = first_difference(&reduce.run(&input)?, &expected) {
+            return Ok(Some(format!("{axis:?}, {way}: wrong from {wrong} on")));
+        }
+    }
+    Ok(None)
+}

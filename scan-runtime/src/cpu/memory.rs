@@ -115,6 +115,38 @@ impl<Op: ScanOp> Memory<Op> for Elements<Op> {
     }
 }
 
+/// An array of inputs. Outputs have no memory.
+pub(crate) struct Inputs<Op: ScanOp>(pub(crate) *const Op::Input);
+
+impl<Op: ScanOp> Clone for Inputs<Op> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Op: ScanOp> Copy for Inputs<Op> {}
+
+impl<Op: ScanOp> Memory<Op> for Inputs<Op> {
+    #[inline(always)]
+    unsafe fn read(self, index: usize) -> Op::Input {
+        // SAFETY: the caller vouches for the index.
+        unsafe { self.0.add(index).read() }
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, _: usize, _: Op::Output) {}
+
+    #[inline(always)]
+    unsafe fn skip(self, index: usize) -> Self {
+        // SAFETY: the caller vouches for the index.
+        Inputs(unsafe { self.0.add(index) })
+    }
+
+    fn places(self, _: usize) -> Option<Places<Op>> {
+        None
+    }
+}
+
 /// An array for each field of an input, and of an output.
 pub(crate) struct InColumns<Op: ScanOp<Input: Columns, Output: Columns>> {
     pub(crate) input: At<Op::Input>,

@@ -7,9 +7,11 @@ use scan_codegen::{Axis, ColumnLayout, ColumnsPlan, KernelSource, PlanError, Pla
 
 mod each;
 mod prepared;
+mod reduced;
 use each::HOST_VALUES;
 pub(crate) use each::check_totals;
 pub use prepared::DeviceAxisPrepared;
+pub use reduced::AxisReduce;
 
 use super::{Also, HostPlaces, HostTotals, Scan};
 use crate::{

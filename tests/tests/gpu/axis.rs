@@ -3,7 +3,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{Axis, Error, PlanError, ScanKind, Scanner, arrays, half::f16, ops};
 use scan_tests::{
-    axes::{Case, not_contiguous, strided},
+    axes::{Case, fault_of_reductions, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, first_difference, mixed},
     reference::{self, WAYS},
@@ -37,6 +37,17 @@ pub(crate) fn add(trials: &mut Trials) {
         for (index, axis) in not_contiguous().into_iter().enumerate() {
             check::<Interval>(axis.clone(), index, false)?;
             check::<ops::Sum<u8>>(axis, index, true)?;
+        }
+        Ok(())
+    });
+    trials.add("axis_reductions", || {
+        let scanner = scanner()?;
+        let shapes = SHAPES.map(|(shape, axis)| Axis::of(shape, axis));
+        for axis in shapes.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().chain(not_contiguous()) {
+            let fault = fault_of_reductions::<Interval>(&scanner, &axis)?;
+            ensure(fault.is_none(), || fault.unwrap_or_default())?;
+            let fault = fault_of_reductions::<AffineU32>(&scanner, &axis)?;
+            ensure(fault.is_none(), || fault.unwrap_or_default())?;
         }
         Ok(())
     });

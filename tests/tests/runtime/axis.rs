@@ -3,7 +3,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{Axis, AxisPlan, Error, Overrides, PlanError, ScanKind, Scanner, arrays, ops};
 use scan_tests::{
-    axes::{Case, not_contiguous, strided},
+    axes::{Case, fault_of_reductions, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Summary},
     configure,
     lifting::inputs,
@@ -36,6 +36,7 @@ fn of<Op: TestOperator>() {
             let case = Case::<Op>::new(&scanner, axis.clone(), WAYS[(index / 2 + way) % 4], reversed);
             assert_eq!(case.fault_on_host().unwrap(), None, "{way}, {reversed}");
         }
+        assert_eq!(fault_of_reductions::<Op>(&scanner, &axis).unwrap(), None);
     }
 }
 
