@@ -30,7 +30,7 @@ pub(crate) struct Zipped {
 
 impl Zipped {
     /// `None` where input and output are one slice each. `unit` gives the bytes in which a thread moves a run of items
-    /// of so many bytes.
+    /// of this number of bytes.
     pub(crate) fn of(operator: &OpSource, spec: &ScanSpec, unit: impl Fn(u32) -> u32) -> Option<Self> {
         let ScanSpec { input, output, .. } = spec;
         let slices = spec.input_kinds.are_slices() && spec.output_kinds.are_slices();

@@ -84,7 +84,7 @@ pub(crate) mod tests {
     use super::*;
     use std::panic::resume_unwind;
 
-    /// Panics so many times when it is dropped: each time with another of its kind.
+    /// Panics this number of times when it is dropped: each time with another of its kind.
     pub(crate) struct Bomb(pub(crate) u32);
 
     impl Drop for Bomb {

@@ -731,7 +731,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
 }
 
 impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
-    /// A slice of so many elements.
+    /// A slice of `len` elements.
     ///
     /// # Safety
     ///

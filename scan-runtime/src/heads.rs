@@ -198,7 +198,7 @@ impl<'a> DeviceHeads<'a> {
         }
     }
 
-    /// What the kernels are told: the offsets that there are, or the elements of a row.
+    /// The number that kernels are given: of offsets, or of the elements of a row.
     pub(crate) fn head_count(&self) -> u64 {
         self.count() as u64
     }
@@ -457,7 +457,7 @@ impl<'h> Heads<'h> {
     }
 
     /// The heads of a part of the input, which begins where a segment does; offsets from the one of segment
-    /// `segments.start` to that of segment `segments.end`. And what the kernels are told of their number.
+    /// `segments.start` to that of segment `segments.end`. And the number that kernels are given.
     pub(crate) fn of_part(
         &self,
         elements: &Range<usize>,
@@ -522,7 +522,7 @@ pub(crate) struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// Bit `i` is set where element `group.start + i` begins a segment; of element 0 it says nothing. The group begins at a
-    /// multiple of [`GROUP`] and has at most so many elements, and the groups ascend.
+    /// multiple of [`GROUP`] and has no more elements than that, and the groups ascend.
     pub(crate) fn mask(&mut self, group: Range<usize>) -> u64 {
         let heads = self.heads;
         match heads.kind {
@@ -619,7 +619,7 @@ fn mask_of_flags(flags: &[u8]) -> u64 {
     mask
 }
 
-/// How many segments so many heads make of an input of this length, if that is known before they are looked for.
+/// The number of segments of an input of length `len` with `heads` heads, if it is known before they are read.
 fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<usize> {
     match kind {
         HeadKind::None => Some(1),
@@ -641,7 +641,7 @@ pub(crate) fn check_initial_values(found: usize, expected: usize) -> Result<(), 
     if found == expected { Ok(()) } else { Err(Error::InitialValues { found, expected }) }
 }
 
-/// Whether so many flags, words or keys fit an input of this length. Any number of offsets does.
+/// Whether `found` flags, words or keys fit an input of length `len`. Any number of offsets does.
 pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(), Error> {
     let (what, expected) = match kind {
         HeadKind::Flags => ("head flags", len),

@@ -84,7 +84,7 @@ impl<'h, Op: ScanOp> Scan<Op, Heads<'h>> {
 }
 
 impl<Op: ScanOp, H, G> Prepared<Op, H, G> {
-    /// The scan, for so many elements.
+    /// The scan, for `len` elements.
     fn scan_of(&self, len: usize) -> Result<&Scan<Op, H, G>, Error> {
         check_len(len, self.max_len)?;
         Ok(&self.scan)
@@ -286,7 +286,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
         })
     }
 
-    /// An error if it was not prepared for runs that bring this, of so many elements.
+    /// An error if it was not prepared for such runs, of `len` elements.
     pub(crate) fn check(&self, brings: Brings, len: usize) -> Result<(), Error> {
         check_len(len, self.max_len)?;
         let Brings { heads, also, initial, len: has_len, layouts } = self.brings;

@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// An empty vector with room for so many items, or the error that there is not enough memory.
+/// An empty vector with room for `len` items, or the error that there is not enough memory.
 pub(crate) fn room<T>(len: usize) -> Result<Vec<T>, Error> {
     let (mut vector, bytes) = (Vec::new(), len.saturating_mul(size_of::<T>()));
     vector.try_reserve_exact(len).map_err(|_| Error::OutOfHostMemory { bytes })?;

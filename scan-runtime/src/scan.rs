@@ -140,7 +140,7 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     pub(crate) planned: bool,
     /// In how many arrays input and output lie.
     pub(crate) layouts: Layouts,
-    /// What is told how far a run of host memory is.
+    /// Receives the progress of runs of host memory.
     progress: Option<Progress>,
     goal: PhantomData<G>,
 }
@@ -179,7 +179,7 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     /// [`prepare`](DeviceScan::prepare) does at once what each call does otherwise.
     ///
     /// What the kernels need of memory beside input and output is kept for the next call on the stream. So the scanner holds the
-    /// stream: until it is gone itself, or works on a new stream and finds that nobody else holds this one. A stream that another
+    /// stream: until it is gone itself, or works on a new stream and finds that it is the only holder of this one. A stream that another
     /// library owns must outlive the scanner. Calls that are captured into a graph make the memory part of the graph.
     ///
     /// A scan waits for all that is before it on the stream, and what follows waits for the scan, as ever. Only what is launched

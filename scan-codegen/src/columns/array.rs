@@ -19,7 +19,7 @@ impl ColumnArray {
         ColumnArray { bytes: item.size as u32, alignment, unit: alignment }
     }
 
-    /// The array of which a thread moves so many neighbouring items in units as wide as can be.
+    /// The array of which a thread moves `width` neighbouring items in units as wide as can be.
     pub(super) fn aligned(&self, width: u32) -> Self {
         let widest = COPY_ALIGNMENT.trailing_zeros();
         ColumnArray { unit: 1 << (width * self.bytes).trailing_zeros().min(widest), ..*self }

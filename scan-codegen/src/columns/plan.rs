@@ -63,7 +63,7 @@ const POLLED_AT_ONCE: u64 = 8;
 /// The most tiles whose statuses a thread polls for a tile, where a longer window gives the others more time.
 const POLLED_EARLY: u64 = 4;
 
-/// How often the ring of statuses is filled, at the most: tags have bits for so many.
+/// How often the ring of statuses is filled, at the most: tags have bits for no more.
 pub(super) const LAPS: u64 = (1 << 10) - 1;
 
 /// The minimum bytes of a row of a tile, unless the array has fewer columns.
@@ -263,7 +263,7 @@ fn bytes_of(arrays: &[ColumnArray]) -> u32 {
     arrays.iter().fold(0, |bytes, array| bytes.saturating_add(array.bytes))
 }
 
-/// The fewest and the most threads side by side, of so many bytes of a row each.
+/// The fewest and the most threads side by side, each of `bytes` bytes of a row.
 fn across(bytes: u32) -> (u32, u32) {
     let least = TILE_ROW_BYTES.div_ceil(bytes).next_power_of_two();
     (least, least.max(1 << (WIDE_ROW_BYTES / bytes).max(1).ilog2()))
@@ -355,7 +355,7 @@ impl ColumnsPlan {
         ColumnsPlan { width: 1, inputs: with(&self.inputs), outputs: with(&self.outputs), ..self.clone() }
     }
 
-    /// This plan with another width of threads and so many of them side by side: for tests, and to measure.
+    /// This plan with another width of threads, `across` of them side by side: for tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
         let limits = self.device;

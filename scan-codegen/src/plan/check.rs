@@ -37,7 +37,7 @@ pub(super) fn check_scan(operator: &OpSource, spec: &ScanSpec, strategy: Strateg
     check_identity(operator, spec, strategy)
 }
 
-/// Refuses a machine of which nobody tells which carry it begins with.
+/// Refuses a machine without `START` and an initial value.
 pub(crate) fn check_start(operator: &OpSource, initial_value: bool) -> Result<(), PlanError> {
     match operator.carry {
         Some(CarrySource { start: None, .. }) if !initial_value => {

@@ -47,7 +47,7 @@ pub(super) fn columns(
     })
 }
 
-/// Whether whoever sees the struct surely sees the type of the field.
+/// Whether the type of the field is at least as visible as the struct.
 fn is_as_visible(field: &Visibility, structure: &Visibility) -> bool {
     let tokens = |visibility: &Visibility| visibility.to_token_stream().to_string();
     matches!(structure, Visibility::Inherited)

@@ -217,7 +217,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         })
     }
 
-    /// Runs over the arrays of an input and of an output, of so many items each, and finishes the output.
+    /// Runs over the arrays of an input and of an output, of `len` items each, and finishes the output.
     fn hold<I, O, T>(
         &self,
         input: I,

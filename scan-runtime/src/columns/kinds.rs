@@ -323,7 +323,7 @@ pub unsafe trait Sink<T> {
     type Held;
     #[doc(hidden)]
     fn items(&mut self) -> Option<usize>;
-    /// Room for so many items.
+    /// Room for `len` items.
     #[doc(hidden)]
     fn hold(self, array: usize, len: usize) -> Result<Self::Held, Error>;
     #[doc(hidden)]

@@ -31,13 +31,13 @@ pub(crate) enum Work {
 /// How often work is to be enqueued.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Runs {
-    /// Once, on so many elements.
+    /// Once, on this number of elements.
     Once(usize),
-    /// Many times, on up to so many.
+    /// Many times, on up to this number of elements.
     Often(usize),
 }
 
-/// A task on up to so many elements on one stream.
+/// A task on one stream, on up to a number of elements.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     stream: Arc<CudaStream>,
@@ -52,7 +52,7 @@ struct Range {
     /// The fewest elements that it is for.
     from: u64,
     kernels: Arc<Kernels>,
-    /// Locked by who enqueues with the same handle at the same time, and nobody else.
+    /// Locked only by callers that enqueue with the same handle at the same time.
     workspace: Mutex<Workspace>,
 }
 
@@ -121,7 +121,7 @@ impl Work {
 }
 
 impl Prepared {
-    /// With kernels for lengths from so many to so many elements.
+    /// With the first and the last length that each kernel is for.
     fn new(
         stream: &Arc<CudaStream>,
         constants: Constants,
@@ -158,7 +158,7 @@ impl CudaDevice {
         if is_captured(stream)? { Err(Error::Captured) } else { Ok(()) }
     }
 
-    /// Loads the kernels of a task on up to so many elements, and holds them.
+    /// Loads the kernels of a task on up to `max_len` elements, and holds them.
     pub(crate) fn load_up_to<Op: ScanOp>(
         &self,
         op: &Op,

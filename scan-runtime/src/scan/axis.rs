@@ -117,7 +117,7 @@ impl fmt::Display for AxisPlan {
     }
 }
 
-/// Whether memory of so many elements holds the array.
+/// Whether memory of `found` elements holds the array.
 pub(crate) fn check_length(axis: &Axis, what: &'static str, found: usize, expected: usize) -> Result<(), Error> {
     let holds = if expected == axis.len() { found == expected } else { found >= expected };
     if holds { Ok(()) } else { Err(Error::AxisLength { what, found, expected, shape: axis.shape().to_vec() }) }

@@ -20,7 +20,7 @@ impl fmt::Display for ScanProgress {
     }
 }
 
-/// What is told of it.
+/// The caller's function.
 #[derive(Clone)]
 pub(super) struct Progress(Arc<dyn Fn(ScanProgress) + Send + Sync>);
 
