@@ -256,6 +256,8 @@ struct Words<'a> {
     smaller_blocks: bool,
     /// Whether runs are scanned whole of which the tile has a part only.
     whole_runs: bool,
+    /// Whether nothing is known of the last run but its first element, and its results are stored one by one.
+    last_run_apart: bool,
     /// Whether the kernel of one block scans one tile at the most.
     one_tile: bool,
     /// The pipeline of look-ahead.
@@ -487,6 +489,7 @@ impl<'a> Words<'a> {
             alone: facts.blocks == Blocks::One,
             smaller_blocks: plan.block_sizes.0 < plan.block_sizes.1,
             whole_runs: plan.whole_runs,
+            last_run_apart: plan.last_run_apart,
             one_tile: plan.one_block_has_one_tile(),
             carry: facts.name,
             rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),

@@ -200,6 +200,16 @@ impl Weights {
         u32::try_from(UNROLLED / Weights::of_an_element(op, 2 * CALL)).unwrap_or(u32::MAX).max(1)
     }
 
+    /// Instructions of the unrolled loops over a run of so many elements, with functions at so many places.
+    pub(crate) fn of_a_run(op: &OpSource, run: u32, places: Places, written_out: u32) -> u64 {
+        let weights = Weights::of(op, places, written_out);
+        let each = op.functions.iter().zip(&weights.functions).map(|(function, weight)| {
+            let instructions = if weight.called { CALL } else { weight.instructions };
+            calls_an_element(op, &function.name).saturating_mul(instructions)
+        });
+        each.fold(0, u64::saturating_add).saturating_mul(run.into())
+    }
+
     /// Instructions for an element of a run, where a call of a function counts for so many at most.
     fn of_an_element(op: &OpSource, most: u64) -> u64 {
         let weights = Weights::of(op, Places::all(1), u32::MAX);

@@ -253,6 +253,7 @@ pub mod axes;
 pub mod climb;
 pub mod columns;
 pub mod composed;
+pub mod cubin;
 pub mod drawn;
 pub mod each_segment;
 pub mod emulator;

@@ -82,8 +82,12 @@ impl Plan {
         };
         let lanes = |thread: u64| active.saturating_sub(thread / WARP * WARP).min(WARP);
         let each = |of: &dyn Fn(u64) -> u64| (0..u64::from(self.threads)).map(of).collect();
+        let reduced = |thread: u64| match own(thread) {
+            part if part < run && self.last_run_apart => 0,
+            own => own.saturating_sub(1),
+        };
         TileCost {
-            reduced: each(&|thread| own(thread).saturating_sub(1) + warp_scan_steps(thread % WARP, lanes(thread))),
+            reduced: each(&|thread| reduced(thread) + warp_scan_steps(thread % WARP, lanes(thread))),
             summed: each(&|thread| {
                 let lane = thread % WARP;
                 let in_later_warp = thread >= WARP && 0 < lane && lane < lanes(thread);

@@ -85,6 +85,12 @@ pub(super) const fn whole_runs_are_as_fast(element: usize, shape: RegisterShape)
     element <= 4 && !(element == 2 && shape.run_bytes > 80)
 }
 
+/// The instructions of a run, as estimated, from which on the run in which the input ends is scanned apart: the loops
+/// over a part of a run take NVRTC longer than those over a whole one.
+///
+/// Measured: `docs/tuning.md#the-run-in-which-the-input-ends`.
+pub(super) const HEAVY_RUN: u64 = 1600;
+
 /// The maximum size of a state with a stand-in for blocks that have not started, in bytes. With larger ones the kernel
 /// would spill registers: `docs/tuning.md#stand-in`.
 pub(super) const MOST_STAND_IN_BYTES: u64 = 32;

@@ -3,7 +3,7 @@
 use super::{
     check::{check_architecture, refused},
     measured::{
-        ALONE, CLUSTER, MOST_CLUSTER_BYTES, MOST_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape, together,
+        ALONE, CLUSTER, HEAVY_RUN, MOST_CLUSTER_BYTES, MOST_REGISTER_BYTES, REGISTER_SHAPE, RegisterShape, together,
         whole_runs_are_as_fast,
     },
     overrides::{Overrides, Request},
@@ -117,10 +117,13 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
     let block = Block { threads, run, tile: threads * run, shared_bytes: sizes.shared_bytes(run, block_sizes.1) };
     let zipped = Zipped::of(operator, spec, |bytes| unit(bytes * run));
     let unit_of_one = |items| if zipped.is_none() { unit(total(items) * run) } else { 0 };
+    let whole_runs = scans_whole_runs(request, &facts, shape);
+    let has_last_run = facts.blocks != Blocks::One && !whole_runs;
+    let is_last_run_apart = has_last_run && spec.segments.is_none() && !spec.total && zipped.is_none();
     let statuses = overrides.statuses_per_lane.unwrap_or(STATUSES_OF_A_LANE);
-    Ok(Plan {
+    let plan = Plan {
         run_by_weight,
-        whole_runs: scans_whole_runs(request, &facts, shape),
+        whole_runs,
         statuses_per_lane: statuses.min(STATUS_WORDS / sizes.state.div_ceil(WORD)).max(1),
         cluster: cluster.unwrap_or(1),
         block_sizes,
@@ -128,7 +131,9 @@ fn plan_shape(request: Request<'_>, strategy: Strategy, shape: RegisterShape) ->
         output_unit: unit_of_one(sizes.output),
         zipped,
         ..Plan::new(request, strategy, block)
-    })
+    };
+    let instructions = Weights::of_a_run(operator, run, plan.places(operator), plan.written_out);
+    Ok(Plan { last_run_apart: is_last_run_apart && instructions >= HEAVY_RUN, ..plan })
 }
 
 /// Refuses strategies that do not support runs in registers.

@@ -114,6 +114,9 @@ pub struct Plan {
     /// Whether a run that is only partly inside the tile is scanned as a whole: the rest of it is zeros, whose results
     /// are not used.
     pub(crate) whole_runs: bool,
+    /// Whether the run in which the input ends is reduced to its first element, because nothing follows it, and its
+    /// results are stored one by one: less is unrolled for it.
+    pub(crate) last_run_apart: bool,
     /// Statuses that a lane loads and folds on its own in look-back; 1 with another way to carry.
     pub(crate) statuses_per_lane: u32,
     /// Blocks per cluster; 1 with another way to carry.
@@ -186,6 +189,7 @@ impl Plan {
             written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
             programmatic: false,
             whole_runs: false,
+            last_run_apart: false,
             statuses_per_lane: 1,
             cluster: 1,
             block_sizes: (threads, threads),

@@ -3,18 +3,21 @@
 //!
 //! ```console
 //! $ cargo run -p scan-tests --bin kernel_time
+//! $ cargo run -p scan-tests --bin kernel_time -- --gallery
 //! ```
 //!
 //! Milliseconds of a processor, the least of several compilations: other work on the machine disturbs it little. It reads them
-//! where Linux tells them.
+//! where Linux tells them. Beside them what came of it: a thread's registers and local memory, and bytes of machine code.
 
-use std::{fs, process::ExitCode, time::Duration};
+use std::{fs, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::Parser;
 use scan_codegen::{Architecture, DeviceLimits, OffsetWidth, OpSource, Overrides, ScanSpec, Segments, plan, render};
 use scan_runtime::{ScanElement, nvrtc, ops};
 use scan_tests::{
+    cubin::Cubin,
     gallery::{self, Example, visit_gallery},
+    lexers::visit_lexers,
     operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
 };
 
@@ -22,6 +25,9 @@ use scan_tests::{
 #[derive(Parser)]
 #[command(long_about = None)]
 struct Arguments {
+    /// Only operators of the gallery, and the lexers of the example `tokenizer`.
+    #[arg(long)]
+    gallery: bool,
     /// Only operators whose name contains this.
     #[arg(long, default_value = "")]
     operator: String,
@@ -34,6 +40,9 @@ struct Arguments {
     /// What they are compiled for.
     #[arg(long, default_value = "sm_90")]
     arch: Architecture,
+    /// A folder for the sources and their machine code.
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 struct Time {
@@ -53,7 +62,7 @@ impl Visitor for Time {
             (" by offsets", Segments::Offsets(OffsetWidth::U32)),
         ] {
             if let Err(error) = self.time(&Op::new().source(), &format!("{name}{head_source}"), segments) {
-                println!("| {name}{head_source} | {error} | | |");
+                println!("| {name}{head_source} | {error} | | | | | |");
                 self.failed = true;
             }
         }
@@ -65,7 +74,7 @@ impl gallery::Visitor for Time {
         if name.contains(&self.arguments.operator)
             && let Err(error) = self.time(&Op::new().source(), name, Segments::None)
         {
-            println!("| {name} | {error} | | |");
+            println!("| {name} | {error} | | | | | |");
             self.failed = true;
         }
     }
@@ -76,16 +85,28 @@ impl Time {
         let spec = ScanSpec::inclusive().with_segments(segments);
         let plans = plan(operator, &spec, &DeviceLimits::of(self.arguments.arch), &Overrides::default())?;
         for plan in plans.iter() {
-            let source = render(operator, plan)?;
-            let mut least = f64::INFINITY;
-            for _ in 0..self.arguments.runs {
+            let mut source = render(operator, plan)?;
+            // What is measured is the compiler, not its own cache of what it has compiled before.
+            source.options.push("--no-cache");
+            let (mut least, mut code) = (f64::INFINITY, Vec::new());
+            for _ in 0..self.arguments.runs.max(1) {
                 let start = processor_time()?;
-                nvrtc::compile(&source, name, self.arguments.arch)?;
+                code = nvrtc::compile(&source, name, self.arguments.arch)?.cubin;
                 least = least.min((processor_time()? - start).as_secs_f64() * 1e3);
+            }
+            if let Some(folder) = &self.arguments.out {
+                let file = folder.join(format!("{name}-{}.cu", plan.from).replace(' ', "_"));
+                fs::create_dir_all(folder)?;
+                fs::write(&file, &source.text)?;
+                fs::write(file.with_extension("cubin"), &code)?;
             }
             if least >= self.arguments.from {
                 let (carry, threads, run) = (plan.strategy.carry, plan.threads, plan.run);
-                println!("| {name} | {} | {carry}, {threads} × {run} | {least:.0} |", plan.from);
+                let Cubin { registers, local_bytes, code_bytes, .. } = Cubin::read(&code)?;
+                println!(
+                    "| {name} | {} | {carry}, {threads} × {run} | {least:.0} | {registers} | {local_bytes} | {code_bytes} |",
+                    plan.from
+                );
             }
         }
         Ok(())
@@ -104,17 +125,23 @@ fn main() -> ExitCode {
         eprintln!("error: {error}");
         return ExitCode::FAILURE;
     }
-    println!("| operator | from elements on | kernel | NVRTC, ms |\n|---|--:|---|--:|");
+    println!(
+        "| operator | from elements on | kernel | NVRTC, ms | registers | local bytes | bytes of code |\n\
+         |---|--:|---|--:|--:|--:|--:|"
+    );
     let mut time = Time { arguments: Arguments::parse(), failed: false };
-    time.visit::<ops::Sum<u8>>("sum u8");
-    time.visit::<ops::Sum<i16>>("sum i16");
-    time.visit::<ops::Sum<f32>>("sum f32");
-    time.visit::<ops::Sum<u64>>("sum u64");
-    time.visit::<compose>("affine u32");
-    time.visit::<MixedSum>("sum of 12 bytes");
-    time.visit::<Brackets>("brackets");
-    time.visit::<MatrixProduct<3>>("3 × 3 matrix of u32");
-    time.visit::<MatrixProduct<4>>("4 × 4 matrix of u32");
+    if !time.arguments.gallery {
+        time.visit::<ops::Sum<u8>>("sum u8");
+        time.visit::<ops::Sum<i16>>("sum i16");
+        time.visit::<ops::Sum<f32>>("sum f32");
+        time.visit::<ops::Sum<u64>>("sum u64");
+        time.visit::<compose>("affine u32");
+        time.visit::<MixedSum>("sum of 12 bytes");
+        time.visit::<Brackets>("brackets");
+        time.visit::<MatrixProduct<3>>("3 × 3 matrix of u32");
+        time.visit::<MatrixProduct<4>>("4 × 4 matrix of u32");
+    }
     visit_gallery(&mut time);
+    visit_lexers(&mut time);
     if time.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

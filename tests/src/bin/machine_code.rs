@@ -10,7 +10,6 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use object::{Object, ObjectSection, SectionKind};
 use rayon::prelude::*;
 use scan_codegen::{
     Architecture, Arrays, Carry, DeviceLimits, KernelSource, OffsetWidth, OpSource, Overrides, ScanSpec, Segments,
@@ -19,6 +18,7 @@ use scan_codegen::{
 use scan_runtime::{ScanElement, ScanOp, half::f16, nvrtc, ops};
 use scan_tests::{
     columns,
+    cubin::Cubin,
     operators::{Brackets, MatrixProduct, MixedSum, TestOperator, Visitor, compose},
     strategies,
 };
@@ -164,56 +164,9 @@ impl Visitor for Kernels {
 /// A row of the table: everything but the hash is for the reader.
 fn row(name: &str, source: &KernelSource, architecture: Architecture) -> Result<String, String> {
     let cubin = nvrtc::compile(source, name, architecture).map_err(|error| error.to_string())?.cubin;
-    let file = object::File::parse(cubin.as_slice()).map_err(|error| error.to_string())?;
-    let mut sections: Vec<_> =
-        file.sections().filter_map(|section| Some((section.name().ok()?.to_owned(), section))).collect();
-    sections.sort_by(|(a, _), (b, _)| a.cmp(b));
-    let mut hash = blake3::Hasher::new();
-    let (mut bytes, mut registers, mut frame) = (0, 0, 0);
-    for (name, section) in &sections {
-        let data = section.data().map_err(|error| error.to_string())?;
-        match name.as_str() {
-            text if text.starts_with(".text.") => {
-                bytes += data.len();
-                hash.update(data);
-            }
-            // The fourth bank holds addresses of variables, which the linker fills in.
-            constants if constants.starts_with(".nv.constant") && constants != ".nv.constant4" => {
-                hash.update(data);
-            }
-            ".nv.info" => {
-                registers = registers.max(largest_attribute(data, REGISTER_COUNT));
-                frame = frame.max(largest_attribute(data, FRAME_SIZE));
-            }
-            _ if section.kind() == SectionKind::UninitializedData => {
-                hash.update(&section.size().to_le_bytes());
-            }
-            _ => {}
-        }
-    }
+    let Cubin { registers, local_bytes, code_bytes, hash } = Cubin::read(&cubin)?;
     let lines = source.text.lines().filter(|line| !line.trim().is_empty()).count();
-    Ok(format!("{name}\t{lines}\t{registers}\t{frame}\t{bytes}\t{}", &hash.finalize().to_hex()[..16]))
-}
-
-/// Attributes of functions in a cubin's section `.nv.info`.
-const REGISTER_COUNT: u8 = 0x2f;
-const FRAME_SIZE: u8 = 0x11;
-
-/// The largest value of an attribute: entries of a format, an attribute, a size and, for these two, a symbol and a number.
-fn largest_attribute(info: &[u8], attribute: u8) -> u32 {
-    let (mut largest, mut rest) = (0, info);
-    while let [format, of, low, high, following @ ..] = rest {
-        const SIZED: u8 = 4;
-        let size = if *format == SIZED { usize::from(u16::from_le_bytes([*low, *high])) } else { 0 };
-        let Some((value, next)) = following.split_at_checked(size) else { break };
-        if *of == attribute
-            && let [_, _, _, _, a, b, c, d] = *value
-        {
-            largest = largest.max(u32::from_le_bytes([a, b, c, d]));
-        }
-        rest = next;
-    }
-    largest
+    Ok(format!("{name}\t{lines}\t{registers}\t{local_bytes}\t{code_bytes}\t{}", &hash.to_hex()[..16]))
 }
 
 fn main() -> ExitCode {

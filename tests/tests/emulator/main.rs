@@ -16,6 +16,7 @@ mod kept_states;
 mod kinds;
 mod ladder;
 mod last_results;
+mod last_run;
 mod launches;
 mod length;
 mod lifting;
