@@ -286,6 +286,7 @@ struct Words<'a> {
     /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
     keeps_states: bool,
     state_unit: u32,
+    run_parts: u32,
     /// Bytes of shared memory for the operator's tables, and those.
     table_bytes: u32,
     kept_tables: Vec<TableWords>,
@@ -516,6 +517,7 @@ impl<'a> Words<'a> {
             streams: pipeline.streams,
             in_turns: pipeline.look_ahead_warps > 1,
             keeps_states: pipeline.keeps_states,
+            run_parts: pipeline.run_parts,
             table_bytes: pipeline.table_bytes,
             kept_tables: if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() },
             state_unit: 1

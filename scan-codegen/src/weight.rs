@@ -200,6 +200,13 @@ impl Weights {
         u32::try_from(UNROLLED / Weights::of_an_element(op, 2 * CALL)).unwrap_or(u32::MAX).max(1)
     }
 
+    /// The most inputs for which the loop that reduces a run of them is unrolled as a whole.
+    pub(crate) fn most_appended(op: &OpSource) -> u32 {
+        let of = |name| Weights::instructions_of(op, name);
+        let input = if op.has("append") { of("append") } else { of("lift").saturating_add(of("combine")) };
+        u32::try_from(UNROLLED / input.max(1)).unwrap_or(u32::MAX)
+    }
+
     /// Instructions of the unrolled loops over a run of so many elements, with functions at so many places.
     pub(crate) fn of_a_run(op: &OpSource, run: u32, places: Places, written_out: u32) -> u64 {
         let weights = Weights::of(op, places, written_out);

@@ -17,6 +17,7 @@ use crate::{
     constants::{WARP, WORD},
     error::PlanError,
     limits::DeviceLimits,
+    operator::OpSource,
     strategy::{BlockScan, Strategy},
     weight::{WRITTEN_OUT, Weights},
     zipped::Zipped,
@@ -97,6 +98,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         look_ahead_warps: room.look_ahead_warps,
         keeps_states: sizes.keeps_states,
         table_bytes: sizes.tables,
+        run_parts: if spec.segments.is_none() && zipped.is_none() { run_parts(operator, run) } else { 1 },
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };
@@ -110,6 +112,17 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         zipped,
         ..Plan::new(request, strategy, block)
     })
+}
+
+/// The parts in which runs of so many inputs are reduced, each of whole units.
+fn run_parts(operator: &OpSource, run: u32) -> u32 {
+    let (input, most) = (operator.input.size as u32, Weights::most_appended(operator));
+    if !operator.takes_inputs() || run <= most || unit(input, run) == 0 {
+        return 1;
+    }
+    let fits = |part: u32| run.is_multiple_of(part) && (part * input).is_multiple_of(unit(input, run));
+    let longest = (1..=most / 2).rev().find(|&part| fits(part));
+    longest.map_or(1, |part| run / part)
 }
 
 /// The first shape, in order of preference, that fits a block's shared memory, and its stages.

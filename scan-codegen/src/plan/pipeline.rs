@@ -37,6 +37,8 @@ pub struct Pipeline {
     pub(crate) look_ahead_warps: u32,
     /// Bytes of shared memory for the operator's tables.
     pub(crate) table_bytes: u32,
+    /// Parts in which a run is reduced, one after the other, where the loop over all of it would be unrolled too far; else 1.
+    pub(crate) run_parts: u32,
     /// Whether the lifted elements of a tile stay in its stage until it is scanned.
     pub(crate) keeps_states: bool,
 }

@@ -85,6 +85,21 @@ fn inputs_and_machines() {
     verify(&programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();
 }
 
+#[test]
+fn applications_are_as_the_formulas_say() {
+    for program in programs(Interval, 48, Interval::initial_value()) {
+        // What stands by depends on what is late.
+        if matches!(program.plan.strategy.carry, Carry::LookBack | Carry::LookAtAll) {
+            continue;
+        }
+        let length = 3 * program.plan.tile as usize - 2;
+        let emulated = program.verify(&Emulator::new(7), &spans(length)).unwrap();
+        let (found, expected) =
+            (emulated.counters.applications(), program.plan.cost(length as u64).unwrap().applications());
+        assert!((expected.least..=expected.most).contains(&found), "{found}, where {expected:?}: {}", program.plan);
+    }
+}
+
 /// With a total, or with a light operator, all of the last run is reduced.
 #[test]
 fn totals_and_light_operators_know_the_last_run() {

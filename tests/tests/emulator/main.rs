@@ -28,6 +28,7 @@ mod older;
 mod reduction;
 mod reversed;
 mod rows;
+mod run_parts;
 mod segmented;
 mod segmented_faults;
 mod segmented_totals;
