@@ -117,9 +117,9 @@ fn chunks() -> Outcome {
     Ok(())
 }
 
-/// Whether a scan is exclusive, whether it is reversed, and whether it has an initial value.
-const WAYS: [(bool, bool, bool); 4] =
-    [(false, false, false), (true, false, true), (false, true, true), (true, true, false)];
+/// Whether a scan is exclusive, whether it is reversed, and whether it has an initial value. Each way has kernels of its
+/// own, which take seconds to compile.
+const WAYS: [(bool, bool, bool); 2] = [(false, false, false), (true, true, true)];
 
 /// A scan in one of these ways.
 fn in_way((exclusive, reversed, with_initial_value): (bool, bool, bool), scanner: &Scanner) -> Scan<PolynomialHash> {
@@ -307,7 +307,7 @@ fn progress() -> Outcome {
         let ([x, y], [mut powers, mut hashes]) = (arrays(&input), arrays(&input));
         scan.clone().columns().run_into((&x, &y), (&mut powers, &mut hashes))?;
         taken("arrays")?;
-        scan.clone().axis(Axis::of(&[50_000, 2], 0)?).run(&input)?;
+        scan.clone().axis(Axis::of(&[LEN / 2, 2], 0)?).run(&input)?;
         taken("an axis")?;
         scan.prepare(LEN)?.run_in_place(&mut input.clone())?;
         taken("prepared")?;
