@@ -78,7 +78,7 @@ pub(crate) enum Order {
 pub(crate) struct How<'a, Op: ScanOp> {
     pub(crate) kind: ScanKind,
     pub(crate) order: Order,
-    pub(crate) initial_value: Option<Op::Carry>,
+    pub(crate) initial_value: Option<&'a Op::Carry>,
     /// What tells where it restarts, if it does.
     pub(crate) heads: Option<&'a Heads<'a>>,
     /// Whether anybody asks for the total.
@@ -115,16 +115,22 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     memory: M,
     len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
-    let loops = Loops::new(op, memory, len);
-    let initial_value = begin(op, initial_value);
-    if !loops.can_begin(kind, initial_value) {
+    let loops = Loops::new(op, memory, len, order);
+    if !loops.can_begin(kind, initial_value.is_some()) {
         return Err(stopped(op, Stop::NoIdentity));
     }
-    // Inlined into the caller's code, since the rest of a call takes longer than many a short scan.
-    if heads.is_none() && order == Order::Forward && len <= chunk_length::<Op>() {
+    let row = match heads.map(|heads| heads.kind) {
+        None => Some(len),
+        Some(HeadKind::Rows { len: row }) => Some(row),
+        Some(_) => None,
+    };
+    if let Some(row) = row
+        && len <= chunk_length::<Op>()
+    {
         // SAFETY: the caller vouches for the elements.
-        return caught(op, || unsafe { loops.scan_first(kind, 0..len, initial_value, total) });
+        return unsafe { loops.scan_short(kind, order, row, len, initial_value, total) };
     }
+    let initial_value = begin(op, initial_value.copied());
     Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
 }
 
@@ -135,7 +141,7 @@ pub(crate) fn reduce<Op: ScanOp>(
     input: &[Op::Input],
 ) -> Result<Option<Op::Carry>, Error> {
     let memory = Elements { input: input.as_ptr(), output: std::ptr::dangling_mut() };
-    let loops = Loops::new(op, memory, input.len());
+    let loops = Loops::new(op, memory, input.len(), Order::Forward);
     let before = begin(op, before);
     Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
 }

@@ -51,9 +51,9 @@ pub(crate) unsafe fn scan_each<Op: ScanOp, M: Memory<Op>>(
     len: usize,
     totals: Option<TotalsAt<Op>>,
 ) -> Result<(), Error> {
-    let loops = Loops::new(op, memory, len);
+    let loops = Loops::new(op, memory, len, order);
     let initial_value = begin(op, initial_value);
-    if initial_values.is_none() && !loops.can_begin(kind, initial_value) {
+    if initial_values.is_none() && !loops.can_begin(kind, initial_value.is_some()) {
         return Err(stopped(op, Stop::NoIdentity));
     }
     let each = Each { loops, memory, kind, order, initial_value, initial_values, totals };
@@ -77,7 +77,6 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
     /// As for [`scan_each`], and no other thread touches these segments.
     unsafe fn scan(&self, heads: &Heads<'_>, segments: Range<usize>) -> Result<(), Error> {
         let op = self.loops.op;
-        let job = Job { goal: Goal::Scan(self.kind), order: self.order, ..Job::new(self.loops, 0) };
         let mut failed = None;
         caught(op, || {
             for index in segments {
@@ -87,8 +86,17 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
                 let total = unsafe {
                     match self.order {
                         _ if range.len() > chunk_length::<Op>() => self.scan_long(range, before),
-                        Order::Forward => Ok(self.loops.scan_first(self.kind, range, before, self.totals.is_some())),
-                        Order::Reversed => Ok(job.scan_part::<false>(self.kind, range, before).0),
+                        order => {
+                            let row = range.len();
+                            Ok(self.loops.scan_rows(
+                                self.kind,
+                                order,
+                                row,
+                                range,
+                                before.as_ref(),
+                                self.totals.is_some(),
+                            ))
+                        }
                     }
                 };
                 let Some(TotalsAt(totals)) = self.totals else {
@@ -121,7 +129,7 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
     unsafe fn scan_long(&self, range: Range<usize>, before: Option<Op::Carry>) -> Result<Option<Op::Carry>, Error> {
         let len = range.len();
         // SAFETY: the caller vouches for the range.
-        let loops = Loops::new(self.loops.op, unsafe { self.memory.skip(range.start) }, len);
+        let loops = Loops::new(self.loops.op, unsafe { self.memory.skip(range.start) }, len, self.order);
         Job { goal: Goal::Scan(self.kind), order: self.order, initial_value: before, ..Job::new(loops, len) }.run()
     }
 }

@@ -16,10 +16,12 @@ use std::ops::Range;
 use scan_codegen::{ElementKind, ElementType, Primitive};
 
 use super::{
+    Order, caught,
     lanes::{Places, Restarts, Sums, Vectorized},
     memory::Memory,
+    reversed::backward,
 };
-use crate::{ScanElement, ScanKind, ScanOp};
+use crate::{Error, ScanElement, ScanKind, ScanOp};
 
 /// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning. Miri, which takes
 /// a thousand times as long, sees several chunks in short inputs.
@@ -53,6 +55,15 @@ pub(super) const fn chunk_length<Op: ScanOp>() -> usize {
     max(CHUNK_BYTES / bytes, 64).next_multiple_of(64)
 }
 
+/// A loop for each kind of scan and each order.
+macro_rules! loops_by_hand {
+    ($name:ident::<$op:ty, $memory:ty>) => {
+        [
+            [$name::<$op, $memory, false, false>, $name::<$op, $memory, false, true>],
+            [$name::<$op, $memory, true, false>, $name::<$op, $memory, true, true>],
+        ]
+    };
+}
 /// What ranges are scanned with: an operator, where its inputs and outputs are, and how it goes about them.
 pub(super) struct Loops<'a, Op: ScanOp, M> {
     pub(super) op: &'a Op,
@@ -68,13 +79,13 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
 }
 
 impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
-    /// Those for `len` elements.
+    /// Those for `len` elements. No loop over vector registers goes from the last element to the first.
     #[inline(always)]
-    pub(super) fn new(op: &'a Op, memory: M, len: usize) -> Self {
+    pub(super) fn new(op: &'a Op, memory: M, len: usize, order: Order) -> Self {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
         let vectorized = match memory.places(len) {
-            Some(places) if len >= least_vector::<Op>() => {
+            Some(places) if order == Order::Forward && len >= least_vector::<Op>() => {
                 op.vectorized().zip(identity).map(|(vectorized, identity)| (vectorized, identity, places))
             }
             _ => None,
@@ -87,8 +98,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     /// Whether there is something to put before the first element, where a scan of this kind writes it. What is asked here is the
     /// start that the loops use: no answer that the operator may have given before counts.
     #[inline]
-    pub(super) fn can_begin(&self, kind: ScanKind, before: Option<Op::Carry>) -> bool {
-        kind == ScanKind::Inclusive || before.is_some() || self.start.is_some()
+    pub(super) fn can_begin(&self, kind: ScanKind, initial_value: bool) -> bool {
+        kind == ScanKind::Inclusive || initial_value || self.start.is_some()
     }
 
     /// See [`Chunks::at_once`](super::pipeline::Chunks::at_once).
@@ -248,7 +259,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let after = unsafe {
             match self.vectorized {
                 Some(_) => self.step(kind, range, Some(before)),
-                None => self.scan_by_hand(kind, range, Some(before), true),
+                None => self.scan_by_hand(kind, Order::Forward, range, Some(before)),
             }
         };
         after.unwrap_or(before)
@@ -279,7 +290,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                             }
                             Some(sums.alone)
                         }
-                        _ if self.exact => return self.scan_by_hand(kind, range, Some(before), true),
+                        _ if self.exact => return self.scan_by_hand(kind, Order::Forward, range, Some(before)),
                         (_, Some(before)) if small => match kind {
                             ScanKind::Inclusive => self.scan_by_blocks::<false>(range, before),
                             ScanKind::Exclusive => self.scan_by_blocks::<true>(range, before),
@@ -292,10 +303,10 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                     Some(alone.map_or(before, |alone| self.op.apply(alone, before)))
                 }
                 _ if self.begins_by_blocks(&range) => {
-                    let first = self.scan_by_hand(kind, 0..1, before, true);
+                    let first = self.scan_by_hand(kind, Order::Forward, 0..1, before);
                     self.step(kind, 1..range.end, first)
                 }
-                _ => self.scan_first(kind, range, before, true),
+                _ => self.scan_first(kind, range, before),
             }
         }
     }
@@ -307,8 +318,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         small && range.start == 0 && range.len() > 1 && !self.exact && !self.machine && self.vectorized.is_none()
     }
 
-    /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing. Without `total` it gives
-    /// nothing of use.
+    /// As [`step`](Loops::step), of a range that begins at 0 or before which stands nothing.
     ///
     /// # Safety
     ///
@@ -319,7 +329,6 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         kind: ScanKind,
         range: Range<usize>,
         before: Option<Op::Carry>,
-        total: bool,
     ) -> Option<Op::Carry> {
         // SAFETY: the caller vouches for the range.
         unsafe {
@@ -328,7 +337,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                     let from = Sums { with_before: self.state_of(before).unwrap_or(identity), alone: identity };
                     Some(self.op.carry_of(vectorized.scan(kind, self.op, places, &from).with_before))
                 }
-                None => self.scan_by_hand(kind, range, before, total),
+                None => self.scan_by_hand(kind, Order::Forward, range, before),
             }
         }
     }
@@ -344,61 +353,134 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             if size_of::<Op::State>() <= SMALL_BYTES && !self.machine || self.exact || self.vectorized.is_some() {
                 self.step(kind, range, before);
             } else {
-                self.scan_by_hand(kind, range, before, false);
+                self.scan_rows(kind, Order::Forward, range.len(), range, before.as_ref(), false);
             }
         }
     }
 
-    /// The loop that one writes by hand. Gives what stands after the range, if `total` asks for it: without it, the
-    /// loop leaves out whatever part of the carry no output depends on.
+    /// Scans rows, which lie one after the other, each with what stands before a row. Gives what stands after the last
+    /// one in the order of the scan, if `total` asks for it.
+    ///
+    /// # Safety
+    ///
+    /// As [`step`](Loops::step), of each row.
+    pub(super) unsafe fn scan_rows(
+        &self,
+        kind: ScanKind,
+        order: Order,
+        row: usize,
+        range: Range<usize>,
+        before: Option<&Op::Carry>,
+        total: bool,
+    ) -> Option<Op::Carry> {
+        // SAFETY: the caller vouches for the range, in which the rows are.
+        unsafe {
+            match self.vectorized {
+                Some((vectorized, identity, all)) if row >= least_vector::<Op>() => {
+                    let before = before.and_then(|before| self.op.state_of(*before)).unwrap_or(identity);
+                    let after = rows_by_registers(self.op, vectorized, kind, all.part(&range), row, before, identity);
+                    Some(self.op.carry_of(after))
+                }
+                _ if total => self.scan_rows_with_total(kind, order, row, range, before),
+                _ => {
+                    let by_hand = Self::rows_by_hand(kind, order, range.len() == row);
+                    by_hand(self.op, self.memory, row, range, before, self.start.as_ref());
+                    None
+                }
+            }
+        }
+    }
+
+    /// The same of all elements, where they are one chunk. Inlined into the caller's code, since the rest of a call
+    /// takes longer than many a short scan.
+    ///
+    /// What is caught captures little, so that the compiler keeps it in registers. Through memory, where it would be
+    /// read in other pieces than it was written in, a call would wait until all results of the call before it are
+    /// stored.
+    ///
+    /// # Safety
+    ///
+    /// As [`scan_rows`](Loops::scan_rows).
+    #[inline(always)]
+    pub(super) unsafe fn scan_short(
+        &self,
+        kind: ScanKind,
+        order: Order,
+        row: usize,
+        len: usize,
+        before: Option<&Op::Carry>,
+        total: bool,
+    ) -> Result<Option<Op::Carry>, Error> {
+        let Loops { op, memory, .. } = *self;
+        // Of no elements, rows have none.
+        let row = row.min(len);
+        match self.vectorized {
+            Some((vectorized, identity, all)) if row >= least_vector::<Op>() => {
+                let before = before.and_then(|before| op.state_of(*before)).unwrap_or(identity);
+                // SAFETY: the caller vouches for the elements, here and below.
+                let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, identity) };
+                caught(op, scan).map(|after| Some(op.carry_of(after)))
+            }
+            _ if total => {
+                let loops = *self;
+                caught(op, move || unsafe { loops.scan_rows_with_total(kind, order, row, 0..len, before) })
+            }
+            _ => {
+                let (by_hand, begin) = (Self::rows_by_hand(kind, order, row == len), self.start.as_ref());
+                caught(op, move || unsafe { by_hand(op, memory, row, 0..len, before, begin) }).map(|()| None)
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`scan_rows`](Loops::scan_rows).
+    #[inline(never)]
+    unsafe fn scan_rows_with_total(
+        self,
+        kind: ScanKind,
+        order: Order,
+        row: usize,
+        range: Range<usize>,
+        before: Option<&Op::Carry>,
+    ) -> Option<Op::Carry> {
+        let (rest, last) = match order {
+            Order::Forward => (range.start..range.end - row, range.end - row..range.end),
+            Order::Reversed => (range.start + row..range.end, range.start..range.start + row),
+        };
+        let by_hand = Self::rows_by_hand(kind, order, rest.len() == row);
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            by_hand(self.op, self.memory, row, rest, before, self.start.as_ref());
+            self.scan_by_hand(kind, order, last, before.copied())
+        }
+    }
+
+    /// The loop that one writes by hand. Gives what stands after the range.
     ///
     /// # Safety
     ///
     /// As [`step`](Loops::step).
     #[inline]
-    unsafe fn scan_by_hand(
+    pub(super) unsafe fn scan_by_hand(
         &self,
         kind: ScanKind,
+        order: Order,
         range: Range<usize>,
         before: Option<Op::Carry>,
-        total: bool,
     ) -> Option<Op::Carry> {
-        let Loops { op, memory, start, .. } = *self;
+        let by_hand = of(kind, order, const { &loops_by_hand!(by_hand::<Op, M>) });
         // SAFETY: the caller vouches for the range.
-        unsafe {
-            match (kind, total) {
-                (ScanKind::Inclusive, true) => by_hand::<Op, M, false>(op, memory, range, before, None),
-                (ScanKind::Exclusive, true) => by_hand::<Op, M, true>(op, memory, range, before, start),
-                (ScanKind::Inclusive, false) => {
-                    outputs_by_hand::<Op, M, false>(op, memory, range, before, None);
-                    None
-                }
-                (ScanKind::Exclusive, false) => {
-                    outputs_by_hand::<Op, M, true>(op, memory, range, before, start);
-                    None
-                }
-            }
-        }
+        unsafe { by_hand(self.op, self.memory, range, before.as_ref(), self.start.as_ref()) }
     }
 
-    /// Scans rows, which begin at multiples of their length, each with what stands before a row.
-    ///
-    /// # Safety
-    ///
-    /// As [`step`](Loops::step).
-    pub(super) unsafe fn scan_rows(&self, kind: ScanKind, row: usize, range: Range<usize>, before: Option<Op::Carry>) {
-        let Loops { op, memory, start, .. } = *self;
-        // SAFETY: the caller vouches for the range, in which the rows are.
-        unsafe {
-            if self.vectorized.is_some() && row >= least_vector::<Op>() {
-                for first in range.step_by(row) {
-                    self.scan_first(kind, first..first + row, before, false);
-                }
-            } else if kind == ScanKind::Inclusive {
-                rows_by_hand::<Op, M, false>(op, memory, row, range, before, None);
-            } else {
-                rows_by_hand::<Op, M, true>(op, memory, row, range, before, start);
-            }
+    /// The same of rows, where nobody asks what stands after one: the loop leaves out whatever part of the carry no
+    /// output depends on.
+    #[inline(always)]
+    fn rows_by_hand(kind: ScanKind, order: Order, is_one: bool) -> RowsByHand<Op, M> {
+        match is_one {
+            true => of(kind, order, const { &loops_by_hand!(row_by_hand::<Op, M>) }),
+            false => of(kind, order, const { &loops_by_hand!(rows_by_hand::<Op, M>) }),
         }
     }
 
@@ -526,58 +608,95 @@ impl<Op: ScanOp, M: Memory<Op>> AtHand<'_, Op, M> {
     }
 }
 
-/// The loop that one writes by hand, and what stands after it.
+/// The loop for a kind of scan and an order.
+#[inline(always)]
+fn of<F: Copy>(kind: ScanKind, order: Order, loops: &[[F; 2]; 2]) -> F {
+    loops[usize::from(kind == ScanKind::Exclusive)][usize::from(order == Order::Reversed)]
+}
+
+/// See [`scan_by_hand`](Loops::scan_by_hand).
 ///
 /// # Safety
 ///
 /// As [`step`](Loops::step).
-#[inline(never)]
-unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
     range: Range<usize>,
-    before: Option<Op::Carry>,
-    begin: Option<Op::Carry>,
+    before: Option<&Op::Carry>,
+    begin: Option<&Op::Carry>,
 ) -> Option<Op::Carry> {
     // SAFETY: the caller vouches for the range.
-    unsafe { inlined_by_hand::<Op, M, EXCLUSIVE>(op, memory, range, before, begin) }
+    unsafe { inlined_by_hand::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, before, begin) }
 }
 
-/// The same, where nobody asks what stands after it.
+/// A loop over rows of so many elements: operator, memory, elements of a row, all elements, what stands before a row, and
+/// what an exclusive scan begins with where nothing does.
+type RowsByHand<Op, M> =
+    unsafe fn(&Op, M, usize, Range<usize>, Option<&<Op as ScanOp>::Carry>, Option<&<Op as ScanOp>::Carry>);
+
+/// See [`rows_by_hand`](Loops::rows_by_hand): one row.
 ///
 /// # Safety
 ///
 /// As [`step`](Loops::step).
-#[inline(never)]
-unsafe fn outputs_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+unsafe fn row_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
-    range: Range<usize>,
-    before: Option<Op::Carry>,
-    begin: Option<Op::Carry>,
+    _: usize,
+    row: Range<usize>,
+    before: Option<&Op::Carry>,
+    begin: Option<&Op::Carry>,
 ) {
     // SAFETY: the caller vouches for the range.
-    unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE>(op, memory, range, before, begin) }
+    unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE, REVERSED>(op, memory, row, before, begin) }
 }
 
-/// The same of rows that lie one after the other.
+/// The same of several rows.
 ///
 /// # Safety
 ///
 /// As [`step`](Loops::step).
-#[inline(never)]
-unsafe fn rows_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+unsafe fn rows_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     memory: M,
     row: usize,
-    range: Range<usize>,
-    before: Option<Op::Carry>,
-    begin: Option<Op::Carry>,
+    rows: Range<usize>,
+    before: Option<&Op::Carry>,
+    begin: Option<&Op::Carry>,
 ) {
-    for first in range.step_by(row) {
+    // `step_by` divides, which takes as long as some short scans.
+    let mut first = rows.start;
+    while first < rows.end {
         // SAFETY: the caller vouches for the range.
-        unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE>(op, memory, first..first + row, before, begin) }
+        unsafe { _ = inlined_by_hand::<Op, M, EXCLUSIVE, REVERSED>(op, memory, first..first + row, before, begin) }
+        first += row;
     }
+}
+
+/// Scans rows by vector registers, each with what stands before a row. Gives what stands after the last one.
+///
+/// # Safety
+///
+/// The places are valid for reads and writes, and no other thread accesses them.
+#[inline]
+unsafe fn rows_by_registers<Op: ScanOp>(
+    op: &Op,
+    vectorized: Vectorized<Op>,
+    kind: ScanKind,
+    rows: Places<Op>,
+    row: usize,
+    before: Op::State,
+    identity: Op::State,
+) -> Op::State {
+    let from = Sums { with_before: before, alone: identity };
+    let (mut after, mut first) = (from, 0);
+    while first < rows.len {
+        // SAFETY: the caller vouches for the places.
+        after = unsafe { vectorized.scan(kind, op, rows.part(&(first..first + row)), &from) };
+        first += row;
+    }
+    after.with_before
 }
 
 /// See [`scan_by_blocks`](Loops::scan_by_blocks).
@@ -665,10 +784,30 @@ fn extend<Op: ScanOp>(op: &Op, sum: Option<Op::State>, next: Op::State) -> Op::S
     }
 }
 
+/// The loop that one writes by hand, in one of the orders. The start of a machine is looked for here: it is often a
+/// constant, which would come through memory otherwise.
+#[inline(always)]
+unsafe fn inlined_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+    op: &Op,
+    memory: M,
+    range: Range<usize>,
+    before: Option<&Op::Carry>,
+    begin: Option<&Op::Carry>,
+) -> Option<Op::Carry> {
+    let before = super::begin(op, before.copied());
+    // SAFETY: the caller vouches for the range.
+    unsafe {
+        match REVERSED {
+            true => backward::<Op, M, false, EXCLUSIVE>(op, memory, range, before, begin.copied()).0,
+            false => forward::<Op, M, EXCLUSIVE>(op, memory, range, before, begin.copied()),
+        }
+    }
+}
+
 // The operator is a parameter of its own: what the loop writes is not in it then, and the compiler keeps its fields in
 // registers.
 #[inline(always)]
-unsafe fn inlined_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
+unsafe fn forward<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool>(
     op: &Op,
     memory: M,
     mut range: Range<usize>,

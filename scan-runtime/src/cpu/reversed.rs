@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{Job, Known, loops::Loops, memory::Memory};
+use super::{Job, Known, Order, loops::Loops, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{GROUP, HeadKind, Heads},
@@ -85,94 +85,59 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                 let lowest = range.start.max(1).next_multiple_of(row);
                 if lowest < end {
                     let highest = (end - 1) / row * row;
-                    self.scan_part::<false>(kind, highest..end, sum);
-                    self.scan_rows_back(kind, row, lowest..highest);
+                    self.loops.scan_by_hand(kind, Order::Reversed, highest..end, sum);
+                    self.loops.scan_rows(
+                        kind,
+                        Order::Reversed,
+                        row,
+                        lowest..highest,
+                        self.initial_value.as_ref(),
+                        false,
+                    );
                     (sum, end) = (self.initial_value, lowest);
                 }
             } else if let Some(heads) = self.heads {
                 for head in heads_from_the_end(heads, range.clone(), self.len) {
-                    self.scan_part::<false>(kind, head..end, sum);
+                    self.loops.scan_by_hand(kind, Order::Reversed, head..end, sum);
                     (sum, end) = (self.initial_value, head);
                 }
             }
             let part = range.start..end;
             if !alone || end < range.end || part.is_empty() {
-                return self.scan_part::<false>(kind, part, sum).0;
+                return self.loops.scan_by_hand(kind, Order::Reversed, part, sum);
             }
-            let own = self.scan_part::<true>(kind, part, sum).1?;
-            Some(self.join_sum(sum, own))
+            let own = match kind {
+                ScanKind::Inclusive => self.scan_with_sum::<false>(part, sum),
+                ScanKind::Exclusive => self.scan_with_sum::<true>(part, sum),
+            };
+            Some(self.join_sum(sum, own?))
         }
     }
 
-    /// Scans whole rows.
+    /// Scans elements of one segment, and gives their own sum.
     ///
     /// # Safety
     ///
-    /// As [`scan_part`](Job::scan_part).
-    unsafe fn scan_rows_back(&self, kind: ScanKind, row: usize, range: Range<usize>) {
-        // SAFETY: the caller vouches for the range.
-        unsafe {
-            match kind {
-                ScanKind::Inclusive => self.scan_rows_as::<false>(row, range),
-                ScanKind::Exclusive => self.scan_rows_as::<true>(row, range),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`scan_part`](Job::scan_part).
+    /// As [`scan_back`](Job::scan_back).
     #[inline(never)]
-    unsafe fn scan_rows_as<const EXCLUSIVE: bool>(&self, row: usize, range: Range<usize>) {
-        let Loops { op, memory, start, .. } = self.loops;
-        for first in range.step_by(row) {
-            // SAFETY: the caller vouches for the range.
-            unsafe { by_hand::<Op, M, false, EXCLUSIVE>(op, memory, first..first + row, self.initial_value, start) };
-        }
-    }
-
-    /// Scans elements of one segment. Gives what stands after them, and, if `ALONE`, their own sum.
-    ///
-    /// # Safety
-    ///
-    /// The range is in bounds, and no other thread touches it.
-    pub(super) unsafe fn scan_part<const ALONE: bool>(
-        &self,
-        kind: ScanKind,
-        range: Range<usize>,
-        before: Option<Op::Carry>,
-    ) -> (Option<Op::Carry>, Option<Op::State>) {
-        // SAFETY: the caller vouches for the range.
-        unsafe {
-            match kind {
-                ScanKind::Inclusive => self.scan_part_as::<ALONE, false>(range, before),
-                ScanKind::Exclusive => self.scan_part_as::<ALONE, true>(range, before),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// As [`scan_part`](Job::scan_part).
-    #[inline(never)]
-    unsafe fn scan_part_as<const ALONE: bool, const EXCLUSIVE: bool>(
+    unsafe fn scan_with_sum<const EXCLUSIVE: bool>(
         &self,
         range: Range<usize>,
         before: Option<Op::Carry>,
-    ) -> (Option<Op::Carry>, Option<Op::State>) {
+    ) -> Option<Op::State> {
         let Loops { op, memory, start, .. } = self.loops;
         // SAFETY: the caller vouches for the range.
-        unsafe { by_hand::<Op, M, ALONE, EXCLUSIVE>(op, memory, range, before, start) }
+        unsafe { backward::<Op, M, true, EXCLUSIVE>(op, memory, range, before, start).1 }
     }
 }
 
-/// The loop that one writes by hand. The operator is a parameter of its own, as in the loops forward.
+/// The loop that one writes by hand. Gives what stands after the range, and, if `ALONE`, its own sum. The operator is a parameter of its own, as in the loops forward.
 ///
 /// # Safety
 ///
-/// As [`Job::scan_part`].
+/// As [`Job::scan_back`].
 #[inline(always)]
-unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const ALONE: bool, const EXCLUSIVE: bool>(
+pub(super) unsafe fn backward<Op: ScanOp, M: Memory<Op>, const ALONE: bool, const EXCLUSIVE: bool>(
     op: &Op,
     memory: M,
     mut range: Range<usize>,

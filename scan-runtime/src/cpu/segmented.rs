@@ -6,7 +6,7 @@
 
 use std::{hint, ops::Range};
 
-use super::{Job, Known, memory::Memory};
+use super::{Job, Known, Order, memory::Memory};
 use crate::{
     ScanKind, ScanOp,
     heads::{Cursor, GROUP, HeadKind, Heads},
@@ -135,8 +135,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             if first == range.end {
                 return after;
             }
-            self.loops.scan_rows(kind, row, first..last, self.initial_value);
-            self.loops.scan_first(kind, last..range.end, self.initial_value, true)
+            self.loops.scan_rows(kind, Order::Forward, row, first..last, self.initial_value.as_ref(), false);
+            self.loops.scan_first(kind, last..range.end, self.initial_value)
         }
     }
 

@@ -219,14 +219,21 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let begins = self.initial_value.is_some() || heads.is_some_and(|heads| heads.initial_values.is_some());
         let needs_identity = (self.kind == ScanKind::Exclusive || of_nothing) && !begins;
         let surely = || self.overrides.is_none() && cpu::surely_planned(&self.op, heads, needs_identity);
-        if self.planned || surely() { Ok(()) } else { self.check_task(&self.task(also)) }
+        if self.planned || surely() { Ok(()) } else { self.ask_planner(also) }
+    }
+
+    /// Not inlined into short scans.
+    #[cold]
+    #[inline(never)]
+    fn ask_planner(&self, also: Also) -> Result<(), Error> {
+        self.check_task(&self.task(also))
     }
 
     /// What a scan on the CPU has to know.
     #[inline]
     pub(crate) fn how(&self, total: bool) -> cpu::How<'_, Op> {
-        let Scan { kind, order, initial_value, .. } = *self;
-        cpu::How { kind, order, initial_value, heads: self.heads.given(), total }
+        let Scan { kind, order, ref initial_value, .. } = *self;
+        cpu::How { kind, order, initial_value: initial_value.as_ref(), heads: self.heads.given(), total }
     }
 
     #[allow(clippy::type_complexity, reason = "a pair reads better at the call than a struct of its own")]
@@ -276,9 +283,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
                 Ok(total)
             }
             // SAFETY: as above.
-            Engine::Cuda(device) => unsafe {
-                self.run_with_total_on_device(device, &HostPlaces::of(input, output, len), with_total)
-            },
+            Engine::Cuda(device) => unsafe { self.run_with_total_on_device(device, input, output, len, with_total) },
         }
     }
 
@@ -291,9 +296,12 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     unsafe fn run_with_total_on_device(
         &self,
         device: &CudaDevice,
-        host: &HostPlaces,
+        input: *const Op::Input,
+        output: *mut Op::Output,
+        len: usize,
         with_total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
+        let host = &HostPlaces::of(input, output, len);
         self.heads.heads().check(host.len)?;
         let mut total = MaybeUninit::uninit();
         let with_total = with_total && host.len > 0;
