@@ -417,16 +417,18 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         match self.vectorized {
             Some((vectorized, identity, all)) if row >= least_vector::<Op>() => {
                 let before = before.and_then(|before| op.state_of(*before)).unwrap_or(identity);
-                // SAFETY: the caller vouches for the elements, here and below.
+                // SAFETY: the caller vouches for the elements.
                 let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, identity) };
                 caught(op, scan).map(|after| Some(op.carry_of(after)))
             }
             _ if total => {
                 let loops = *self;
+                // SAFETY: as above.
                 caught(op, move || unsafe { loops.scan_rows_with_total(kind, order, row, 0..len, before) })
             }
             _ => {
                 let (by_hand, begin) = (Self::rows_by_hand(kind, order, row == len), self.start.as_ref());
+                // SAFETY: as above.
                 caught(op, move || unsafe { by_hand(op, memory, row, 0..len, before, begin) }).map(|()| None)
             }
         }

@@ -515,6 +515,17 @@ fn rows() {
             assert!(bits(&forward) == bits(&by_hand(&Whole, kind, initial, &x, &begins)), "{rows} rows of {row}");
             let reversed = within(pool, || scan.clone().reverse().rows(row).run(&x)).unwrap();
             assert!(bits(&reversed) == bits(&by_hand_back(&Whole, kind, initial, &x, &begins)), "{rows} rows of {row}");
+            // The total is that of the row with which the scan ends.
+            for (results, scan, end) in [
+                (&forward, scan.clone(), x.len().checked_sub(1)),
+                (&reversed, scan.clone().reverse(), (!x.is_empty()).then_some(0)),
+            ] {
+                let (found, total) = within(pool, || scan.clone().rows(row).run_with_total(&x)).unwrap();
+                let inclusive = within(pool, || scan.inclusive().rows(row).run(&x)).unwrap();
+                let expected = end.map(|end| inclusive[end]).or(initial);
+                assert!(bits(&found) == bits(results), "{rows} rows of {row}");
+                assert!(bits(total.as_slice()) == bits(expected.as_slice()), "{rows} rows of {row}");
+            }
         }
     }
     for row in [0, 2, 8] {
