@@ -286,6 +286,7 @@ struct Words<'a> {
     /// Whether lifted elements stay in the stage, and the bytes of a unit of one.
     keeps_states: bool,
     state_unit: u32,
+    /// Parts in which a run is reduced.
     run_parts: u32,
     /// Bytes of shared memory for the operator's tables, and those.
     table_bytes: u32,

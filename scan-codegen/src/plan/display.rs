@@ -62,6 +62,9 @@ impl Plan {
                     _ => f.write_str("  block     ")?,
                 }
                 writeln!(f, "{threads} threads, {bytes} bytes of shared memory")?;
+                if self.last_run_apart {
+                    writeln!(f, "  last run  reduced to its first element, because nothing follows it")?;
+                }
             }
             Some(pipeline) => {
                 let Pipeline { teams, stages, blocks, dynamic_shared_bytes, group, look_ahead_warps, .. } = pipeline;
@@ -76,6 +79,9 @@ impl Plan {
                 }
                 if pipeline.keeps_states {
                     writeln!(f, "  lifted    once: stages keep states in place of elements")?;
+                }
+                if pipeline.run_parts > 1 {
+                    writeln!(f, "  runs      reduced in {} parts, each of which is unrolled", pipeline.run_parts)?;
                 }
                 if pipeline.table_bytes > 0 {
                     writeln!(f, "  tables    in {} bytes of shared memory", pipeline.table_bytes)?;

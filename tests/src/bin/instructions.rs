@@ -278,7 +278,7 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
     if functions.contains("reduce_parts(") {
         // Of a loop the instructions would count once.
         let unrolled =
-            one_run.replace("#pragma unroll 1\n  for (unsigned p = 0;", "#pragma unroll\n  for (unsigned p = 0;");
+            one_run.replace("#pragma unroll 1\n  for (unsigned p = 1;", "#pragma unroll\n  for (unsigned p = 1;");
         let reduced = "reduce_parts(op, stage, threadIdx.x)";
         return Ok(unrolled.replace("reduce_run(op, run, RunHeads{}, no_prefix(), RUN)", reduced));
     }

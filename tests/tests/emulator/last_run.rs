@@ -120,6 +120,7 @@ fn planted_faults_are_found() {
         ("        part[place_of(k, RUN)] = output;\n", "        part[k] = output;\n"),
         ("tile.run, results, count);", "tile.run, results, count - 1);"),
     ];
-    let is_found = |program: &Program<Interval>| verify(&[program.clone()], spans, |emulator| emulator).is_err();
+    let is_found =
+        |program: &Program<Interval>| verify(std::slice::from_ref(program), spans, |emulator| emulator).is_err();
     each_is_found(&program, &changes, is_found).unwrap();
 }

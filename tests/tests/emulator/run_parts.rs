@@ -26,7 +26,7 @@ fn program(spec: &ScanSpec, shape: Shape) -> Program<ShiftRegister> {
 fn heavy_runs_are_reduced_in_parts() {
     let ways = [
         (ScanSpec::inclusive(), (32, 2, 5, 100, 3)),
-        (ScanSpec::exclusive().with_initial_value().reverse(), (64, 1, 3, 92, 2)),
+        (ScanSpec::exclusive().with_initial_value().reverse(), (64, 1, 3, 96, 2)),
         (ScanSpec::inclusive().with_total(), (32, 2, 5, 72, 3)),
     ];
     for (spec, shape) in ways {
