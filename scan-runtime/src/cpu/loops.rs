@@ -64,6 +64,7 @@ macro_rules! loops_by_hand {
         ]
     };
 }
+
 /// What ranges are scanned with: an operator, where its inputs and outputs are, and how it goes about them.
 pub(super) struct Loops<'a, Op: ScanOp, M> {
     pub(super) op: &'a Op,

@@ -131,7 +131,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     }
 }
 
-/// The loop that one writes by hand. Gives what stands after the range, and, if `ALONE`, its own sum. The operator is a parameter of its own, as in the loops forward.
+/// The loop that one writes by hand. Gives the carry after the range, and, if `ALONE`, its own aggregate. The operator is
+/// a parameter of its own, as in the loops forward.
 ///
 /// # Safety
 ///

@@ -111,7 +111,7 @@ fn what_has_no_plan() {
 #[test]
 fn planted_faults_are_found() {
     let everywhere =
-        [("n = told < n ? (size_t)told : n;", ""), ("n = told < n ? (size_t)told : n;", "n = (size_t)told;")];
+        [("n = given < n ? (size_t)given : n;", ""), ("n = given < n ? (size_t)given : n;", "n = (size_t)given;")];
     let in_blocks = [
         ("      epoch_of(assignment.ticket, tickets, statuses, tiles, room);\n", ""),
         ("tile_index == tiles - 1", "tile_index == gridDim.x - 1"),

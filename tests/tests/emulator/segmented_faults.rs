@@ -214,8 +214,8 @@ fn in_registers() {
         ],
     );
     let offsets = [
-        ("end == 0 ? told.first :", "end == 0 ? told.first + 1 :"),
-        (": told.end));", ": told.end - 1));"),
+        ("end == 0 ? entries.first :", "end == 0 ? entries.first + 1 :"),
+        (": entries.end));", ": entries.end - 1));"),
         ("  __syncthreads(); // the heads are cleared and the bounds found\n", ""),
         ("extent.begins && word == place / WARP ?", "false ?"),
         ("offsets[last] >= position", "offsets[last] > position"),
