@@ -3,11 +3,11 @@
 use std::error::Error;
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{__private::bytes_of, ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
+use scan_runtime::{ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
 
 use crate::{
     lifting::{INITIAL_VALUE, Lifting, Mapping, Narrow, Wide, inputs},
-    operators::mixed,
+    operators::{bits, first_difference, mixed},
     reference::{self, WAYS},
 };
 
@@ -238,7 +238,7 @@ fn compare<Op: ScanOp + Copy>(
             let (output, total) = scan.run_with_total(input)?;
             same(&output, &reference::scan_as(&op, &spec, initial_value, input, None), "scan", &spec)?;
             let expected = if reversed { reference::total_back } else { reference::total };
-            let bytes = |total: Option<Op::Carry>| total.as_ref().map(bytes_of);
+            let bytes = |total: Option<Op::Carry>| total.map(|total| bits(&[total]));
             if bytes(total) != bytes(expected(&op, initial_value, input)) {
                 return Err(format!("another total, {spec}, {} elements", input.len()).into());
             }
@@ -269,9 +269,8 @@ fn keys(begins: &[bool]) -> Vec<u32> {
 }
 
 fn same<T: ScanElement>(found: &[T], expected: &[T], what: &str, spec: &ScanSpec) -> Result<(), Box<dyn Error>> {
-    let differ = |(found, expected): (&T, &T)| bytes_of(found) != bytes_of(expected);
-    match found.iter().zip(expected).position(differ) {
-        None if found.len() == expected.len() => Ok(()),
-        wrong => Err(format!("{what}, {spec}, {} elements: wrong from {wrong:?} on", expected.len()).into()),
+    match first_difference(found, expected) {
+        None => Ok(()),
+        Some(wrong) => Err(format!("{what}, {spec}, {} elements: wrong from {wrong} on", expected.len()).into()),
     }
 }

@@ -1,6 +1,9 @@
 //! The operators that every test of an algorithm runs: one that proves a network for all operators, many that are not
 //! commutative, and elements of every size.
 
+use std::ops::Range;
+
+use scan_codegen::{ElementKind, ElementType};
 use scan_runtime::half::{bf16, f16};
 use scan_runtime::{ScanElement, ScanOp, ops, scan_element, scan_op};
 
@@ -480,11 +483,31 @@ pub fn bits<T: ScanElement>(elements: &[T]) -> Vec<u8> {
     if let Some(bytes) = as_bytes(elements) {
         return bytes.to_vec();
     }
-    let mut bytes = Vec::with_capacity(size_of_val(elements));
-    for element in elements {
-        bytes.extend_from_slice(&scan_runtime::__private::bytes_of(element));
+    let mut parts = Vec::new();
+    values_in(&T::layout(), 0, &mut parts);
+    let mut bytes = vec![0; size_of_val(elements)];
+    for (element, to) in elements.iter().zip(bytes.chunks_exact_mut(size_of::<T>())) {
+        for part in &parts {
+            // SAFETY: the bytes of primitives within an element are initialised.
+            let from = unsafe {
+                std::slice::from_raw_parts(std::ptr::from_ref(element).cast::<u8>().add(part.start), part.len())
+            };
+            to[part.clone()].copy_from_slice(from);
+        }
     }
     bytes
+}
+
+/// The bytes of a type that carry a value; what is left is padding.
+fn values_in(ty: &ElementType, at: usize, parts: &mut Vec<Range<usize>>) {
+    match &ty.kind {
+        ElementKind::Struct(fields) => fields.iter().for_each(|field| values_in(&field.ty, at + field.offset, parts)),
+        ElementKind::Array { item, len } => (0..*len).for_each(|index| values_in(item, at + index * item.size, parts)),
+        _ => match parts.last_mut() {
+            Some(part) if part.end == at => part.end = at + ty.size,
+            _ => parts.push(at..at + ty.size),
+        },
+    }
 }
 
 /// The first position at which the elements are not the same bit for bit, or one of the slices has ended.
@@ -511,6 +534,29 @@ fn as_bytes<T: ScanElement>(elements: &[T]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[scan_element]
+    #[derive(Clone, Copy)]
+    struct Padded {
+        small: u8,
+        pairs: [Pair; 2],
+        last: u16,
+    }
+
+    #[scan_element]
+    #[derive(Clone, Copy)]
+    struct Pair {
+        small: bool,
+        large: u32,
+    }
+
+    #[test]
+    fn bits_are_those_of_each_value() {
+        let pair = |large| Pair { small: large % 2 == 1, large };
+        let elements = [7, 8, 9].map(|x| Padded { small: x as u8, pairs: [pair(x), pair(5 * x)], last: !0 });
+        let each: Vec<u8> = elements.iter().flat_map(scan_runtime::__private::bytes_of).collect();
+        assert_eq!(bits(&elements), each);
+    }
 
     /// Those whose results settle after a while, by their nature.
     const SETTLE: [&str; 8] = ["max_f32", "max_bf16", "min_i64", "bit_and_u32", "bit_or_i8", "all", "any", "take_left"];

@@ -10,7 +10,7 @@ use scan_runtime::{Carry, ScanOp, Strategy, TileNumbers, gallery::saturating_cou
 use scan_tests::{
     emulator::{Emulator, Module, Program},
     lifting::{INITIAL_VALUE, inputs},
-    machines::{Appending, Coder},
+    machines::Appending,
     operators::{Interval, Span, TestOperator, adjacent},
     planted::each_is_found,
     strategies::IN_REGISTERS,
@@ -80,7 +80,6 @@ fn partial_results() {
 #[test]
 fn inputs_and_machines() {
     verify(&programs(Appending, 80, INITIAL_VALUE), inputs, |emulator| emulator).unwrap();
-    verify(&programs(Coder, 80, 99), inputs, |emulator| emulator).unwrap();
     let taken = |length| (0..length).map(|i| i % 3 > 0 || i % 7 == 2).collect();
     verify(&programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();
 }
