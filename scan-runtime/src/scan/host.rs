@@ -272,19 +272,42 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
             return unsafe { self.run_each_at(input, output, len, ptr::null_mut()) }.map(|()| None);
         }
         match self.scanner.engine() {
-            Engine::Cpu { .. } => {
-                self.check_planned(Also::Nothing)?;
-                let _span = tells_of_calls().then(|| computing::<Op>(len));
-                self.heads.given().map_or(Ok(()), |heads| heads.check(len))?;
-                let places = cpu::Places { input, output, len };
-                // SAFETY: the caller vouches for the elements.
-                let total = unsafe { cpu::scan(&self.op, self.how(with_total), places) }?;
-                self.report_all(len);
-                Ok(total)
-            }
+            // SAFETY: the caller vouches for the elements.
+            Engine::Cpu { .. } if self.progress.is_some() => unsafe {
+                self.run_and_report(cpu::Places { input, output, len }, with_total)
+            },
+            // SAFETY: as above.
+            Engine::Cpu { .. } => unsafe { self.run_on_cpu(cpu::Places { input, output, len }, with_total) },
             // SAFETY: as above.
             Engine::Cuda(device) => unsafe { self.run_with_total_on_device(device, input, output, len, with_total) },
         }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`run_at`](Scan::run_at).
+    #[inline(always)]
+    unsafe fn run_on_cpu(&self, places: cpu::Places<Op>, with_total: bool) -> Result<Option<Op::Carry>, Error> {
+        self.check_planned(Also::Nothing)?;
+        let _span = tells_of_calls().then(|| computing::<Op>(places.len));
+        self.heads.given().map_or(Ok(()), |heads| heads.check(places.len))?;
+        // SAFETY: the caller vouches for the elements.
+        unsafe { cpu::scan(&self.op, self.how(with_total), places) }
+    }
+
+    /// The same with a report. It is apart, because a report costs as much as a short scan.
+    ///
+    /// # Safety
+    ///
+    /// As for [`run_at`](Scan::run_at).
+    #[cold]
+    #[inline(never)]
+    unsafe fn run_and_report(&self, places: cpu::Places<Op>, with_total: bool) -> Result<Option<Op::Carry>, Error> {
+        let len = places.len;
+        // SAFETY: the caller vouches for the elements.
+        let total = unsafe { self.run_on_cpu(places, with_total) }?;
+        self.report_all(len);
+        Ok(total)
     }
 
     /// Does the same on a device.
