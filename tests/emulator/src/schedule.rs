@@ -1,6 +1,11 @@
 //! The scheduler: a coroutine for each thread of the resident blocks, resumed in an order drawn from the seed.
 
-use std::{cell::RefCell, collections::VecDeque, ffi::c_void};
+use std::{
+    cell::RefCell,
+    collections::VecDeque,
+    ffi::c_void,
+    sync::{Mutex, PoisonError},
+};
 
 use corosensei::{Coroutine, CoroutineResult, stack::DefaultStack};
 
@@ -20,10 +25,29 @@ const ROUNDS: u32 = 16;
 /// The same, after which it is taken to wait for a bulk copy that is under way.
 const ROUNDS_FOR_COPIES: u32 = 2;
 
+/// The most stacks that are kept for later launches. A process has a limit of mappings, 65,530 on Linux unless it is
+/// raised, and a stack takes two.
+const KEPT: usize = 2048;
+
+/// Launches of more threads at once than these run one after the other, for the same reason.
+const LARGE: usize = 4096;
+
 thread_local! {
     /// Stacks of threads that have ended.
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Keeps a stack for a later launch, or frees it.
+fn give_back(stack: DefaultStack) {
+    STACKS.with_borrow_mut(|stacks| {
+        if stacks.len() < KEPT {
+            stacks.push(stack);
+        }
+    });
+}
+
+/// Held by a launch of many threads.
+static ONE_LARGE: Mutex<()> = Mutex::new(());
 
 type Fiber = Coroutine<(), (), (), DefaultStack>;
 
@@ -58,6 +82,8 @@ pub(super) unsafe fn launch(
     shuffle(&mut pending, &mut random);
     let order = [Order::Random, Order::Random, Order::First, Order::Last][random.below(4)];
     let clusters = (resident / shape.cluster as usize).max(1).min(pending.len());
+    let threads = clusters * shape.cluster as usize * shape.threads as usize;
+    let _alone = (threads > LARGE).then(|| ONE_LARGE.lock().unwrap_or_else(PoisonError::into_inner));
     let slots = clusters * shape.cluster as usize;
     let mut scheduler = Scheduler {
         pending,
@@ -242,7 +268,7 @@ impl Scheduler {
                 }
                 CoroutineResult::Return(()) => {
                     if let Some(fiber) = self.fibers[slot][thread].take() {
-                        STACKS.with_borrow_mut(|stacks| stacks.push(fiber.into_stack()));
+                        give_back(fiber.into_stack());
                     }
                     if machine(|machine| machine.block_has_ended(slot)) {
                         machine(|machine| machine.end_block(slot));
@@ -290,7 +316,7 @@ impl Drop for Scheduler {
                 unsafe { fiber.force_reset() };
             }
             if fiber.done() {
-                STACKS.with_borrow_mut(|stacks| stacks.push(fiber.into_stack()));
+                give_back(fiber.into_stack());
             }
         }
     }
