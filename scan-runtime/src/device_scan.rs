@@ -365,7 +365,7 @@ impl<Op: ScanOp, G: Goal> DeviceScan<'_, Op, G> {
     }
 }
 
-/// An output besides the results, which is checked before a run: totals, or the number of segments. What an error calls
+/// An output in addition to the results, which is checked before a run: totals, or the number of segments. What an error calls
 /// it, how many values it has room for, and its stream.
 pub(crate) struct SideOutput<'t> {
     what: &'static str,

@@ -114,7 +114,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     })
 }
 
-/// The parts in which runs of so many inputs are reduced, each of whole units.
+/// The parts in which runs of `run` inputs are reduced, each of whole units.
 fn run_parts(operator: &OpSource, run: u32) -> u32 {
     let (input, most) = (operator.input.size as u32, Weights::most_appended(operator));
     if !operator.takes_inputs() || run <= most || unit(input, run) == 0 {

@@ -359,8 +359,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         }
     }
 
-    /// Scans rows, which lie one after the other, each with what stands before a row. Gives what stands after the last
-    /// one in the order of the scan, if `total` asks for it.
+    /// Scans neighbouring rows, each from the carry `before`. Gives the carry after the last one in the order of the
+    /// scan, if `total` asks for it.
     ///
     /// # Safety
     ///
@@ -459,7 +459,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         }
     }
 
-    /// The loop that one writes by hand. Gives what stands after the range.
+    /// The loop that one writes by hand. Gives the carry after the range.
     ///
     /// # Safety
     ///
@@ -477,7 +477,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         unsafe { by_hand(self.op, self.memory, range, before.as_ref(), self.start.as_ref()) }
     }
 
-    /// The same of rows, where nobody asks what stands after one: the loop leaves out whatever part of the carry no
+    /// The same of rows, where the carry after one is not needed: the loop leaves out whatever part of the carry no
     /// output depends on.
     #[inline(always)]
     fn rows_by_hand(kind: ScanKind, order: Order, is_one: bool) -> RowsByHand<Op, M> {
@@ -633,8 +633,8 @@ unsafe fn by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERS
     unsafe { inlined_by_hand::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, before, begin) }
 }
 
-/// A loop over rows of so many elements: operator, memory, elements of a row, all elements, what stands before a row, and
-/// what an exclusive scan begins with where nothing does.
+/// A loop over rows: operator, memory, elements of a row, all elements, the carry before each row, and what an exclusive
+/// scan begins with where there is none.
 type RowsByHand<Op, M> =
     unsafe fn(&Op, M, usize, Range<usize>, Option<&<Op as ScanOp>::Carry>, Option<&<Op as ScanOp>::Carry>);
 
@@ -677,7 +677,7 @@ unsafe fn rows_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const R
     }
 }
 
-/// Scans rows by vector registers, each with what stands before a row. Gives what stands after the last one.
+/// Scans rows by vector registers, each from the state `before`. Gives the state after the last one.
 ///
 /// # Safety
 ///

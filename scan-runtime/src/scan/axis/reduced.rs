@@ -13,7 +13,7 @@ use crate::{
     scan::HostPlaces,
 };
 
-/// A reduction along an axis of an array, made by [`Reduce::axis`]: each column, which is what lies along the axis, is
+/// A reduction along an axis of an array, made by [`Reduce::axis`]: each column, whose elements follow each other along the axis, is
 /// reduced as if it were all of the input.
 #[derive(Clone)]
 #[must_use = "a reduction does nothing until it is run"]

@@ -193,7 +193,7 @@ mod tests {
         starts
     }
 
-    /// What is true of all chunks: they are the elements in order, none is too long, segments are whole, and a part
+    /// Invariants of all chunks: they are the elements in order, none is too long, segments are whole, and a part
     /// follows the one before it.
     fn check(heads: &Heads<'_>, starts: &[usize], len: usize, most: usize) {
         let begins = |at: usize| at == 0 || at == len || starts.contains(&at);
