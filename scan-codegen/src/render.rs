@@ -288,8 +288,6 @@ struct Words<'a> {
     state_unit: u32,
     /// Parts in which a run is reduced.
     run_parts: u32,
-    /// Elements of the first half of a run, where a run is scanned in halves; else 0.
-    half: u32,
     /// Bytes of shared memory for the operator's tables, and those.
     table_bytes: u32,
     kept_tables: Vec<TableWords>,
@@ -521,7 +519,6 @@ impl<'a> Words<'a> {
             in_turns: pipeline.look_ahead_warps > 1,
             keeps_states: pipeline.keeps_states,
             run_parts: pipeline.run_parts,
-            half: pipeline.half,
             table_bytes: pipeline.table_bytes,
             kept_tables: if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() },
             state_unit: 1

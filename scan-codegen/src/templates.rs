@@ -7,7 +7,7 @@ use tera::{Context, Tera};
 use crate::error::RenderError;
 
 /// Every template of a kernel's part, by name. Those that are included in the middle of another end without a line break.
-const PARTS: [(&str, &str); 117] = [
+const PARTS: [(&str, &str); 116] = [
     ("heading", include_str!("../templates/heading.cu.tera")),
     ("types", include_str!("../templates/types.cu.tera")),
     ("kernel/length", include_str!("../templates/kernel/length.cu.tera").trim_ascii_end()),
@@ -119,7 +119,6 @@ const PARTS: [(&str, &str); 117] = [
     ("pipeline/copy", include_str!("../templates/kernel/pipeline/copy.cu.tera").trim_ascii_end()),
     ("pipeline/offset_search", include_str!("../templates/kernel/pipeline/offset_search.cu.tera").trim_ascii_end()),
     ("pipeline/team", include_str!("../templates/kernel/pipeline/team.cu.tera").trim_ascii_end()),
-    ("pipeline/halves", include_str!("../templates/kernel/pipeline/halves.cu.tera").trim_ascii_end()),
     ("pipeline/run_parts", include_str!("../templates/kernel/pipeline/run_parts.cu.tera").trim_ascii_end()),
     ("pipeline/kept_states", include_str!("../templates/kernel/pipeline/kept_states.cu.tera").trim_ascii_end()),
     (

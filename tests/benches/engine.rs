@@ -252,8 +252,6 @@ fn main() -> Outcome {
             operators::Asked::Variants
         } else if asked_for("carries") {
             operators::Asked::Carries
-        } else if asked_for("halves") {
-            operators::Asked::Halves
         } else if asked_for("turns") {
             operators::Asked::Turns
         } else if asked_for("longest") {
@@ -262,7 +260,7 @@ fn main() -> Outcome {
             operators::Asked::Planned
         };
         let no_operator =
-            |name: &String| ["operators", "variants", "turns", "halves", "carries", "longest"].contains(&name.as_str());
+            |name: &String| ["operators", "variants", "turns", "carries", "longest"].contains(&name.as_str());
         let wanted = |name: &str| names.iter().all(no_operator) || asked_for(name);
         operators::print_head(asked);
         let mut operators = operators::Operators { scanner: &scanner, wanted, asked };

@@ -158,7 +158,7 @@ impl Plan {
 
     /// Applications of each thread of a team for a tile of `n` elements, with or without a prefix.
     fn team_cost(&self, n: u64, any: bool) -> Vec<u64> {
-        let (run, half) = (u64::from(self.run), self.pipeline.map_or(0, |pipeline| pipeline.half));
+        let run = u64::from(self.run);
         let active = n.div_ceil(run);
         let warps = active.div_ceil(WARP);
         let of_thread = |thread: u64| {
@@ -175,9 +175,7 @@ impl Plan {
             }
             let before = u64::from(from_warps && any) + u64::from(from_lanes && (any || from_warps));
             let scan = own.saturating_sub(u64::from(!(any || from_warps || from_lanes)));
-            // The prefix of the second half, of a run in a whole tile.
-            let halves = u64::from(half > 0 && n == u64::from(self.tile) && (any || from_warps || from_lanes));
-            reduce + scans + before + halves + scan
+            reduce + scans + before + scan
         };
         (0..u64::from(self.threads)).map(of_thread).collect()
     }

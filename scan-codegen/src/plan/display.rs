@@ -83,9 +83,6 @@ impl Plan {
                 if pipeline.run_parts > 1 {
                     writeln!(f, "  runs      reduced in {} parts, each of which is unrolled", pipeline.run_parts)?;
                 }
-                if pipeline.half > 0 {
-                    writeln!(f, "  runs      scanned in two halves at once, the first of {} elements", pipeline.half)?;
-                }
                 if pipeline.table_bytes > 0 {
                     writeln!(f, "  tables    in {} bytes of shared memory", pipeline.table_bytes)?;
                 }

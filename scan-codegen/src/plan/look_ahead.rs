@@ -78,9 +78,6 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
     let tile = threads * run;
     let zipped = Zipped::of(operator, spec, |bytes| unit(bytes, run));
     let unit_of_one = |bytes| if zipped.is_none() { unit(bytes, run) } else { 0 };
-    let run_parts = if spec.segments.is_none() && zipped.is_none() { run_parts(operator, run) } else { 1 };
-    let halves = run_parts == 1 && overrides.halves.unwrap_or(sizes.shape.is_some());
-    let half = if halves { sizes.half(run) } else { 0 };
     let pipeline = Pipeline {
         teams,
         stages,
@@ -94,7 +91,6 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         slot_bytes: slot_bytes(&spec.segments, tile),
         other_threads: other_threads(&spec.segments, group, room.look_ahead_warps),
         streams: zipped.is_none()
-            && half == 0
             && !sizes.keeps_states
             && sizes.input == sizes.output
             && sizes.input >= STREAMED_BYTES
@@ -102,8 +98,7 @@ pub(super) fn plan_look_ahead(request: Request<'_>, strategy: Strategy) -> Resul
         look_ahead_warps: room.look_ahead_warps,
         keeps_states: sizes.keeps_states,
         table_bytes: sizes.tables,
-        run_parts,
-        half,
+        run_parts: if spec.segments.is_none() && zipped.is_none() { run_parts(operator, run) } else { 1 },
     };
     let block = Block { threads, run, tile, shared_bytes: room.static_bytes(stages) };
     let written_out = if sizes.state > LARGE { LARGE_WRITTEN_OUT } else { WRITTEN_OUT };

@@ -52,8 +52,6 @@ pub struct Overrides {
     pub look_ahead_warps: Option<u32>,
     /// Whether stages of look-ahead keep lifted elements, so that each is lifted once.
     pub keeps_states: Option<bool>,
-    /// Whether a thread of look-ahead scans its run in two halves at once, where nothing restarts.
-    pub halves: Option<bool>,
     /// Whether to allow only algorithms that give the same floats in every run ([`Strategy::is_deterministic`]). If the
     /// default is look-back, the hierarchical scan then replaces it.
     pub deterministic: bool,
@@ -115,7 +113,6 @@ impl Overrides {
             group: other.group.or(self.group),
             written_out: other.written_out.or(self.written_out),
             keeps_states: other.keeps_states.or(self.keeps_states),
-            halves: other.halves.or(self.halves),
             look_ahead_warps: other.look_ahead_warps.or(self.look_ahead_warps),
             deterministic: other.deterministic || self.deterministic,
             programmatic: other.programmatic.or(self.programmatic),

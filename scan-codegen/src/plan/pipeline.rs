@@ -39,9 +39,6 @@ pub struct Pipeline {
     pub(crate) table_bytes: u32,
     /// Parts in which a run is reduced, one after the other, where the loop over all of it would be unrolled too far; else 1.
     pub(crate) run_parts: u32,
-    /// Elements of the first half of a run, where a run is scanned in two halves whose chains of applications overlap;
-    /// else 0.
-    pub(crate) half: u32,
     /// Whether the lifted elements of a tile stay in its stage until it is scanned.
     pub(crate) keeps_states: bool,
 }

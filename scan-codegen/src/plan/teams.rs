@@ -106,7 +106,10 @@ impl<'a> Sizes<'a> {
         };
         let usual = WORD * words / (self.element() + self.head_bytes());
         let most = worthwhile.clamp(usual, MOST_TIMES * usual).min(longest).max(1);
-        let step = self.step();
+        // Narrow elements share words.
+        let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
+        let items = || self.items.input.iter().chain(&self.items.output);
+        let step = items().map(|&size| step(size)).max().unwrap_or(1);
         let candidates = || (1..=most).rev().filter(|run| run.is_multiple_of(step));
         let factor_of_two_of = |size: u32, run: u32| match unit(size, run) {
             0 => u32::MAX,
@@ -114,19 +117,6 @@ impl<'a> Sizes<'a> {
         };
         let factor_of_two = |run: &u32| self.items.input.iter().map(|&size| factor_of_two_of(size, *run)).max();
         candidates().min_by_key(factor_of_two).unwrap_or(most)
-    }
-
-    /// Elements that fill whole words in each array: narrow ones share words.
-    fn step(self) -> u32 {
-        let step = |size: u32| if size < WORD { WORD / greatest_common_divisor(WORD, size) } else { 1 };
-        self.items.input.iter().chain(&self.items.output).map(|&size| step(size)).max().unwrap_or(1)
-    }
-
-    /// Elements of the first half of a run that can be scanned in halves: at least as many as of the second one, and
-    /// whole words of results. 0 where heads would have to be told for both, or there is no second half.
-    pub(super) fn half(self, run: u32) -> u32 {
-        let half = run.div_ceil(2).next_multiple_of(self.step());
-        if self.segments.is_none() && half < run { half } else { 0 }
     }
 
     /// The bytes of the source of heads per element, as far as they count for the length of a run.

@@ -51,8 +51,6 @@ pub(super) enum Asked {
     Turns,
     /// Other strategies beside them, at middle lengths.
     Carries,
-    /// Runs in halves and as one chain, at long lengths.
-    Halves,
 }
 
 impl Asked {
@@ -61,7 +59,6 @@ impl Asked {
             Asked::Planned => &LENGTHS,
             Asked::Longest | Asked::Variants | Asked::Turns => &LENGTHS[LENGTHS.len() - 1..],
             Asked::Carries => &MIDDLE,
-            Asked::Halves => &LENGTHS[2..],
         }
     }
 
@@ -71,13 +68,12 @@ impl Asked {
             Asked::Variants => variants(plan, element),
             Asked::Turns => in_turns(plan, element, state),
             Asked::Carries => carries(plan, element),
-            Asked::Halves => [false, true].map(|halves| in_halves(plan, halves)).into(),
         }
     }
 
     /// Whether there is a line for each kernel, and not one for each operator.
     fn compares(self) -> bool {
-        matches!(self, Asked::Variants | Asked::Turns | Asked::Carries | Asked::Halves)
+        matches!(self, Asked::Variants | Asked::Turns | Asked::Carries)
     }
 }
 
@@ -172,13 +168,6 @@ fn in_turns(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
         variants.extend(kept);
     }
     variants
-}
-
-/// The planned kernel, with runs in halves or not.
-fn in_halves(plan: &Plan, halves: bool) -> Variant {
-    let mut overrides = as_planned(plan);
-    overrides.halves = Some(halves);
-    Variant { name: if halves { "halves" } else { "one chain" }.to_owned(), overrides }
 }
 
 /// The planned kernel, and those of other strategies in the shapes that are planned for them, and in shorter runs.

@@ -10,7 +10,6 @@ mod each_segment;
 mod edges;
 mod epochs;
 mod faults;
-mod halves;
 mod in_registers;
 mod initial_value;
 mod kept_states;
