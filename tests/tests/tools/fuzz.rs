@@ -38,7 +38,7 @@ fn the_cpu_backend_is_a_plain_loop() {
     short(400, fuzz::cpu::case);
 }
 
-/// A case that is wrong, or panics, or takes long, is found.
+/// A case that is wrong, or panics, is found.
 #[test]
 fn findings_are_found() {
     let wrong = |number: u64| match number % 5 {
