@@ -19,7 +19,10 @@ use crate::{
 const KERNEL: &str = "scan_columns";
 
 /// Threads of a block, unless shared memory is too short for them: `docs/tuning.md#scans-along-an-axis`.
-const THREADS: u32 = 128;
+const THREADS: u32 = 256;
+
+/// Threads of a block for which runs are shorter, if shared memory has no room for as many.
+const FEWEST_THREADS: u32 = 64;
 
 /// Bytes of a row that a thread has side by side, where elements are smaller.
 const ROW_BYTES: u32 = 8;
@@ -50,18 +53,17 @@ const SHORT_RUN_BYTES: u32 = 128;
 /// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
 const RUN_BYTES: u32 = 224;
 
-/// Bytes of a row of an array, at the most, for which a block has twice the threads: the fewer columns there are, the
-/// more statuses of other tiles a tile needs, and the longer tiles must be.
+/// Bytes of a row of an array, at the most, for which a thread has more statuses in flight: the fewer columns there are,
+/// the more statuses of other tiles a tile needs.
 const NARROW_ROW_BYTES: u32 = 2048;
 
 /// Rows of a thread's run, at the most.
 const MOST_ROWS: u32 = 32;
 
-/// Statuses that a thread has in flight at once, where they have a packet.
-const POLLED_AT_ONCE: u64 = 8;
-
-/// The most tiles whose statuses a thread polls for a tile, where a longer window gives the others more time.
-const POLLED_EARLY: u64 = 4;
+/// Words of statuses that a thread has in flight at once, and of arrays with few columns:
+/// `docs/tuning.md#scans-along-an-axis`.
+const POLLED_WORDS: u32 = 16;
+const NARROW_POLLED_WORDS: u32 = 32;
 
 /// How often the ring of statuses is filled, at the most: tags have bits for no more.
 pub(super) const LAPS: u64 = (1 << 10) - 1;
@@ -98,8 +100,10 @@ pub struct ColumnsPlan {
     pub spec: ScanSpec,
     /// Threads of a block: a power of two.
     pub threads: u32,
-    /// The most persistent blocks: as many as are resident at once.
+    /// The most persistent blocks: as many as are resident at once,
     pub blocks: u32,
+    /// unless fewer are asked for.
+    most_blocks: u32,
     /// Blocks that a multiprocessor has registers and shared memory for, at the least: the compiler keeps to it.
     pub resident: u32,
     /// Rows that a thread scans on its own, in registers.
@@ -120,6 +124,8 @@ pub struct ColumnsPlan {
     /// The fewest and the most threads of a block that are side by side, unless the array has fewer columns, or so few
     /// rows that there would be threads without any: powers of two.
     pub across: (u32, u32),
+    /// Statuses of other tiles that a thread has in flight at once.
+    pub(super) polled_at_once: u32,
     /// The most instructions that a function of the operator is to have at all its places in the kernel together.
     pub written_out: u32,
     /// Whether the launch may begin before the preceding work in the stream has ended.
@@ -180,7 +186,7 @@ pub fn plan_columns(
     let run_by_weight = overrides.run.is_none() && by_weight < rows;
     let run = overrides.run.unwrap_or_else(|| {
         let mut run = rows.min(by_weight).max(1);
-        while run > 1 && most_threads(run) < THREADS / 2 {
+        while run > 1 && most_threads(run) < FEWEST_THREADS {
             run /= 2;
         }
         run
@@ -194,7 +200,8 @@ pub fn plan_columns(
         device,
         spec: spec.clone(),
         threads,
-        blocks: overrides.blocks.unwrap_or(u32::MAX),
+        blocks: 1,
+        most_blocks: overrides.blocks.unwrap_or(u32::MAX),
         resident: 1,
         run,
         width,
@@ -204,6 +211,7 @@ pub fn plan_columns(
         across: across(width * items().max().unwrap_or(1)),
         inputs: inputs.iter().map(|array| array.aligned(width)).collect(),
         outputs: outputs.iter().map(|array| array.aligned(width)).collect(),
+        polled_at_once: 1,
         written_out: overrides.written_out.unwrap_or(WRITTEN_OUT),
         programmatic: overrides.programmatic.unwrap_or(true) && limits.architecture >= PROGRAMMATIC,
         delays: overrides.delays,
@@ -211,6 +219,7 @@ pub fn plan_columns(
         decided: Decided::default(),
         run_by_weight,
     }
+    .polling(POLLED_WORDS)
     .fitted(&limits);
     let decided = Decided::of(operator, plan.places(operator), plan.written_out);
     Ok(ColumnsPlan { decided, ..plan })
@@ -281,7 +290,7 @@ impl ColumnsPlan {
         let registers = row_words + 4 * width * state_bytes.div_ceil(WORD) + OTHER_REGISTERS;
         let resident = (REGISTERS / (threads * registers)).min(shared).clamp(1, MOST_RESIDENT_THREADS / threads);
         let at_once = limits.multiprocessors.saturating_mul(resident);
-        ColumnsPlan { resident, blocks: self.blocks.min(at_once).max(1), ..self }
+        ColumnsPlan { resident, blocks: self.most_blocks.min(at_once).max(1), ..self }
     }
 
     /// Bytes of an element of the input, of all its arrays together.
@@ -321,18 +330,15 @@ impl ColumnsPlan {
     /// it: the first one that [suits](ColumnsPlan::suits) an array is for it. All that are for an array, but for where
     /// it begins, give the same results.
     pub fn all(&self) -> Vec<ColumnsPlan> {
-        let narrow = self.narrow().into_iter().flat_map(|narrow| [narrow.unaligned(), narrow].into_iter().rev());
-        self.short().into_iter().chain(narrow).chain([self.clone(), self.unaligned()]).collect()
+        let any = self.narrow().into_iter().chain([self.clone()]).flat_map(|plan| [plan.clone(), plan.unaligned()]);
+        self.short().into_iter().chain(any).collect()
     }
 
-    /// The plan for few columns, whose blocks have twice the threads.
+    /// The plan for few columns, whose threads have more statuses in flight.
     fn narrow(&self) -> Option<ColumnsPlan> {
-        let limits = self.device;
         let bytes = self.input_bytes().max(bytes_of(&self.outputs));
-        let most_columns = u64::from(NARROW_ROW_BYTES / bytes);
-        let plan = ColumnsPlan { threads: 2 * self.threads, most_columns, ..self.clone() };
-        let fits = plan.tile_bytes() + OTHER_SHARED_BYTES <= limits.shared_bytes_per_block_optin;
-        (self.threads == THREADS && fits && plan.threads <= limits.threads_per_block).then(|| plan.fitted(&limits))
+        let plan = ColumnsPlan { most_columns: u64::from(NARROW_ROW_BYTES / bytes), ..self.clone() };
+        Some(plan.polling(NARROW_POLLED_WORDS)).filter(|plan| plan.polled_at_once > self.polled_at_once)
     }
 
     /// The plan for columns of so few elements that a thread has each whole, and more columns instead.
@@ -364,6 +370,12 @@ impl ColumnsPlan {
         ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
     }
 
+    /// This plan, whose threads have so many words of statuses in flight at once: for measurements, too.
+    #[doc(hidden)]
+    pub fn polling(self, words: u32) -> ColumnsPlan {
+        ColumnsPlan { polled_at_once: (words / (self.status_bytes() as u32 / WORD)).max(1), ..self }
+    }
+
     /// The places of the kernel at which `combine` stands, its loops unrolled: twice for each element of a run, in the
     /// scans down the warps, and where their results meet.
     pub(super) fn places(&self, operator: &OpSource) -> Places {
@@ -385,20 +397,20 @@ impl ColumnsPlan {
         let columns = power(layout.columns().div_ceil(self.aligned_width.into()));
         let rows = power(layout.length().div_ceil(self.run.into()));
         let threads = u64::from(self.threads);
+        let at_once = threads * u64::from(self.polled_at_once);
         let whole = threads.div_ceil(rows); // that leaves no thread without rows
         let placed = |across: u64| {
             let across = whole.max(across).min(columns).min(threads);
             let tile_columns = layout.columns().div_ceil(across * u64::from(self.aligned_width)).max(1);
             let tile_rows = layout.length().div_ceil(threads / across * u64::from(self.run)).max(1);
             let blocks = u64::from(self.blocks).min(tile_rows.saturating_mul(tile_columns));
-            // What a tile needs has been published an iteration before, or two, where that makes few more statuses.
+            // What a tile needs has been published an iteration before, or two, where threads have as many statuses in
+            // flight at once: that gives the others more time.
             let window = |iterations: u64| (iterations * blocks).div_ceil(tile_columns);
-            let polled_early = POLLED_EARLY * threads / across;
-            let window = if window(2) <= polled_early { window(2) } else { window(1) };
+            let window = if window(2) * across <= at_once { window(2) } else { window(1) };
             Placement { across: across as u32, window: window.min(tile_rows) }
         };
-        let polls_few =
-            |placement: Placement| placement.window * u64::from(placement.across) <= threads * POLLED_AT_ONCE;
+        let polls_few = |placement: Placement| placement.window * u64::from(placement.across) <= at_once;
         let (least, most) = (u64::from(self.across.0), u64::from(self.across.1));
         let mut across = most;
         while across > least && !polls_few(placed(across)) {
@@ -512,12 +524,12 @@ mod tests {
             let plan = plan_of(bytes);
             (plan.threads, plan.run, plan.width, plan.across.0)
         };
-        assert_eq!(shape(1), (128, 32, 4, 32));
-        assert_eq!(shape(2), (128, 28, 4, 16));
-        assert_eq!(shape(4), (128, 28, 2, 16));
-        assert_eq!(shape(8), (128, 28, 1, 16));
-        assert_eq!(shape(12), (128, 18, 1, 16));
-        assert_eq!(shape(36), (128, 6, 1, 4));
+        assert_eq!(shape(1), (256, 32, 4, 32));
+        assert_eq!(shape(2), (256, 28, 4, 16));
+        assert_eq!(shape(4), (256, 28, 2, 16));
+        assert_eq!(shape(8), (256, 28, 1, 16));
+        assert_eq!(shape(12), (256, 18, 1, 16));
+        assert_eq!(shape(36), (256, 6, 1, 4));
         assert_eq!(shape(256), (128, 1, 1, 1));
         let width = |items: &[u32]| width(items.iter().copied());
         assert_eq!([[1, 4], [4, 1], [1, 8], [2, 4], [3, 4], [4, 16]].map(|items| width(&items)), [4, 4, 2, 2, 1, 1]);
@@ -526,9 +538,10 @@ mod tests {
 
     #[test]
     fn tiles_cover_columns_and_rows() {
-        let plan = plan_of(4);
+        let plans = plan_of(4).all();
         let of = |shape: &[usize], axis| {
             let layout = Axis::of(shape, axis).unwrap().layout();
+            let plan = plans.iter().find(|plan| plan.suits(&layout, &[0], &[0])).unwrap();
             let schedule = plan.schedule(&layout).unwrap();
             let statuses = (schedule.workspace.bytes() - 256) / 8;
             let Placement { across, window } = plan.placement(&layout);
@@ -536,13 +549,13 @@ mod tests {
         };
         let many_columns = [of(&[4096, 65536], 0), of(&[8, 65536, 1536], 1), of(&[65536, 4096], 0)];
         // Tiles as wide as can be, and one row of them or a few in a window.
-        assert_eq!(many_columns, [(32, 1, 264, 4849664), (32, 3, 264, 786432), (32, 9, 264, 524288)]);
-        // Fewer: narrower ones, so that threads poll fewer statuses, but of 128 bytes.
-        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(16, 33, 264, 65536), (16, 132, 264, 65536)]);
+        assert_eq!(many_columns, [(32, 1, 132, 2490368), (32, 2, 132, 786432), (32, 5, 132, 524288)]);
+        // Fewer: narrower ones where threads would poll more statuses than at once, but of 128 bytes.
+        assert_eq!([of(&[1 << 20, 256], 0), of(&[1 << 22, 64], 0)], [(32, 33, 132, 65536), (16, 66, 132, 32768)]);
         // Short ones: no tile has fewer rows than a run.
-        assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(128, 1, 264, 0), (32, 1, 264, 0)]);
+        assert_eq!([of(&[4, 1 << 20], 0), of(&[96, 1 << 20], 0)], [(256, 1, 264, 0), (64, 1, 132, 0)]);
         let few_columns = [of(&[1 << 20, 1], 0), of(&[1 << 20, 5], 0), of(&[3, 1], 0)];
-        assert_eq!(few_columns, [(1, 264, 264, 1172), (4, 264, 264, 12288), (1, 1, 1, 0)]);
+        assert_eq!(few_columns, [(1, 147, 132, 294), (4, 264, 132, 5120), (1, 1, 1, 0)]);
         assert_eq!(of(&[0, 9], 0).2, 0);
     }
 
@@ -575,12 +588,12 @@ mod tests {
         let of = |shape: &[usize], axis, address| {
             let layout = Axis::of(shape, axis).unwrap().layout();
             let plan = plans.iter().find(|plan| plan.suits(&layout, &[address], &[0])).unwrap();
-            (plan.threads, plan.run, plan.width)
+            (plan.run, plan.width, plan.polled_at_once)
         };
         let few = [of(&[8, 64], 0, 0), of(&[9, 64], 0, 0), of(&[8, 66], 0, 0), of(&[40, 7], 0, 0), of(&[40, 8], 0, 4)];
-        assert_eq!(few, [(128, 8, 4), (256, 28, 2), (256, 28, 2), (256, 28, 1), (256, 28, 1)]);
+        assert_eq!(few, [(8, 4, 4), (28, 2, 8), (28, 2, 8), (28, 1, 8), (28, 1, 8)]);
         let many = [of(&[8, 640], 0, 0), of(&[9, 640], 0, 0), of(&[8, 640], 0, 4), of(&[40, 513], 0, 0)];
-        assert_eq!(many, [(128, 8, 4), (128, 28, 2), (128, 28, 1), (128, 28, 1)]);
+        assert_eq!(many, [(8, 4, 4), (28, 2, 4), (28, 1, 4), (28, 1, 4)]);
     }
 
     #[test]
@@ -599,6 +612,6 @@ mod tests {
         assert!(matches!(plan(&ScanSpec::exclusive(), &Overrides::default()), Err(PlanError::NoIdentity { .. })));
         let plan = plan_of(4);
         let layout = Axis::of(&[1 << 45, 8], 0).unwrap().layout();
-        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 7168 * MOST_TILES }));
+        assert_eq!(plan.schedule(&layout), Err(PlanError::TooLong { len: 1 << 48, max_len: 14336 * MOST_TILES }));
     }
 }

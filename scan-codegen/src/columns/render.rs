@@ -44,6 +44,7 @@ struct Words<'a> {
     /// The type of what statuses hold, and its words.
     published: &'static str,
     packed_words: u32,
+    polled_at_once: u32,
     rolled_steps: bool,
     threads: u32,
     resident: u32,
@@ -204,6 +205,7 @@ pub fn render_columns_from(
         laps: LAPS,
         published: "PackedRow",
         packed_words: plan.packed_words(),
+        polled_at_once: plan.polled_at_once,
         rolled_steps: calls_combine(operator, plan.places(operator), plan.written_out),
         threads: plan.threads,
         resident: plan.resident,

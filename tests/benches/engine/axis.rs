@@ -21,7 +21,9 @@ use scan_tests::operators::{TestOperator, compose, inputs, mixed};
 use super::{Outcome, SAMPLES, filled, median, sample};
 
 /// Shapes of arrays, and the axis.
-const ARRAYS: [(&[usize], usize); 9] = [
+const ARRAYS: [(&[usize], usize); 11] = [
+    (&[1024, 1024], 0),
+    (&[4096, 4096], 0),
     (&[1 << 20, 256], 0),
     (&[4096, 65536], 0),
     (&[65536, 4096], 0),
@@ -33,37 +35,32 @@ const ARRAYS: [(&[usize], usize); 9] = [
     (&[4, 1 << 26], 0),
 ];
 
-/// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row.
-type Shape = (u32, u32, u32, u32);
+/// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row, words of statuses that a
+/// thread has in flight at once.
+type Shape = (u32, u32, u32, u32, u32);
 
-const SHAPES: [Shape; 6] = [
-    (128, 208, 8, 256),
-    (128, 224, 8, 256),
-    (128, 240, 8, 256),
-    (256, 160, 8, 256),
-    (256, 192, 8, 256),
-    (256, 192, 8, 512),
+const SHAPES: [Shape; 7] = [
+    (128, 224, 8, 256, 16),
+    (256, 192, 8, 256, 16),
+    (256, 208, 8, 256, 16),
+    (256, 224, 8, 256, 8),
+    (256, 224, 8, 256, 32),
+    (256, 224, 16, 256, 16),
+    (256, 240, 8, 256, 16),
 ];
 
 /// The same for arrays of few columns.
-const NARROW: [Shape; 6] = [
-    (128, 224, 8, 128),
-    (256, 160, 8, 128),
-    (256, 224, 8, 128),
-    (256, 192, 16, 128),
-    (256, 224, 8, 64),
-    (256, 224, 8, 32),
-];
+const NARROW: [Shape; 4] =
+    [(256, 224, 8, 128, 16), (256, 224, 8, 128, 48), (256, 224, 8, 256, 48), (256, 240, 8, 128, 32)];
 
 /// Changes of the planned text, to see what its parts cost: their names, what is replaced, and what by. Their results
 /// are wrong.
-const CHANGES: [(&str, &[(&str, &str)]); 3] = [
-    ("polls few at once", &[("STATUS_WORDS <= 4 ? 8", "STATUS_WORDS <= 4 ? 4")]),
+const CHANGES: [(&str, &[(&str, &str)]); 2] = [
     ("does not wait", &[NO_WAIT]),
     ("does not carry", &[("carries = !WHOLE_COLUMNS && steps.rows > 1", "carries = false")]),
 ];
 const NO_WAIT: (&str, &str) =
-    ("while (status_of(loaded, &words, epoch) == EMPTY) {", "status_of(loaded, &words, epoch); while (false) {");
+    ("while (status_of(loaded, &words, epoch) != lap) {", "status_of(loaded, &words, epoch); while (false) {");
 
 /// The most elements that arrays are cut down to: all of them fit beside their results.
 const LONGEST_BYTES: usize = 4 << 30;
@@ -117,12 +114,14 @@ fn entrants<Op: TestOperator>(scanner: &Scanner, shapes: bool) -> Vec<Entrant> {
     };
     let planned = plan(Overrides::default()).map(|plan| plan.all()).unwrap_or_default();
     let mut plans: Vec<_> = planned.into_iter().map(|plan| (PLANNED.to_owned(), Some(plan))).collect();
-    for (threads, run, row, tile) in SHAPES.into_iter().chain(NARROW).filter(|_| shapes) {
+    let narrow = NARROW.map(|shape| (shape, ", narrow"));
+    let others = SHAPES.map(|shape| (shape, "")).into_iter().chain(narrow).filter(|_| shapes);
+    for ((threads, run, row, tile, words), narrow) in others {
         let width = (row / size).max(1);
         let run = (run / (width * size)).max(1);
         let plan = plan(Overrides::default().threads(threads).run(run));
-        let plan = plan.map(|plan| plan.shaped(width, (tile / (width * size)).max(1)));
-        plans.push((format!("{threads} threads, {run} × {width}, {tile} bytes"), plan));
+        let plan = plan.map(|plan| plan.shaped(width, (tile / (width * size)).max(1)).polling(words));
+        plans.push((format!("{threads} threads, {run} × {width}, {tile} bytes, {words} words{narrow}"), plan));
     }
     let mut plans: Vec<_> = plans.into_iter().filter_map(|(name, plan)| Some((name, plan?, &[][..]))).collect();
     if shapes {
@@ -238,7 +237,7 @@ fn sweep<Op: TestOperator>(name: &str, scanner: &Scanner, shapes: bool) -> Outco
         // Of the planned ones, the one that is for the array.
         let suits = |entrant: &&Entrant| entrant.plan.suits(&axis.layout(), &[0], &[0]);
         let planned = entrants.iter().filter(|entrant| entrant.name == PLANNED).find(suits);
-        let is_narrow = |entrant: &&Entrant| entrant.name.ends_with("128 bytes") || entrant.name.ends_with(" 64 bytes");
+        let is_narrow = |entrant: &&Entrant| entrant.name.ends_with("narrow");
         let others = entrants.iter().filter(|entrant| entrant.name != PLANNED);
         let others = others.filter(|entrant| axis.columns() <= 512 || !is_narrow(entrant));
         for entrant in planned.into_iter().chain(others) {

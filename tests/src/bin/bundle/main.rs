@@ -14,8 +14,11 @@ use serde_json::Value;
 
 /// The script that runs the bundle's programs over there.
 const RUN: &str = include_str!("run.sh");
-/// What goes with the benches.
-const CALLS_OF_PEERS: (&str, &str) = ("benches/calls.py", include_str!("../../../benches/calls/peers.py"));
+/// What goes with the benches: the same measurements of Python's libraries.
+const PYTHON: [(&str, &str); 2] = [
+    ("benches/calls.py", include_str!("../../../benches/calls/peers.py")),
+    ("benches/axis.py", include_str!("../../../benches/engine/axis.py")),
+];
 /// The integration tests that need a GPU.
 const TESTS: [&str; 1] = ["gpu"];
 /// The program of the library, and that of these tests which is worth a machine of many cores.
@@ -85,8 +88,9 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
         fs::remove_dir_all(&folder).map_err(|error| format!("cannot remove {}: {error}", folder.display()))?;
     }
     let mut total = write_script(&folder.join("run.sh"))?;
-    let (name, text) = CALLS_OF_PEERS;
-    total += write(&folder.join(name), text)?;
+    for (name, text) in PYTHON {
+        total += write(&folder.join(name), text)?;
+    }
     for program in &programs {
         let to = folder.join(program.folder).join(&program.name);
         let size = copy(&program.path, &to)?;

@@ -18,6 +18,7 @@ usage() {
 ./run.sh peers [ARGUMENTS]     the bench beside a copy and CUB; `--quick` for less than a minute, `--out DIR` for files
 ./run.sh calls [ARGUMENTS]     the bench of calls, first and later ones, and the same with what Python has. `bundle -- --wheels` takes
                                cuda.compute along for that
+./run.sh axis                  scans along an axis, of arrays of many shapes, and the same with torch and jax
 ./run.sh profile OPERATOR...   what bounds look-ahead for these operators of the bench `peers`, at 2^28 elements, by Nsight
                                Compute's counters: memory, issue slots and pipes in percent of the most, why warps wait.
                                Names after `gallery` are those of the tests' gallery, at 2^27, names after `engine` those of that
@@ -201,6 +202,10 @@ bench) each benches --bench "$@" ;;
 profile) profile "$@" ;;
 peers) "$here/benches/peers" --bench "$@" ;;
 calls) calls "$@" ;;
+axis)
+    "$here/benches/engine" axis axis-f32 axis-f16 axis-affine axis-recurrence
+    python3 "$here/benches/axis.py"
+    ;;
 soak) "$here/programs/soak" "$@" ;;
 scan) "$here/programs/scan" "$@" ;;
 example) each examples "$@" ;;
