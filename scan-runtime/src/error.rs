@@ -270,10 +270,10 @@ pub enum Error {
         /// The shape of the array.
         shape: Vec<usize>,
     },
-    /// Results that leave gaps were to be put into new memory.
+    /// Results that leave gaps were to be put into new memory, or scattered.
     #[error(
-        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, and by \
-        columns in device memory only"
+        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, by \
+         columns as slices"
     )]
     AxisGaps {
         /// The shape of the array.
@@ -338,7 +338,7 @@ pub enum Error {
     #[error("the per-thread default stream is another one on each thread: prepare the scan on a stream of your own")]
     StreamOfThreads,
     /// A CPU scanner was used for something that only a CUDA scanner can do.
-    #[error("device buffers need a CUDA scanner, and this one runs on the {backend}; make one with `Scanner::cuda(0)`")]
+    #[error("this needs a CUDA scanner, and the scanner runs on the {backend}; make one with `Scanner::cuda(0)`")]
     NotCuda {
         /// What the scanner runs on.
         backend: String,
