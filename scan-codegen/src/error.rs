@@ -60,8 +60,8 @@ pub enum PlanError {
     /// The total of one segment was asked for, where each has an initial value or a total.
     #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
     TotalOfEach,
-    /// The machine does not tell which carry it begins with.
-    #[error("operator `{operator}` does not tell which carry it begins with: add `.init(carry)`")]
+    /// Nothing tells the carry before the first input.
+    #[error("operator `{operator}` has neither a `START` nor an identity to begin with: add `.init(value)`")]
     NoStart {
         /// The operator.
         operator: String,
