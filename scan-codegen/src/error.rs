@@ -1,6 +1,9 @@
 //! The errors of planning and rendering.
 
-use crate::constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
+use crate::{
+    constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
+    limits::Architecture,
+};
 
 /// The errors of planning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -87,6 +90,16 @@ pub enum PlanError {
         strategy: String,
         /// The reason, and what to do.
         why: String,
+    },
+    /// A device is older than any that kernels are made for.
+    #[error(
+        "kernels need compute capability {oldest_major}.{oldest_minor} or later, and {architecture} is older: use the CPU",
+        oldest_major = Architecture::OLDEST.major,
+        oldest_minor = Architecture::OLDEST.minor
+    )]
+    Architecture {
+        /// The architecture.
+        architecture: Architecture,
     },
     /// A device limit is too small for any kernel.
     #[error("a device with {value} {limit} runs no kernel: set `DeviceLimits::{limit}` to at least {least}")]
