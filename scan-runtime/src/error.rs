@@ -214,12 +214,12 @@ pub enum Error {
         /// Elements of the slice.
         len: usize,
     },
-    /// There is not one initial value for each segment.
-    #[error("there are {found} initial values, and {expected} segments: give one for each")]
+    /// There is not one initial value for each segment, or for each column.
+    #[error("{found} initial values for {expected} segments or columns: give one for each")]
     InitialValues {
         /// Initial values.
         found: usize,
-        /// Segments.
+        /// Segments, or columns of an array.
         expected: usize,
     },
     /// Not every element is in a segment between two offsets, where each segment has an initial value or a total.

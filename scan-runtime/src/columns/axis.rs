@@ -1,6 +1,6 @@
 //! Scans along an axis of several arrays, of host and of device memory.
 
-use std::{ptr, sync::Arc};
+use std::{fmt, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
 use scan_codegen::ArrayKind;
@@ -26,6 +26,12 @@ use crate::{
 #[must_use = "a scan does nothing until it is run"]
 pub struct AxisColumnScan<'h, Op: ScanOp> {
     scan: AxisScan<'h, Op>,
+}
+
+impl<Op: ScanOp> fmt::Debug for AxisColumnScan<'_, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AxisColumnScan").field(&self.scan).finish()
+    }
 }
 
 impl<'h, Op: ScanOp> AxisScan<'h, Op> {

@@ -1,6 +1,6 @@
 //! Scans of arrays in host memory.
 
-use std::{mem::MaybeUninit, ptr};
+use std::{fmt, mem::MaybeUninit, ptr};
 
 use scan_codegen::ArrayKinds;
 
@@ -36,6 +36,12 @@ use crate::{
 #[must_use = "a scan does nothing until it is run"]
 pub struct ColumnScan<Op: ScanOp, H = NoHeads> {
     scan: Scan<Op, H>,
+}
+
+impl<Op: ScanOp, H: HostHeads> fmt::Debug for ColumnScan<Op, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ColumnScan").field(&self.scan).finish()
+    }
 }
 
 impl<Op: ScanOp, H> Scan<Op, H> {

@@ -30,7 +30,7 @@ use crate::{
 
 /// A scan along an axis of an array, made by [`Scan::axis`]: each column, which is what lies along the axis, is scanned
 /// as if it were all of the input. An initial value stands before the first element of each column; a
-/// [reversed](Scan::reverse) scan goes from the last element of each.
+/// [reversed](Scan::reverse) scan goes from the last element of each. Options are those of the scan, set before.
 ///
 /// Outer axes have a kernel of their own, whose neighbouring threads scan neighbouring columns. It is at its best where
 /// the last dimension is contiguous; any other strides are scanned as well, slower. An axis whose columns are
@@ -62,6 +62,12 @@ pub struct AxisScan<'h, Op: ScanOp> {
     pub(crate) scan: Scan<Op, Heads<'h>>,
     pub(crate) axis: Axis,
     layout: ColumnLayout,
+}
+
+impl<Op: ScanOp> fmt::Debug for AxisScan<'_, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AxisScan").field("scan", &self.scan).field("axis", &self.axis).finish()
+    }
 }
 
 impl<Op: ScanOp> Scan<Op> {

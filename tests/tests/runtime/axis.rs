@@ -78,6 +78,18 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn debug_names_operator_scan_and_shape() {
+    let down = Scanner::cpu().scan(ops::sum::<i32>()).exclusive().axis(Axis::of(&[2, 3], 0).unwrap());
+    let text = format!("{:?}", down.columns());
+    for part in ["Sum", "exclusive scan", "CPU", "shape: [2, 3]"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let reduce = Scanner::cpu().reduce(ops::max::<i32>());
+    let texts = [format!("{:?}", reduce.clone().rows(3)), format!("{:?}", reduce.axis(Axis::of(&[2, 3], 0).unwrap()))];
+    assert!(texts[0].starts_with("Reduce") && texts[1].starts_with("AxisReduce"), "{texts:?}");
+}
+
+#[test]
 fn repeated_input() {
     let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
     assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
@@ -217,6 +229,7 @@ fn values_that_do_not_fit_are_refused() {
     let sums = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 0).unwrap());
     let found = sums().init_each(&[1, 2]).run(&[1; 6]);
     assert!(matches!(found, Err(Error::InitialValues { found: 2, expected: 3 })), "{found:?}");
+    assert!(found.unwrap_err().to_string().starts_with("2 initial values for 3 segments or columns"));
     let found = sums().run_into_with_totals(&[1; 6], &mut [0; 6], &mut [0; 2]);
     assert!(matches!(found, Err(Error::ResultLength { output: 2, expected: 3 })), "{found:?}");
     // Columns without elements have what they begin with.
