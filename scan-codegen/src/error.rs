@@ -1,6 +1,9 @@
 //! The errors of planning and rendering.
 
-use crate::constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES};
+use crate::{
+    constants::{MAX_ELEMENT_BYTES, MAX_PARAMETER_BYTES},
+    limits::Architecture,
+};
 
 /// The errors of planning.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,8 +63,8 @@ pub enum PlanError {
     /// The total of one segment was asked for, where each has an initial value or a total.
     #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
     TotalOfEach,
-    /// The machine does not tell which carry it begins with.
-    #[error("operator `{operator}` does not tell which carry it begins with: add `.init(carry)`")]
+    /// Nothing tells the carry before the first input.
+    #[error("operator `{operator}` has neither a `START` nor an identity to begin with: add `.init(value)`")]
     NoStart {
         /// The operator.
         operator: String,
@@ -87,6 +90,16 @@ pub enum PlanError {
         strategy: String,
         /// The reason, and what to do.
         why: String,
+    },
+    /// A device is older than any that kernels are made for.
+    #[error(
+        "kernels need compute capability {oldest_major}.{oldest_minor} or later, and {architecture} is older: use the CPU",
+        oldest_major = Architecture::OLDEST.major,
+        oldest_minor = Architecture::OLDEST.minor
+    )]
+    Architecture {
+        /// The architecture.
+        architecture: Architecture,
     },
     /// A device limit is too small for any kernel.
     #[error("a device with {value} {limit} runs no kernel: set `DeviceLimits::{limit}` to at least {least}")]

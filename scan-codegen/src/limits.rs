@@ -16,6 +16,11 @@ pub struct Architecture {
     pub minor: u32,
 }
 
+impl Architecture {
+    /// The oldest one that kernels are made for.
+    pub const OLDEST: Architecture = Architecture { major: 7, minor: 5 };
+}
+
 impl fmt::Display for Architecture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sm_{}{}", self.major, self.minor)
@@ -89,8 +94,20 @@ impl DeviceLimits {
         DeviceLimits { architecture, multiprocessors, ..DeviceLimits::BASELINE }
     }
 
+    /// Whether kernels run on a device with these limits.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::Architecture`] and [`PlanError::Limits`].
+    pub fn check(&self) -> Result<(), PlanError> {
+        self.usable().map(drop)
+    }
+
     /// The limits, bounded by what plans use.
     pub(crate) fn usable(&self) -> Result<DeviceLimits, PlanError> {
+        if self.architecture < Architecture::OLDEST {
+            return Err(PlanError::Architecture { architecture: self.architecture });
+        }
         let least = [
             ("multiprocessors", u64::from(self.multiprocessors), 1),
             ("threads_per_block", self.threads_per_block.into(), WARP.into()),
@@ -145,6 +162,16 @@ impl DeviceLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn older_architectures_have_no_kernels() {
+        for name in ["sm_60", "sm_70", "sm_72"] {
+            let error = DeviceLimits::of(name.parse().unwrap()).check().unwrap_err();
+            let expected = format!("kernels need compute capability 7.5 or later, and {name} is older: use the CPU");
+            assert_eq!(error.to_string(), expected);
+        }
+        assert_eq!(DeviceLimits::of(Architecture::OLDEST).check(), Ok(()));
+    }
 
     #[test]
     fn architectures_are_read_as_they_are_written() {

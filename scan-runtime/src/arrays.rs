@@ -44,8 +44,9 @@
 //! ```
 //!
 //! In a reversed scan the places and the indices are those of memory, as of a slice. In host memory places are followed
-//! by the host: what is gathered is copied before the scan, and what is scattered after it. On a device the kernels
-//! follow them, item by item, beside slices that are copied in bulk;
+//! by the host: what is gathered is copied before the scan, and what is scattered after it; indices and discarded
+//! results take memory during the scan. On a device the kernels follow places, item by item, beside slices that are
+//! copied in bulk;
 //! [`kernels_like`](crate::ColumnScan::kernels_like) puts these kernels into a [bundle](crate::aot).
 
 pub use crate::columns::kinds::{

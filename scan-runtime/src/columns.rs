@@ -25,6 +25,7 @@ pub use host::ColumnScan;
 ///
 /// [`Fields`](Columns::Fields) has the types of the fields that the layout tells of, in their order.
 /// `#[scan_element]` sees to it.
+// The compiler shows the message where the bound is a method's own, as that of `Scan::columns`.
 #[diagnostic::on_unimplemented(
     message = "the fields of `{Self}` cannot lie in arrays of their own",
     label = "no element of columns",

@@ -214,12 +214,12 @@ pub enum Error {
         /// Elements of the slice.
         len: usize,
     },
-    /// There is not one initial value for each segment.
-    #[error("there are {found} initial values, and {expected} segments: give one for each")]
+    /// There is not one initial value for each segment, or for each column.
+    #[error("{found} initial values for {expected} segments or columns: give one for each")]
     InitialValues {
         /// Initial values.
         found: usize,
-        /// Segments.
+        /// Segments, or columns of an array.
         expected: usize,
     },
     /// Not every element is in a segment between two offsets, where each segment has an initial value or a total.
@@ -270,10 +270,10 @@ pub enum Error {
         /// The shape of the array.
         shape: Vec<usize>,
     },
-    /// Results that leave gaps were to be put into new memory.
+    /// Results that leave gaps were to be put into new memory, or scattered.
     #[error(
-        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, and by \
-        columns in device memory only"
+        "results of shape {shape:?} with these strides leave gaps: give the memory for them, with `run_into`, by \
+         columns as slices"
     )]
     AxisGaps {
         /// The shape of the array.
@@ -338,7 +338,7 @@ pub enum Error {
     #[error("the per-thread default stream is another one on each thread: prepare the scan on a stream of your own")]
     StreamOfThreads,
     /// A CPU scanner was used for something that only a CUDA scanner can do.
-    #[error("device buffers need a CUDA scanner, and this one runs on the {backend}; make one with `Scanner::cuda(0)`")]
+    #[error("this needs a CUDA scanner, and the scanner runs on the {backend}; make one with `Scanner::cuda(0)`")]
     NotCuda {
         /// What the scanner runs on.
         backend: String,

@@ -20,9 +20,9 @@
 //! ```
 //!
 //! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. It works on
-//!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs marked [`macro@scan_element`].
-//!   [`ops`] has the usual operators. The module `gallery`, behind the feature of that name, has twenty from many
-//!   fields.
+//!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs and enums marked
+//!   [`macro@scan_element`]. [`ops`] has the usual operators. The module `gallery`, behind the feature of that name, has
+//!   twenty from many fields.
 //! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
 //!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.
@@ -115,7 +115,7 @@ pub use cudarc;
 #[cfg(feature = "half")]
 pub use half;
 
-/// The arrays that are scanned along an axis by [`Scan::run_axis`], with the feature `ndarray`.
+/// The arrays that [`Scan::run_axis`] scans along an axis, with the feature `ndarray`.
 #[cfg(feature = "ndarray")]
 pub use ndarray;
 

@@ -58,6 +58,11 @@ use sealed::Sealed;
 /// A type with arithmetic: every integer, `f32`, `f64`, and, with the feature `half`, `half::f16` and `half::bf16`.
 ///
 /// The methods have the names of the integer operations; on floats they are plain `+` and `*`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no arithmetic",
+    label = "not a number",
+    note = "for elements that are no numbers write an operator, a function of two elements marked `#[scan_op]`; or make a number of each by `ops::lifted::<function, _>(operator)`"
+)]
 pub trait Number: ScanElement + PartialOrd + Sealed {
     /// The identity of addition. `0.0` for floats, where it changes no value but the sign of `-0.0`.
     const ZERO: Self;

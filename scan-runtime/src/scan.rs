@@ -1,6 +1,6 @@
 //! A scan or a reduction about to be run: its options, and what would run.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use cudarc::driver::CudaStream;
 use scan_codegen::{KernelSource, Overrides, PlanError, Plans, Reduction, ReductionPlan, ScanKind, ScanSpec, Strategy};
@@ -112,6 +112,7 @@ mod sealed {
 /// ```
 /// use scan_runtime::{Scan, Scanner, ops};
 ///
+/// #[derive(Debug)]
 /// struct Balances {
 ///     scanner: Scanner,
 ///     sums: Scan<ops::Sum<i64>>,
@@ -143,6 +144,14 @@ pub struct Scan<Op: ScanOp, H = NoHeads, G = Prefixes> {
     /// Receives the progress of runs of host memory.
     progress: Option<Progress>,
     goal: PhantomData<G>,
+}
+
+impl<Op: ScanOp, H: HostHeads, G: Goal> fmt::Debug for Scan<Op, H, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut scan = f.debug_struct(if G::FOLDS { "Reduce" } else { "Scan" });
+        scan.field("operator", &self.op.source().name).field("scan", &format_args!("{}", self.spec()));
+        scan.field("backend", &format_args!("{}", self.scanner.backend())).finish_non_exhaustive()
+    }
 }
 
 /// A reduction with an operator on a scanner, made by [`Scanner::reduce`]: the total of the input, `x[0] ∘ … ∘ x[n -

@@ -232,8 +232,8 @@ impl Scanner {
     ///
     /// # Errors
     ///
-    /// [`Error::NoDriver`], [`Error::NoDevice`], [`Error::DeviceIndex`], [`Error::NoNvrtc`], or [`Error::Driver`] if the
-    /// device cannot be opened.
+    /// [`Error::NoDriver`], [`Error::NoDevice`], [`Error::DeviceIndex`], [`Error::NoNvrtc`], [`Error::Plan`] for a
+    /// device of a compute capability before 7.5, or [`Error::Driver`] if the device cannot be opened.
     pub fn cuda(index: usize) -> Result<Self, Error> {
         Scanner::builder().device(index).build()
     }

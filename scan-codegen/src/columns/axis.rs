@@ -94,7 +94,9 @@ impl Axis {
         }
         let axis = Axis { shape: shape.to_vec(), axis, input_strides: strides.clone(), output_strides: strides };
         checked_reach(&axis.shape, &axis.input_strides)?;
-        shape.iter().try_fold(1_usize, |all, &extent| all.checked_mul(extent)).ok_or_else(|| too_large(shape))?;
+        // An array without elements may have columns, which are counted.
+        let counted = shape.iter().try_fold(1_usize, |all, &extent| all.checked_mul(extent.max(1)));
+        counted.ok_or_else(|| too_large(shape))?;
         Ok(axis)
     }
 
@@ -430,6 +432,9 @@ mod tests {
         assert_eq!(axis().strides(&[1]), Err(AxisError::Strides { strides: 1, dimensions: 2 }));
         assert!(matches!(Axis::of(&[usize::MAX, 2], 0), Err(AxisError::TooLarge { .. })));
         assert!(matches!(Axis::of(&[1 << 40, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
+        assert!(matches!(Axis::of(&[1 << 40, 0, 1 << 40], 1), Err(AxisError::TooLarge { .. })));
+        assert!(matches!(Axis::of(&[0, 1 << 40, 0, 1 << 40], 2), Err(AxisError::TooLarge { .. })));
+        assert_eq!(Axis::of(&[usize::MAX, 0], 1).unwrap().columns(), usize::MAX);
         assert!(matches!(axis().input_strides(&[usize::MAX, 1]), Err(AxisError::TooLarge { .. })));
         for strides in [[0, 1], [4, 0], [3, 1], [1, 1], [1, 2]] {
             assert!(matches!(axis().output_strides(&strides), Err(AxisError::Overlap { .. })), "{strides:?}");

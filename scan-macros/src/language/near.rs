@@ -22,7 +22,8 @@ pub(crate) fn no_option(name: &str) -> String {
 /// The message for a method that the language lacks.
 pub(crate) fn unknown(name: &str) -> String {
     let instead = match name {
-        "clone" | "to_owned" | "into" => Some("values are copied: leave the call out"),
+        "clone" | "to_owned" => Some("values are copied: leave the call out"),
+        "into" | "try_into" => Some("name the type: `u64::from(x)`, or `x as u64`"),
         "checked_add" | "overflowing_add" => {
             Some("there is no `Option` on the GPU: write `wrapping_add` or `saturating_add`")
         }

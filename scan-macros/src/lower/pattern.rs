@@ -79,18 +79,7 @@ impl Lowerer<'_> {
             pat => (pat, None),
         };
         let mut bound = Vec::new();
-        let condition = match (pat, subject) {
-            (Pat::Tuple(tuple), subject) if subject.len() == tuple.elems.len() => {
-                let parts = tuple.elems.iter().zip(subject.iter().cloned());
-                self.conditions(parts, &mut bound)
-            }
-            (pat, [place]) => self.condition(pat, place, &mut bound),
-            (Pat::Wild(_), _) => None,
-            (pat, _) => {
-                self.errors.at(pat, "match the items of a tuple by a tuple pattern, or by `_`");
-                None
-            }
-        };
+        let condition = self.subject_condition(pat, subject, &mut bound);
         for (ident, place) in bound {
             self.scopes.bind(ident, place, false);
         }
@@ -102,6 +91,51 @@ impl Lowerer<'_> {
             alone
         });
         (condition, guard)
+    }
+
+    /// When what is matched, the items of a tuple or a single value, fits the pattern; `None` where it always does.
+    fn subject_condition<'p>(
+        &mut self,
+        pat: &'p Pat,
+        subject: &[Expression],
+        bound: &mut Vec<Bound<'p>>,
+    ) -> Option<Expression> {
+        match (pat, subject) {
+            (Pat::Paren(paren), subject) => self.subject_condition(&paren.pat, subject, bound),
+            (Pat::Or(or), subject) if subject.len() != 1 => {
+                let advice = "alternatives bind no names: give each an arm of its own";
+                self.any_of(&or.cases, advice, |this, case, names| this.subject_condition(case, subject, names))
+            }
+            (Pat::Tuple(tuple), subject) if subject.len() == tuple.elems.len() => {
+                let parts = tuple.elems.iter().zip(subject.iter().cloned());
+                self.conditions(parts, bound)
+            }
+            (pat, [place]) => self.condition(pat, place, bound),
+            (Pat::Wild(_), _) => None,
+            (pat, _) => {
+                self.errors.at(pat, "match the items of a tuple by a tuple pattern, or by `_`");
+                None
+            }
+        }
+    }
+
+    /// When one of the alternatives fits; `None` where one always does. `advice` is for names that they bind.
+    fn any_of<'p>(
+        &mut self,
+        cases: impl IntoIterator<Item = &'p Pat>,
+        advice: &str,
+        mut condition: impl FnMut(&mut Self, &'p Pat, &mut Vec<Bound<'p>>) -> Option<Expression>,
+    ) -> Option<Expression> {
+        let mut conditions = Vec::new();
+        for case in cases {
+            let mut names = Vec::new();
+            let condition = condition(self, case, &mut names);
+            if !names.is_empty() {
+                self.errors.at(case, advice);
+            }
+            conditions.push(condition?);
+        }
+        if conditions.len() > 1 { Some(Expression::AnyOf(conditions)) } else { conditions.pop() }
     }
 
     /// A `mut` binding is a variable of the arm's own.
@@ -143,16 +177,8 @@ impl Lowerer<'_> {
             Pat::Path(path) => Some(compare(place, Operator::Eq, self.expr(&Expr::Path(path.clone()), None)?)),
             Pat::Range(range) => self.range_condition(range, place),
             Pat::Or(or) => {
-                let mut cases = Vec::new();
-                for case in &or.cases {
-                    let mut names = Vec::new();
-                    let condition = self.condition(case, place, &mut names);
-                    if !names.is_empty() {
-                        self.errors.at(case, "bind the name around the alternatives: `name @ (1 | 2)`");
-                    }
-                    cases.push(condition?);
-                }
-                if cases.len() > 1 { Some(Expression::AnyOf(cases)) } else { cases.pop() }
+                let advice = "bind the name around the alternatives: `name @ (1 | 2)`";
+                self.any_of(&or.cases, advice, |this, case, names| this.condition(case, place, names))
             }
             Pat::Struct(fields) => {
                 let parts = fields.fields.iter().map(|field| (&*field.pat, part(field_name(&field.member))));

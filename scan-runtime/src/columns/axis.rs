@@ -1,8 +1,9 @@
 //! Scans along an axis of several arrays, of host and of device memory.
 
-use std::{ptr, sync::Arc};
+use std::{fmt, ptr, sync::Arc};
 
 use cudarc::driver::CudaStream;
+use scan_codegen::ArrayKind;
 
 use super::{
     Columns, Lengths, arrays,
@@ -27,7 +28,13 @@ pub struct AxisColumnScan<'h, Op: ScanOp> {
     scan: AxisScan<'h, Op>,
 }
 
-impl<'h, Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<'h, Op> {
+impl<Op: ScanOp> fmt::Debug for AxisColumnScan<'_, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AxisColumnScan").field(&self.scan).finish()
+    }
+}
+
+impl<'h, Op: ScanOp> AxisScan<'h, Op> {
     /// The same scan of inputs and outputs that have an array for each field of an element, as
     /// [`Scan::columns`](crate::Scan::columns) has it. There is none in place.
     ///
@@ -69,27 +76,30 @@ impl<'h, Op: ScanOp<Input: Columns, Output: Columns>> AxisScan<'h, Op> {
     /// assert_eq!(states[(1 * tokens + 2) * channels], 1.75);
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
-    pub fn columns(mut self) -> AxisColumnScan<'h, Op> {
+    pub fn columns(mut self) -> AxisColumnScan<'h, Op>
+    where
+        Op: ScanOp<Input: Columns, Output: Columns>,
+    {
         self.scan.layouts = layouts::<Op>();
         AxisColumnScan { scan: self }
     }
 }
 
 impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
-    /// Scans arrays into others. Other arrays than slices lie as the shape tells, too:
-    /// [indices](crate::arrays::indices) are those of the memory.
+    /// Scans arrays into others. What lies between the results is left as it is. Other arrays than slices lie as the
+    /// shape tells, too: [indices](crate::arrays::indices) are those of the memory.
     ///
     /// # Errors
     ///
     /// [`Error::AxisLength`] if an array has other elements than the shape tells, [`Error::AxisGaps`] if results of
-    /// these strides leave gaps, and those of [`ColumnScan::run_into`](crate::ColumnScan::run_into).
+    /// these strides leave gaps and are scattered, and those of [`ColumnScan::run_into`](crate::ColumnScan::run_into).
     pub fn run_into<I, O>(&self, input: I, output: O) -> Result<(), Error>
     where
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
     {
         // SAFETY: there are no totals.
-        unsafe { self.run(input, output, ptr::null_mut()) }
+        unsafe { self.run_all(input, output, ptr::null_mut()) }
     }
 
     /// Scans arrays into others, and writes the total of each column, as [`AxisScan::run_with_totals`] gives it. Where
@@ -116,13 +126,13 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
     {
         check_totals(&self.scan.axis, totals.len())?;
         // SAFETY: the totals are exclusively borrowed, and as many as the columns.
-        unsafe { self.run(input, output, totals.as_mut_ptr()) }
+        unsafe { self.run_all(input, output, totals.as_mut_ptr()) }
     }
 
     /// # Safety
     ///
     /// `totals` is null, or valid for a write of the total of each column.
-    unsafe fn run<I, O>(&self, input: I, mut output: O, totals: *mut Op::Carry) -> Result<(), Error>
+    unsafe fn run_all<I, O>(&self, input: I, mut output: O, totals: *mut Op::Carry) -> Result<(), Error>
     where
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,
@@ -132,7 +142,9 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
         input.items(&mut |items| inputs.add(items));
         output.items(&mut |items| outputs.add(items));
         let (input_len, output_len) = self.scan.checked_lengths(inputs.len()?, outputs.len()?)?;
-        if output_len != axis.len() {
+        // Scattered results are read when the scan has ended, those in the gaps, too, which nothing writes.
+        let in_memory_order = |kind: &ArrayKind| matches!(kind, ArrayKind::Slice | ArrayKind::NoMemory);
+        if output_len != axis.len() && !O::KINDS.iter().all(in_memory_order) {
             return Err(Error::AxisGaps { shape: axis.shape().to_vec() });
         }
         let (input, mut output) = (input.hold(input_len)?, output.hold(output_len)?);
@@ -147,12 +159,12 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
                 let (inputs, outputs) = (arrays::<Op::Input>(from), arrays::<Op::Output>(to));
                 let places = HostPlaces { input: inputs, output: outputs, len: axis.len(), in_place: false };
                 let memory = InColumns::<Op> { input: from, output: to };
-                // SAFETY: what is held has so many items in each array, that of the output exclusively, and no gaps
-                // there; the caller vouches for the totals.
+                // SAFETY: what is held has so many items in each array, that of the output exclusively; the caller
+                // vouches for the totals.
                 unsafe { self.scan.run_columns_in(memory, &places, totals)? };
             }
         }
-        // SAFETY: the scan has written every item.
+        // SAFETY: the scan has written every item, or the arrays finish without reading items.
         unsafe { O::finish(output) };
         Ok(())
     }
@@ -248,7 +260,7 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
     ) -> Result<(), Error> {
-        self.run(input, output, DeviceTotals::None)
+        self.run_all(input, output, DeviceTotals::None)
     }
 
     /// Scans device slices or views into others, and writes the total of each column to `totals`.
@@ -262,10 +274,10 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceAxisColumnScan<'a, O
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run(input, output, DeviceTotals::Each(totals))
+        self.run_all(input, output, DeviceTotals::Each(totals))
     }
 
-    fn run(
+    fn run_all(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,

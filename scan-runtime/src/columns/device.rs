@@ -23,7 +23,7 @@ pub struct DeviceColumnScan<'a, Op: ScanOp> {
     scan: DeviceScan<'a, Op>,
 }
 
-impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceScan<'a, Op> {
+impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     /// The same scan of inputs and outputs that have an array for each field of an element, as
     /// [`Scan::columns`](crate::Scan::columns) has it.
     ///
@@ -50,14 +50,20 @@ impl<'a, Op: ScanOp<Input: Columns, Output: Columns>> DeviceScan<'a, Op> {
     /// assert_eq!((stream.clone_dtoh(&sums)?, stream.clone_dtoh(&most)?), (vec![1.0, 3.0], vec![3, 3]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn columns(self) -> DeviceColumnScan<'a, Op> {
+    pub fn columns(self) -> DeviceColumnScan<'a, Op>
+    where
+        Op: ScanOp<Input: Columns, Output: Columns>,
+    {
         DeviceColumnScan { scan: self.with_layouts(layouts::<Op>()) }
     }
 }
 
-impl<Op: ScanOp<Input: Columns, Output: Columns>> DevicePrepared<Op> {
+impl<Op: ScanOp> DevicePrepared<Op> {
     /// A run by columns, of a handle that [`DeviceColumnScan::prepare`] has made.
-    pub fn columns(&self) -> DeviceColumnScan<'_, Op> {
+    pub fn columns(&self) -> DeviceColumnScan<'_, Op>
+    where
+        Op: ScanOp<Input: Columns, Output: Columns>,
+    {
         DeviceScan::of_prepared(self).columns()
     }
 }
@@ -143,7 +149,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
     ) -> Result<(), Error> {
-        self.run(input, output, DeviceTotals::None)
+        self.run_all(input, output, DeviceTotals::None)
     }
 
     /// Scans device slices or views into others of the same length, and writes the total to `total`, as
@@ -158,7 +164,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         total: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run(input, output, DeviceTotals::Last(total))
+        self.run_all(input, output, DeviceTotals::Last(total))
     }
 
     /// Scans device slices or views into others of the same length, and writes the total of each segment to `totals`,
@@ -173,10 +179,10 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         output: impl DeviceSinks<<Op::Output as Columns>::Fields>,
         totals: &mut impl DeviceBufferMut<Op::Carry>,
     ) -> Result<(), Error> {
-        self.run(input, output, DeviceTotals::Each(totals))
+        self.run_all(input, output, DeviceTotals::Each(totals))
     }
 
-    fn run(
+    fn run_all(
         &self,
         input: impl DeviceSources<<Op::Input as Columns>::Fields>,
         mut output: impl DeviceSinks<<Op::Output as Columns>::Fields>,

@@ -1,6 +1,6 @@
 //! Scans of arrays in host memory.
 
-use std::{mem::MaybeUninit, ptr};
+use std::{fmt, mem::MaybeUninit, ptr};
 
 use scan_codegen::ArrayKinds;
 
@@ -38,7 +38,13 @@ pub struct ColumnScan<Op: ScanOp, H = NoHeads> {
     scan: Scan<Op, H>,
 }
 
-impl<Op: ScanOp<Input: Columns, Output: Columns>, H> Scan<Op, H> {
+impl<Op: ScanOp, H: HostHeads> fmt::Debug for ColumnScan<Op, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ColumnScan").field(&self.scan).finish()
+    }
+}
+
+impl<Op: ScanOp, H> Scan<Op, H> {
     /// The same scan of inputs and outputs that have an array for each field of an element (a struct of arrays). Inputs
     /// and outputs that have no fields lie in one array.
     ///
@@ -81,7 +87,10 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H> Scan<Op, H> {
     ///
     /// An output with several fields takes a tuple, too: `run_into((&gates, &tokens), (&mut means, &mut counts))`. The
     /// module [`arrays`](crate::arrays) has arrays besides slices: what is gathered, scattered, an index, or not written.
-    pub fn columns(mut self) -> ColumnScan<Op, H> {
+    pub fn columns(mut self) -> ColumnScan<Op, H>
+    where
+        Op: ScanOp<Input: Columns, Output: Columns>,
+    {
         self.layouts = layouts::<Op>();
         ColumnScan { scan: self }
     }
@@ -105,7 +114,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         input: impl Sources<<Op::Input as Columns>::Fields>,
         output: impl Sinks<<Op::Output as Columns>::Fields>,
     ) -> Result<(), Error> {
-        self.run(input, output, false).map(drop)
+        self.run_all(input, output, false).map(drop)
     }
 
     /// Scans arrays into others of the same length, and gives the total, as [`Scan::run_into_with_total`] does.
@@ -118,7 +127,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         input: impl Sources<<Op::Input as Columns>::Fields>,
         output: impl Sinks<<Op::Output as Columns>::Fields>,
     ) -> Result<Option<Op::Carry>, Error> {
-        self.run(input, output, true)
+        self.run_all(input, output, true)
     }
 
     /// Scans arrays into others of the same length, and writes the total of each segment, as
@@ -206,7 +215,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         self.scan.cuda_source_for(len)
     }
 
-    fn run<I, O>(&self, input: I, output: O, with_total: bool) -> Result<Option<Op::Carry>, Error>
+    fn run_all<I, O>(&self, input: I, output: O, with_total: bool) -> Result<Option<Op::Carry>, Error>
     where
         I: Sources<<Op::Input as Columns>::Fields>,
         O: Sinks<<Op::Output as Columns>::Fields>,

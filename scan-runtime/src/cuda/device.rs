@@ -63,6 +63,7 @@ impl CudaDevice {
         let context = make_context(index, &stores)?;
         let name = context.name().map_err(driver_error("reading the device's name"))?;
         let limits = limits_of(context.cu_device())?;
+        limits.check()?;
         let panics = Panics::new(&context);
         let (kernels, tuned, workspaces, lanes) = Default::default();
         let launches_programmatically = driver_version()? >= PROGRAMMATIC_IN_GRAPHS;

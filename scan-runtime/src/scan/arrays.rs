@@ -1,9 +1,11 @@
-//! Scans of `ndarray` arrays along an axis.
+//! Scans and reductions of `ndarray` arrays along an axis.
 
-use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, ShapeBuilder};
+use std::borrow::Cow;
+
+use ndarray::{Array, ArrayView, ArrayViewMut, Dimension, RemoveAxis, ShapeBuilder};
 use scan_codegen::Axis;
 
-use super::Scan;
+use super::{Reduce, Scan};
 use crate::{Error, ScanElement, ScanOp};
 
 /// Scans of `ndarray` arrays along an axis, with the feature `ndarray`: of up to eight dimensions.
@@ -41,20 +43,12 @@ impl<Op: ScanOp + Clone> Scan<Op> {
         Op::Input: 'v,
     {
         let input = input.into();
-        let copy; // of what does not fill its memory, in standard order
-        let (elements, strides) = match lies_in(&input) {
-            Some((elements, strides)) => (elements, Some(strides)),
-            None => {
-                copy = input.iter().copied().collect::<Vec<_>>();
-                (&copy[..], None)
-            }
+        let along = Along::of(&input, axis)?;
+        let shape = match along.strides {
+            Some(strides) => input.raw_dim().strides(strides),
+            None => input.raw_dim().into(),
         };
-        let along = Axis::of(input.shape(), axis.index())?;
-        let (along, shape) = match strides {
-            Some(strides) => (along.strides(strides.slice())?, input.raw_dim().strides(strides)),
-            None => (along, input.raw_dim().into()),
-        };
-        let array = Array::from_shape_vec(shape, self.clone().axis(along).run(elements)?);
+        let array = Array::from_shape_vec(shape, self.clone().axis(along.axis).run(&along.elements)?);
         array.map_err(|_| Error::AxisGaps { shape: input.shape().to_vec() }) // it has as many elements
     }
 
@@ -149,6 +143,67 @@ impl<Op: ScanOp + Clone> Scan<Op> {
                 Ok(())
             }
         }
+    }
+}
+
+impl<Op: ScanOp + Clone> Reduce<Op> {
+    /// Reduces an `ndarray` array along an axis, with the feature `ndarray`, as [`AxisReduce`](crate::AxisReduce) does.
+    /// Views that leave gaps, or have an axis inverted, are copied first.
+    ///
+    /// ```
+    /// use scan_runtime::{
+    ///     Scanner,
+    ///     ndarray::{Axis, array},
+    ///     ops,
+    /// };
+    ///
+    /// let sums = Scanner::new()?.reduce(ops::sum());
+    /// let matrix = array![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(sums.run_axis(&matrix, Axis(0))?, array![5, 7, 9]);
+    /// assert_eq!(sums.run_axis(&matrix, Axis(1))?, array![6, 15]);
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Axis`] if the array has no such axis, or too many dimensions, and those of
+    /// [`AxisReduce::run`](crate::AxisReduce::run).
+    pub fn run_axis<'v, D: RemoveAxis>(
+        &self,
+        input: impl Into<ArrayView<'v, Op::Input, D>>,
+        axis: ndarray::Axis,
+    ) -> Result<Array<Op::Output, D::Smaller>, Error>
+    where
+        Op::Input: 'v,
+    {
+        let input = input.into();
+        let along = Along::of(&input, axis)?;
+        let results = self.clone().axis(along.axis).run(&along.elements)?;
+        let array = Array::from_shape_vec(input.raw_dim().remove_axis(axis), results);
+        array.map_err(|_| Error::AxisGaps { shape: input.shape().to_vec() }) // there is a result for each column
+    }
+}
+
+/// An array that is scanned along an axis.
+struct Along<'v, T: Clone, D> {
+    /// In memory order where they fill their memory, else copied in standard order.
+    elements: Cow<'v, [T]>,
+    /// As they lie there.
+    axis: Axis,
+    /// Unless they are copied.
+    strides: Option<D>,
+}
+
+impl<'v, T: ScanElement, D: Dimension> Along<'v, T, D> {
+    fn of(array: &ArrayView<'v, T, D>, axis: ndarray::Axis) -> Result<Self, Error> {
+        let axis = Axis::of(array.shape(), axis.index())?;
+        Ok(match lies_in(array) {
+            Some((elements, strides)) => {
+                let axis = axis.strides(strides.slice())?;
+                Along { elements: Cow::Borrowed(elements), axis, strides: Some(strides) }
+            }
+            None => Along { elements: Cow::Owned(array.iter().copied().collect()), axis, strides: None },
+        })
     }
 }
 

@@ -15,9 +15,12 @@ pub use reduced::AxisReduce;
 
 use super::{Also, HostPlaces, HostTotals, Scan};
 use crate::{
-    DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp, cpu,
+    DeviceBuffer, DeviceBufferMut, Error, Heads, ScanElement, ScanOp,
+    columns::HostArray,
+    cpu,
     cuda::{CudaDevice, HostMemory, InOut, Places, SideBuffers, bind, named},
     device_scan::{DeviceTotals, Total},
+    few::Few,
     generate,
     heads::{InitialValues, check_initial_values},
     room::room,
@@ -27,7 +30,7 @@ use crate::{
 
 /// A scan along an axis of an array, made by [`Scan::axis`]: each column, which is what lies along the axis, is scanned
 /// as if it were all of the input. An initial value stands before the first element of each column; a
-/// [reversed](Scan::reverse) scan goes from the last element of each.
+/// [reversed](Scan::reverse) scan goes from the last element of each. Options are those of the scan, set before.
 ///
 /// Outer axes have a kernel of their own, whose neighbouring threads scan neighbouring columns. It is at its best where
 /// the last dimension is contiguous; any other strides are scanned as well, slower. An axis whose columns are
@@ -59,6 +62,12 @@ pub struct AxisScan<'h, Op: ScanOp> {
     pub(crate) scan: Scan<Op, Heads<'h>>,
     pub(crate) axis: Axis,
     layout: ColumnLayout,
+}
+
+impl<Op: ScanOp> fmt::Debug for AxisScan<'_, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AxisScan").field("scan", &self.scan).field("axis", &self.axis).finish()
+    }
 }
 
 impl<Op: ScanOp> Scan<Op> {
@@ -231,11 +240,6 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
             false => {}
         }
         let places = HostPlaces::of(input, output, self.axis.len());
-        let leaves_gaps = self.axis.output_len() != self.axis.len() && !ptr::addr_eq(input, output);
-        if let (Engine::Cuda(device), true) = (self.scan.scanner.engine(), leaves_gaps && !self.layout.is_empty()) {
-            // SAFETY: as above.
-            return unsafe { self.run_beside_gaps(device, input, output, totals) };
-        }
         // SAFETY: as above.
         unsafe { self.run_columns_in(cpu::Elements { input, output }, &places, totals) }
     }
@@ -260,8 +264,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     ///
     /// # Safety
     ///
-    /// As for [`run_at`](AxisScan::run_at); on a device every element of the output is a result, or the output is the
-    /// input.
+    /// As for [`run_at`](AxisScan::run_at); both describe one memory.
     pub(crate) unsafe fn run_columns_in(
         &self,
         memory: impl cpu::Memory<Op>,
@@ -273,7 +276,9 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         if self.layout.is_empty() {
             self.columns_plan(also)?;
             // SAFETY: the caller vouches for the totals.
-            return unsafe { self.write_totals_of_nothing(totals) };
+            unsafe { self.write_totals_of_nothing(totals)? };
+            self.scan.report_all(0);
+            return Ok(());
         }
         match self.scan.scanner.engine() {
             Engine::Cpu { .. } => {
@@ -295,8 +300,19 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
                 Ok(())
             }
             // SAFETY: as above.
+            Engine::Cuda(device) if self.leaves_gaps(places) => unsafe { self.run_beside_gaps(device, places, totals) },
+            // SAFETY: as above; every element of the output is a result, or the output is the input.
             Engine::Cuda(device) => unsafe { self.scan.run_columns(device, &self.axis, &self.layout, places, totals) },
         }
+    }
+
+    /// Whether there is memory between results that is no element either.
+    fn leaves_gaps(&self, places: &HostPlaces) -> bool {
+        let beside_input = match (places.input.first(), places.output.first()) {
+            (Some(input), Some(output)) => input.at != output.at,
+            (_, output) => output.is_some(),
+        };
+        beside_input && self.axis.output_len() != self.axis.len()
     }
 
     /// Scans where results leave gaps: they come back without, and each is put in its place.
@@ -307,25 +323,29 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     unsafe fn run_beside_gaps(
         &self,
         device: &CudaDevice,
-        input: *const Op::Input,
-        output: *mut Op::Output,
+        places: &HostPlaces,
         totals: *mut Op::Carry,
     ) -> Result<(), Error> {
-        self.check_values()?;
         let (shape, (input_strides, output_strides)) = (self.axis.shape(), self.axis.both_strides());
         let dense = Axis::of(shape, self.axis.axis())?.input_strides(input_strides)?;
         let len = dense.len();
-        let mut results = room::<Op::Output>(len)?;
-        let layout = dense.layout();
-        let to = results.as_mut_ptr();
-        let places = HostPlaces::of(input, to, len);
-        // SAFETY: the caller vouches for the input; the vector has room for the results.
-        unsafe { self.scan.run_columns(device, &dense, &layout, &places, totals)? };
+        let bytes = |array: &HostArray| room::<Widest>(len.saturating_mul(array.item).div_ceil(size_of::<Widest>()));
+        let mut results = places.output.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
+        let beside = |(results, array): (&mut Vec<Widest>, &HostArray)| HostArray {
+            at: results.as_mut_ptr().cast(),
+            item: array.item,
+        };
+        let output: Few<HostArray> = results.iter_mut().zip(places.output.iter()).map(beside).collect();
+        let beside = HostPlaces { input: places.input, output, ..*places };
+        // SAFETY: the caller vouches for the input; the vectors have room for the results.
+        unsafe { self.scan.run_columns(device, &dense, &dense.layout(), &beside, totals)? };
         let mut index = vec![0; shape.len()];
         for result in 0..len {
             let place: usize = index.iter().zip(output_strides).map(|(index, stride)| index * stride).sum();
-            // SAFETY: the kernel has written the results; the caller vouches for the output.
-            unsafe { *output.add(place) = *to.add(result) };
+            for (HostArray { at: from, item }, to) in output.iter().zip(places.output.iter()) {
+                // SAFETY: the kernel has written the results; the caller vouches for the output.
+                unsafe { ptr::copy_nonoverlapping(from.add(result * item), to.at.add(place * item), *item) };
+            }
             for k in (0..shape.len()).rev() {
                 index[k] += 1;
                 if index[k] < shape[k] {
@@ -337,6 +357,9 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         Ok(())
     }
 }
+
+/// Memory of it is aligned for primitives.
+type Widest = u128;
 
 impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     /// Copies columns to the device, scans them there, copies the results back, and waits for it.

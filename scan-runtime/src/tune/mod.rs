@@ -72,6 +72,8 @@ mod tests {
     #[test]
     fn the_cpu_has_no_shapes() {
         let scanner = Scanner::cpu();
-        assert!(matches!(scanner.scan(ops::sum()).tune(&[1, 2, 3]), Err(Error::NotCuda { .. })));
+        let error = scanner.scan(ops::sum()).tune(&[1, 2, 3]).unwrap_err();
+        assert!(matches!(error, Error::NotCuda { .. }));
+        assert!(error.to_string().starts_with("this needs a CUDA scanner, and the scanner runs on the CPU"), "{error}");
     }
 }

@@ -201,6 +201,10 @@ fn what_cannot_be_compiled_is_said() {
         error(Bundle::new().architecture("hopper").with(&sum)),
         "kernels cannot be compiled ahead of time: `hopper` is not an architecture: write compute capability 9.0 as `sm_90`"
     );
+    assert_eq!(
+        error(Bundle::new().architecture("sm_70").with(&sum)),
+        "kernels need compute capability 7.5 or later, and sm_70 is older: use the CPU"
+    );
     // No compiler knows it.
     assert!(error(Bundle::new().architecture("sm_999").with(&sum)).contains("--gpu-architecture"));
     let block = BlockScan::coarsened(Network::WarpShuffle);

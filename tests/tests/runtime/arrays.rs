@@ -37,6 +37,11 @@ fn arrays_of_any_order() {
             let expected = expected(view, axis);
             let found = scan.run_axis(*view, Axis(axis)).unwrap();
             assert_eq!(found, expected, "view {number}, axis {axis}");
+            let totals = Scanner::cpu().reduce(AffineU32).run_axis(*view, Axis(axis)).unwrap();
+            match view.len_of(Axis(axis)).checked_sub(1) {
+                Some(last) => assert_eq!(totals, expected.index_axis(Axis(axis), last), "view {number}, axis {axis}"),
+                None => assert!(totals.iter().all(|total| *total == MapU32 { a: 1, b: 0 })),
+            }
             let mut columns_first = Array3::from_elem(view.raw_dim().f(), MapU32 { a: 0, b: 0 });
             scan.run_axis_into(*view, &mut columns_first, Axis(axis)).unwrap();
             assert_eq!(columns_first, expected, "view {number}, axis {axis}, into");
@@ -49,6 +54,7 @@ fn arrays_of_any_order() {
     let found = scan.run_axis_into(&standard, &mut Array3::from_elem((7, 6, 4), MapU32 { a: 0, b: 0 }), Axis(0));
     assert!(matches!(found, Err(Error::AxisShapes { .. })), "{found:?}");
     assert!(matches!(scan.run_axis(&standard, Axis(3)), Err(Error::Axis(_))));
+    assert!(matches!(Scanner::cpu().reduce(AffineU32).run_axis(&standard, Axis(3)), Err(Error::Axis(_))));
     let nine = ArrayD::from_elem(vec![1; 9], MapU32 { a: 0, b: 0 });
     assert!(matches!(scan.run_axis(&nine, Axis(0)), Err(Error::Axis(_))));
 }

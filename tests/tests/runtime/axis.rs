@@ -78,6 +78,18 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn debug_names_operator_scan_and_shape() {
+    let down = Scanner::cpu().scan(ops::sum::<i32>()).exclusive().axis(Axis::of(&[2, 3], 0).unwrap());
+    let text = format!("{:?}", down.columns());
+    for part in ["Sum", "exclusive scan", "CPU", "shape: [2, 3]"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let reduce = Scanner::cpu().reduce(ops::max::<i32>());
+    let texts = [format!("{:?}", reduce.clone().rows(3)), format!("{:?}", reduce.axis(Axis::of(&[2, 3], 0).unwrap()))];
+    assert!(texts[0].starts_with("Reduce") && texts[1].starts_with("AxisReduce"), "{texts:?}");
+}
+
+#[test]
 fn repeated_input() {
     let sums = Scanner::cpu().scan(ops::sum::<i32>()).axis(strided(&[3, 2], 0, &[1, 0], &[2, 1]));
     assert_eq!(sums.run(&[1, 2, 3]).unwrap(), [1, 1, 3, 3, 6, 6]);
@@ -114,13 +126,18 @@ fn several_arrays() {
     let shapes: [(&[usize], usize); 5] =
         [(&[33, 100], 0), (&[3, 40, 17], 1), (&[6, 50], 1), (&[5, 4000], 0), (&[0, 5], 0)];
     let contiguous = shapes.into_iter().map(|(shape, axis)| Axis::of(shape, axis).unwrap());
-    let transposed = [strided(&[70, 6], 0, &[8, 1], &[1, 70]), strided(&[70, 6], 0, &[1, 70], &[6, 1])];
-    for (index, axis) in contiguous.chain(transposed).enumerate() {
+    let strided = [
+        strided(&[70, 6], 0, &[8, 1], &[1, 70]),
+        strided(&[70, 6], 0, &[1, 70], &[6, 1]),
+        strided(&[70, 6], 0, &[8, 1], &[7, 1]),
+        strided(&[3, 20, 6], 1, &[180, 6, 1], &[180, 6, 1]),
+    ];
+    for (index, axis) in contiguous.chain(strided).enumerate() {
         let (reversed, with_initial_value) = (index.is_multiple_of(2), index % 3 == 1);
         let input = Summarize::inputs(axis.input_len(), index as u64);
         let spec = if reversed { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let initial_value = with_initial_value.then(Summarize::initial_value);
-        let mut expected = vec![Summary { hash: 0, factor: 0 }; axis.len()];
+        let mut expected = vec![Summary { hash: 0, factor: 0 }; axis.output_len()];
         reference::scan_axis(&Summarize, &spec, initial_value, &axis, &input, &mut expected);
         let scan = scanner.scan(Summarize);
         let scan = if reversed { scan.reverse() } else { scan };
@@ -128,7 +145,7 @@ fn several_arrays() {
         let kinds: Vec<_> = input.iter().map(|x| x.kind).collect();
         let values: Vec<_> = input.iter().map(|x| x.value).collect();
         let codes: Vec<_> = input.iter().map(|x| x.code).collect();
-        let (mut hashes, mut factors) = (vec![0; axis.len()], vec![0; axis.len()]);
+        let (mut hashes, mut factors) = (vec![0; axis.output_len()], vec![0; axis.output_len()]);
         scan.run_into((&kinds, &values, &codes), (&mut hashes, &mut factors)).unwrap();
         let found: Vec<_> = hashes.iter().zip(&factors).map(|(&hash, &factor)| Summary { hash, factor }).collect();
         assert_eq!(found, expected, "{axis:?}");
@@ -145,8 +162,11 @@ fn arrays_that_do_not_fit_are_refused() {
     assert!(matches!(found, Err(Error::ColumnLength { column: 1, .. })), "{found:?}");
     let found = down(matrix()).run_into((&[1; 5], &[1; 5]), &mut states);
     assert!(matches!(found, Err(Error::AxisLength { what: "input", found: 5, .. })), "{found:?}");
-    let found = down(matrix().output_strides(&[4, 1]).unwrap()).run_into((&[1; 6], &[1; 6]), &mut [0; 7]);
+    let apart = matrix().output_strides(&[4, 1]).unwrap();
+    let (mut results, places) = ([0; 7], [0_u32; 7]);
+    let found = down(apart.clone()).run_into((&[1; 6], &[1; 6]), arrays::scatter(&mut results, &places));
     assert!(matches!(found, Err(Error::AxisGaps { .. })), "{found:?}");
+    down(apart).run_into((&[1; 6], &[1; 6]), arrays::discard()).unwrap();
     // In host memory any array does.
     down(matrix()).run_into((&[1; 6], arrays::indices()), &mut states).unwrap();
     assert_eq!(states, [0, 1, 2, 3, 5, 7]);
@@ -209,6 +229,7 @@ fn values_that_do_not_fit_are_refused() {
     let sums = || scanner.scan(ops::sum::<i32>()).axis(Axis::of(&[2, 3], 0).unwrap());
     let found = sums().init_each(&[1, 2]).run(&[1; 6]);
     assert!(matches!(found, Err(Error::InitialValues { found: 2, expected: 3 })), "{found:?}");
+    assert!(found.unwrap_err().to_string().starts_with("2 initial values for 3 segments or columns"));
     let found = sums().run_into_with_totals(&[1; 6], &mut [0; 6], &mut [0; 2]);
     assert!(matches!(found, Err(Error::ResultLength { output: 2, expected: 3 })), "{found:?}");
     // Columns without elements have what they begin with.

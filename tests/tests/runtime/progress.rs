@@ -44,6 +44,11 @@ fn every_way_to_run_reports_all_elements_once() {
         run().unwrap();
         assert_eq!((calls.swap(0, Ordering::Relaxed), done.swap(0, Ordering::Relaxed)), (1, 6_000), "{way}");
     }
+    let of_nothing = Axis::of(&[0, 3], 0).unwrap();
+    scan.clone().axis(of_nothing.clone()).run(&[]).unwrap();
+    reduce.axis(of_nothing).run(&[]).unwrap();
+    scan.run(&[]).unwrap();
+    assert_eq!((calls.swap(0, Ordering::Relaxed), done.swap(0, Ordering::Relaxed)), (3, 0), "no elements");
     assert!(scan.run_into(&input, &mut [0; 3]).is_err());
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }

@@ -1,6 +1,6 @@
 //! Reductions along an axis of an array in host memory.
 
-use std::ptr;
+use std::{fmt, ptr};
 
 use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis};
 
@@ -20,6 +20,12 @@ use crate::{
 pub struct AxisReduce<'h, Op: ScanOp> {
     /// A scan that writes totals only.
     along: AxisScan<'h, Op>,
+}
+
+impl<Op: ScanOp> fmt::Debug for AxisReduce<'_, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AxisReduce").field(&self.along).finish()
+    }
 }
 
 impl<Op: ScanOp> Reduce<Op> {

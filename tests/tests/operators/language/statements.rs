@@ -183,6 +183,11 @@ pub(crate) fn cases(suite: &mut Suite) {
         (0x80.., 200..) => b'x',
         _ => !a,
     });
+    operator!(suite, u8, |a, b| match (a % 5, b) {
+        (0, b'a') | (1..=2, b'b'..=b'y') | (_, 0) => 1,
+        (3, _) | (4, 0..=99 | 200..) if a > b => 2,
+        (_, _) => b,
+    });
     operator!(suite, bool, |a, b| match (a, b) {
         (true, x) => !x,
         (false, y) => y | a,
