@@ -112,10 +112,11 @@ impl Plan {
         let (initial, later) = (self.seeds(), share.rounds - 1);
         let of_warp = |warp: u64| {
             let mut served = Served::default();
-            // Of the tiles from the third on, those of this warp.
-            let rest = (warp..share.rounds).step_by(warps as usize).filter(|round| *round > 1).count() as u64;
-            look(&mut served, share.block, initial, u64::from(warp == 0));
-            look(&mut served, share.blocks, initial || share.block > 0, u64::from(later > 0 && warp == 1 % warps));
+            // The tiles of this warp: the first of all, the second, and those from the third on.
+            let (first, second) = (u64::from(warp == 0), u64::from(later > 0 && warp == 1 % warps));
+            let rest = (later + warps - warp) / warps - first - second;
+            look(&mut served, share.block, initial, first);
+            look(&mut served, share.blocks, initial || share.block > 0, second);
             look(&mut served, share.blocks, true, rest);
             if self.spec.total && share.has_last && warp == later % warps {
                 served.lanes[0] += u64::from(initial || share.block > 0 || later > 0);

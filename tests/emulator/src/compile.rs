@@ -1,12 +1,13 @@
 //! Generated sources as machine code: translated, compiled by the system's C++ compiler, and loaded.
 //!
 //! What has been compiled is kept in the target directory under a name made of its content, so a second test run compiles
-//! nothing. Several sources share one call of the compiler, because reading the C++ headers takes longer than a source.
+//! nothing. Several sources share one call of the compiler, and all calls share a precompiled prelude: to start the
+//! compiler and to read the prelude takes almost as long as to compile a source.
 
 use std::{
     collections::HashMap,
     env,
-    ffi::c_void,
+    ffi::{OsStr, c_void},
     fs, io,
     path::{Path, PathBuf},
     process::Command,
@@ -130,7 +131,9 @@ impl Module {
         // Sources with one operator share its text, and what the compiler makes of it.
         missing.sort_by(|a, b| (&a.translation.operator, &a.id).cmp(&(&b.translation.operator, &b.id)));
         missing.dedup_by(|a, b| a.id == b.id);
-        compile_missing(&missing, &directory)?;
+        if !missing.is_empty() {
+            compile_missing(&missing, &directory, &prelude(&directory)?)?;
+        }
         let modules = units.iter().map(|unit| unit.load(&directory)).collect::<Result<Vec<_>, _>>()?;
         lock(&SEEN).extend(digests.into_iter().zip(modules.iter().cloned()));
         Ok(modules)
@@ -288,12 +291,19 @@ fn open(path: &Path) -> Result<Arc<Library>, libloading::Error> {
     Ok(library)
 }
 
+/// What the compiler says of itself; nothing where there is none.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let output = Command::new(compiler()).arg("--version").output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    });
+    &VERSION
+}
+
 /// All options of the compiler.
 fn options() -> &'static [&'static str] {
     static OPTIONS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let version = Command::new(compiler()).arg("--version").output();
-        let is_clang = version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("clang"));
-        let checked: &[&str] = if is_clang { &CHECKED_BY_CLANG } else { &CHECKED_BY_GCC };
+        let checked: &[&str] = if version().contains("clang") { &CHECKED_BY_CLANG } else { &CHECKED_BY_GCC };
         [&FLAGS, checked].concat()
     });
     &OPTIONS
@@ -303,15 +313,52 @@ fn compiler() -> String {
     env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
 }
 
+/// Has the compiler make `made` of `source`.
+fn call(source: &Path, made: &Path, more: &[&OsStr]) -> Result<(), EmulatorError> {
+    let failed = |message: String| EmulatorError::Compiler { message };
+    let output = Command::new(compiler()).args(options()).args(more).arg(source).arg("-o").arg(made).output();
+    let output = output
+        .map_err(|error| failed(format!("the C++ compiler `{}` (set CXX to name another): {error}", compiler())))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(failed(format!("{message}\n(compiled from {})", source.display())))
+}
+
+/// A name that no other process or thread has: each writes under a name of its own, and renames what is whole.
+fn own_name(name: &str) -> String {
+    format!("{name}.{}.{:?}", std::process::id(), thread::current().id()).replace(['(', ')'], "")
+}
+
+fn failed_in(directory: &Path) -> impl Fn(io::Error) -> EmulatorError {
+    move |error| EmulatorError::Compiler { message: format!("{}: {error}", directory.display()) }
+}
+
+/// The header with the prelude. Its precompiled form is next to it; without that the compiler reads the header.
+fn prelude(directory: &Path) -> Result<PathBuf, EmulatorError> {
+    let parts = [PRELUDE, &options().join(" "), &compiler(), version()];
+    let name = format!("prelude_{}.hpp", &digest(parts.map(str::as_bytes)).to_hex()[..24]);
+    let header = directory.join(&name);
+    let compiled = directory.join(format!("{name}.gch")); // GCC's name, which Clang looks for as well
+    if !compiled.exists() {
+        let own = directory.join(own_name(&name));
+        fs::write(&own, PRELUDE).and_then(|()| fs::rename(&own, &header)).map_err(failed_in(directory))?;
+        call(&header, &own, &["-x", "c++-header"].map(OsStr::new))?;
+        fs::rename(&own, &compiled).map_err(failed_in(directory))?;
+    }
+    Ok(header)
+}
+
 /// Compiles the units in batches, as many at a time as there are cores.
-fn compile_missing(units: &[&Unit], directory: &Path) -> Result<(), EmulatorError> {
+fn compile_missing(units: &[&Unit], directory: &Path, prelude: &Path) -> Result<(), EmulatorError> {
     let workers = thread::available_parallelism().map_or(1, |cores| cores.get());
     let size = units.len().div_ceil(workers).clamp(1, BATCH);
     let batches: Vec<&[&Unit]> = units.chunks(size).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
-            compile_batch(batch, directory)?;
+            compile_batch(batch, directory, prelude)?;
         }
         Ok(())
     };
@@ -327,8 +374,8 @@ fn compile_missing(units: &[&Unit], directory: &Path) -> Result<(), EmulatorErro
     })
 }
 
-fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError> {
-    let failed = |error: io::Error| EmulatorError::Compiler { message: format!("{}: {error}", directory.display()) };
+fn compile_batch(batch: &[&Unit], directory: &Path, prelude: &Path) -> Result<(), EmulatorError> {
+    let failed = failed_in(directory);
     let mut text = String::new();
     let mut includes: Vec<&String> = batch.iter().flat_map(|unit| &unit.translation.includes).collect();
     includes.sort();
@@ -337,7 +384,6 @@ fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError>
         text.push_str(include);
         text.push('\n');
     }
-    text.push_str(PRELUDE);
     for (index, units) in batch.chunk_by(|a, b| a.translation.operator == b.translation.operator).enumerate() {
         let operator = &units[0].translation.operator;
         text.push_str(&format!("namespace operator_{index} {{\nusing namespace ::emulator::machine;\n{operator}\n"));
@@ -353,28 +399,18 @@ fn compile_batch(batch: &[&Unit], directory: &Path) -> Result<(), EmulatorError>
          extern \"C\" __attribute__((visibility(\"default\"))) void emulator_connect(const ::emulator::Host* host) {\n  \
          ::emulator::host = host;\n}\n",
     );
-    let name = blake3::hash(text.as_bytes()).to_hex()[..24].to_owned();
-    // Another process may be at the same: each writes under a name of its own, and renames what is whole.
-    let own = format!("{name}.{}.{:?}", std::process::id(), thread::current().id()).replace(['(', ')'], "");
+    let name = digest([text.as_bytes(), prelude.as_os_str().as_encoded_bytes()]).to_hex()[..24].to_owned();
+    let own = own_name(&name);
     let (source, object) = (directory.join(format!("{own}.cpp")), directory.join(format!("{own}.so")));
-    fs::write(&source, &text).map_err(failed)?;
-    let output =
-        Command::new(compiler()).args(options()).arg(&source).arg("-o").arg(&object).output().map_err(|error| {
-            EmulatorError::Compiler {
-                message: format!("the C++ compiler `{}` (set CXX to name another): {error}", compiler()),
-            }
-        })?;
-    if !output.status.success() {
-        let message = String::from_utf8_lossy(&output.stderr).into_owned();
-        return Err(EmulatorError::Compiler { message: format!("{message}\n(compiled from {})", source.display()) });
-    }
+    fs::write(&source, &text).map_err(&failed)?;
+    call(&source, &object, &[OsStr::new("-include"), prelude.as_os_str()])?;
     let library = format!("{name}.so");
-    fs::rename(&object, directory.join(&library)).map_err(failed)?;
-    fs::rename(&source, directory.join(format!("{name}.cpp"))).map_err(failed)?;
+    fs::rename(&object, directory.join(&library)).map_err(&failed)?;
+    fs::rename(&source, directory.join(format!("{name}.cpp"))).map_err(&failed)?;
     for unit in batch {
         let temporary = directory.join(format!("{own}.txt"));
-        fs::write(&temporary, &library).map_err(failed)?;
-        fs::rename(&temporary, unit.index(directory)).map_err(failed)?;
+        fs::write(&temporary, &library).map_err(&failed)?;
+        fs::rename(&temporary, unit.index(directory)).map_err(&failed)?;
     }
     Ok(())
 }

@@ -487,9 +487,9 @@ impl Emulator {
         let cooperative = launch.cooperative.applies(memory.output_bytes.is_none());
         let resident_blocks = if cooperative { usize::MAX } else { self.resident_blocks };
         callbacks::machine(|machine| machine.begin_launch(shape, name));
-        let watched = watchdog::watch(format!("{name} ({})", module.name), self.patience);
+        let watch = || watchdog::watch(format!("{name} ({})", module.name), self.patience);
         // SAFETY: the machine is active; the arguments have the sizes that the kernel declares, and outlive the launch.
-        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr(), &watched) };
+        let launched = unsafe { schedule::launch(shape, resident_blocks, kernel.entry, pointers.as_ptr(), watch) };
         launched.map_err(|error| failed(format!("a stack for a thread: {error}")))?;
         match callbacks::machine(|machine| machine.fault.take()) {
             Some((kind, place)) => {

@@ -1,10 +1,9 @@
 //! The scheduler: a coroutine for each thread of the resident blocks, resumed in an order drawn from the seed.
 
 use std::{
-    cell::RefCell,
     collections::VecDeque,
     ffi::c_void,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
 };
 
 use corosensei::{Coroutine, CoroutineResult, stack::DefaultStack};
@@ -25,29 +24,54 @@ const ROUNDS: u32 = 16;
 /// The same, after which it is taken to wait for a bulk copy that is under way.
 const ROUNDS_FOR_COPIES: u32 = 2;
 
-/// The most stacks that are kept for later launches. A process has a limit of mappings, 65,530 on Linux unless it is
-/// raised, and a stack takes two.
-const KEPT: usize = 2048;
+/// Threads that all launches of the process together may have at once; a launch of more runs alone. A process has a limit
+/// of mappings, 65,530 on Linux unless it is raised, and a stack takes two.
+const MOST: usize = 16 * 1024;
 
-/// Launches of more threads at once than these run one after the other, for the same reason.
-const LARGE: usize = 4096;
-
-thread_local! {
-    /// Stacks of threads that have ended.
-    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+/// The stacks of the process.
+struct Stacks {
+    /// Those of threads that have ended.
+    free: Vec<DefaultStack>,
+    /// Threads of the launches that are running.
+    threads: usize,
 }
 
-/// Keeps a stack for a later launch, or frees it.
-fn give_back(stack: DefaultStack) {
-    STACKS.with_borrow_mut(|stacks| {
-        if stacks.len() < KEPT {
-            stacks.push(stack);
-        }
-    });
+static STACKS: Mutex<Stacks> = Mutex::new(Stacks { free: Vec::new(), threads: 0 });
+
+/// Told when a launch has ended.
+static ENDED: Condvar = Condvar::new();
+
+/// The stacks of one launch: as many as it has threads at once.
+struct Reserved {
+    threads: usize,
+    free: Vec<DefaultStack>,
 }
 
-/// Held by a launch of many threads.
-static ONE_LARGE: Mutex<()> = Mutex::new(());
+impl Reserved {
+    /// Waits until there is room for a launch of so many threads.
+    fn new(threads: usize) -> Self {
+        let stacks = STACKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |stacks: &mut Stacks| stacks.threads > 0 && stacks.threads + threads > MOST;
+        let mut stacks = ENDED.wait_while(stacks, is_full).unwrap_or_else(PoisonError::into_inner);
+        stacks.threads += threads;
+        let others = stacks.free.len().saturating_sub(threads);
+        Reserved { threads, free: stacks.free.split_off(others) }
+    }
+
+    fn take(&mut self) -> std::io::Result<DefaultStack> {
+        self.free.pop().map_or_else(|| DefaultStack::new(STACK), Ok)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let mut stacks = STACKS.lock().unwrap_or_else(PoisonError::into_inner);
+        stacks.threads -= self.threads;
+        stacks.free.append(&mut self.free);
+        stacks.free.truncate(MOST);
+        ENDED.notify_all();
+    }
+}
 
 type Fiber = Coroutine<(), (), (), DefaultStack>;
 
@@ -62,7 +86,7 @@ enum Order {
     Last,
 }
 
-/// Executes a launch. Faults are left in the machine.
+/// Executes a launch, watched from when there is room for it. Faults are left in the machine.
 ///
 /// # Safety
 ///
@@ -72,7 +96,7 @@ pub(super) unsafe fn launch(
     resident: usize,
     entry: unsafe extern "C" fn(*const *const c_void),
     arguments: *const *const c_void,
-    watched: &Watched,
+    watch: impl FnOnce() -> Arc<Watched>,
 ) -> std::io::Result<()> {
     let bits = machine(|machine| machine.random.bits());
     let (mut random, mut of_copies) = (Random::new(bits), Random::new(!bits));
@@ -82,9 +106,9 @@ pub(super) unsafe fn launch(
     shuffle(&mut pending, &mut random);
     let order = [Order::Random, Order::Random, Order::First, Order::Last][random.below(4)];
     let clusters = (resident / shape.cluster as usize).max(1).min(pending.len());
-    let threads = clusters * shape.cluster as usize * shape.threads as usize;
-    let _alone = (threads > LARGE).then(|| ONE_LARGE.lock().unwrap_or_else(PoisonError::into_inner));
     let slots = clusters * shape.cluster as usize;
+    let stacks = Reserved::new(slots * shape.threads as usize);
+    let watched = watch(); // from here on: to wait for other launches is no fault of the kernel
     let mut scheduler = Scheduler {
         pending,
         fibers: (0..slots).map(|_| Vec::new()).collect(),
@@ -93,6 +117,7 @@ pub(super) unsafe fn launch(
         order,
         heard: 0,
         random,
+        stacks,
         threads: shape.threads as usize,
         cluster: shape.cluster as usize,
         copy_once_in: [1, 4, 32, usize::MAX][of_copies.below(4)],
@@ -103,7 +128,7 @@ pub(super) unsafe fn launch(
         unsafe { scheduler.start_cluster(cluster, entry, arguments)? };
     }
     // SAFETY: as above.
-    unsafe { scheduler.run(entry, arguments, watched) }
+    unsafe { scheduler.run(entry, arguments, &watched) }
 }
 
 struct Scheduler {
@@ -117,6 +142,7 @@ struct Scheduler {
     /// The machine's signals when threads that wait for them were last resumed.
     heard: u64,
     random: Random,
+    stacks: Reserved,
     threads: usize,
     cluster: usize,
     /// Bulk copies go on once in so many steps of threads; where that is never, once nothing else can.
@@ -157,11 +183,7 @@ impl Scheduler {
         machine(|machine| machine.begin_block(slot, index));
         self.fibers[slot].clear();
         for _ in 0..self.threads {
-            let stack = match STACKS.with_borrow_mut(Vec::pop) {
-                Some(stack) => stack,
-                None => DefaultStack::new(STACK)?,
-            };
-            let fiber = Coroutine::with_stack(stack, move |yielder, ()| {
+            let fiber = Coroutine::with_stack(self.stacks.take()?, move |yielder, ()| {
                 // SAFETY: the caller vouches for the arguments; fibers are resumed only while the launch lasts.
                 unsafe { callbacks::execute(yielder, entry, arguments) };
             });
@@ -268,7 +290,7 @@ impl Scheduler {
                 }
                 CoroutineResult::Return(()) => {
                     if let Some(fiber) = self.fibers[slot][thread].take() {
-                        give_back(fiber.into_stack());
+                        self.stacks.free.push(fiber.into_stack());
                     }
                     if machine(|machine| machine.block_has_ended(slot)) {
                         machine(|machine| machine.end_block(slot));
@@ -316,7 +338,7 @@ impl Drop for Scheduler {
                 unsafe { fiber.force_reset() };
             }
             if fiber.done() {
-                give_back(fiber.into_stack());
+                self.stacks.free.push(fiber.into_stack());
             }
         }
     }
