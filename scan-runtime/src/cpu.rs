@@ -115,20 +115,13 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     memory: M,
     len: usize,
 ) -> Result<Option<Op::Carry>, Error> {
-    let loops = Loops::new(op, memory, len, order);
+    let loops = Loops::new(op, memory, len, order == Order::Forward || heads.is_some());
     if !loops.can_begin(kind, initial_value.is_some()) {
         return Err(stopped(op, Stop::NoIdentity));
     }
-    let row = match heads.map(|heads| heads.kind) {
-        None => Some(len),
-        Some(HeadKind::Rows { len: row }) => Some(row),
-        Some(_) => None,
-    };
-    if let Some(row) = row
-        && len <= chunk_length::<Op>()
-    {
+    if len <= chunk_length::<Op>() {
         // SAFETY: the caller vouches for the elements.
-        return unsafe { loops.scan_short(kind, order, row, len, initial_value, total) };
+        return unsafe { loops.scan_short(kind, order, heads, len, initial_value, total) };
     }
     let initial_value = begin(op, initial_value.copied());
     Job { goal: Goal::Scan(kind), order, heads, initial_value, ..Job::new(loops, len) }.run()
@@ -141,7 +134,7 @@ pub(crate) fn reduce<Op: ScanOp>(
     input: &[Op::Input],
 ) -> Result<Option<Op::Carry>, Error> {
     let memory = Elements { input: input.as_ptr(), output: std::ptr::dangling_mut() };
-    let loops = Loops::new(op, memory, input.len(), Order::Forward);
+    let loops = Loops::new(op, memory, input.len(), true);
     let before = begin(op, before);
     Job { initial_value: before, ..Job::new(loops, input.len()) }.run()
 }
@@ -269,7 +262,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Job<'a, Op, M> {
 // SAFETY of the blocks below: the caller of each function vouches for what it touches.
 impl<Op: ScanOp, M: Memory<Op>> Chunks for Job<'_, Op, M> {
     fn at_once(&self, threads: usize) -> bool {
-        matches!(self.goal, Goal::Scan(_)) && self.loops.at_once(threads)
+        matches!(self.goal, Goal::Scan(_)) && (self.order == Order::Reversed || self.loops.at_once(threads))
     }
 
     fn make_slots(&mut self, count: usize) {

@@ -64,6 +64,10 @@ pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
     /// The operations that operators may use on values of the type. `#[scan_element]` writes this.
     #[doc(hidden)]
     const OPERATIONS: Operations = Operations::NONE;
+
+    /// Whether the type is surely a primitive, which has no padding.
+    #[doc(hidden)]
+    const IS_PRIMITIVE: bool = false;
 }
 
 macro_rules! primitive_elements {
@@ -76,6 +80,7 @@ macro_rules! primitive_elements {
                 ElementType::primitive(Primitive::$name)
             }
             const OPERATIONS: Operations = <$ty as OfPrimitive>::OPERATIONS;
+            const IS_PRIMITIVE: bool = true;
         }
     )*};
 }

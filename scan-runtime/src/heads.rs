@@ -6,7 +6,7 @@ use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use rayon::prelude::*;
 use scan_codegen::{ElementType, OffsetWidth, PlanError, Segments};
 
-use crate::{DeviceBuffer, Error, ScanElement, room::room};
+use crate::{DeviceBuffer, Error, ScanElement, cpu::Order, room::room};
 
 /// A head flag: `u8` (anything but 0 is a head) or `bool`.
 pub trait HeadFlag: ScanElement + sealed::Sealed {}
@@ -292,7 +292,8 @@ impl<'h> Heads<'h> {
 
     pub(crate) fn keys<K: ScanElement>(keys: &'h [K]) -> Self {
         let kind = HeadKind::keys::<K>();
-        if K::layout().padding() != 0 {
+        // To ask for the layout allocates.
+        if !K::IS_PRIMITIVE && K::layout().padding() != 0 {
             // Padding must not be read. The planner refuses such keys, so that nobody misses their bytes.
             return Heads { kind, count: keys.len(), has_padding: true, ..Heads::NONE };
         }
@@ -335,18 +336,13 @@ impl<'h> Heads<'h> {
     }
 
     fn check_offsets(&self, len: usize) -> Result<(), Error> {
-        let mut before = 0;
-        for index in 0..self.count {
-            let offset = self.offset(index);
-            if offset < before {
-                return Err(Error::OffsetsDescend { index, offset, before });
+        match self.kind {
+            HeadKind::Offsets(OffsetWidth::U32) => {
+                let (offsets, _) = self.bytes.as_chunks();
+                check_offsets(offsets.iter().map(|offset| u64::from(u32::from_ne_bytes(*offset))), len)
             }
-            if offset > len as u64 {
-                return Err(Error::OffsetPastEnd { index, offset, len });
-            }
-            before = offset;
+            _ => check_offsets(self.bytes.as_chunks().0.iter().map(|offset| u64::from_ne_bytes(*offset)), len),
         }
-        Ok(())
     }
 
     /// How many segments an input of this length has, if that is known before they are looked for.
@@ -402,6 +398,13 @@ impl<'h> Heads<'h> {
     /// How many offsets are below a position.
     pub(crate) fn offsets_below(&self, position: usize) -> usize {
         let (mut below, mut end) = (0, self.count);
+        // Where most scans begin, from either end.
+        if position == 0 {
+            return 0;
+        }
+        if self.count.checked_sub(1).is_none_or(|last| self.offset(last) < position as u64) {
+            return self.count;
+        }
         while below < end {
             let middle = below.midpoint(end);
             if self.offset(middle) < position as u64 { below = middle + 1 } else { end = middle }
@@ -451,7 +454,7 @@ impl<'h> Heads<'h> {
     /// The first element of a group, and the heads among its elements in a range, if there are any.
     fn mask_within(&self, group: usize, range: &Range<usize>) -> Option<(usize, u64)> {
         let first = group * GROUP;
-        let mask = self.cursor(first).mask(first..range.end.min(first + GROUP));
+        let mask = self.mask(first..range.end.min(first + GROUP));
         let mask = mask & u64::MAX << range.start.saturating_sub(first);
         (mask != 0).then_some((first, mask))
     }
@@ -495,10 +498,61 @@ impl<'h> Heads<'h> {
         })
     }
 
-    /// Something to ask about one group after the other, from element `start` on.
-    pub(crate) fn cursor(&self, start: usize) -> Cursor<'_> {
-        let next_offset = if matches!(self.kind, HeadKind::Offsets(_)) { self.offsets_below(start) } else { 0 };
-        Cursor { heads: self, next_offset }
+    /// Bit `i` is set where element `group.start + i` begins a segment, by anything but offsets; of element 0 it says
+    /// nothing.
+    fn mask(&self, group: Range<usize>) -> u64 {
+        match self.kind {
+            _ if group.is_empty() => 0,
+            HeadKind::Flags => mask_of_flags(&self.bytes[group]),
+            HeadKind::Bits => {
+                let (words, _) = self.bytes.as_chunks();
+                let word = |index: usize| words.get(index).map_or(0, |word| u64::from(u32::from_ne_bytes(*word)));
+                let (index, shift) = (group.start / 32, (group.start % 32) as u32);
+                let mask = (word(index) | word(index + 1) << 32) >> shift;
+                let mask = mask | word(index + 2).checked_shl(u64::BITS - shift).unwrap_or(0);
+                // What stands behind the last element says nothing.
+                if group.len() < GROUP { mask & ((1 << group.len()) - 1) } else { mask }
+            }
+            HeadKind::Keys { size, .. } => {
+                let from = group.start.max(1);
+                let before = &self.bytes[(from - 1) * size..(group.end - 1) * size];
+                let these = &self.bytes[from * size..group.end * size];
+                let mask = match size {
+                    1 => mask_of_keys::<1>(before, these),
+                    2 => mask_of_keys::<2>(before, these),
+                    4 => mask_of_keys::<4>(before, these),
+                    8 => mask_of_keys::<8>(before, these),
+                    _ if before == these => 0,
+                    size => mask_of(before.chunks_exact(size).zip(these.chunks_exact(size)).map(|(a, b)| a != b)),
+                };
+                mask << (from - group.start)
+            }
+            HeadKind::Rows { len } => {
+                let mut mask = 0;
+                let mut head = group.start.next_multiple_of(len);
+                while head < group.end {
+                    mask |= 1 << (head - group.start);
+                    head += len;
+                }
+                mask
+            }
+            HeadKind::None | HeadKind::Offsets(_) => 0,
+        }
+    }
+
+    /// The elements at which a scan of up to [`GROUP`] elements begins anew, a bit each; those of
+    /// [`next_restarts`](Cursor::next_restarts).
+    pub(crate) fn restarts(&self, order: Order, len: usize) -> u64 {
+        match order {
+            Order::Forward => self.cursor(0).mask(0..len) & !1,
+            Order::Reversed => self.cursor(len).mask_back(1..len),
+        }
+    }
+
+    /// Something to ask about one group after the other, from position `from` on.
+    pub(crate) fn cursor(&self, from: usize) -> Cursor<'_> {
+        let next_offset = if matches!(self.kind, HeadKind::Offsets(_)) { self.offsets_below(from) } else { 0 };
+        Cursor { heads: self, from, next_offset }
     }
 }
 
@@ -516,65 +570,109 @@ fn groups(range: &Range<usize>) -> Range<usize> {
 /// Tells of one group of elements after the other which of them begin segments.
 pub(crate) struct Cursor<'a> {
     heads: &'a Heads<'a>,
-    /// The first offset that is not below the next group.
+    /// Where it began.
+    from: usize,
+    /// How many offsets are below the position that has been reached.
     next_offset: usize,
 }
 
 impl Cursor<'_> {
-    /// Bit `i` is set where element `group.start + i` begins a segment; of element 0 it says nothing. The group begins at a
-    /// multiple of [`GROUP`] and has no more elements than that, and the groups ascend.
-    pub(crate) fn mask(&mut self, group: Range<usize>) -> u64 {
-        let heads = self.heads;
-        match heads.kind {
-            HeadKind::Flags => mask_of_flags(&heads.bytes[group]),
-            HeadKind::Bits => {
-                let word = |index: usize| match index < heads.count {
-                    true => u64::from(u32::from_ne_bytes(heads.bytes_at(index))),
-                    false => 0,
-                };
-                let mask = word(group.start / 32) | word(group.start / 32 + 1) << 32;
-                // What stands behind the last element says nothing.
-                if group.len() < GROUP { mask & ((1 << group.len()) - 1) } else { mask }
-            }
-            HeadKind::Keys { size, .. } => {
-                let from = group.start.max(1);
-                let before = &heads.bytes[(from - 1) * size..(group.end.max(1) - 1) * size];
-                let these = &heads.bytes[from * size..group.end.max(from) * size];
-                if before == these {
-                    return 0;
+    /// Of the groups of [`GROUP`] elements that follow each other in a range in the order of the scan, the next one in
+    /// which the scan begins anew at some element; and a bit for each of these. They are the heads but for element 0,
+    /// before which nothing is in any case. From the last element to the first they are the elements before the heads
+    /// below the position at which the cursor began. The ranges end where the input, or the group before, ends in the
+    /// order of the scan.
+    pub(crate) fn next_restarts(&mut self, order: Order, range: &Range<usize>) -> Option<(Range<usize>, u64)> {
+        let Range { mut start, mut end } = *range;
+        while start < end {
+            let group = match order {
+                Order::Forward => {
+                    start = self.skip(start);
+                    start..end.min(start.saturating_add(GROUP))
                 }
-                let mask = match size {
-                    1 => mask_of_keys::<1>(before, these),
-                    2 => mask_of_keys::<2>(before, these),
-                    4 => mask_of_keys::<4>(before, these),
-                    8 => mask_of_keys::<8>(before, these),
-                    size => mask_of(before.chunks_exact(size).zip(these.chunks_exact(size)).map(|(a, b)| a != b)),
-                };
-                mask << (from - group.start)
-            }
-            HeadKind::Offsets(_) => {
-                let mut mask = 0;
-                while self.next_offset < heads.count {
-                    let offset = heads.offset(self.next_offset);
-                    if offset >= group.end as u64 {
-                        break;
-                    }
-                    mask |= 1 << (offset - group.start as u64);
-                    self.next_offset += 1;
+                Order::Reversed => {
+                    end = self.skip_back(end);
+                    start.max(end.saturating_sub(GROUP))..end
                 }
-                mask
+            };
+            if group.is_empty() {
+                return None;
             }
-            HeadKind::Rows { len } => {
-                let mut mask = 0;
-                let mut head = group.start.next_multiple_of(len);
-                while head < group.end {
-                    mask |= 1 << (head - group.start);
-                    head += len;
-                }
-                mask
+            let mask = match order {
+                Order::Forward => self.mask(group.clone()) & !u64::from(group.start == 0),
+                Order::Reversed => self.mask_back(group.start + 1..group.end + 1),
+            };
+            if mask != 0 {
+                return Some((group, mask));
             }
-            HeadKind::None => 0,
+            match order {
+                Order::Forward => start = group.end,
+                Order::Reversed => end = group.start,
+            }
         }
+        None
+    }
+
+    /// Where the first group in which there may be a head begins, if one begins at `start`: between offsets no group is
+    /// looked at.
+    #[inline]
+    fn skip(&self, start: usize) -> usize {
+        match self.heads.kind {
+            HeadKind::Offsets(_) if self.next_offset < self.heads.count => {
+                let offset = self.heads.offset(self.next_offset) as usize;
+                start + offset.saturating_sub(start) / GROUP * GROUP
+            }
+            HeadKind::Offsets(_) => usize::MAX,
+            _ => start,
+        }
+    }
+
+    /// The same from the last element to the first: where the group ends, if one ends at `end`.
+    #[inline]
+    fn skip_back(&self, end: usize) -> usize {
+        match (self.heads.kind, self.next_offset.checked_sub(1)) {
+            (HeadKind::Offsets(_), Some(index)) => {
+                end - end.saturating_sub(self.heads.offset(index) as usize) / GROUP * GROUP
+            }
+            (HeadKind::Offsets(_), None) => 0,
+            _ => end,
+        }
+    }
+
+    /// Bit `i` is set where element `group.start + i` begins a segment; of element 0 it says nothing. The group has no
+    /// more than [`GROUP`] elements, and the groups ascend.
+    pub(crate) fn mask(&mut self, group: Range<usize>) -> u64 {
+        if !matches!(self.heads.kind, HeadKind::Offsets(_)) {
+            return self.heads.mask(group);
+        }
+        let mut mask = 0;
+        while self.next_offset < self.heads.count {
+            let offset = self.heads.offset(self.next_offset);
+            if offset >= group.end as u64 {
+                break;
+            }
+            mask |= 1 << (offset - group.start as u64);
+            self.next_offset += 1;
+        }
+        mask
+    }
+
+    /// The same of the elements below the position at which the cursor began, where the groups descend.
+    pub(crate) fn mask_back(&mut self, group: Range<usize>) -> u64 {
+        let group = group.start..group.end.min(self.from);
+        if !matches!(self.heads.kind, HeadKind::Offsets(_)) {
+            return self.heads.mask(group);
+        }
+        let mut mask = 0;
+        while let Some(index) = self.next_offset.checked_sub(1) {
+            let offset = self.heads.offset(index);
+            if offset < group.start as u64 {
+                break;
+            }
+            mask |= 1 << (offset - group.start as u64);
+            self.next_offset = index;
+        }
+        mask
     }
 }
 
@@ -582,25 +680,73 @@ fn mask_of(begins: impl Iterator<Item = bool>) -> u64 {
     begins.zip(0..).fold(0, |mask, (begins, bit)| mask | u64::from(begins) << bit)
 }
 
-fn mask_of_keys<const N: usize>(before: &[u8], these: &[u8]) -> u64 {
-    mask_of(before.as_chunks::<N>().0.iter().zip(these.as_chunks::<N>().0).map(|(a, b)| a != b))
+/// Bits of up to [`GROUP`] elements, sixteen at a time from a position on; the last sixteen may overlap those before.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn mask_by_sixteens(count: usize, sixteen: impl Fn(Range<usize>) -> u16, one: impl Fn(usize) -> bool) -> u64 {
+    if count < 16 {
+        return mask_of((0..count).map(one));
+    }
+    let (mut mask, mut start) = (0, 0);
+    while start < count {
+        let first = start.min(count - 16);
+        mask |= u64::from(sixteen(first..first + 16)) << first;
+        start += 16;
+    }
+    mask
 }
 
-/// Sixteen flags at a time.
+/// Which of up to [`GROUP`] flags are set.
 #[cfg(target_arch = "x86_64")]
 fn mask_of_flags(flags: &[u8]) -> u64 {
     use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128};
-    let (sixteens, rest) = flags.as_chunks::<16>();
-    let mut mask = mask_of(rest.iter().map(|&flag| flag != 0)).checked_shl(16 * sixteens.len() as u32).unwrap_or(0);
-    for (sixteen, word) in sixteens.iter().zip(0..) {
+    let sixteen = |range: Range<usize>| {
         // SAFETY: every processor of this architecture has SSE2, and sixteen bytes are read of sixteen.
         let unset = unsafe {
-            let flags = _mm_loadu_si128(sixteen.as_ptr().cast());
+            let flags = _mm_loadu_si128(flags[range].as_ptr().cast());
             _mm_movemask_epi8(_mm_cmpeq_epi8(flags, _mm_setzero_si128()))
         };
-        mask |= u64::from(!unset as u16) << (16 * word);
-    }
-    mask
+        !unset as u16
+    };
+    mask_by_sixteens(flags.len(), sixteen, |index| flags[index] != 0)
+}
+
+/// Where two lists of up to [`GROUP`] keys of `N` bytes differ.
+#[cfg(target_arch = "x86_64")]
+fn mask_of_keys<const N: usize>(before: &[u8], these: &[u8]) -> u64 {
+    use std::arch::x86_64::*;
+    let sixteen = |range: Range<usize>| {
+        let bytes = range.start * N..range.end * N;
+        let (before, these) = (before[bytes.clone()].as_ptr(), these[bytes].as_ptr());
+        // SAFETY: every processor of this architecture has SSE2, and sixteen keys are read of sixteen.
+        let equal = unsafe {
+            let load = |from: *const u8, index: usize| _mm_loadu_si128(from.add(16 * index).cast());
+            let words = |index| _mm_cmpeq_epi32(load(before, index), load(these, index));
+            // A key of two words is equal where both are.
+            let pairs = |index| {
+                let [low, high] = [words(index), words(index + 1)].map(|words| _mm_castsi128_ps(words));
+                let [even, odd] = [_mm_shuffle_ps::<0x88>(low, high), _mm_shuffle_ps::<0xdd>(low, high)];
+                _mm_castps_si128(_mm_and_ps(even, odd))
+            };
+            let halves = |index| _mm_cmpeq_epi16(load(before, index), load(these, index));
+            let narrow = |[a, b, c, d]: [__m128i; 4]| _mm_packs_epi16(_mm_packs_epi32(a, b), _mm_packs_epi32(c, d));
+            let equal = match N {
+                1 => _mm_cmpeq_epi8(load(before, 0), load(these, 0)),
+                2 => _mm_packs_epi16(halves(0), halves(1)),
+                4 => narrow([words(0), words(1), words(2), words(3)]),
+                _ => narrow([pairs(0), pairs(2), pairs(4), pairs(6)]),
+            };
+            _mm_movemask_epi8(equal)
+        };
+        !equal as u16
+    };
+    let key = |keys: &[u8], index: usize| -> [u8; N] { keys.as_chunks().0[index] };
+    mask_by_sixteens(these.len() / N, sixteen, |index| key(before, index) != key(these, index))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn mask_of_keys<const N: usize>(before: &[u8], these: &[u8]) -> u64 {
+    mask_of(before.as_chunks::<N>().0.iter().zip(these.as_chunks::<N>().0).map(|(a, b)| a != b))
 }
 
 /// Eight flags at a time.
@@ -617,6 +763,21 @@ fn mask_of_flags(flags: &[u8]) -> u64 {
         mask |= (set >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56 << (8 * byte);
     }
     mask
+}
+
+/// Whether offsets ascend, up to the length of the input at most.
+fn check_offsets(offsets: impl Iterator<Item = u64>, len: usize) -> Result<(), Error> {
+    let mut before = 0;
+    for (index, offset) in offsets.enumerate() {
+        if offset < before {
+            return Err(Error::OffsetsDescend { index, offset, before });
+        }
+        if offset > len as u64 {
+            return Err(Error::OffsetPastEnd { index, offset, len });
+        }
+        before = offset;
+    }
+    Ok(())
 }
 
 /// The number of segments of an input of length `len` with `heads` heads, if it is known before they are read.

@@ -28,8 +28,13 @@ pub const DEVICE_VARIABLE: &str = "SCAN_DEVICE";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
-    engine: Arc<Engine>,
+    /// `None` is [`CPU`], which nobody counts: to count a scanner up and down takes longer than a short scan, and each
+    /// scan has one.
+    engine: Option<Arc<Engine>>,
 }
+
+/// The CPU, where it was chosen and nothing is said about a device.
+static CPU: Engine = Engine::Cpu { reason: None, limits: DeviceLimits::H200 };
 
 /// The device that a scanner runs on, with its resources.
 #[derive(Debug)]
@@ -209,12 +214,12 @@ impl fmt::Display for Backend {
 
 impl Scanner {
     fn on(engine: Engine) -> Self {
-        Scanner { engine: Arc::new(engine) }
+        Scanner { engine: Some(Arc::new(engine)) }
     }
 
     #[inline]
     pub(crate) fn engine(&self) -> &Engine {
-        &self.engine
+        self.engine.as_deref().unwrap_or(&CPU)
     }
 
     /// A scanner on CUDA device 0 if it is usable (a driver, a device, NVRTC), else on the CPU;
@@ -247,7 +252,7 @@ impl Scanner {
     /// A scanner on all cores of the CPU (rayon's global thread pool). Its plans are those for an
     /// [H200](DeviceLimits::H200).
     pub fn cpu() -> Self {
-        Scanner::cpu_for(DeviceLimits::H200)
+        Scanner { engine: None }
     }
 
     /// As [`cpu`](Scanner::cpu), but with plans for a device that this machine may not have: [`Scan::plan`] and

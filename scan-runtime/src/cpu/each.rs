@@ -51,7 +51,7 @@ pub(crate) unsafe fn scan_each<Op: ScanOp, M: Memory<Op>>(
     len: usize,
     totals: Option<TotalsAt<Op>>,
 ) -> Result<(), Error> {
-    let loops = Loops::new(op, memory, len, order);
+    let loops = Loops::new(op, memory, len, order == Order::Forward);
     let initial_value = begin(op, initial_value);
     if initial_values.is_none() && !loops.can_begin(kind, initial_value.is_some()) {
         return Err(stopped(op, Stop::NoIdentity));
@@ -129,7 +129,8 @@ impl<Op: ScanOp, M: Memory<Op>> Each<'_, Op, M> {
     unsafe fn scan_long(&self, range: Range<usize>, before: Option<Op::Carry>) -> Result<Option<Op::Carry>, Error> {
         let len = range.len();
         // SAFETY: the caller vouches for the range.
-        let loops = Loops::new(self.loops.op, unsafe { self.memory.skip(range.start) }, len, self.order);
+        let loops =
+            Loops::new(self.loops.op, unsafe { self.memory.skip(range.start) }, len, self.order == Order::Forward);
         Job { goal: Goal::Scan(self.kind), order: self.order, initial_value: before, ..Job::new(loops, len) }.run()
     }
 }

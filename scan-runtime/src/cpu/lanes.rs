@@ -9,6 +9,7 @@ mod avx2;
 
 use std::ops::Range;
 
+use super::{Order, loops::of};
 use crate::{ScanKind, ScanOp};
 
 #[cfg(target_arch = "x86_64")]
@@ -112,8 +113,8 @@ struct Functions<Op: ScanOp> {
     exclusive: Scan<Op>,
     fold: Fold<Op>,
     any_grouping: bool,
-    /// The segmented scans, if any grouping gives the same bits.
-    segments: Option<[Restart<Op>; 2]>,
+    /// The segmented scans of each kind and order, if any order gives the same bits.
+    segments: Option<[[Restart<Op>; 2]; 2]>,
 }
 
 impl<Op: ScanOp> Vectorized<Op> {
@@ -133,7 +134,10 @@ impl<Op: ScanOp> Vectorized<Op> {
                         fold: avx2::fold::<Op, T, V>,
                         any_grouping: avx2::any_grouping::<T, V>(),
                         segments: if T::ANY_ORDER {
-                            Some([avx2::restart::<Op, T, V, false>, avx2::restart::<Op, T, V, true>])
+                            Some([
+                                [avx2::restart::<Op, T, V, false, false>, avx2::restart::<Op, T, V, false, true>],
+                                [avx2::restart::<Op, T, V, true, false>, avx2::restart::<Op, T, V, true, true>],
+                            ])
                         } else {
                             None
                         },
@@ -183,8 +187,14 @@ impl<Op: ScanOp> Vectorized<Op> {
         unsafe { (self.0.fold)(op, places, before) }
     }
 
-    /// Scans a range of up to 64 elements, in which element `i` is a head if bit `i` of `heads` is set, and gives the
-    /// prefix after it. `None`, without any effect, if the bits would depend on the grouping.
+    /// Whether there is a segmented scan: any order gives the same bits.
+    #[inline]
+    pub(super) fn restarts(&self) -> bool {
+        self.0.segments.is_some()
+    }
+
+    /// Scans a range of up to 64 elements, in which the scan begins anew at element `i` if bit `i` of `heads` is set,
+    /// and gives the prefix after it. `None`, without any effect, if the bits would depend on the order.
     ///
     /// # Safety
     ///
@@ -192,17 +202,13 @@ impl<Op: ScanOp> Vectorized<Op> {
     #[inline]
     pub(super) unsafe fn restart(
         &self,
-        kind: ScanKind,
+        (kind, order): (ScanKind, Order),
         op: &Op,
         places: Places<Op>,
         heads: u64,
         restarts: &Restarts<Op::State>,
     ) -> Option<Op::State> {
-        let [inclusive, exclusive] = self.0.segments?;
-        let restart = match kind {
-            ScanKind::Inclusive => inclusive,
-            ScanKind::Exclusive => exclusive,
-        };
+        let restart = of(kind, order, self.0.segments.as_ref()?);
         // SAFETY: as above.
         Some(unsafe { restart(op, places, heads, restarts) })
     }

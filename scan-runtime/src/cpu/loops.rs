@@ -21,7 +21,10 @@ use super::{
     memory::Memory,
     reversed::backward,
 };
-use crate::{Error, ScanElement, ScanKind, ScanOp};
+use crate::{
+    Error, ScanElement, ScanKind, ScanOp,
+    heads::{GROUP, HeadKind, Heads},
+};
 
 /// The larger of the bytes that a chunk reads and writes: what stays in the cache between folding and scanning. Miri, which takes
 /// a thousand times as long, sees several chunks in short inputs.
@@ -64,6 +67,7 @@ macro_rules! loops_by_hand {
         ]
     };
 }
+pub(super) use loops_by_hand;
 
 /// What ranges are scanned with: an operator, where its inputs and outputs are, and how it goes about them.
 pub(super) struct Loops<'a, Op: ScanOp, M> {
@@ -80,13 +84,14 @@ pub(super) struct Loops<'a, Op: ScanOp, M> {
 }
 
 impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
-    /// Those for `len` elements. No loop over vector registers goes from the last element to the first.
+    /// Those for `len` elements, over vector registers if `registers` are of use: from the last element to the first
+    /// only for segments.
     #[inline(always)]
-    pub(super) fn new(op: &'a Op, memory: M, len: usize, order: Order) -> Self {
+    pub(super) fn new(op: &'a Op, memory: M, len: usize, registers: bool) -> Self {
         let start = op.start();
         let identity = start.and_then(|start| op.state_of(start));
         let vectorized = match memory.places(len) {
-            Some(places) if order == Order::Forward && len >= least_vector::<Op>() => {
+            Some(places) if registers && len >= least_vector::<Op>() => {
                 op.vectorized().zip(identity).map(|(vectorized, identity)| (vectorized, identity, places))
             }
             _ => None,
@@ -137,8 +142,21 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         self.vectorized.is_some()
     }
 
-    /// Scans a range of up to 64 elements by registers, bit `i` of `heads` telling whether element `i` of it begins a segment, before
-    /// whose first element stands `begin`. Gives what stands after it; `None` where it is not to be done so, and nothing is done.
+    /// The identity, where registers scan segments: any order gives the same bits.
+    #[inline]
+    pub(super) fn any_order(&self) -> Option<Op::Carry> {
+        let (vectorized, identity, _) = self.vectorized.as_ref()?;
+        vectorized.restarts().then(|| self.op.carry_of(*identity))
+    }
+
+    /// Whether each range is scanned by the loop that one writes by hand, or with the same bits.
+    pub(super) fn goes_by_hand(&self) -> bool {
+        self.exact && self.vectorized.is_none()
+    }
+
+    /// Scans a range of up to 64 elements by registers, from the carry `before`. At element `i` the scan begins anew
+    /// after `begin` if bit `i` of `heads` is set. Gives the carry after the range; `None` where it is not to be done
+    /// so, and nothing is done.
     ///
     /// # Safety
     ///
@@ -147,6 +165,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
     pub(super) unsafe fn restart(
         &self,
         kind: ScanKind,
+        order: Order,
         range: &Range<usize>,
         heads: u64,
         before: Op::Carry,
@@ -156,7 +175,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let begin = begin.and_then(|begin| self.op.state_of(begin)).unwrap_or(*identity);
         let restarts = Restarts { before: self.op.state_of(before)?, begin, identity: *identity };
         // SAFETY: the caller vouches for the range.
-        let after = unsafe { vectorized.restart(kind, self.op, all.part(range), heads, &restarts) };
+        let after = unsafe { vectorized.restart((kind, order), self.op, all.part(range), heads, &restarts) };
         after.map(|after| self.op.carry_of(after))
     }
 
@@ -377,7 +396,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         // SAFETY: the caller vouches for the range, in which the rows are.
         unsafe {
             match self.vectorized {
-                Some((vectorized, identity, all)) if row >= least_vector::<Op>() => {
+                Some((vectorized, identity, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
                     let before = before.and_then(|before| self.op.state_of(*before)).unwrap_or(identity);
                     let after = rows_by_registers(self.op, vectorized, kind, all.part(&range), row, before, identity);
                     Some(self.op.carry_of(after))
@@ -392,8 +411,8 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         }
     }
 
-    /// The same of all elements, where they are one chunk. Inlined into the caller's code, since the rest of a call
-    /// takes longer than many a short scan.
+    /// The same of all elements, where they are one chunk; or of one row, or of the segments that other heads tell of.
+    /// Inlined into the caller's code, since the rest of a call takes longer than many a short scan.
     ///
     /// What is caught captures little, so that the compiler keeps it in registers. Through memory, where it would be
     /// read in other pieces than it was written in, a call would wait until all results of the call before it are
@@ -407,16 +426,29 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         &self,
         kind: ScanKind,
         order: Order,
-        row: usize,
+        heads: Option<&Heads<'_>>,
         len: usize,
         before: Option<&Op::Carry>,
         total: bool,
     ) -> Result<Option<Op::Carry>, Error> {
-        let Loops { op, memory, .. } = *self;
-        // Of no elements, rows have none.
-        let row = row.min(len);
-        match self.vectorized {
-            Some((vectorized, identity, all)) if row >= least_vector::<Op>() => {
+        // Of copies references may be made: were `self` in memory for them, all ways would read it from there.
+        let Loops { op, memory, start, vectorized, .. } = *self;
+        let row = match heads {
+            None => len,
+            // Of no elements, rows have none.
+            Some(Heads { kind: HeadKind::Rows { len: row }, .. }) => len.min(*row),
+            Some(heads) => match if len <= GROUP { heads.restarts(order, len) } else { u64::MAX } {
+                // One segment.
+                0 => len,
+                mask => {
+                    let loops = *self;
+                    // SAFETY: the caller vouches for the elements.
+                    return unsafe { loops.scan_short_segments(kind, order, heads, mask, len, before) };
+                }
+            },
+        };
+        match vectorized {
+            Some((vectorized, identity, all)) if order == Order::Forward && row >= least_vector::<Op>() => {
                 let before = before.and_then(|before| op.state_of(*before)).unwrap_or(identity);
                 // SAFETY: the caller vouches for the elements.
                 let scan = move || unsafe { rows_by_registers(op, vectorized, kind, all, row, before, identity) };
@@ -428,7 +460,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
                 caught(op, move || unsafe { loops.scan_rows_with_total(kind, order, row, 0..len, before) })
             }
             _ => {
-                let (by_hand, begin) = (Self::rows_by_hand(kind, order, row == len), self.start.as_ref());
+                let (by_hand, begin) = (Self::rows_by_hand(kind, order, row == len), start.as_ref());
                 // SAFETY: as above.
                 caught(op, move || unsafe { by_hand(op, memory, row, 0..len, before, begin) }).map(|()| None)
             }
@@ -600,7 +632,7 @@ impl<Op: ScanOp, M: Memory<Op>> AtHand<'_, Op, M> {
 
     /// The carry after an element and its output, where something may stand before it.
     #[inline(always)]
-    pub(super) fn advance(&self, before: Option<Op::Carry>, next: Op::Input) -> (Op::Carry, Op::Output) {
+    fn advance(&self, before: Option<Op::Carry>, next: Op::Input) -> (Op::Carry, Op::Output) {
         match before {
             Some(before) => self.op.advance(before, next),
             None => {
@@ -613,7 +645,7 @@ impl<Op: ScanOp, M: Memory<Op>> AtHand<'_, Op, M> {
 
 /// The loop for a kind of scan and an order.
 #[inline(always)]
-fn of<F: Copy>(kind: ScanKind, order: Order, loops: &[[F; 2]; 2]) -> F {
+pub(super) fn of<F: Copy>(kind: ScanKind, order: Order, loops: &[[F; 2]; 2]) -> F {
     loops[usize::from(kind == ScanKind::Exclusive)][usize::from(order == Order::Reversed)]
 }
 

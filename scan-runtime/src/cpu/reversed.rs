@@ -7,31 +7,11 @@
 use std::ops::Range;
 
 use super::{Job, Known, Order, loops::Loops, memory::Memory};
-use crate::{
-    ScanKind, ScanOp,
-    heads::{GROUP, HeadKind, Heads},
-};
+use crate::{ScanKind, ScanOp, heads::HeadKind};
 
 /// The elements of a range, counted from the end.
 fn in_memory(range: &Range<usize>, len: usize) -> Range<usize> {
     len - range.end..len - range.start
-}
-
-/// The heads among the elements of a range, from the last to the first. Nothing lies before the first element of all,
-/// so that it need not be one.
-fn heads_from_the_end<'h>(heads: &'h Heads<'_>, range: Range<usize>, len: usize) -> impl Iterator<Item = usize> + 'h {
-    let groups = range.start / GROUP..range.end.div_ceil(GROUP);
-    groups.rev().flat_map(move |group| {
-        let start = group * GROUP;
-        let mut mask = heads.cursor(start).mask(start..len.min(start + GROUP));
-        let range = range.clone();
-        std::iter::from_fn(move || {
-            let bit = mask.checked_ilog2()?;
-            mask &= !(1 << bit);
-            Some(start + bit as usize)
-        })
-        .filter(move |index| *index > 0 && range.contains(index))
-    })
 }
 
 impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
@@ -42,7 +22,7 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
     /// The range is in bounds, and nobody writes there.
     pub(super) unsafe fn fold_back(&self, range: Range<usize>) -> Known<Op> {
         let range = in_memory(&range, self.len);
-        let last_head = self.heads.and_then(|heads| heads_from_the_end(heads, range.clone(), self.len).last());
+        let last_head = self.first_head(&range);
         let (op, at) = (self.loops.op, self.loops.at_hand());
         // SAFETY: the caller vouches for the range.
         let input = |index| unsafe { at.input(index) };
@@ -96,11 +76,10 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
                     );
                     (sum, end) = (self.initial_value, lowest);
                 }
-            } else if let Some(heads) = self.heads {
-                for head in heads_from_the_end(heads, range.clone(), self.len) {
-                    self.loops.scan_by_hand(kind, Order::Reversed, head..end, sum);
-                    (sum, end) = (self.initial_value, head);
-                }
+            } else if let Some(heads) = self.heads
+                && (!alone || self.first_head(&range).is_some())
+            {
+                return self.loops.scan_segments(kind, Order::Reversed, heads, range, before, self.initial_value);
             }
             let part = range.start..end;
             if !alone || end < range.end || part.is_empty() {
@@ -112,6 +91,12 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             };
             Some(self.join_sum(sum, own?))
         }
+    }
+
+    /// The head of a range at which the scan arrives last. Nothing lies before the first element of all, so that it
+    /// need not be one.
+    fn first_head(&self, range: &Range<usize>) -> Option<usize> {
+        self.heads.and_then(|heads| heads.first_head(range.start.max(1)..range.end))
     }
 
     /// Scans elements of one segment, and gives their own sum.

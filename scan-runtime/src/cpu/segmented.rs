@@ -1,46 +1,31 @@
-//! Segmented scans on the CPU: the exclusive prefix of a chunk counts only up to the chunk's first head.
+//! Segmented scans on the CPU, from either end: the exclusive prefix of a chunk counts only up to the chunk's first
+//! head.
 //!
 //! Heads are read in groups of [`GROUP`] elements. A group without heads is scanned as if there were no segments. In
-//! the others the loop tests the bit of each element or, if any grouping gives the same bits, the bits of each vector
+//! the others the loop tests the bit of each element or, if any order gives the same bits, the bits of each vector
 //! register.
 
 use std::{hint, ops::Range};
 
-use super::{Job, Known, Order, memory::Memory};
+use super::{
+    Job, Known, Order, begin, caught,
+    loops::{Loops, loops_by_hand, of},
+    memory::Memory,
+};
 use crate::{
-    ScanKind, ScanOp,
+    Error, ScanKind, ScanOp,
     heads::{Cursor, GROUP, HeadKind, Heads},
 };
 
-/// The next group with heads from `start` on, which is where a group begins; and its heads, a bit each.
-fn next_with_heads(heads: &mut Cursor<'_>, mut start: usize, end: usize) -> Option<(Range<usize>, u64)> {
-    while start < end {
-        let group = start..end.min(start + GROUP);
-        let mask = mask(heads, &group);
-        if mask != 0 {
-            return Some((group, mask));
-        }
-        start = group.end;
-    }
-    None
-}
-
-/// The last head of a range, and the end of its group.
+/// The last head of a range, and the end of its group. The very first element is always a head, and needs no bit for
+/// that: only the initial value comes before it.
 fn last_head(heads: &Heads<'_>, range: &Range<usize>) -> Option<(usize, usize)> {
-    let mut heads = heads.cursor(range.start);
-    let (mut last, mut start) = (None, range.start);
-    while let Some((group, mask)) = next_with_heads(&mut heads, start, range.end) {
+    let (mut heads, mut rest, mut last) = (heads.cursor(range.start), range.clone(), None);
+    while let Some((group, mask)) = heads.next_restarts(Order::Forward, &rest) {
         last = mask.checked_ilog2().map(|bit| (group.start + bit as usize, group.end));
-        start = group.end;
+        rest.start = group.end;
     }
     last
-}
-
-/// The heads of a group, a bit each. The very first element is always a head, and needs no bit for that: only the
-/// initial value comes before it.
-fn mask(heads: &mut Cursor<'_>, group: &Range<usize>) -> u64 {
-    let mask = heads.mask(group.clone());
-    if group.start == 0 { mask & !1 } else { mask }
 }
 
 impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
@@ -84,34 +69,8 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             // SAFETY: the caller vouches for the range.
             return unsafe { self.scan_rows(kind, row, range, before) };
         }
-        let mut heads = heads.cursor(range.start);
-        // The prefix since the last head, and the first element that is still to be scanned.
-        let (mut sum, mut waiting) = (None, range.start);
-        while let Some((group, mask)) = next_with_heads(&mut heads, waiting, range.end) {
-            // SAFETY: the ranges are in bounds and this thread's own, and come one after the other.
-            unsafe {
-                sum = match sum {
-                    Some(sum) => {
-                        let sum = self.loops.step_on(kind, waiting..group.start, sum);
-                        Some(self.scan_group(kind, group.clone(), group.start, mask, sum))
-                    }
-                    None => {
-                        let head = group.start + mask.trailing_zeros() as usize;
-                        self.loops.step(kind, waiting..head, before);
-                        let sum = self.scan_head(kind, head);
-                        Some(self.scan_group(kind, group.clone(), head + 1, mask, sum))
-                    }
-                };
-            }
-            waiting = group.end;
-        }
         // SAFETY: as above.
-        unsafe {
-            match sum {
-                Some(sum) => Some(self.loops.step_on(kind, waiting..range.end, sum)),
-                None => self.loops.step(kind, waiting..range.end, before),
-            }
-        }
+        unsafe { self.loops.scan_segments(kind, self.order, heads, range, before, self.initial_value) }
     }
 
     /// The same of rows: the rest of one, whole ones, and a part of the last.
@@ -139,115 +98,271 @@ impl<Op: ScanOp, M: Memory<Op>> Job<'_, Op, M> {
             self.loops.scan_first(kind, last..range.end, self.initial_value)
         }
     }
+}
 
-    /// Scans the first element of a segment, and gives its sum.
+impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
+    /// Scans all elements, where they are one chunk. `mask` has the [`restarts`](Heads::restarts) if they are one
+    /// group.
     ///
     /// # Safety
     ///
-    /// The element is in bounds, and no other thread touches it.
-    unsafe fn scan_head(&self, kind: ScanKind, head: usize) -> Op::Carry {
-        let at = self.loops.at_hand();
-        // SAFETY: the caller guarantees the element. Where the buffers are one, it is read before it is written.
-        unsafe {
-            let (sum, output) = at.advance(self.initial_value, at.input(head));
-            match (kind, self.initial_value.or(self.loops.start)) {
-                (ScanKind::Inclusive, _) => at.put(head, output),
-                (ScanKind::Exclusive, Some(before)) => at.write(head, before),
-                (ScanKind::Exclusive, None) => {}
-            }
-            sum
-        }
-    }
-
-    /// Scans a group from an element on, whose exclusive prefix is `sum`.
-    ///
-    /// # Safety
-    ///
-    /// The group is in bounds, and no other thread touches it.
-    unsafe fn scan_group(
+    /// As [`scan_segments`](Loops::scan_segments).
+    #[inline(never)]
+    pub(super) unsafe fn scan_short_segments(
         &self,
         kind: ScanKind,
-        group: Range<usize>,
-        from: usize,
+        order: Order,
+        heads: &Heads<'_>,
         mask: u64,
-        sum: Op::Carry,
-    ) -> Op::Carry {
-        let mask = mask.checked_shr((from - group.start) as u32).unwrap_or(0);
-        let range = from..group.end;
-        // SAFETY: the caller guarantees the group.
-        unsafe {
-            if let Some(sum) = self.loops.restart(kind, &range, mask, sum, self.initial_value) {
-                return sum;
+        len: usize,
+        before: Option<&Op::Carry>,
+    ) -> Result<Option<Op::Carry>, Error> {
+        caught(self.op, move || {
+            let before = begin(self.op, before.copied());
+            // Nothing needs a carry before the first element, if the scan begins there.
+            let first = if order == Order::Forward { 1 } else { (1 << (GROUP - 1)) >> GROUP.saturating_sub(len) };
+            let carry =
+                if len > GROUP { None } else { self.any_order().or(self.start.filter(|_| self.goes_by_hand())) };
+            // SAFETY: the caller vouches for the elements.
+            unsafe {
+                match carry {
+                    Some(carry) => Some(self.scan_group(kind, order, 0..len, mask | first, carry, before)),
+                    None => self.scan_segments(kind, order, heads, 0..len, before, before),
+                }
             }
-            match kind {
-                ScanKind::Inclusive => self.scan_where::<false>(range, mask, sum),
-                ScanKind::Exclusive => self.scan_where::<true>(range, mask, sum),
+        })
+    }
+
+    /// Scans a range from the carry `before`, and each segment that begins there from `initial_value`. Gives the carry
+    /// after the range.
+    ///
+    /// # Safety
+    ///
+    /// The range is in bounds, and no other thread touches it.
+    #[inline(never)]
+    pub(super) unsafe fn scan_segments(
+        &self,
+        kind: ScanKind,
+        order: Order,
+        heads: &Heads<'_>,
+        range: Range<usize>,
+        before: Option<Op::Carry>,
+        initial_value: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
+        let mut heads = heads.cursor(if order == Order::Forward { range.start } else { range.end });
+        // What is before the first head may go by registers or blocks of its own, unless the grouping is that of the
+        // plain loop, or does not matter.
+        let begun = match self.any_order() {
+            Some(identity) => Some(before.unwrap_or(identity)),
+            None if self.goes_by_hand() || order == Order::Reversed => before,
+            None => None,
+        };
+        let mut rest = range.clone();
+        // SAFETY: the ranges are in bounds and this thread's own, and come one after the other.
+        unsafe {
+            let mut carry = match begun {
+                Some(carry) => carry,
+                None => self.scan_to_head(kind, order, &mut heads, &mut rest, before, initial_value)?,
+            };
+            while let Some((group, mask)) = heads.next_restarts(order, &rest) {
+                let (stretch, left) = match order {
+                    Order::Forward => (rest.start..group.start, group.end..rest.end),
+                    Order::Reversed => (group.end..rest.end, rest.start..group.start),
+                };
+                carry = self.scan_stretch(kind, order, stretch, carry);
+                carry = self.scan_group(kind, order, group, mask, carry, initial_value);
+                rest = left;
+            }
+            carry = self.scan_stretch(kind, order, rest, carry);
+            // The elements after the range, in the order of the scan, lie before this head.
+            let is_head =
+                order == Order::Reversed && range.start > 0 && heads.mask_back(range.start..range.start + 1) != 0;
+            if is_head { initial_value } else { Some(carry) }
+        }
+    }
+
+    /// Scans the elements of the range before its first head, and those with it in a group, and leaves the `rest` of
+    /// the range. Without a head that is nothing. Gives the carry.
+    ///
+    /// # Safety
+    ///
+    /// As [`scan_segments`](Loops::scan_segments).
+    #[inline(never)]
+    unsafe fn scan_to_head(
+        &self,
+        kind: ScanKind,
+        order: Order,
+        heads: &mut Cursor<'_>,
+        rest: &mut Range<usize>,
+        before: Option<Op::Carry>,
+        initial_value: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
+        let range = rest.clone();
+        let Some((group, mask)) = heads.next_restarts(order, &range) else {
+            *rest = 0..0;
+            // SAFETY: the caller vouches for the range.
+            return unsafe { self.scan_before(kind, order, range, before) };
+        };
+        let bit = if order == Order::Forward { mask.trailing_zeros() } else { mask.checked_ilog2().unwrap_or(0) };
+        let first = group.start + bit as usize;
+        let (stretch, others, mask) = match order {
+            Order::Forward => (range.start..first, first + 1..group.end, mask.checked_shr(bit + 1).unwrap_or(0)),
+            Order::Reversed => (first + 1..range.end, group.start..first, mask & !(1 << bit)),
+        };
+        *rest = if order == Order::Forward { group.end..range.end } else { range.start..group.start };
+        // SAFETY: the caller vouches for the range, in which these are, one after the other.
+        unsafe {
+            self.scan_before(kind, order, stretch, before);
+            let begun = self.scan_by_hand(kind, order, first..first + 1, initial_value)?;
+            Some(self.scan_group(kind, order, others, mask, begun, initial_value))
+        }
+    }
+
+    /// Scans elements of the range before its first head.
+    ///
+    /// # Safety
+    ///
+    /// As [`scan_segments`](Loops::scan_segments).
+    unsafe fn scan_before(
+        &self,
+        kind: ScanKind,
+        order: Order,
+        range: Range<usize>,
+        before: Option<Op::Carry>,
+    ) -> Option<Op::Carry> {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match order {
+                Order::Forward => self.step(kind, range, before),
+                Order::Reversed => self.scan_by_hand(kind, order, range, before),
             }
         }
     }
 
-    /// Scans a range of a group, whose exclusive prefix is `sum`. Its element `i` is a head if bit `i` of the mask is
+    /// Scans elements without a head, after one.
+    ///
+    /// # Safety
+    ///
+    /// As [`scan_segments`](Loops::scan_segments).
+    unsafe fn scan_stretch(&self, kind: ScanKind, order: Order, range: Range<usize>, carry: Op::Carry) -> Op::Carry {
+        // SAFETY: the caller vouches for the range.
+        unsafe {
+            match order {
+                _ if range.is_empty() => carry,
+                Order::Forward => self.step_on(kind, range, carry),
+                Order::Reversed => self.scan_by_hand(kind, order, range, Some(carry)).unwrap_or(carry),
+            }
+        }
+    }
+
+    /// Scans up to 64 elements from the carry `before`. At element `i` the scan begins anew if bit `i` of the mask is
     /// set.
     ///
     /// # Safety
     ///
-    /// The range is in bounds, and no other thread touches it.
-    unsafe fn scan_where<const EXCLUSIVE: bool>(&self, range: Range<usize>, mask: u64, sum: Op::Carry) -> Op::Carry {
-        // What stands before a segment's first element; where nothing does, an exclusive scan has been refused.
-        let before = self.initial_value.or(self.loops.start).unwrap_or(sum);
-        let op = self.loops.op;
-        let written = |carry: Op::Carry| (carry, op.project(carry));
+    /// As [`scan_segments`](Loops::scan_segments).
+    unsafe fn scan_group(
+        &self,
+        kind: ScanKind,
+        order: Order,
+        range: Range<usize>,
+        mask: u64,
+        before: Op::Carry,
+        initial_value: Option<Op::Carry>,
+    ) -> Op::Carry {
+        let Loops { op, memory, start, .. } = *self;
         // SAFETY: the caller vouches for the range.
         unsafe {
-            match self.initial_value {
-                // Heads are unpredictable: computing both values is faster than a mispredicted branch.
-                None if self.loops.is_cheap() => {
-                    self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
-                        let [alone, with_sum] = [op.carry_of(op.lift(next)), op.step(sum, next)];
-                        written(hint::select_unpredictable(begins, alone, with_sum))
-                    })
-                }
-                None => self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
-                    if begins { written(op.carry_of(op.lift(next))) } else { op.advance(sum, next) }
-                }),
-                Some(value) => self.scan_marked::<EXCLUSIVE>(range, mask, sum, before, |begins, sum, next| {
-                    op.advance(if begins { value } else { sum }, next)
-                }),
+            if let Some(after) = self.restart(kind, order, &range, mask, before, initial_value) {
+                return after;
             }
+            let marked = of(kind, order, const { &loops_by_hand!(marked_by_hand::<Op, M>) });
+            marked(op, memory, self.is_cheap(), range, mask, before, initial_value.as_ref(), start.as_ref())
         }
     }
+}
 
-    /// The plain loop.
-    ///
-    /// # Safety
-    ///
-    /// The range is in bounds, and no other thread touches it.
-    #[inline(always)]
-    unsafe fn scan_marked<const EXCLUSIVE: bool>(
-        &self,
-        range: Range<usize>,
-        mut mask: u64,
-        mut sum: Op::Carry,
-        before: Op::Carry,
-        extend: impl Fn(bool, Op::Carry, Op::Input) -> (Op::Carry, Op::Output),
-    ) -> Op::Carry {
-        let at = self.loops.at_hand();
-        for index in range {
-            let begins = mask & 1 != 0;
-            mask >>= 1;
-            // SAFETY: the caller guarantees the range. Where the buffers are one, an element is read before it is
-            // written.
-            unsafe {
-                let next = at.input(index);
-                let (with_this, output) = extend(begins, sum, next);
-                match (EXCLUSIVE, begins) {
-                    (false, _) => at.put(index, output),
-                    (true, false) => at.write(index, sum),
-                    (true, true) => at.write(index, before),
-                }
-                sum = with_this;
+/// Scans up to 64 elements one by one. See [`scan_group`](Loops::scan_group); `start` is what an exclusive scan begins
+/// with where there is no initial value.
+///
+/// # Safety
+///
+/// The range is in bounds, and no other thread touches it.
+#[allow(clippy::too_many_arguments, reason = "in registers, and not in a struct in memory")]
+unsafe fn marked_by_hand<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+    op: &Op,
+    memory: M,
+    cheap: bool,
+    range: Range<usize>,
+    mask: u64,
+    before: Op::Carry,
+    initial_value: Option<&Op::Carry>,
+    start: Option<&Op::Carry>,
+) -> Op::Carry {
+    // Where nothing is before a segment, an exclusive scan has been refused.
+    let begin = initial_value.or(start).copied().unwrap_or(before);
+    let written = |carry: Op::Carry| (carry, op.project(carry));
+    let step = |carry, next| if REVERSED { op.step_back(carry, next) } else { op.step(carry, next) };
+    let advance = |carry, next| if REVERSED { op.advance_back(carry, next) } else { op.advance(carry, next) };
+    // SAFETY: the caller vouches for the range.
+    unsafe {
+        match initial_value.copied() {
+            // Heads are unpredictable: computing both values is faster than a mispredicted branch.
+            None if cheap => {
+                marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
+                    let [alone, with_carry] = [op.carry_of(op.lift(next)), step(carry, next)];
+                    written(hint::select_unpredictable(begins, alone, with_carry))
+                })
+            }
+            None => {
+                marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
+                    if begins { written(op.carry_of(op.lift(next))) } else { advance(carry, next) }
+                })
+            }
+            Some(value) => {
+                marked::<Op, M, EXCLUSIVE, REVERSED>(op, memory, range, mask, before, begin, |begins, carry, next| {
+                    advance(if begins { value } else { carry }, next)
+                })
             }
         }
-        sum
     }
+}
+
+/// The plain loop, which asks at each element whether the scan begins anew there, after `begin`.
+///
+/// # Safety
+///
+/// The range is in bounds, and no other thread touches it.
+#[inline(always)]
+unsafe fn marked<Op: ScanOp, M: Memory<Op>, const EXCLUSIVE: bool, const REVERSED: bool>(
+    op: &Op,
+    memory: M,
+    range: Range<usize>,
+    mask: u64,
+    mut carry: Op::Carry,
+    begin: Op::Carry,
+    extend: impl Fn(bool, Op::Carry, Op::Input) -> (Op::Carry, Op::Output),
+) -> Op::Carry {
+    let len = range.len();
+    // The bit of the next element is the lowest one, or from the last to the first the highest.
+    let mut mask = if REVERSED { mask.checked_shl(u64::BITS - len as u32).unwrap_or(0) } else { mask };
+    for done in 0..len {
+        let (index, begins) = match REVERSED {
+            true => (range.end - 1 - done, mask >> (u64::BITS - 1) != 0),
+            false => (range.start + done, mask & 1 != 0),
+        };
+        mask = if REVERSED { mask << 1 } else { mask >> 1 };
+        // SAFETY: the caller vouches for the range. Where the buffers are one, an element is read before it is written.
+        unsafe {
+            let (after, output) = extend(begins, carry, memory.read(index));
+            let output = match (EXCLUSIVE, begins) {
+                (false, _) => output,
+                (true, false) => op.project(carry),
+                (true, true) => op.project(begin),
+            };
+            memory.write(index, output);
+            carry = after;
+        }
+    }
+    carry
 }

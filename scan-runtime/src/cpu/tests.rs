@@ -388,7 +388,7 @@ fn segments_of_ready_integers() {
     check_segments(ops::bit_xor::<bool>(), |i| random(i).is_multiple_of(2), true);
 }
 
-/// What is done at once, without a question asked that would take longer than the scan.
+/// Scans of one group of heads and of a few, by every source of heads, from either end.
 #[test]
 fn short_segments() {
     fn check<T: ScanElement, Op>(op: Op, input: impl Fn(u64) -> T, initial: T)
@@ -396,21 +396,61 @@ fn short_segments() {
         Op: ScanOp<Input = T, State = T, Carry = T, Output = T> + Clone,
     {
         let scanner = Scanner::cpu();
-        let lengths = (0..=70).chain([95, 96, 97, 190, 191, 192, 193]);
-        for len in if cfg!(miri) { vec![0, 1, 66, 97] } else { lengths.collect() } {
+        let lengths = (0..=70).chain([95, 96, 97, 127, 128, 129, 190, 191, 192, 193]);
+        for len in if cfg!(miri) { vec![0, 1, 63, 66, 129] } else { lengths.collect() } {
             let x: Vec<T> = (0..len as u64).map(&input).collect();
-            for (turn, rare) in [1, 2, 9, 1000].into_iter().enumerate() {
-                let begins: Vec<bool> = (0..len as u64).map(|i| random(i).is_multiple_of(rare)).collect();
-                for (kind, initial) in KINDS.into_iter().flat_map(|kind| [(kind, None), (kind, Some(initial))]) {
-                    let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
-                    let scan = || scan_of(&scanner, op.clone(), kind, initial).by_flags(&begins);
-                    let mut buffer = x.clone();
-                    match turn % 2 {
-                        0 => scan().run_into(&x, &mut buffer).unwrap(),
-                        _ => scan().run_in_place(&mut buffer).unwrap(),
+            for (turn, rare) in [1, 2, 9, 50, 1000].into_iter().enumerate() {
+                // Among them heads at the very ends, and one alone at each edge of a group.
+                let edge = [1, 63, 64, 65, 127][turn];
+                let begins = |i: u64| if rare == 50 { i == edge } else { random(i + turn as u64).is_multiple_of(rare) };
+                let begins: Vec<bool> = (0..len as u64).map(begins).collect();
+                let words = begins.chunks(32).map(|word| (0..).zip(word).map(|(i, &bit)| u32::from(bit) << i).sum());
+                let words: Vec<u32> = words.collect();
+                let numbers = begins.iter().scan(0_u64, |number, &begins| {
+                    *number += u64::from(begins);
+                    Some(*number)
+                });
+                let k8: Vec<u64> = numbers.map(|number| number << 30).collect();
+                let k1: Vec<u8> = k8.iter().map(|key| (key >> 30) as u8).collect();
+                let k2: Vec<u16> = k1.iter().map(|&key| u16::from(key) << 5).collect();
+                let k3: Vec<[u8; 3]> = k1.iter().map(|&key| [1, key, 2]).collect();
+                let k4: Vec<u32> = k1.iter().map(|&key| u32::from(key) << 13).collect();
+                let offsets: Vec<u64> = (0..).zip(&begins).filter(|(_, begins)| **begins).map(|(i, _)| i).collect();
+                let ends: Vec<u32> = offsets.iter().map(|&i| i as u32).chain([len as u32; 2]).collect();
+                let sources = [
+                    Heads::flags(&begins),
+                    Heads::bits(&words),
+                    Heads::keys(&k1),
+                    Heads::keys(&k2),
+                    Heads::keys(&k3),
+                    Heads::keys(&k4),
+                    Heads::keys(&k8),
+                    Heads::offsets(&offsets),
+                    Heads::offsets(&ends),
+                ];
+                let kinds = KINDS.into_iter().flat_map(|kind| [(kind, None), (kind, Some(initial))]);
+                for ((kind, initial), reversed) in kinds.flat_map(|kind| [(kind, false), (kind, true)]) {
+                    if kind == ScanKind::Exclusive && initial.is_none() && op.identity().is_none() {
+                        continue;
                     }
-                    assert!(bits(&buffer) == expected, "{} {kind:?} {len} {rare}", op.source().name);
-                    assert!(bits(&scan().run(&x).unwrap()) == expected, "{} {kind:?} {len} {rare}", op.source().name);
+                    let by_hand = if reversed { by_hand_back } else { by_hand };
+                    let expected = bits(&by_hand(&op, kind, initial, &x, &begins));
+                    let scan = || scan_of(&scanner, op.clone(), kind, initial);
+                    let scan = || if reversed { scan().reverse() } else { scan() };
+                    let inclusive = by_hand(&op, ScanKind::Inclusive, initial, &x, &begins);
+                    let total = if reversed { inclusive.first() } else { inclusive.last() }.copied().or(initial);
+                    for (source, heads) in sources.into_iter().enumerate() {
+                        let what = format!("{} {kind:?} {len} {rare} {source} {reversed}", op.source().name);
+                        let mut buffer = x.clone();
+                        match (turn + source) % 2 {
+                            0 => scan().with_heads(heads).run_into(&x, &mut buffer).unwrap(),
+                            _ => scan().with_heads(heads).run_in_place(&mut buffer).unwrap(),
+                        }
+                        assert!(bits(&buffer) == expected, "{what}");
+                        let (found, found_total) = scan().with_heads(heads).run_with_total(&x).unwrap();
+                        assert!(bits(&found) == expected, "{what}, with a total");
+                        assert!(bits(found_total.as_slice()) == bits(total.as_slice()), "{what}: the total");
+                    }
                 }
             }
             let error = scanner.scan(op.clone()).by_flags(&vec![false; len + 1]).run(&x);
@@ -419,7 +459,12 @@ fn short_segments() {
     }
     check(ops::sum::<i32>(), |i| random(i) as i32, 9);
     check(ops::max::<f64>(), |i| (random(i) % 99) as f64, 50.0);
+    check(ops::sum::<f32>(), |i| (random(i) % 9) as f32 - 4.0, 0.5);
+    check(ops::min::<i8>(), |i| random(i) as i8, 7);
+    check(ops::product::<u16>(), |i| random(i) as u16 | 1, 7);
+    check(ops::bit_and::<u64>(), |i| !(1 << (random(i) % 64)), u64::MAX);
     check(Whole, |i| Map { a: random(i) as u32 | 1, b: random(!i) as u32 }, Map { a: 3, b: 4 });
+    check(First::<3>, |i| if i % 3 == 1 { [1, 2, random(i) as u8] } else { [0; 3] }, [0, 1, 2]);
 }
 
 #[test]

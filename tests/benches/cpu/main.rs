@@ -5,7 +5,7 @@
 //! table at the end has the medians of the ratios of these pairs. Before anything is timed, the results are compared.
 //!
 //! ```console
-//! $ cargo bench -p scan-tests --bench cpu                    # all of it, in one to two minutes
+//! $ cargo bench -p scan-tests --bench cpu                    # all of it, in two to three minutes
 //! $ cargo bench -p scan-tests --bench cpu -- 'i32/.*/1024$'  # what the expression finds
 //! ```
 
@@ -18,13 +18,16 @@ use std::{
 };
 
 use criterion::{BenchmarkId, Criterion};
-use scan_runtime::{Scan, ScanElement, ScanOp, Scanner, ops, scan_element, scan_op};
+use scan_runtime::{Heads, Scan, ScanElement, ScanOp, Scanner, ops, scan_element, scan_op};
 use scan_tests::operators::{Affine, compose, mixed};
 use tbb::Tbb;
 
 /// The binary logarithms of the lengths.
 const LENGTHS: [u32; 15] = [0, 1, 3, 5, 6, 7, 8, 10, 12, 14, 16, 18, 20, 22, 24];
 const MOST: usize = 1 << LENGTHS[LENGTHS.len() - 1];
+
+/// Those at which the other kinds of segmented scans are measured.
+const SOME_LENGTHS: [u32; 5] = [0, 5, 6, 10, 16];
 
 /// Samples of each contender at each length.
 const SAMPLES: usize = 15;
@@ -172,11 +175,11 @@ impl Bench {
             // SAFETY: both have `len` elements.
             others.push(Box::new(move |len| unsafe { function(x.as_ptr(), to, len) }));
         }
-        self.rows.push(race(&mut self.criterion, name, &mut ours, &mut others));
+        self.rows.push(race(&mut self.criterion, name, &LENGTHS, &mut ours, &mut others));
         if name == "sum i32" {
             // What the ratios of two that are one look like.
             let name = "plain loop of i32, beside itself";
-            self.rows.push(race(&mut self.criterion, name, &mut plain(), &mut [plain()]));
+            self.rows.push(race(&mut self.criterion, name, &LENGTHS, &mut plain(), &mut [plain()]));
         }
         Ok(())
     }
@@ -219,7 +222,7 @@ impl Bench {
                 }
             }
         });
-        self.rows.push(race(&mut self.criterion, name, &mut ours, &mut [plain]));
+        self.rows.push(race(&mut self.criterion, name, &LENGTHS, &mut ours, &mut [plain]));
         Ok(())
     }
 
@@ -244,37 +247,81 @@ impl Bench {
                 *state = h;
             }
         });
-        self.rows.push(race(&mut self.criterion, "recurrence over two f32 arrays", &mut ours, &mut [plain]));
+        self.rows.push(race(&mut self.criterion, "recurrence over two f32 arrays", &LENGTHS, &mut ours, &mut [plain]));
     }
 
+    /// Segments of `mean` elements on average, told in each of the ways, inclusive and exclusive, from either end.
     fn segmented(&mut self, mean: u64) -> Result<(), Box<dyn Error>> {
-        let name = format!("sum i32 by flags, {mean} in a segment");
         let x: Vec<i32> = (0..MOST as u64).map(|i| mixed(i) as i32).collect();
         let flags: Vec<u8> = (0..MOST as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
-        let (mut y, mut expected) = (vec![0; MOST], vec![0; MOST]);
-        let scanner = Scanner::cpu();
-        our_segments(&scanner, &flags, &x, &mut y);
-        plain_segments(&flags, &x, &mut expected);
-        if y != expected {
-            return Err(format!("{name}: the results differ").into());
-        }
-        let to = y.as_mut_ptr();
-        // SAFETY: as in `scan`.
-        let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
-        let mut ours: Contender<'_> = Box::new(|len| {
-            our_segments(&scanner, black_box(&flags[..len]), black_box(&x[..len]), black_box(output(len)));
+        let mut number = 0;
+        let keys = flags.iter().map(|flag| {
+            number += u32::from(*flag);
+            number
         });
-        let mut others: Vec<Contender<'_>> = vec![Box::new(|len| {
-            plain_segments(black_box(&flags[..len]), black_box(&x[..len]), black_box(output(len)))
-        })];
-        if let Some(tbb) = &self.tbb {
-            // SAFETY: the function has this type.
-            let function: tbb::Segmented<i32> = unsafe { tbb.function("segmented_i32")? };
-            let (flags, x) = (&flags, &x);
-            // SAFETY: all have `len` elements.
-            others.push(Box::new(move |len| unsafe { function(flags.as_ptr(), x.as_ptr(), to, len) }));
+        let (keys, words) = (keys.collect::<Vec<u32>>(), flags.chunks(32));
+        let bits: Vec<u32> = words.map(|word| (0..).zip(word).map(|(i, flag)| u32::from(*flag) << i).sum()).collect();
+        let offsets: Vec<u32> = (0..).zip(&flags).filter(|(i, flag)| *i == 0 || **flag != 0).map(|(i, _)| i).collect();
+        // Not to be counted in a contender's time.
+        let below = |power| offsets.partition_point(|offset| (*offset as usize) < 1_usize << power);
+        let counts: Vec<usize> = (0..=MOST.ilog2()).map(below).collect();
+        let few = |len: usize| &offsets[..counts[len.ilog2() as usize]];
+        let scanner = Scanner::cpu();
+        for (exclusive, reversed) in [(false, false), (true, false), (false, true), (true, true)] {
+            type Of<'a> = Box<dyn FnMut(usize, &mut [i32]) + 'a>;
+            macro_rules! by {
+                ($by:ident, $heads:expr, $loops:ident) => {{
+                    // Each way is compiled for itself, as where one writes it.
+                    macro_rules! of {
+                        ($exclusive:literal, $reversed:literal) => {{
+                            let ours: Of<'_> = Box::new(|len, y| {
+                                ours_by::<_, $exclusive, $reversed>(&scanner, $heads(len), &x[..len], y, Scan::$by);
+                            });
+                            let plain: Of<'_> =
+                                Box::new(|len, y| $loops::<$exclusive, $reversed>($heads(len), &x[..len], y));
+                            (stringify!($by), ours, plain)
+                        }};
+                    }
+                    match (exclusive, reversed) {
+                        (false, false) => of!(false, false),
+                        (true, false) => of!(true, false),
+                        (false, true) => of!(false, true),
+                        (true, true) => of!(true, true),
+                    }
+                }};
+            }
+            let ways: [(&str, Of<'_>, Of<'_>); 4] = [
+                by!(by_flags, |len: usize| &flags[..len], plain_flags),
+                by!(by_bits, |len: usize| &bits[..len.div_ceil(32)], plain_bits),
+                by!(by_keys, |len: usize| &keys[..len], plain_keys),
+                by!(by_offsets, few, plain_offsets),
+            ];
+            for (by, mut ours, mut plain) in ways {
+                let name = format!("sum i32 {}, {mean} in a segment", by.replace('_', " "));
+                let name = name + if exclusive { ", exclusive" } else { "" } + if reversed { ", reversed" } else { "" };
+                let (mut y, mut expected) = (vec![0; MOST], vec![0; MOST]);
+                ours(MOST, &mut y);
+                plain(MOST, &mut expected);
+                if y != expected {
+                    return Err(format!("{name}: the results differ").into());
+                }
+                let to = y.as_mut_ptr();
+                // SAFETY: as in `scan`.
+                let output = |len: usize| unsafe { std::slice::from_raw_parts_mut(to, len) };
+                let mut ours: Contender<'_> = Box::new(|len| ours(len, black_box(output(len))));
+                let mut others: Vec<Contender<'_>> = vec![Box::new(|len| plain(len, black_box(output(len))))];
+                let first = by == "by_flags" && !exclusive && !reversed;
+                if first && let Some(tbb) = &self.tbb {
+                    // SAFETY: the function has this type.
+                    let function: tbb::Segmented<i32> = unsafe { tbb.function("segmented_i32")? };
+                    let (flags, x) = (&flags, &x);
+                    // SAFETY: all have `len` elements.
+                    others.push(Box::new(move |len| unsafe { function(flags.as_ptr(), x.as_ptr(), to, len) }));
+                }
+                let lengths: &[u32] = if first { &LENGTHS } else { &SOME_LENGTHS };
+                self.rows.push(race(&mut self.criterion, &name, lengths, &mut ours, &mut others));
+            }
         }
-        self.rows.push(race(&mut self.criterion, &name, &mut ours, &mut others));
         Ok(())
     }
 }
@@ -289,10 +336,21 @@ fn plain_line<'a, T: Copy + 'a>(places: impl Iterator<Item = (&'a T, &'a mut T)>
 }
 
 /// A group: ours alone, and each of the others in turns with ours.
-fn race(criterion: &mut Criterion, name: &str, ours: &mut Contender<'_>, others: &mut [Contender<'_>]) -> Row {
+fn race(
+    criterion: &mut Criterion,
+    name: &str,
+    lengths: &[u32],
+    ours: &mut Contender<'_>,
+    others: &mut [Contender<'_>],
+) -> Row {
     let mut group = criterion.benchmark_group(name);
     let mut ratios = vec![Vec::new(); others.len()];
-    for len in LENGTHS.map(|power| 1_usize << power) {
+    for power in LENGTHS {
+        if !lengths.contains(&power) {
+            ratios.iter_mut().for_each(|ratios| ratios.push(None));
+            continue;
+        }
+        let len = 1_usize << power;
         group.bench_function(BenchmarkId::new("ours", len), |bencher| bencher.iter(|| ours(black_box(len))));
         for ((other, name), ratios) in others.iter_mut().zip(OTHERS).zip(&mut ratios) {
             let mut of_samples = Vec::new();
@@ -381,18 +439,65 @@ fn plain_loop<T: Copy>(input: &[T], output: &mut [T], combine: impl Fn(T, T) -> 
     }
 }
 
-/// The scan is made anew at each call, as one writes it where the flags are others each time.
+/// The scan is made anew at each call, as one writes it where the heads are others each time.
 #[inline(never)]
-fn our_segments(scanner: &Scanner, flags: &[u8], input: &[i32], output: &mut [i32]) {
-    scanner.scan(ops::sum()).by_flags(flags).run_into(input, output).unwrap();
+fn ours_by<'h, T, const EXCLUSIVE: bool, const REVERSED: bool>(
+    scanner: &Scanner,
+    heads: &'h [T],
+    input: &[i32],
+    output: &mut [i32],
+    by: impl FnOnce(Scan<ops::Sum<i32>>, &'h [T]) -> Scan<ops::Sum<i32>, Heads<'h>>,
+) {
+    let scan = scanner.scan(ops::sum());
+    let scan = if EXCLUSIVE { scan.exclusive() } else { scan };
+    let scan = if REVERSED { scan.reverse() } else { scan };
+    by(scan, heads).run_into(input, output).unwrap();
+}
+
+/// The loop over elements that tell whether they begin a segment, from either end.
+#[inline(always)]
+fn plain_segments<'a, const EXCLUSIVE: bool, const REVERSED: bool>(
+    places: impl DoubleEndedIterator<Item = (bool, (&'a i32, &'a mut i32))>,
+) {
+    let mut sum = 0_i32;
+    let mut step = |begins: bool, x: &i32, y: &mut i32| {
+        let before = if begins && !REVERSED { 0 } else { sum };
+        sum = before.wrapping_add(*x);
+        *y = if EXCLUSIVE { before } else { sum };
+        sum = if begins && REVERSED { 0 } else { sum };
+    };
+    match REVERSED {
+        false => places.for_each(|(begins, (x, y))| step(begins, x, y)),
+        true => places.rev().for_each(|(begins, (x, y))| step(begins, x, y)),
+    }
 }
 
 #[inline(never)]
-fn plain_segments(flags: &[u8], input: &[i32], output: &mut [i32]) {
+fn plain_flags<const EXCLUSIVE: bool, const REVERSED: bool>(flags: &[u8], input: &[i32], output: &mut [i32]) {
     assert!(flags.len() == input.len() && input.len() == output.len());
-    let mut sum = 0_i32;
-    for ((flag, x), y) in flags.iter().zip(input).zip(output) {
-        sum = if *flag != 0 { *x } else { sum.wrapping_add(*x) };
-        *y = sum;
+    plain_segments::<EXCLUSIVE, REVERSED>(flags.iter().map(|flag| *flag != 0).zip(input.iter().zip(output)));
+}
+
+#[inline(never)]
+fn plain_bits<const EXCLUSIVE: bool, const REVERSED: bool>(bits: &[u32], input: &[i32], output: &mut [i32]) {
+    assert!(bits.len() == input.len().div_ceil(32) && input.len() == output.len());
+    let begins = (0..input.len()).map(|i| bits[i / 32] >> (i % 32) & 1 != 0);
+    plain_segments::<EXCLUSIVE, REVERSED>(begins.zip(input.iter().zip(output)));
+}
+
+#[inline(never)]
+fn plain_keys<const EXCLUSIVE: bool, const REVERSED: bool>(keys: &[u32], input: &[i32], output: &mut [i32]) {
+    assert!(keys.len() == input.len() && input.len() == output.len());
+    let begins = (0..input.len()).map(|i| i == 0 || keys[i] != keys[i - 1]);
+    plain_segments::<EXCLUSIVE, REVERSED>(begins.zip(input.iter().zip(output)));
+}
+
+#[inline(never)]
+fn plain_offsets<const EXCLUSIVE: bool, const REVERSED: bool>(offsets: &[u32], input: &[i32], output: &mut [i32]) {
+    assert!(input.len() == output.len());
+    for (index, start) in offsets.iter().enumerate() {
+        let segment = *start as usize..offsets.get(index + 1).map_or(input.len(), |end| *end as usize);
+        let places = input[segment.clone()].iter().zip(&mut output[segment]);
+        plain_segments::<EXCLUSIVE, REVERSED>(places.map(|place| (false, place)));
     }
 }

@@ -48,6 +48,8 @@ pub trait Lane: Copy {
 pub trait Apply: 'static {
     /// Whether any grouping gives the same bits, for all types of lanes.
     const ANY_GROUPING: bool;
+    /// Whether no bit of the identity is set, for all types of integers.
+    const IDENTITY_IS_ZERO: bool = false;
     /// The same if no lane is a NaN, in fewer instructions.
     type OfNumbers: Apply;
     /// Whether that has fewer instructions, so that a check for NaNs pays.
@@ -57,9 +59,10 @@ pub trait Apply: 'static {
 }
 
 macro_rules! applies {
-    ($($name:ident: $any_grouping:literal, $function:expr;)*) => {$(
+    ($($name:ident: $any_grouping:literal, $function:expr $(, $identity_is_zero:literal)?;)*) => {$(
         impl Apply for $name {
             const ANY_GROUPING: bool = $any_grouping;
+            $(const IDENTITY_IS_ZERO: bool = $identity_is_zero;)?
             type OfNumbers = Self;
             #[inline(always)]
             unsafe fn apply<T: Lane>(a: __m256i, b: __m256i) -> __m256i {
@@ -71,11 +74,11 @@ macro_rules! applies {
 }
 
 applies! {
-    Add: false, T::add;
+    Add: false, T::add, true;
     Multiply: false, T::multiply;
     And: true, _mm256_and_si256;
-    Or: true, _mm256_or_si256;
-    ExclusiveOr: true, _mm256_xor_si256;
+    Or: true, _mm256_or_si256, true;
+    ExclusiveOr: true, _mm256_xor_si256, true;
 }
 
 macro_rules! applies_to_numbers {
@@ -351,16 +354,17 @@ where
     }
 }
 
-/// Scans up to 64 places, of which the `i`-th is a head if bit `i` of `heads` is set; gives the last prefix.
+/// Scans up to 64 places from either end; gives the last prefix. Place `i` begins anew, if bit `i` of `heads` is set.
+/// The operator must give the same bits in any order.
 ///
 /// # Safety
 ///
 /// As for [`scan`].
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn restart<Op, T, V, const EXCLUSIVE: bool>(
+pub(super) unsafe fn restart<Op, T, V, const EXCLUSIVE: bool, const REVERSED: bool>(
     op: &Op,
     places: Places<Op>,
-    mut heads: u64,
+    heads: u64,
     restarts: &Restarts<T>,
 ) -> T
 where
@@ -371,37 +375,74 @@ where
     let Places { input, output, len } = places;
     let Restarts { before, begin, identity } = *restarts;
     let width = REGISTER_BYTES / size_of::<T>();
+    // The lowest bit is that of the next place in the order of the scan.
+    let mut heads = if REVERSED { heads.reverse_bits() >> (u64::BITS as usize - len.clamp(1, 64)) } else { heads };
     // SAFETY: as for `scan`.
     unsafe {
         let (fill, beginning) = (spread(identity), spread(begin));
         let mut sum = spread(before);
-        let mut index = 0;
-        while len - index >= width {
+        let mut done = 0;
+        while len - done >= width {
+            let index = if REVERSED { len - done - width } else { done };
             let begins = lanes_of_bits::<T>(heads);
-            let block = _mm256_loadu_si256(input.add(index).cast());
+            let block = in_order::<T, REVERSED>(_mm256_loadu_si256(input.add(index).cast()));
             let (block, begun) = prefixes_of_segments::<T, V>(block, begins, fill);
             let with_before = V::apply::<T>(_mm256_blendv_epi8(sum, beginning, begun), block);
             let covered = match EXCLUSIVE {
                 true => _mm256_blendv_epi8(up_by_one::<T>(with_before, sum), beginning, begins),
                 false => with_before,
             };
-            _mm256_storeu_si256(output.add(index).cast(), covered);
-            // Not from `with_before`: so the dependency between blocks is two instructions only.
-            let begun = spread_last::<T>(begun);
-            sum = V::apply::<T>(_mm256_blendv_epi8(sum, beginning, begun), spread_last::<T>(block));
+            _mm256_storeu_si256(output.add(index).cast(), in_order::<T, REVERSED>(covered));
+            sum = spread_last::<T>(with_before);
             heads >>= width;
-            index += width;
+            done += width;
         }
         let mut sum = first::<T>(sum);
-        while index < len {
+        while done < len {
+            let index = if REVERSED { len - done - 1 } else { done };
             let next = op.lift(input.add(index).read());
             let earlier = if heads & 1 != 0 { begin } else { sum };
             sum = op.combine(earlier, next);
             output.add(index).write(op.project(if EXCLUSIVE { earlier } else { sum }));
             heads >>= 1;
-            index += 1;
+            done += 1;
         }
         sum
+    }
+}
+
+/// The lanes, the last one first if `REVERSED`.
+#[inline(always)]
+unsafe fn in_order<T: Lane, const REVERSED: bool>(block: __m256i) -> __m256i {
+    if !REVERSED {
+        return block;
+    }
+    // SAFETY: the machine has AVX2.
+    unsafe {
+        // The lanes of each half, then the halves.
+        let halves = match size_of::<T>() {
+            1 => {
+                let lanes = _mm256_setr_epi64x(
+                    0x0809_0a0b_0c0d_0e0f,
+                    0x0001_0203_0405_0607,
+                    0x0809_0a0b_0c0d_0e0f,
+                    0x0001_0203_0405_0607,
+                );
+                _mm256_shuffle_epi8(block, lanes)
+            }
+            2 => {
+                let lanes = _mm256_setr_epi64x(
+                    0x0908_0b0a_0d0c_0f0e,
+                    0x0100_0302_0504_0706,
+                    0x0908_0b0a_0d0c_0f0e,
+                    0x0100_0302_0504_0706,
+                );
+                _mm256_shuffle_epi8(block, lanes)
+            }
+            4 => return _mm256_permutevar8x32_epi32(block, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)),
+            _ => return _mm256_permute4x64_epi64::<0b00_01_10_11>(block),
+        };
+        _mm256_permute2x128_si256::<0x01>(halves, halves)
     }
 }
 
@@ -416,7 +457,11 @@ unsafe fn prefixes_of_segments<T: Lane, V: Apply>(
     let mut begun = begins;
     macro_rules! after {
         ($earlier:expr, $earlier_begun:expr) => {{
-            block = V::apply::<T>(_mm256_blendv_epi8($earlier, fill, begun), block);
+            let earlier = match V::IDENTITY_IS_ZERO {
+                true => _mm256_andnot_si256(begun, $earlier),
+                false => _mm256_blendv_epi8($earlier, fill, begun),
+            };
+            block = V::apply::<T>(earlier, block);
             begun = _mm256_or_si256(begun, $earlier_begun);
         }};
     }
