@@ -361,13 +361,15 @@ impl ColumnsPlan {
         ColumnsPlan { width: 1, inputs: with(&self.inputs), outputs: with(&self.outputs), ..self.clone() }
     }
 
-    /// This plan with another width of threads, `across` of them side by side: for tests, and to measure.
+    /// This plan with another width of threads, `across` of them side by side, and for any number of columns: for tests,
+    /// and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
         let limits = self.device;
         let with = |arrays: &[ColumnArray]| arrays.iter().map(|array| array.aligned(width)).collect();
         let (inputs, outputs) = (with(&self.inputs), with(&self.outputs));
-        ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self }.fitted(&limits)
+        let plan = ColumnsPlan { width, aligned_width: width, inputs, outputs, across: (across, across), ..self };
+        plan.polling(NARROW_POLLED_WORDS).fitted(&limits)
     }
 
     /// This plan, whose threads have so many words of statuses in flight at once: for measurements, too.
