@@ -26,7 +26,7 @@ const PROGRAMS: [&str; 2] = ["scan", "soak"];
 /// Programs for these kinds of target are taken along, each kind in a folder of its own.
 const FOLDERS: [(&str, &str); 4] =
     [("test", "tests"), ("example", "examples"), ("bench", "benches"), ("bin", "programs")];
-/// The bundle must pass through the narrow doors that lead to such machines.
+/// The most bytes of the packed bundle: such machines often take no more at once.
 const LIMIT: u64 = 60 << 20;
 
 /// Bundles the GPU tests, examples and benches for a machine without Rust.
@@ -98,11 +98,26 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
         println!("{:>6.1} MiB  {}/{}", mebibytes(size), program.folder, program.name);
     }
     println!("{:>6.1} MiB  in all, in {}", mebibytes(total), folder.display());
-    if total > LIMIT {
-        return Err(format!("the bundle must stay under {:.0} MiB", mebibytes(LIMIT)));
+    let archive = workspace.join("bundle.tar.gz");
+    let size = pack(workspace, &archive)?;
+    println!("{:>6.1} MiB  packed, in {}", mebibytes(size), archive.display());
+    if size > LIMIT {
+        return Err(format!("the packed bundle must stay under {:.0} MiB", mebibytes(LIMIT)));
     }
-    println!("Copy the folder to a machine with an NVIDIA driver and NVRTC; `./run.sh help` there says what it runs.");
+    println!("Unpack it on a machine with an NVIDIA driver and NVRTC; `./run.sh help` there says what it runs.");
     Ok(())
+}
+
+/// Packs the bundle's folder. Returns the bytes of the archive.
+fn pack(workspace: &Path, archive: &Path) -> Result<u64, String> {
+    let mut tar = Command::new("tar");
+    let status = tar.arg("-czf").arg(archive).arg("-C").arg(workspace).arg("bundle").status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => return Err(format!("tar cannot pack the bundle: {status}")),
+        Err(error) => return Err(format!("tar does not start: {error}")),
+    }
+    fs::metadata(archive).map(|file| file.len()).map_err(|error| format!("cannot read {}: {error}", archive.display()))
 }
 
 struct Program {
