@@ -63,7 +63,7 @@ pub enum PlanError {
     /// The total of one segment was asked for, where each has an initial value or a total.
     #[error("of segments with an initial value for each there is the total of each: use the runs `…_with_totals`")]
     TotalOfEach,
-    /// Nothing tells the carry before the first input.
+    /// There is no carry before the first input.
     #[error("operator `{operator}` has neither a `START` nor an identity to begin with: add `.init(value)`")]
     NoStart {
         /// The operator.

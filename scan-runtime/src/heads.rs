@@ -510,7 +510,7 @@ impl<'h> Heads<'h> {
                 let (index, shift) = (group.start / 32, (group.start % 32) as u32);
                 let mask = (word(index) | word(index + 1) << 32) >> shift;
                 let mask = mask | word(index + 2).checked_shl(u64::BITS - shift).unwrap_or(0);
-                // What stands behind the last element says nothing.
+                // Bits past the last element mean nothing.
                 if group.len() < GROUP { mask & ((1 << group.len()) - 1) } else { mask }
             }
             HeadKind::Keys { size, .. } => {

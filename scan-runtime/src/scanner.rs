@@ -28,7 +28,7 @@ pub const DEVICE_VARIABLE: &str = "SCAN_DEVICE";
 /// ```
 #[derive(Clone, Debug)]
 pub struct Scanner {
-    /// `None` is [`CPU`], which nobody counts: to count a scanner up and down takes longer than a short scan, and each
+    /// `None` is [`CPU`], without a reference count: to change one twice takes longer than a short scan, and each
     /// scan has one.
     engine: Option<Arc<Engine>>,
 }

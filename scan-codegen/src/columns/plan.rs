@@ -372,7 +372,7 @@ impl ColumnsPlan {
         plan.polling(NARROW_POLLED_WORDS).fitted(&limits)
     }
 
-    /// This plan, whose threads have so many words of statuses in flight at once: for measurements, too.
+    /// This plan, with `words` of statuses that a thread has in flight at once: for measurements, too.
     #[doc(hidden)]
     pub fn polling(self, words: u32) -> ColumnsPlan {
         ColumnsPlan { polled_at_once: (words / (self.status_bytes() as u32 / WORD)).max(1), ..self }

@@ -86,8 +86,8 @@ impl<'h, Op: ScanOp> AxisScan<'h, Op> {
 }
 
 impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
-    /// Scans arrays into others. What lies between the results is left as it is. Other arrays than slices lie as the
-    /// shape tells, too: [indices](crate::arrays::indices) are those of the memory.
+    /// Scans arrays into others. Memory between the results keeps its values. Other arrays than slices have the shape
+    /// and strides of the axis, too: [indices](crate::arrays::indices) are those of the memory.
     ///
     /// # Errors
     ///

@@ -411,7 +411,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         }
     }
 
-    /// The same of all elements, where they are one chunk; or of one row, or of the segments that other heads tell of.
+    /// The same of all elements, where they are one chunk; or of one row, or of the segments of other heads.
     /// Inlined into the caller's code, since the rest of a call takes longer than many a short scan.
     ///
     /// What is caught captures little, so that the compiler keeps it in registers. Through memory, where it would be

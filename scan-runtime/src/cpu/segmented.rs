@@ -150,7 +150,7 @@ impl<Op: ScanOp, M: Memory<Op>> Loops<'_, Op, M> {
         initial_value: Option<Op::Carry>,
     ) -> Option<Op::Carry> {
         let mut heads = heads.cursor(if order == Order::Forward { range.start } else { range.end });
-        // What is before the first head may go by registers or blocks of its own, unless the grouping is that of the
+        // Elements before the first head may go by registers or blocks of its own, unless the grouping is that of the
         // plain loop, or does not matter.
         let begun = match self.any_order() {
             Some(identity) => Some(before.unwrap_or(identity)),

@@ -300,7 +300,9 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
                 Ok(())
             }
             // SAFETY: as above.
-            Engine::Cuda(device) if self.leaves_gaps(places) => unsafe { self.run_beside_gaps(device, places, totals) },
+            Engine::Cuda(device) if self.leaves_gaps(places) => unsafe {
+                self.run_without_gaps(device, places, totals)
+            },
             // SAFETY: as above; every element of the output is a result, or the output is the input.
             Engine::Cuda(device) => unsafe { self.scan.run_columns(device, &self.axis, &self.layout, places, totals) },
         }
@@ -308,11 +310,11 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
 
     /// Whether there is memory between results that is no element either.
     fn leaves_gaps(&self, places: &HostPlaces) -> bool {
-        let beside_input = match (places.input.first(), places.output.first()) {
+        let has_own_memory = match (places.input.first(), places.output.first()) {
             (Some(input), Some(output)) => input.at != output.at,
             (_, output) => output.is_some(),
         };
-        beside_input && self.axis.output_len() != self.axis.len()
+        has_own_memory && self.axis.output_len() != self.axis.len()
     }
 
     /// Scans where results leave gaps: they come back without, and each is put in its place.
@@ -320,7 +322,7 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
     /// # Safety
     ///
     /// As for [`run_at`](AxisScan::run_at).
-    unsafe fn run_beside_gaps(
+    unsafe fn run_without_gaps(
         &self,
         device: &CudaDevice,
         places: &HostPlaces,
@@ -331,14 +333,14 @@ impl<Op: ScanOp> AxisScan<'_, Op> {
         let len = dense.len();
         let bytes = |array: &HostArray| room::<Widest>(len.saturating_mul(array.item).div_ceil(size_of::<Widest>()));
         let mut results = places.output.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
-        let beside = |(results, array): (&mut Vec<Widest>, &HostArray)| HostArray {
+        let dense_array = |(results, array): (&mut Vec<Widest>, &HostArray)| HostArray {
             at: results.as_mut_ptr().cast(),
             item: array.item,
         };
-        let output: Few<HostArray> = results.iter_mut().zip(places.output.iter()).map(beside).collect();
-        let beside = HostPlaces { input: places.input, output, ..*places };
+        let output: Few<HostArray> = results.iter_mut().zip(places.output.iter()).map(dense_array).collect();
+        let places_of_dense = HostPlaces { input: places.input, output, ..*places };
         // SAFETY: the caller vouches for the input; the vectors have room for the results.
-        unsafe { self.scan.run_columns(device, &dense, &dense.layout(), &beside, totals)? };
+        unsafe { self.scan.run_columns(device, &dense, &dense.layout(), &places_of_dense, totals)? };
         let mut index = vec![0; shape.len()];
         for result in 0..len {
             let place: usize = index.iter().zip(output_strides).map(|(index, stride)| index * stride).sum();

@@ -250,7 +250,7 @@ impl Bench {
         self.rows.push(race(&mut self.criterion, "recurrence over two f32 arrays", &LENGTHS, &mut ours, &mut [plain]));
     }
 
-    /// Segments of `mean` elements on average, told in each of the ways, inclusive and exclusive, from either end.
+    /// Segments of `mean` elements on average, by each kind of heads, inclusive and exclusive, from either end.
     fn segmented(&mut self, mean: u64) -> Result<(), Box<dyn Error>> {
         let x: Vec<i32> = (0..MOST as u64).map(|i| mixed(i) as i32).collect();
         let flags: Vec<u8> = (0..MOST as u64).map(|i| u8::from(mixed(!i).is_multiple_of(mean))).collect();
@@ -454,7 +454,7 @@ fn ours_by<'h, T, const EXCLUSIVE: bool, const REVERSED: bool>(
     by(scan, heads).run_into(input, output).unwrap();
 }
 
-/// The loop over elements that tell whether they begin a segment, from either end.
+/// The loop over elements with a question for each, whether it begins a segment, from either end.
 #[inline(always)]
 fn plain_segments<'a, const EXCLUSIVE: bool, const REVERSED: bool>(
     places: impl DoubleEndedIterator<Item = (bool, (&'a i32, &'a mut i32))>,

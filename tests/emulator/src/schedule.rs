@@ -38,7 +38,7 @@ struct Stacks {
 
 static STACKS: Mutex<Stacks> = Mutex::new(Stacks { free: Vec::new(), threads: 0 });
 
-/// Told when a launch has ended.
+/// Notified when a launch ends.
 static ENDED: Condvar = Condvar::new();
 
 /// The stacks of one launch: as many as it has threads at once.
@@ -48,7 +48,7 @@ struct Reserved {
 }
 
 impl Reserved {
-    /// Waits until there is room for a launch of so many threads.
+    /// Waits until there is room for a launch of `threads`.
     fn new(threads: usize) -> Self {
         let stacks = STACKS.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = |stacks: &mut Stacks| stacks.threads > 0 && stacks.threads + threads > MOST;
