@@ -21,8 +21,8 @@
 //!
 //! - An operator is written once, in Rust: see [`ScanOp`] and [`macro@scan_op`]. It works on
 //!   [elements](ScanElement): primitive numbers, `bool`, arrays, and your own structs and enums marked
-//!   [`macro@scan_element`]. [`ops`] has the usual operators. The module `gallery`, behind the feature of that name, has
-//!   twenty from many fields.
+//!   [`macro@scan_element`]. [`ops`] has the usual operators. The module `gallery`, behind the feature of that name,
+//!   has twenty from many fields.
 //! - An operator must be associative. [`laws`] checks it, and `#[scan_op(…, laws)]` writes a test that does.
 //! - A [`Scanner`] runs scans on one device. [`Scanner::scan`] gives a [`Scan`], whose options are set by chaining; it runs
 //!   on host slices, or, by [`Scan::on`], on `cudarc` device slices and your own stream.

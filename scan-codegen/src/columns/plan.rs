@@ -53,8 +53,8 @@ const SHORT_RUN_BYTES: u32 = 128;
 /// Bytes of elements of a thread's run: `docs/tuning.md#scans-along-an-axis`.
 const RUN_BYTES: u32 = 224;
 
-/// Bytes of a row of an array, at the most, for which a thread has more statuses in flight: the fewer columns there are,
-/// the more statuses of other tiles a tile needs.
+/// Bytes of a row of an array, at the most, for which a thread has more statuses in flight: the fewer columns there
+/// are, the more statuses of other tiles a tile needs.
 const NARROW_ROW_BYTES: u32 = 2048;
 
 /// Rows of a thread's run, at the most.
@@ -361,8 +361,8 @@ impl ColumnsPlan {
         ColumnsPlan { width: 1, inputs: with(&self.inputs), outputs: with(&self.outputs), ..self.clone() }
     }
 
-    /// This plan with another width of threads, `across` of them side by side, and for any number of columns: for tests,
-    /// and to measure.
+    /// This plan with another width of threads, `across` of them side by side, and for any number of columns: for
+    /// tests, and to measure.
     #[doc(hidden)]
     pub fn shaped(self, width: u32, across: u32) -> ColumnsPlan {
         let limits = self.device;

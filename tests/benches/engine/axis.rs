@@ -35,8 +35,8 @@ const ARRAYS: [(&[usize], usize); 11] = [
     (&[4, 1 << 26], 0),
 ];
 
-/// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row, words of statuses that a
-/// thread has in flight at once.
+/// Threads of a block, bytes of a thread's run, bytes of a thread's row, bytes of a tile's row, words of statuses that
+/// a thread has in flight at once.
 type Shape = (u32, u32, u32, u32, u32);
 
 const SHAPES: [Shape; 7] = [

@@ -24,8 +24,8 @@ const ROUNDS: u32 = 16;
 /// The same, after which it is taken to wait for a bulk copy that is under way.
 const ROUNDS_FOR_COPIES: u32 = 2;
 
-/// Threads that all launches of the process together may have at once; a launch of more runs alone. A process has a limit
-/// of mappings, 65,530 on Linux unless it is raised, and a stack takes two.
+/// Threads that all launches of the process together may have at once; a launch of more runs alone. A process has a
+/// limit of mappings, 65,530 on Linux unless it is raised, and a stack takes two.
 const MOST: usize = 16 * 1024;
 
 /// The stacks of the process.

@@ -1,5 +1,5 @@
-//! An operator that lifts and projects, by the strategies in turn and every tree: the elements, what is combined and the
-//! outputs are of three sizes, so nothing can stand for anything else.
+//! An operator that lifts and projects, by the strategies in turn and every tree: the elements, what is combined and
+//! the outputs are of three sizes, so nothing can stand for anything else.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
