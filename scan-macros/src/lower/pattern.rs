@@ -93,7 +93,7 @@ impl Lowerer<'_> {
         (condition, guard)
     }
 
-    /// When what is matched, the items of a tuple or a single value, fits the pattern; `None` where it always does.
+    /// When the subject, the items of a tuple or a single value, fits the pattern; `None` where it always does.
     fn subject_condition<'p>(
         &mut self,
         pat: &'p Pat,

@@ -159,7 +159,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
                 let (inputs, outputs) = (arrays::<Op::Input>(from), arrays::<Op::Output>(to));
                 let places = HostPlaces { input: inputs, output: outputs, len: axis.len(), in_place: false };
                 let memory = InColumns::<Op> { input: from, output: to };
-                // SAFETY: what is held has so many items in each array, that of the output exclusively; the caller
+                // SAFETY: each held array has that many items, those of the output exclusively borrowed; the caller
                 // vouches for the totals.
                 unsafe { self.scan.run_columns_in(memory, &places, totals)? };
             }

@@ -326,7 +326,7 @@ fn call(source: &Path, made: &Path, more: &[&OsStr]) -> Result<(), EmulatorError
     Err(failed(format!("{message}\n(compiled from {})", source.display())))
 }
 
-/// A name that no other process or thread has: each writes under a name of its own, and renames what is whole.
+/// A name that no other process or thread has: each writes under a name of its own, and renames the finished file.
 fn own_name(name: &str) -> String {
     format!("{name}.{}.{:?}", std::process::id(), thread::current().id()).replace(['(', ')'], "")
 }
