@@ -12,17 +12,24 @@ const FIELDS: [&str; 2] = ["first", "second"];
 /// The input of a pair.
 const INPUT: &str = "x";
 
-/// The functions that take an input: as their last parameter.
+/// The functions that take an input: as their last parameter, or as their first one.
 const TAKES_INPUT: [&str; 4] = ["lift", "append", "step", "emit"];
+const TAKES_INPUT_FIRST: &str = "prepend";
 
 impl OpSource {
-    /// The same operator with the operands of `combine` exchanged. An input is appended on the other side then, for
-    /// which it has no function.
+    /// The same operator with the operands of `combine` exchanged. What appended an input prepends it then, and the
+    /// other way round.
     #[must_use]
     pub fn flipped(&self) -> Self {
         let mut flipped = self.clone();
-        flipped.functions.retain(|function| function.name != "append");
-        for function in flipped.functions.iter_mut().filter(|function| function.name == "combine") {
+        for function in &mut flipped.functions {
+            let name = match &*function.name {
+                "combine" => "combine",
+                "append" => "prepend",
+                "prepend" => "append",
+                _ => continue,
+            };
+            function.name = name.to_owned();
             function.parameters.reverse();
         }
         flipped
@@ -47,17 +54,20 @@ impl OpSource {
         lifted.helpers.extend(map.iter().map(|function| moved(function, self.helpers.len())));
         let mapped = lifted.helpers.len() - 1;
         let call = |argument: &str| [Piece::Helper(mapped), Piece::Text(format!("({argument})").into())];
-        let take_inputs = lifted.functions.iter_mut().filter(|function| TAKES_INPUT.contains(&&*function.name));
-        for function in take_inputs {
-            // The input, which comes last, becomes a variable.
-            let argument = free_name(function);
-            let taken = function.parameters.pop();
-            if let Some((name, ty)) = taken {
-                let declaration = [Piece::Type(ty), Piece::Text(format!(" {} = ", variable(&name)).into())];
-                let end = [Piece::Text(";\n".into())];
-                function.body.splice(0..0, declaration.into_iter().chain(call(&argument)).chain(end));
+        for function in &mut lifted.functions {
+            let is_first = function.name == TAKES_INPUT_FIRST;
+            if !is_first && !TAKES_INPUT.contains(&&*function.name) {
+                continue;
             }
-            function.parameters.push((argument, input.clone()));
+            // The input becomes a variable.
+            let argument = free_name(function);
+            let taken = if is_first { function.parameters.first_mut() } else { function.parameters.last_mut() };
+            let Some((name, ty)) = taken.map(|taken| std::mem::replace(taken, (argument.clone(), input.clone()))) else {
+                continue;
+            };
+            let declaration = [Piece::Type(ty), Piece::Text(format!(" {} = ", variable(&name)).into())];
+            let end = [Piece::Text(";\n".into())];
+            function.body.splice(0..0, declaration.into_iter().chain(call(&argument)).chain(end));
             function.calls.push((mapped, 1));
         }
         if !self.has("lift") {
@@ -136,6 +146,9 @@ impl OpSource {
         if op.has("append") {
             functions.push(function("append", &[("s", state), (INPUT, input)], state, false));
         }
+        if op.has("prepend") {
+            functions.push(function("prepend", &[(INPUT, input), ("s", state)], state, false));
+        }
         OpSource { functions, helpers, ..around }
     }
 
@@ -163,6 +176,9 @@ impl OpSource {
             vec![function("lift", &[(INPUT, input)], state), function("combine", &[("a", state), ("b", state)], state)];
         if either("append") {
             functions.push(function("append", &[("s", state), (INPUT, input)], state));
+        }
+        if either("prepend") {
+            functions.push(function("prepend", &[(INPUT, input), ("s", state)], state));
         }
         if pair.carry.is_some() {
             functions.push(function("apply", &[("s", state), ("c", carry)], carry));
@@ -244,6 +260,10 @@ impl<'a> Part<'a> {
                 "append" => {
                     let element = self.call("lift", vec![last], calls);
                     self.call("combine", vec![first, element], calls)
+                }
+                "prepend" => {
+                    let element = self.call("lift", vec![first], calls);
+                    self.call("combine", vec![element, last], calls)
                 }
                 "apply" => self.call("combine", vec![last, first], calls),
                 "step" => self.call("append", vec![first, last], calls),

@@ -24,7 +24,7 @@ pub struct OpSource {
     pub carry: Option<CarrySource>,
     /// The operator's own fields where it has parameters known only at run time.
     pub parameters: Option<ElementType>,
-    /// `combine`, and `lift`, `append`, `apply`, `step`, `emit` and `project` where the operator declares them.
+    /// `combine`, and `lift`, `append`, `prepend`, `apply`, `step`, `emit` and `project` where the operator declares them.
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,
@@ -69,6 +69,11 @@ impl OpSource {
     /// Whether runs of inputs are folded, and scanned, input by input, and not lifted element by lifted element.
     pub(crate) fn takes_inputs(&self) -> bool {
         self.carry.is_some() || self.has("append")
+    }
+
+    /// Whether runs are folded from their ends, input by input: those of a machine that says how.
+    pub(crate) fn folds_backwards(&self) -> bool {
+        self.carry.is_some() && self.has("prepend")
     }
 
     /// What initial values and totals are of: the carry, or else the state.

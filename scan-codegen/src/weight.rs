@@ -55,14 +55,20 @@ impl Places {
     }
 }
 
+/// The function by which a fold of a run takes an input, where the operator has it.
+fn by_input(op: &OpSource) -> &'static str {
+    if op.folds_backwards() { "prepend" } else { "append" }
+}
+
 /// How often the kernels call a function for each element of a run: the run is folded, and then scanned from its
 /// exclusive prefix.
 fn calls_an_element(op: &OpSource, function: &str) -> u64 {
-    let (machine, appends) = (op.carry.is_some(), op.has("append"));
+    let machine = op.carry.is_some();
     match function {
-        "lift" | "combine" if appends => 0,
+        "append" | "prepend" if function != by_input(op) => 0,
+        "lift" | "combine" if op.has(by_input(op)) => 0,
         // The scan of a machine takes steps in place of partial results.
-        "lift" | "combine" | "append" => {
+        "lift" | "combine" | "append" | "prepend" => {
             if machine {
                 1
             } else {
@@ -203,7 +209,8 @@ impl Weights {
     /// The most inputs for which the loop that reduces a run of them is unrolled as a whole.
     pub(crate) fn most_appended(op: &OpSource) -> u32 {
         let of = |name| Weights::instructions_of(op, name);
-        let input = if op.has("append") { of("append") } else { of("lift").saturating_add(of("combine")) };
+        let by_input = by_input(op);
+        let input = if op.has(by_input) { of(by_input) } else { of("lift").saturating_add(of("combine")) };
         u32::try_from(UNROLLED / input.max(1)).unwrap_or(u32::MAX)
     }
 
@@ -325,8 +332,9 @@ fn instructions(part: &str, width: Width) -> u64 {
         "clamp" => 4 * words,
         // The array goes to memory, or one of its items is selected by comparisons.
         "anywhere" => 8,
+        "gather_packed" if width.gathers_bytes => 1,
         "gather" if width.gathers_bytes => 3,
-        "gather" => 8 + words,
+        "gather" | "gather_packed" => 8 + words,
         "mul" if width.float == 0 => words * words,
         "pow" | "powi" => 40 * words,
         "sqrt" | "recip" => {

@@ -36,6 +36,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
         quote! { fn project(&self, __scan_carry: Self::Carry) -> Self::Output { __scan_carry } }
     });
     let append = find(operator, "append").map(function);
+    let prepend = find(operator, "prepend").map(function);
     let carry = carry(operator);
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
@@ -117,6 +118,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #lift
             #combine
             #append
+            #prepend
             #carry
             #project
             #source

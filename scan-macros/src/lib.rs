@@ -55,8 +55,8 @@ use proc_macro::TokenStream;
 ///   arguments, passed at every launch. Such a field is an element, or a `Table`, an array of items in device memory.
 ///   Another value of it needs no compilation.
 ///
-/// - `fn append(s: State, x: Input) -> State`, the same as `combine(s, lift(x))`, where it is cheaper to do both at
-///   once.
+/// - `fn append(s: State, x: Input) -> State`, the same as `combine(s, lift(x))`, and `fn prepend(x: Input, s: State) ->
+///   State`, the same as `combine(lift(x), s)`, where it is cheaper to do both at once.
 /// - A machine: `type Carry`, `const START: Carry`, `fn apply(s: State, c: Carry) -> Carry` and `fn step(c: Carry, x:
 ///   Input) -> Carry`. Then `project` takes a carry, and `fn emit(c: Carry, x: Input) -> Output` may take its place in
 ///   an inclusive scan. The documentation of `ScanOp` has an example.

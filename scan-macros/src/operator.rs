@@ -55,10 +55,11 @@ pub(crate) struct TraitFunction {
 
 /// The functions of the trait that an operator is made of.
 #[rustfmt::skip]
-pub(crate) const FUNCTIONS: [TraitFunction; 7] = [
+pub(crate) const FUNCTIONS: [TraitFunction; 8] = [
     TraitFunction { name: "combine", takes: &["State", "State"], returns: "State", written: "fn combine(a: T, b: T) -> T" },
     TraitFunction { name: "lift", takes: &["Input"], returns: "State", written: "fn lift(x: Input) -> State" },
     TraitFunction { name: "append", takes: &["State", "Input"], returns: "State", written: "fn append(s: State, x: Input) -> State" },
+    TraitFunction { name: "prepend", takes: &["Input", "State"], returns: "State", written: "fn prepend(x: Input, s: State) -> State" },
     TraitFunction { name: "apply", takes: &["State", "Carry"], returns: "Carry", written: "fn apply(s: State, c: Carry) -> Carry" },
     TraitFunction { name: "step", takes: &["Carry", "Input"], returns: "Carry", written: "fn step(c: Carry, x: Input) -> Carry" },
     TraitFunction { name: "emit", takes: &["Carry", "Input"], returns: "Output", written: "fn emit(c: Carry, x: Input) -> Output" },

@@ -106,7 +106,7 @@ fn impl_form(options: Options, mut item: ItemImpl, errors: &mut Errors) -> Optio
                         &ident,
                         format!(
                             "no function `{ident}` in `ScanOp`: there are `combine`, `lift` and `project` where needed, and \
-                             `append`, `apply`, `step` and `emit`"
+                             `append`, `prepend`, `apply`, `step` and `emit`"
                         ),
                     );
                 } else if functions.iter().any(|function| function.signature.ident == ident) {

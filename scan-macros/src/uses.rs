@@ -181,9 +181,10 @@ impl<'b> Uses<'b> {
             }
             _ => quote!(__SCAN_SOME_ROUNDS),
         };
-        if looping.gathers().is_some() {
+        if let Some(gather) = looping.gathers() {
             // The items are gathered together: what the body uses is needed, but not once for each.
-            self.repeatedly(rounds, |uses| uses.part("gather"));
+            let part = if gather.packed(&looping.name).is_some() { "gather_packed" } else { "gather" };
+            self.repeatedly(rounds, |uses| uses.part(part));
             self.repeatedly(quote!(0), |uses| uses.statements(body));
         } else {
             self.repeatedly(rounds, |uses| uses.statements(body));

@@ -28,7 +28,7 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 ///
 /// Many operators begin as a loop: each input updates a small carry `c`, `c = step(c, x)`. Write both: the loop, and
 /// the monoid that describes the effect of a part of the input on any carry. Threads then fold their parts by
-/// [`append`](ScanOp::append), `combine` joins only the folds of parts, [`apply`](ScanOp::apply) turns the exclusive
+/// [`append`](ScanOp::append) or [`prepend`](ScanOp::prepend), `combine` joins only the folds of parts, [`apply`](ScanOp::apply) turns the exclusive
 /// prefix of a part into a carry, and [`step`](ScanOp::step) goes through the part as the loop does; on one thread of
 /// the CPU it is the loop.
 ///
@@ -76,7 +76,7 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// # Laws
 ///
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
-/// `append(s, x)` equals `combine(s, lift(x))`. Of a machine, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`,
+/// `append(s, x)` equals `combine(s, lift(x))`, and `prepend(x, s)` equals `combine(lift(x), s)`. Of a machine, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`,
 /// `step(c, x)` equals `apply(lift(x), c)`, and the identity applied to a carry gives that carry. The operator need not
 /// be commutative: the machinery always applies it to two adjacent partial results, the earlier one on the left.
 /// [`laws`](crate::laws) checks both.
@@ -130,6 +130,13 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
     #[inline]
     fn append(&self, state: Self::State, input: Self::Input) -> Self::State {
         self.combine(state, self.lift(input))
+    }
+
+    /// Combines an input with the partial result that follows it: `combine(lift(input), state)`, unless the operator
+    /// knows a cheaper way. A GPU folds the runs of a [machine](ScanOp#machines) from their ends then.
+    #[inline]
+    fn prepend(&self, input: Self::Input, state: Self::State) -> Self::State {
+        self.combine(self.lift(input), state)
     }
 
     /// The carry before the first input: the identity, unless the operator is a machine.
@@ -245,7 +252,7 @@ macro_rules! __scan_carry_is_state {
         }
         #[inline(always)]
         fn append_back(&self, __scan_state: Self::State, __scan_input: Self::Input) -> Self::State {
-            self.combine(self.lift(__scan_input), __scan_state)
+            self.prepend(__scan_input, __scan_state)
         }
         #[inline(always)]
         fn apply_back(&self, __scan_state: Self::State, __scan_carry: Self::State) -> Self::State {
@@ -253,7 +260,7 @@ macro_rules! __scan_carry_is_state {
         }
         #[inline(always)]
         fn step_back(&self, __scan_carry: Self::State, __scan_input: Self::Input) -> Self::State {
-            self.combine(self.lift(__scan_input), __scan_carry)
+            self.prepend(__scan_input, __scan_carry)
         }
     };
 }

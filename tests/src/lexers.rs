@@ -37,10 +37,11 @@ impl ScanOp for Composed {
     }
 }
 
-/// Composes tables to know where runs begin, and takes a step at each byte.
+/// Composes tables to know where runs begin, and takes a step at each byte. Four bits of a row are the state after a
+/// state.
 #[derive(Clone)]
 struct Stepping {
-    transitions: Table<Transitions>,
+    rows: Table<u64>,
 }
 
 #[scan_op]
@@ -52,7 +53,12 @@ impl ScanOp for Stepping {
     const IDENTITY: Transitions = Transitions { next: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] };
     const START: u8 = 0;
     fn lift(&self, byte: u8) -> Transitions {
-        self.transitions[byte as usize]
+        let row = self.rows[byte as usize];
+        let mut next = Self::IDENTITY.next;
+        for state in 0..STATES {
+            next[state] = (row >> (4 * state) & 15) as u8;
+        }
+        Transitions { next }
     }
     fn combine(a: Transitions, b: Transitions) -> Transitions {
         let mut next = a.next;
@@ -61,11 +67,19 @@ impl ScanOp for Stepping {
         }
         Transitions { next }
     }
+    fn prepend(&self, byte: u8, s: Transitions) -> Transitions {
+        let row = self.rows[byte as usize];
+        let mut next = s.next;
+        for state in 0..STATES {
+            next[state] = s.next[(row >> (4 * state) & 15) as usize];
+        }
+        Transitions { next }
+    }
     fn apply(s: Transitions, state: u8) -> u8 {
         s.next[state as usize]
     }
     fn step(&self, state: u8, byte: u8) -> u8 {
-        self.transitions[byte as usize].next[state as usize]
+        (self.rows[byte as usize] >> (4 * state) & 15) as u8
     }
 }
 
@@ -102,7 +116,8 @@ impl Example for Composed {
 
 impl Example for Stepping {
     fn new() -> Self {
-        Stepping { transitions: automaton().transitions }
+        let row = |row: &Transitions| row.next.iter().rev().fold(0, |row, &next| row << 4 | u64::from(next));
+        Stepping { rows: automaton().transitions.iter().map(row).collect() }
     }
     fn input(len: usize) -> Vec<u8> {
         text(len)

@@ -53,6 +53,8 @@ pub struct OperatorText {
     pub lifts: bool,
     /// Whether the struct has a function `append`.
     pub appends: bool,
+    /// Whether runs are folded from their ends, by the struct's function `prepend`.
+    pub folds_backwards: bool,
     /// Whether it is a machine, which moves a carry on.
     pub machine: bool,
     /// Whether runs are folded and scanned input by input.
@@ -258,6 +260,7 @@ pub(crate) fn operator_text_with(
         seed_type: if op.carry.is_some() { "Seed" } else { "Prefix" },
         lifts: op.has("lift"),
         appends: op.has("append"),
+        folds_backwards: op.folds_backwards(),
         machine: op.carry.is_some(),
         takes_inputs: op.takes_inputs(),
         hides_states: hides_states(op),

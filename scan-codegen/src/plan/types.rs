@@ -216,7 +216,8 @@ impl Plan {
         let run = if self.strategy.block.in_registers || self.pipeline.is_some() { self.run } else { 4 };
         let loops = if operator.carry.is_some() { 1 } else { 2 };
         let elements = loops * u64::from(run) + JOINS;
-        Places { joins: if operator.has("append") { JOINS } else { elements }, elements }
+        let by_input = operator.has("append") || operator.folds_backwards();
+        Places { joins: if by_input { JOINS } else { elements }, elements }
     }
 
     /// Whether an initial value precedes the first partial result.

@@ -22,6 +22,7 @@ const FOLLOW: &[(&str, &[&str])] = &[
     ("index", &["panic"]),
     ("anywhere", &["index", "panic"]),
     ("gather", &["anywhere", "cast"]),
+    ("gather_packed", &["gather", "anywhere", "bitand", "cast", "index", "panic", "shr"]),
     ("div_euclid", &["panic"]),
     ("rem_euclid", &["panic"]),
     ("wrapping_div", &["div", "panic"]),
@@ -55,13 +56,24 @@ pub(super) const NEEDS_LIMITS: &[&str] = &[
     "saturating_mul",
     "saturating_neg",
     "saturating_abs",
+    "unbounded_shl",
+    "unbounded_shr",
     "div_euclid",
     "rem_euclid",
 ];
 
 /// Parts whose result or argument is a `u32`.
-const NEEDS_U32: &[&str] =
-    &["pow", "saturating_pow", "count_ones", "count_zeros", "leading_zeros", "rotate_left", "rotate_right"];
+const NEEDS_U32: &[&str] = &[
+    "pow",
+    "saturating_pow",
+    "count_ones",
+    "count_zeros",
+    "leading_zeros",
+    "rotate_left",
+    "rotate_right",
+    "unbounded_shl",
+    "unbounded_shr",
+];
 
 /// Whether one of these parts may panic.
 pub(crate) fn may_panic(uses: impl Iterator<Item = &'static str>) -> bool {

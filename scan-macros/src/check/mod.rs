@@ -39,7 +39,7 @@ pub(crate) fn operator(operator: &mut Operator, errors: &mut Errors) {
 fn fields(operator: &Operator, errors: &mut Errors) {
     for field in &operator.fields {
         let name = field.to_token_stream().to_string();
-        let also_function = ["append", "apply", "step", "emit"].contains(&name.as_str());
+        let also_function = ["append", "prepend", "apply", "step", "emit"].contains(&name.as_str());
         if also_function && operator.functions.iter().any(|function| function.signature.ident == name) {
             errors.at(field, format!("the operator has a function `{name}`: give the field another name"));
         }

@@ -199,6 +199,14 @@ impl Expression {
         holds(self) || self.parts().into_iter().any(|part| part.any(holds))
     }
 
+    /// What is in the user's parentheses, and in a conversion to the type that the value has in Rust.
+    pub(crate) fn inside(&self) -> &Expression {
+        match self {
+            Expression::Group(inner) | Expression::ValueOf(inner) => inner.inside(),
+            other => other,
+        }
+    }
+
     /// The expression without the user's parentheses around it.
     pub(crate) fn bare(self) -> Expression {
         match self {

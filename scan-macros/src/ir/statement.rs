@@ -87,6 +87,25 @@ pub(crate) struct Gather<'f> {
     pub(crate) place: &'f Expression,
 }
 
+impl<'f> Gather<'f> {
+    /// The number that holds the places, and the bits of a place, where there are four bits for each:
+    /// `row >> (4 * i) & bits`.
+    pub(crate) fn packed(&self, counter: &str) -> Option<(&'f Expression, i128)> {
+        let is_counter = |expression: &Expression| matches!(expression, Expression::Variable(name) if name == counter);
+        let number = |expression: &Expression| match expression.inside() {
+            Expression::Integer(number) => Some(number.value),
+            _ => None,
+        };
+        let Expression::Binary(Operator::BitAnd, shifted, bits) = self.place.inside() else { return None };
+        let Expression::Binary(Operator::Shr, row, count) = shifted.inside() else { return None };
+        let Expression::Binary(Operator::Mul, a, b) = count.inside() else { return None };
+        let by_four = |one: &Expression, other: &Expression| number(one) == Some(4) && is_counter(other.inside());
+        let each = by_four(a, b) || by_four(b, a);
+        let bits = number(bits).filter(|bits| (1..16).contains(bits))?;
+        (each && !row.any(&mut |part| is_counter(part))).then_some((row, bits))
+    }
+}
+
 impl For {
     /// What it gathers from an array at places that only the data tell, if it does nothing else. No other variable is
     /// assigned, so that the items can be gathered in any order, and together.

@@ -175,6 +175,8 @@ pub(crate) static METHODS: &[Method] = &[
     method("trailing_ones", 0, Integers),
     method("trailing_zeros", 0, Integers),
     method("trunc", 0, Floats),
+    method("unbounded_shl", 1, Integers).cheap(),
+    method("unbounded_shr", 1, Integers).cheap(),
     method("unsigned_abs", 0, SignedIntegers),
     method("wrapping_abs", 0, SignedIntegers).other("abs"),
     method("wrapping_add", 1, Numbers).operator(Operator::Add),

@@ -98,16 +98,23 @@ impl Printer<'_> {
 
     fn range_loop(&mut self, looping: &For) {
         let For { name, start, end, inclusive, reversed, body } = looping;
-        if let Some(Gather { to, from, place }) = looping.gathers() {
-            let arrays = Text::new("gather(").add(text(to)).add(", ").add(text(from)).add(", ").add(text(end));
-            let places = match place {
+        if let Some(gather) = looping.gathers() {
+            let packed = gather.packed(name);
+            let Gather { to, from, place } = gather;
+            let function = match packed {
+                Some((_, bits)) => format!("gather_packed<{bits}>("),
+                None => "gather(".to_owned(),
+            };
+            let arrays = Text::new(function).add(text(to)).add(", ").add(text(from)).add(", ").add(text(end));
+            let places = match (packed, place) {
+                (Some((row, _)), _) => text(row),
                 // The places lie in an array themselves, whose words are used as they are.
-                Expression::Index { array, index, access: Access::Counted }
+                (_, Expression::Index { array, index, access: Access::Counted })
                     if array.root().is_some() && matches!(&**index, Expression::Variable(index) if index == name) =>
                 {
                     text(array)
                 }
-                place => {
+                (_, place) => {
                     let head = Text::new("[&](usize ").add(Text::name(name));
                     head.add(") { return ").add(text(place)).add("; }")
                 }

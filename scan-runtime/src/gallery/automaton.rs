@@ -8,7 +8,7 @@ use crate::{ScanOp, scan_element, scan_fn, scan_op};
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// The state after, by the state before: twice its number, which is where its rule stands in a row of [`ROWS`].
+    /// The state after, by the state before.
     pub next: [u8; 4],
 }
 
@@ -47,46 +47,48 @@ impl ScanOp for Lexer {
     type State = Table;
     type Carry = u8;
     type Output = u8;
-    const IDENTITY: Table = Table { next: [2 * CODE, 2 * STRING, 2 * ESCAPE, 2 * COMMENT] };
-    const START: u8 = 2 * CODE;
+    const IDENTITY: Table = Table { next: [CODE, STRING, ESCAPE, COMMENT] };
+    const START: u8 = CODE;
     fn lift(byte: u8) -> Table {
-        let row = ROWS[byte as usize] as u32 * 2;
-        Table { next: [after(row, 2 * CODE), after(row, 2 * STRING), after(row, 2 * ESCAPE), after(row, 2 * COMMENT)] }
+        let row = ROWS[byte as usize];
+        Table { next: [after(row, CODE), after(row, STRING), after(row, ESCAPE), after(row, COMMENT)] }
     }
     fn combine(a: Table, b: Table) -> Table {
         let mut next = a.next;
         for state in 0..4_usize {
-            next[state] = b.next[(a.next[state] >> 1) as usize];
+            next[state] = b.next[a.next[state] as usize];
         }
         Table { next }
     }
-    fn append(s: Table, byte: u8) -> Table {
-        let row = ROWS[byte as usize] as u32 * 2;
-        Table { next: [after(row, s.next[0]), after(row, s.next[1]), after(row, s.next[2]), after(row, s.next[3])] }
+    /// The table of what follows, at the places that the row tells: on a GPU a permutation of bytes.
+    fn prepend(byte: u8, s: Table) -> Table {
+        let row = ROWS[byte as usize];
+        let mut next = s.next;
+        for state in 0..4_usize {
+            next[state] = s.next[(row >> (4 * state) & 3) as usize];
+        }
+        Table { next }
     }
     fn apply(s: Table, state: u8) -> u8 {
-        s.next[(state >> 1) as usize]
+        s.next[state as usize]
     }
     fn step(state: u8, byte: u8) -> u8 {
-        after(ROWS[byte as usize] as u32 * 2, state)
-    }
-    fn project(state: u8) -> u8 {
-        state >> 1
+        after(ROWS[byte as usize], state)
     }
 }
 
-/// The state after a state, by twice the row of a byte; both states twice their numbers.
+/// The state after a state, by the row of a byte.
 #[scan_fn(crate = crate)]
-fn after(row: u32, state: u8) -> u8 {
-    (row >> state & 6) as u8
+fn after(row: u16, state: u8) -> u8 {
+    (row >> (4 * state) & 3) as u8
 }
 
-/// The rules, a row for each byte: two bits for the state after each state.
-pub const ROWS: [u8; 256] = {
-    let mut rows = [0b11_01_01_00; 256];
-    rows[b'"' as usize] = 0b11_01_00_01;
-    rows[b'\\' as usize] = 0b11_01_10_00;
-    rows[b'#' as usize] = 0b11_01_01_11;
-    rows[b'\n' as usize] = 0b00_01_01_00;
+/// The rules, a row for each byte: four bits for the state after each state, the first state's are the lowest.
+pub const ROWS: [u16; 256] = {
+    let mut rows = [0x3110; 256];
+    rows[b'"' as usize] = 0x3101;
+    rows[b'\\' as usize] = 0x3120;
+    rows[b'#' as usize] = 0x3113;
+    rows[b'\n' as usize] = 0x0110;
     rows
 };

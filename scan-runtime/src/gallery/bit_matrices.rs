@@ -69,6 +69,17 @@ impl ScanOp for ShiftRegister {
         }
         BitMatrix { columns }
     }
+    /// The clock moves each bit to the one below, so that columns move up; the first one is the image of the feedback.
+    fn prepend(feedback: bool, s: BitMatrix) -> BitMatrix {
+        let last = s.columns[7] >> 16;
+        let tapped = (s.columns[7] ^ s.columns[6] ^ s.columns[5] << 16 ^ s.columns[6] << 16) >> 16;
+        let mut columns = s.columns;
+        columns[0] = s.columns[0] << 16 | if feedback { tapped } else { last };
+        for pair in 1..8_usize {
+            columns[pair] = s.columns[pair] << 16 | s.columns[pair - 1] >> 16;
+        }
+        BitMatrix { columns }
+    }
     fn apply(s: BitMatrix, register: u16) -> u16 {
         let mut images = 0_u32;
         for pair in 0..8_usize {
@@ -78,7 +89,7 @@ impl ScanOp for ShiftRegister {
         (images ^ images >> 16) as u16
     }
     fn step(register: u16, feedback: bool) -> u16 {
-        clocked(register as u32, feedback) as u16
+        register >> 1 ^ (register & 1).wrapping_mul(if feedback { TAPS } else { 0x8000 })
     }
 }
 

@@ -36,26 +36,28 @@ pub struct Booked;
 #[scan_op(crate = crate)]
 impl ScanOp for Booked {
     type Input = Booking;
-    /// The quarters of either half of the day.
-    type State = [u64; 2];
+    /// The quarters of each third of the day.
+    type State = [u32; 3];
     type Output = u8;
-    const IDENTITY: [u64; 2] = [0, 0];
-    fn lift(x: Booking) -> [u64; 2] {
+    const IDENTITY: [u32; 3] = [0, 0, 0];
+    fn lift(x: Booking) -> [u32; 3] {
         let (from, to) = (from_on(x.from), from_on(x.to));
-        [from[0] & !to[0], from[1] & !to[1]]
+        [from[0] & !to[0], from[1] & !to[1], from[2] & !to[2]]
     }
-    fn combine(a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
-        [a[0] | b[0], a[1] | b[1]]
+    fn combine(a: [u32; 3], b: [u32; 3]) -> [u32; 3] {
+        [a[0] | b[0], a[1] | b[1], a[2] | b[2]]
     }
-    fn project(s: [u64; 2]) -> u8 {
-        (s[0].count_ones() + s[1].count_ones()) as u8
+    fn project(s: [u32; 3]) -> u8 {
+        // The sum of three bits is a bit, and another one that counts twice.
+        let (once, twice) = (s[0] ^ s[1] ^ s[2], s[0] & s[1] | s[0] & s[2] | s[1] & s[2]);
+        (once.count_ones() + 2 * twice.count_ones()) as u8
     }
 }
 
-/// All quarters from this one on, and more bits beyond either half's 48.
+/// All quarters from this one on.
 #[scan_fn(crate = crate)]
-fn from_on(quarter: u8) -> [u64; 2] {
-    let quarter = quarter as i32;
-    let (before_noon, after_noon) = (quarter.clamp(0, 48), (quarter - 48).clamp(0, 48));
-    [0xffff_ffff_ffff_ffff_u64 << before_noon, 0xffff_ffff_ffff_ffff_u64 << after_noon]
+fn from_on(quarter: u8) -> [u32; 3] {
+    let first = 0xffff_ffff_ffff_ffff_u64.unbounded_shl(quarter as u32);
+    let last = 0xffff_ffff_u32.unbounded_shl((quarter as i32 - 64).clamp(0, 32) as u32);
+    [first as u32, (first >> 32) as u32, last]
 }

@@ -3,7 +3,7 @@
 //! The largest exponent is kept apart, and the sum is of exponentials relative to it. So nothing underflows or
 //! overflows.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// The number e^largest · sum.
 #[scan_element(crate = crate)]
@@ -49,11 +49,30 @@ impl ScanOp for LogSumExp {
         } else if b.sum == 0.0 {
             a
         } else {
-            let largest = a.largest.max(b.largest);
-            Scaled { largest, sum: a.sum * (a.largest - largest).exp() + b.sum * (b.largest - largest).exp() }
+            let share = share_of_smaller(a.largest, b.largest);
+            if a.largest < b.largest {
+                Scaled { largest: b.largest, sum: a.sum * share + b.sum }
+            } else {
+                Scaled { largest: a.largest, sum: a.sum + b.sum * share }
+            }
+        }
+    }
+    fn append(s: Scaled, x: f32) -> Scaled {
+        let share = share_of_smaller(s.largest, x);
+        if s.largest < x {
+            Scaled { largest: x, sum: s.sum * share + 1.0 }
+        } else {
+            Scaled { largest: s.largest, sum: s.sum + share }
         }
     }
     fn project(s: Scaled) -> f32 {
         s.largest + s.sum.ln()
     }
+}
+
+/// e to the power of the smaller exponent, divided by that of the larger one. Both may be negative infinity.
+#[scan_fn(crate = crate)]
+fn share_of_smaller(a: f32, b: f32) -> f32 {
+    let share = (-(a - b).abs()).exp();
+    if a == b { 1.0 } else { share }
 }

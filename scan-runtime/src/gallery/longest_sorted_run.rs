@@ -23,6 +23,18 @@ pub struct Stretch {
     pub longest: u32,
 }
 
+/// The runs up to a value.
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+pub struct Climb {
+    /// The value. Where `end` is 0, it means nothing.
+    pub last: i32,
+    /// The length of the run that ends with it.
+    pub end: u32,
+    /// The length of the longest run.
+    pub longest: u32,
+}
+
 /// The length of the longest run so far in which no value is below the one before it.
 ///
 /// - Input: a value.
@@ -44,8 +56,10 @@ pub struct LongestClimb;
 impl ScanOp for LongestClimb {
     type Input = i32;
     type State = Stretch;
+    type Carry = Climb;
     type Output = u32;
     const IDENTITY: Stretch = Stretch { first: 0, last: 0, len: 0, beginning: 0, end: 0, longest: 0 };
+    const START: Climb = Climb { last: 0, end: 0, longest: 0 };
     fn lift(x: i32) -> Stretch {
         Stretch { first: x, last: x, len: 1, beginning: 1, end: 1, longest: 1 }
     }
@@ -67,7 +81,34 @@ impl ScanOp for LongestClimb {
             longest: a.longest.max(b.longest).max(joined),
         }
     }
-    fn project(s: Stretch) -> u32 {
-        s.longest
+    fn append(s: Stretch, x: i32) -> Stretch {
+        let len = s.len + 1;
+        let end = if s.last <= x { s.end + 1 } else { 1 };
+        Stretch {
+            first: if s.len == 0 { x } else { s.first },
+            last: x,
+            len,
+            beginning: if end == len || s.len == 0 { len } else { s.beginning },
+            end,
+            longest: s.longest.max(end),
+        }
+    }
+    fn apply(s: Stretch, c: Climb) -> Climb {
+        if s.len == 0 {
+            return c;
+        }
+        let joined = if c.last <= s.first { c.end } else { 0 };
+        Climb {
+            last: s.last,
+            end: if s.end == s.len { joined + s.len } else { s.end },
+            longest: c.longest.max(s.longest).max(joined + s.beginning),
+        }
+    }
+    fn step(c: Climb, x: i32) -> Climb {
+        let end = if c.last <= x { c.end + 1 } else { 1 };
+        Climb { last: x, end, longest: c.longest.max(end) }
+    }
+    fn project(c: Climb) -> u32 {
+        c.longest
     }
 }

@@ -1,7 +1,7 @@
 //! Maximum subarray: the largest sum of neighbouring values.
 //!
 //! The best range of two adjacent parts lies in one of them, or is an end of the first with a beginning of the second.
-//! Four sums of each part suffice.
+//! Four sums of each part suffice. The loop over single values, which is Kadane's, needs two.
 
 use crate::{ScanOp, scan_element, scan_op};
 
@@ -16,6 +16,16 @@ pub struct Sums {
     /// The largest sum of a range that ends with the part.
     pub end: i64,
     /// The largest sum of any range of the part.
+    pub best: i64,
+}
+
+/// The largest sums of neighbouring values so far.
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+pub struct Best {
+    /// Of a range that ends here.
+    pub end: i64,
+    /// Of any range.
     pub best: i64,
 }
 
@@ -42,8 +52,10 @@ pub struct BestPeriod;
 impl ScanOp for BestPeriod {
     type Input = i32;
     type State = Sums;
+    type Carry = Best;
     type Output = i64;
     const IDENTITY: Sums = Sums { all: 0, beginning: 0, end: 0, best: 0 };
+    const START: Best = Best { end: 0, best: 0 };
     fn lift(x: i32) -> Sums {
         let gain = x as i64;
         Sums { all: gain, beginning: gain.max(0), end: gain.max(0), best: gain.max(0) }
@@ -56,7 +68,19 @@ impl ScanOp for BestPeriod {
             best: a.best.max(b.best).max(a.end + b.beginning),
         }
     }
-    fn project(s: Sums) -> i64 {
-        s.best
+    fn append(s: Sums, x: i32) -> Sums {
+        let all = s.all + x as i64;
+        let end = (s.end + x as i64).max(0);
+        Sums { all, beginning: s.beginning.max(all), end, best: s.best.max(end) }
+    }
+    fn apply(s: Sums, c: Best) -> Best {
+        Best { end: s.end.max(c.end + s.all), best: c.best.max(s.best).max(c.end + s.beginning) }
+    }
+    fn step(c: Best, x: i32) -> Best {
+        let end = (c.end + x as i64).max(0);
+        Best { end, best: c.best.max(end) }
+    }
+    fn project(c: Best) -> i64 {
+        c.best
     }
 }

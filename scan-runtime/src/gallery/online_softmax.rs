@@ -3,7 +3,7 @@
 //! A partial result has the largest score, the sum of the exponentials and the weighted sum of the values, both
 //! relative to the largest score. So no second pass over the scores is needed, and nothing overflows.
 
-use crate::{ScanOp, scan_element, scan_op};
+use crate::{ScanOp, scan_element, scan_fn, scan_op};
 
 /// A score, and the value that it weights.
 #[scan_element(crate = crate)]
@@ -62,20 +62,36 @@ impl ScanOp for Attention {
         if b.sum == 0.0 {
             return a;
         }
-        let largest = a.largest.max(b.largest);
-        let before = (a.largest - largest).exp();
-        let after = (b.largest - largest).exp();
+        let share = share_of_smaller(a.largest, b.largest);
+        let (before, after) = (if a.largest < b.largest { share } else { 1.0 }, if a.largest < b.largest { 1.0 } else { share });
         let mut weighted = a.weighted;
         for i in 0..4_usize {
             weighted[i] = before * a.weighted[i] + after * b.weighted[i];
         }
-        Partial { largest, sum: before * a.sum + after * b.sum, weighted }
+        Partial { largest: a.largest.max(b.largest), sum: before * a.sum + after * b.sum, weighted }
+    }
+    fn append(s: Partial, x: Scored) -> Partial {
+        let share = share_of_smaller(s.largest, x.score);
+        let (before, after) = (if s.largest < x.score { share } else { 1.0 }, if s.largest < x.score { 1.0 } else { share });
+        let mut weighted = s.weighted;
+        for i in 0..4_usize {
+            weighted[i] = before * s.weighted[i] + after * x.value[i];
+        }
+        Partial { largest: s.largest.max(x.score), sum: before * s.sum + after, weighted }
     }
     fn project(s: Partial) -> [f32; 4] {
+        let scale = 1.0 / s.sum;
         let mut mean = s.weighted;
         for i in 0..4_usize {
-            mean[i] /= s.sum;
+            mean[i] *= scale;
         }
         mean
     }
+}
+
+/// e to the power of the smaller score, divided by that of the larger one. Both may be negative infinity.
+#[scan_fn(crate = crate)]
+fn share_of_smaller(a: f32, b: f32) -> f32 {
+    let share = (-(a - b).abs()).exp();
+    if a == b { 1.0 } else { share }
 }

@@ -36,9 +36,13 @@ impl ScanOp for Shuffle {
         order
     }
     fn append(s: Order, place: u8) -> Order {
+        // Four bits for each place, from the first on: where its card comes from. Neighbours differ by these bits.
+        let differ = (place ^ (place + 1)) as u32 * 0x11;
+        let places = 0x7654_3210 ^ differ << (4 * place);
         let mut order = s;
-        order[place as usize] = s[place as usize + 1];
-        order[place as usize + 1] = s[place as usize];
+        for at in 0..8_usize {
+            order[at] = s[(places >> (4 * at) & 7) as usize];
+        }
         order
     }
     fn combine(a: Order, b: Order) -> Order {

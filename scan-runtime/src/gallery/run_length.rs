@@ -14,6 +14,16 @@ pub struct Run {
     pub whole: bool,
 }
 
+/// The run at a value.
+#[scan_element(crate = crate)]
+#[derive(Clone, Copy, Debug)]
+pub struct Current {
+    /// Its length so far; 0 before the first value.
+    pub len: u32,
+    /// Its value.
+    pub value: u8,
+}
+
 /// The number of equal values in a row that ends at each value.
 ///
 /// - Input: a value of one byte, for example a pixel of a line.
@@ -34,8 +44,10 @@ pub struct RunLength;
 impl ScanOp for RunLength {
     type Input = u8;
     type State = Run;
+    type Carry = Current;
     type Output = u32;
     const IDENTITY: Run = Run { len: 0, value: 0, whole: true };
+    const START: Current = Current { len: 0, value: 0 };
     fn lift(value: u8) -> Run {
         Run { len: 1, value, whole: true }
     }
@@ -50,7 +62,21 @@ impl ScanOp for RunLength {
             Run { whole: false, ..b }
         }
     }
-    fn project(s: Run) -> u32 {
-        s.len
+    fn append(s: Run, value: u8) -> Run {
+        let goes_on = s.value == value;
+        Run { len: if goes_on { s.len + 1 } else { 1 }, value, whole: s.whole && (goes_on || s.len == 0) }
+    }
+    fn apply(s: Run, c: Current) -> Current {
+        if s.len == 0 {
+            c
+        } else {
+            Current { len: if s.whole && s.value == c.value { c.len + s.len } else { s.len }, value: s.value }
+        }
+    }
+    fn step(c: Current, value: u8) -> Current {
+        Current { len: if c.value == value { c.len + 1 } else { 1 }, value }
+    }
+    fn project(c: Current) -> u32 {
+        c.len
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Such a matrix has the best score of a path from each state to each state. The product of matrices is associative.
 
-use crate::{ScanOp, scan_op};
+use crate::{ScanOp, scan_fn, scan_op};
 
 /// The best score of a path from each state (rows) to each state (columns).
 pub type Scores = [[f32; 3]; 3];
@@ -64,6 +64,14 @@ impl ScanOp for Viterbi {
         }
         best
     }
+    /// Less than a product: the best predecessor of a change is the same for all three states.
+    fn append(s: Scores, fit: [f32; 3]) -> Scores {
+        let mut best = s;
+        for i in 0..3_usize {
+            best[i] = observed(s[i], fit);
+        }
+        best
+    }
     fn apply(s: Scores, best: [f32; 3]) -> [f32; 3] {
         let mut after = [f32::NEG_INFINITY; 3];
         for j in 0..3_usize {
@@ -74,16 +82,16 @@ impl ScanOp for Viterbi {
         after
     }
     fn step(best: [f32; 3], fit: [f32; 3]) -> [f32; 3] {
-        let mut after = [f32::NEG_INFINITY; 3];
-        for j in 0..3_usize {
-            for i in 0..3_usize {
-                let change = if i == j { fit[j] } else { fit[j] - CHANGE };
-                after[j] = after[j].max(best[i] + change);
-            }
-        }
-        after
+        observed(best, fit)
     }
     fn project(best: [f32; 3]) -> f32 {
         best[0].max(best[1]).max(best[2])
     }
+}
+
+/// The best scores that end in each state, past an observation.
+#[scan_fn(crate = crate)]
+fn observed(best: [f32; 3], fit: [f32; 3]) -> [f32; 3] {
+    let changed = best[0].max(best[1]).max(best[2]) - CHANGE;
+    [best[0].max(changed) + fit[0], best[1].max(changed) + fit[1], best[2].max(changed) + fit[2]]
 }

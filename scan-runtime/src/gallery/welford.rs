@@ -71,11 +71,12 @@ impl ScanOp for Moments {
             a
         } else {
             let count = a.count + b.count;
+            let share = 1.0 / count;
             let delta = b.mean - a.mean;
             Sample {
                 count,
-                mean: a.mean + delta * (b.count / count),
-                m2: a.m2 + b.m2 + delta * delta * (a.count * b.count / count),
+                mean: a.mean + delta * (b.count * share),
+                m2: a.m2 + b.m2 + delta * delta * (a.count * b.count * share),
             }
         }
     }

@@ -40,10 +40,9 @@ pub(super) fn run<Op: ScanOp>(
     report: Report,
 ) -> Result<Report, Failure<Op>> {
     let source = op.source();
-    let mut laws = Vec::new();
-    if source.functions.iter().any(|function| function.name == "append") {
-        laws.push(Law::Append);
-    }
+    let by_input = [("append", Law::Append), ("prepend", Law::Prepend)];
+    let has = |name: &str| source.functions.iter().any(|function| function.name == name);
+    let mut laws: Vec<Law> = by_input.into_iter().filter(|(name, _)| has(name)).map(|(_, law)| law).collect();
     if source.carry.is_some() {
         laws.extend([Law::Step, Law::Apply, Law::IdentityApplied]);
     }
@@ -81,7 +80,7 @@ impl<Op: ScanOp> Search<'_, Op> {
             let Some(case) = self.case(law, number) else { continue };
             match self.outcome(law, &case).map_err(|panicked| self.panicked(panicked))? {
                 None => match law {
-                    Law::Append => self.report.appended += 1,
+                    Law::Append | Law::Prepend => self.report.appended += 1,
                     _ => self.report.carried += 1,
                 },
                 Some(_) => return Err(self.failure(law, case)),
@@ -124,7 +123,7 @@ impl<Op: ScanOp> Search<'_, Op> {
 
     /// The difference, where the two ways differ by more than rounding explains.
     fn outcome(&self, law: Law, case: &Case) -> Result<Option<Difference>, Panicked> {
-        let shape = if law == Law::Append { &self.shapes.state } else { &self.shapes.carry };
+        let shape = if matches!(law, Law::Append | Law::Prepend) { &self.shapes.state } else { &self.shapes.carry };
         let Ways { left, right, .. } = self.ways(law, case, &|_, value| value.clone())?;
         if !shape.is_finite(&left) || !shape.is_finite(&right) {
             // Where floats leave their range nothing can be said.
@@ -179,6 +178,15 @@ impl<Op: ScanOp> Search<'_, Op> {
                 let left = call("append", both(), &|| Value::of(&op.append(as_state(&s), as_input(&x))))?;
                 let right = call("combine", both(), &|| Value::of(&op.combine(as_state(&s), op.lift(as_input(&x)))))?;
                 let operands = vec![("s", shown(&s, state)), ("x", shown(&x, input))];
+                Ways { left, right, operands }
+            }
+            Law::Prepend => {
+                let s = change(state, &self.fold(&case.before)?);
+                let x = next();
+                let both = || vec![shown(&x, input), shown(&s, state)];
+                let left = call("prepend", both(), &|| Value::of(&op.prepend(as_input(&x), as_state(&s))))?;
+                let right = call("combine", both(), &|| Value::of(&op.combine(op.lift(as_input(&x)), as_state(&s))))?;
+                let operands = vec![("x", shown(&x, input)), ("s", shown(&s, state))];
                 Ways { left, right, operands }
             }
             Law::Step => {
@@ -289,6 +297,7 @@ impl<Op: ScanOp> Search<'_, Op> {
     fn hint(&self, law: Law, case: &Case) -> Hint {
         match law {
             Law::Append => Hint::OtherAppend,
+            Law::Prepend => Hint::OtherPrepend,
             Law::Step => Hint::OtherStep,
             Law::IdentityApplied => Hint::MovingIdentity,
             _ => {
@@ -309,10 +318,11 @@ impl<Op: ScanOp> Search<'_, Op> {
     }
 
     fn text(&self, law: Law, case: &Case, ways: &Ways, difference: &Difference, hint: &Hint) -> String {
-        let shape = if law == Law::Append { &self.shapes.state } else { &self.shapes.carry };
+        let shape = if matches!(law, Law::Append | Law::Prepend) { &self.shapes.state } else { &self.shapes.carry };
         let operator = &self.report.operator;
         let (what, [left, right]) = match law {
             Law::Append => ("appends an input as no `lift` and `combine` do", ["append(s, x)", "combine(s, lift(x))"]),
+            Law::Prepend => ("prepends an input as no `lift` and `combine` do", ["prepend(x, s)", "combine(lift(x), s)"]),
             Law::Step => ("steps past an input to another carry", ["step(c, x)", "apply(lift(x), c)"]),
             Law::Apply => (
                 "applies two parts to another carry than both at once",

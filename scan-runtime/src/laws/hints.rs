@@ -43,6 +43,8 @@ pub enum Hint {
     EmptyPart,
     /// A difference so small that it may be rounding.
     Rounding,
+    /// `prepend` is not what `lift` and `combine` do.
+    OtherPrepend,
     /// `append` is not what `lift` and `combine` do.
     OtherAppend,
     /// `step` is not what `lift` and `apply` do.
@@ -114,6 +116,10 @@ impl fmt::Display for Hint {
             Hint::OtherAppend => {
                 "`append(s, x)` is a cheaper way to `combine(s, lift(x))`: the same value, `s` the part before `x`. Leave it out, \
                  and that is what is computed."
+            }
+            Hint::OtherPrepend => {
+                "`prepend(x, s)` is a cheaper way to `combine(lift(x), s)`: the same value, `s` the part after `x`. Leave it \
+                 out, and that is what is computed."
             }
             Hint::OtherStep => {
                 "`lift(x)` stands for what `step` does with `x`, to any carry: `apply(lift(x), c)` is `step(c, x)`."

@@ -176,7 +176,7 @@ pub struct Report {
     pub associativity: usize,
     /// Cases in which the identity changed nothing, on either side.
     pub identity: usize,
-    /// Cases in which an input was appended as `lift` and `combine` do it.
+    /// Cases in which an input was appended, or prepended, as `lift` and `combine` do it.
     pub appended: usize,
     /// Cases in which a machine's carry moved on by `apply` as by `step`, or stayed under the identity.
     pub carried: usize,
@@ -221,6 +221,8 @@ pub enum Law {
     RightIdentity,
     /// `append(s, x) = combine(s, lift(x))`
     Append,
+    /// `prepend(x, s) = combine(lift(x), s)`
+    Prepend,
     /// `step(c, x) = apply(lift(x), c)`
     Step,
     /// `apply(combine(a, b), c) = apply(b, apply(a, c))`
@@ -371,8 +373,8 @@ impl<Op: ScanOp> fmt::Display for Violation<Op> {
     }
 }
 
-/// A counterexample to a law of [`append`](crate::ScanOp::append), [`step`](crate::ScanOp::step) or
-/// [`apply`](crate::ScanOp::apply). Its text tells all of it.
+/// A counterexample to a law of [`append`](crate::ScanOp::append), [`prepend`](crate::ScanOp::prepend),
+/// [`step`](crate::ScanOp::step) or [`apply`](crate::ScanOp::apply). Its text tells all of it.
 #[non_exhaustive]
 pub struct Disagreement<Op: ScanOp> {
     /// The operator.

@@ -42,7 +42,7 @@ where
 }
 
 // SAFETY: the types, the identity and the parameters are those of the operator, and its text is that of the operator
-// but for the order in which `combine` names its parameters, which are of one type.
+// but for the order in which `combine` names its parameters, and `append` and `prepend` theirs.
 unsafe impl<Op> ScanOp for Flip<Op>
 where
     Op: ScanOp<Carry = <Op as ScanOp>::State>,
@@ -61,6 +61,14 @@ where
 
     fn combine(&self, a: Op::State, b: Op::State) -> Op::State {
         self.0.combine(b, a)
+    }
+
+    fn append(&self, state: Op::State, input: Op::Input) -> Op::State {
+        self.0.prepend(input, state)
+    }
+
+    fn prepend(&self, input: Op::Input, state: Op::State) -> Op::State {
+        self.0.append(state, input)
     }
 
     crate::__scan_carry_is_state! {}

@@ -83,6 +83,10 @@ where
         self.op.append(state, F::map(input))
     }
 
+    fn prepend(&self, input: F::From, state: Op::State) -> Op::State {
+        self.op.prepend(F::map(input), state)
+    }
+
     fn start(&self) -> Option<Op::Carry> {
         self.op.start()
     }

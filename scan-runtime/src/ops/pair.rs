@@ -62,6 +62,10 @@ unsafe impl<A: ScanOp, B: ScanOp<Input = A::Input>> ScanOp for Pair<A, B> {
         Both { first: self.first.append(state.first, input), second: self.second.append(state.second, input) }
     }
 
+    fn prepend(&self, input: A::Input, state: Self::State) -> Self::State {
+        Both { first: self.first.prepend(input, state.first), second: self.second.prepend(input, state.second) }
+    }
+
     fn start(&self) -> Option<Self::Carry> {
         Some(Both { first: self.first.start()?, second: self.second.start()? })
     }

@@ -70,6 +70,10 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
         self.op.append(state, input)
     }
 
+    fn prepend(&self, input: Op::Input, state: Op::State) -> Op::State {
+        self.op.prepend(input, state)
+    }
+
     fn start(&self) -> Option<Op::Carry> {
         self.op.start()
     }

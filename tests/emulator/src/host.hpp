@@ -378,18 +378,33 @@ Value<State<Op>> apply(const Op& op, std::uint32_t line, const Value<State<Op>>&
   return result;
 }
 
+template <class Op, class Input>
+State<Op> lifted(const Op& op, const Input& input) {
+  if constexpr (requires { op.lift(input); }) {
+    return op.lift(input);
+  } else {
+    return input;
+  }
+}
+
 // Applies the operator to a partial result and an input: an application as well, of what the input is lifted to.
 template <class Op, class Input>
 Value<State<Op>> append(const Op& op, std::uint32_t line, const Value<State<Op>>& left, const Input& input) {
   Origin origin, none{0, 0};
-  State<Op> right;
-  if constexpr (requires { op.lift(input); }) {
-    right = op.lift(input);
-  } else {
-    right = input;
-  }
+  const State<Op> right = lifted(op, input);
   host->apply(line, sizeof(State<Op>), &left.value, &right, &left.origin, &none, &origin);
   Value<State<Op>> result(op.append(left.value, input));
+  result.origin = origin;
+  return result;
+}
+
+// The same where the input precedes the partial result.
+template <class Op, class Input>
+Value<State<Op>> prepend(const Op& op, std::uint32_t line, const Input& input, const Value<State<Op>>& right) {
+  Origin origin, none{0, 0};
+  const State<Op> left = lifted(op, input);
+  host->apply(line, sizeof(State<Op>), &left, &right.value, &none, &right.origin, &origin);
+  Value<State<Op>> result(op.prepend(input, right.value));
   result.origin = origin;
   return result;
 }

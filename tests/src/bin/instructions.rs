@@ -277,8 +277,11 @@ fn one_run(text: &str, operator: &OperatorText, joins: u32) -> Result<String, Bo
     );
     if functions.contains("reduce_parts(") {
         // Of a loop the instructions would count once.
-        let unrolled =
-            one_run.replace("#pragma unroll 1\n  for (unsigned p = 1;", "#pragma unroll\n  for (unsigned p = 1;");
+        let forwards = "  for (unsigned p = 1;";
+        let backwards = "  for (unsigned p = PARTS - 1;";
+        let unrolled = [forwards, backwards].iter().fold(one_run, |text, head| {
+            text.replace(&format!("#pragma unroll 1\n{head}"), &format!("#pragma unroll\n{head}"))
+        });
         let reduced = "reduce_parts(op, stage, threadIdx.x)";
         return Ok(unrolled.replace("reduce_run(op, run, RunHeads{}, no_prefix(), RUN)", reduced));
     }

@@ -50,6 +50,7 @@ macro_rules! run {
 run! {
     combine(State, State) -> State;
     append(State, Input) -> State;
+    prepend(Input, State) -> State;
     apply(State, Carry) -> Carry;
     step(Carry, Input) -> Carry;
     emit(Carry, Input) -> Output;
@@ -181,6 +182,7 @@ fn kernels(range: Range<usize>) -> Result<String, scan_codegen::RenderError> {
         let [left, right, result] = match function {
             "combine" => [&state, &state, &state],
             "append" => [&state, &input, &state],
+            "prepend" => [&input, &state, &state],
             "apply" => [&state, &carry, &carry],
             "step" => [&carry, &input, &carry],
             _ => [&carry, &input, &output],

@@ -493,7 +493,9 @@ impl Generator<'_> {
                 self.method(ty, name, Vec::new(), depth)
             }
             19 => {
-                let name = ["rotate_left", "rotate_right", "wrapping_shl", "wrapping_shr"][self.random.below(4)];
+                let names =
+                    ["rotate_left", "rotate_right", "unbounded_shl", "unbounded_shr", "wrapping_shl", "wrapping_shr"];
+                let name = names[self.random.below(names.len())];
                 let count = self.argument(Primitive::U32, depth);
                 self.method(ty, name, vec![count], depth)
             }

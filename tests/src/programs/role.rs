@@ -8,6 +8,7 @@ use crate::emulator::Random;
 pub(super) enum Role {
     Combine,
     Append,
+    Prepend,
     Apply,
     Step,
     Emit,
@@ -23,13 +24,14 @@ pub(super) struct Elements {
 }
 
 impl Role {
-    /// One in five is a function of a machine, or appends.
+    /// One in five is a function of a machine, or appends or prepends.
     pub(super) fn random(random: &mut Random) -> Self {
-        match random.below(20) {
+        match random.below(25) {
             0 => Role::Append,
-            1 => Role::Apply,
-            2 => Role::Step,
-            3 => Role::Emit,
+            1 => Role::Prepend,
+            2 => Role::Apply,
+            3 => Role::Step,
+            4 => Role::Emit,
             _ => Role::Combine,
         }
     }
@@ -39,6 +41,7 @@ impl Role {
         match self {
             Role::Combine => "combine",
             Role::Append => "append",
+            Role::Prepend => "prepend",
             Role::Apply => "apply",
             Role::Step => "step",
             Role::Emit => "emit",
@@ -51,6 +54,7 @@ impl Role {
         let types = match self {
             Role::Combine => [state, state, state],
             Role::Append => [state, input, state],
+            Role::Prepend => [input, state, state],
             Role::Apply => [state, carry, carry],
             Role::Step => [carry, input, carry],
             Role::Emit => [carry, input, output],
@@ -70,6 +74,7 @@ impl Role {
         let of_states = [
             (Role::Combine, format!("fn combine(a: {state}, b: {state}) -> {state} {{ a }}")),
             (Role::Append, String::new()),
+            (Role::Prepend, String::new()),
         ];
         let of_carries = [
             (Role::Apply, format!("fn apply(s: {state}, c: {carry}) -> {carry} {{ c }}")),
@@ -80,9 +85,9 @@ impl Role {
             "type Input = {input};\ntype State = {state};\nconst IDENTITY: {state} = {zero_state};\n\
              fn lift(x: {input}) -> {state} {{ {zero_state} }}\n"
         );
-        // What appends need not be a machine.
+        // What appends or prepends need not be a machine.
         let mut others = of_states.to_vec();
-        if self == Role::Append {
+        if matches!(self, Role::Append | Role::Prepend) {
             text += &format!("type Output = {state};\n");
         } else {
             text += &format!(

@@ -124,7 +124,7 @@ impl Translator<'_> {
             "threadIdx" | "blockIdx" | "blockDim" | "gridDim" => return self.rewrite_index(position),
             "__builtin_memcpy" | "memcpy" => self.replace(position, "::emulator::copy_bytes"),
             "identity" | "lift" if matches!(self.before(position), ".") => self.rewrite_made(position)?,
-            "combine" | "append" if matches!(self.before(position), "." | "->") => self.rewrite_applied(position)?,
+            "combine" | "append" | "prepend" if matches!(self.before(position), "." | "->") => self.rewrite_applied(position)?,
             "*" => self.rewrite_dereference(position)?,
             "->" => self.rewrite_member(position)?,
             "sizeof" => return self.rewrite_size(position),
@@ -193,7 +193,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `op.combine(a, b)` and `op.append(a, x)`
+    /// `op.combine(a, b)`, `op.append(a, x)` and `op.prepend(x, a)`
     fn rewrite_applied(&mut self, position: usize) -> Result<(), Unsupported> {
         let operator = position.wrapping_sub(2);
         let plain = self.is_word(operator)
@@ -201,9 +201,12 @@ impl Translator<'_> {
             && !matches!(self.before(operator), "." | "->" | "::")
             && self.text(position + 1) == "(";
         if !plain {
-            return Err(self.unsupported(position, "expected `operator.combine(left, right)`, or `append` of an input"));
+            return Err(self.unsupported(position, "expected `operator.combine(left, right)`, `append` or `prepend` of an input"));
         }
-        let applied = if self.text(position) == "append" { "append" } else { "apply" };
+        let applied = match self.text(position) {
+            "combine" => "apply",
+            by_input => by_input,
+        };
         let call = format!("::emulator::{applied}({}, {}, ", self.current(operator), self.line(position));
         self.replace(operator, call);
         self.remove(position - 1);
