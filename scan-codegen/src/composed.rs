@@ -62,7 +62,8 @@ impl OpSource {
             // The input becomes a variable.
             let argument = free_name(function);
             let taken = if is_first { function.parameters.first_mut() } else { function.parameters.last_mut() };
-            let Some((name, ty)) = taken.map(|taken| std::mem::replace(taken, (argument.clone(), input.clone()))) else {
+            let Some((name, ty)) = taken.map(|taken| std::mem::replace(taken, (argument.clone(), input.clone())))
+            else {
                 continue;
             };
             let declaration = [Piece::Type(ty), Piece::Text(format!(" {} = ", variable(&name)).into())];

@@ -37,6 +37,12 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
     });
     let append = find(operator, "append").map(function);
     let prepend = find(operator, "prepend").map(function);
+    let folds_backwards = prepend.as_ref().filter(|_| operator.machine.is_some()).map(|_| {
+        quote! {
+            #[inline(always)]
+            fn folds_backwards(&self) -> bool { true }
+        }
+    });
     let carry = carry(operator);
     // A wrong `lift` or `project` has been reported; a body that cannot be typed would be reported once more.
     let same = |a: &syn::Type, b: &syn::Type| quote!(#a).to_string() == quote!(#b).to_string();
@@ -119,6 +125,7 @@ pub(crate) fn operator(operator: &Operator, lowered: Option<&[Lowered]>) -> Toke
             #combine
             #append
             #prepend
+            #folds_backwards
             #carry
             #project
             #source

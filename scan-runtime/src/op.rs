@@ -210,6 +210,13 @@ pub unsafe trait ScanOp: Send + Sync + 'static {
         true
     }
 
+    /// Whether the fold of a part begins at its end: of a machine that has a `prepend` of its own.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn folds_backwards(&self) -> bool {
+        false
+    }
+
     /// How the CPU applies the operator to several values at once. Only the built-in operators have this.
     #[doc(hidden)]
     fn vectorized(&self) -> Option<crate::__private::Vectorized<Self>>

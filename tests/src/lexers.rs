@@ -1,4 +1,5 @@
-//! The lexer of the example `tokenizer`, whose table is read at run time: as it stands there, and as a machine.
+//! The lexer of the example `tokenizer`, whose table is read at run time: as it stands there, a machine, and as an
+//! operator that only composes tables.
 
 use scan_runtime::{ScanOp, Table, scan_op};
 
@@ -7,8 +8,12 @@ use crate::gallery::{Example, Visitor};
 #[allow(dead_code, unreachable_pub, reason = "it is a module of the example, which uses all of it")]
 #[path = "../../examples/tokenizer/src/automaton.rs"]
 mod automaton;
+#[allow(unreachable_pub, reason = "it is a module of the example")]
+#[path = "../../examples/tokenizer/src/lexer.rs"]
+mod lexer;
 
-use automaton::{Automaton, STATES, Transitions};
+use automaton::{Automaton, STATES};
+use lexer::{Lexer, Transitions};
 
 /// Composes tables.
 #[derive(Clone)]
@@ -37,55 +42,9 @@ impl ScanOp for Composed {
     }
 }
 
-/// Composes tables to know where runs begin, and takes a step at each byte. Four bits of a row are the state after a
-/// state.
-#[derive(Clone)]
-struct Stepping {
-    rows: Table<u64>,
-}
-
-#[scan_op]
-impl ScanOp for Stepping {
-    type Input = u8;
-    type State = Transitions;
-    type Carry = u8;
-    type Output = u8;
-    const IDENTITY: Transitions = Transitions { next: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15] };
-    const START: u8 = 0;
-    fn lift(&self, byte: u8) -> Transitions {
-        let row = self.rows[byte as usize];
-        let mut next = Self::IDENTITY.next;
-        for state in 0..STATES {
-            next[state] = (row >> (4 * state) & 15) as u8;
-        }
-        Transitions { next }
-    }
-    fn combine(a: Transitions, b: Transitions) -> Transitions {
-        let mut next = a.next;
-        for state in 0..STATES {
-            next[state] = b.next[a.next[state] as usize];
-        }
-        Transitions { next }
-    }
-    fn prepend(&self, byte: u8, s: Transitions) -> Transitions {
-        let row = self.rows[byte as usize];
-        let mut next = s.next;
-        for state in 0..STATES {
-            next[state] = s.next[(row >> (4 * state) & 15) as usize];
-        }
-        Transitions { next }
-    }
-    fn apply(s: Transitions, state: u8) -> u8 {
-        s.next[state as usize]
-    }
-    fn step(&self, state: u8, byte: u8) -> u8 {
-        (self.rows[byte as usize] >> (4 * state) & 15) as u8
-    }
-}
-
-fn automaton() -> Automaton {
+fn rows() -> Table<u64> {
     #[allow(clippy::expect_used, reason = "the rules of the example can be read")]
-    Automaton::read(include_str!("../../examples/tokenizer/rust.automaton")).expect("rules")
+    Automaton::read(include_str!("../../examples/tokenizer/rust.automaton")).expect("rules").rows
 }
 
 /// A program's text, and the state after each byte by a plain loop.
@@ -94,9 +53,9 @@ fn text(len: usize) -> Vec<u8> {
 }
 
 fn states(text: &[u8]) -> Vec<u8> {
-    let transitions = automaton().transitions;
+    let rows = rows();
     let step = |state: &mut u8, &byte: &u8| {
-        *state = transitions[usize::from(byte)].next[usize::from(*state)];
+        *state = (rows[usize::from(byte)] >> (4 * *state) & 15) as u8;
         Some(*state)
     };
     text.iter().scan(0, step).collect()
@@ -104,7 +63,8 @@ fn states(text: &[u8]) -> Vec<u8> {
 
 impl Example for Composed {
     fn new() -> Self {
-        Composed { transitions: automaton().transitions }
+        let lexer = Lexer { rows: rows() };
+        Composed { transitions: (0..=u8::MAX).map(|byte| lexer.lift(byte)).collect() }
     }
     fn input(len: usize) -> Vec<u8> {
         text(len)
@@ -114,10 +74,9 @@ impl Example for Composed {
     }
 }
 
-impl Example for Stepping {
+impl Example for Lexer {
     fn new() -> Self {
-        let row = |row: &Transitions| row.next.iter().rev().fold(0, |row, &next| row << 4 | u64::from(next));
-        Stepping { rows: automaton().transitions.iter().map(row).collect() }
+        Lexer { rows: rows() }
     }
     fn input(len: usize) -> Vec<u8> {
         text(len)
@@ -130,5 +89,5 @@ impl Example for Stepping {
 /// Visits both.
 pub fn visit_lexers(visitor: &mut impl Visitor) {
     visitor.visit::<Composed>("lexer");
-    visitor.visit::<Stepping>("lexer_machine");
+    visitor.visit::<Lexer>("lexer_machine");
 }

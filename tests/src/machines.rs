@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use scan_codegen::ScanSpec;
-use scan_runtime::{ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_op};
+use scan_runtime::{ScanElement, ScanKind, ScanOp, Scanner, ops, scan_element, scan_fn, scan_op};
 
 use crate::{
     lifting::{INITIAL_VALUE, Lifting, Mapping, Narrow, Wide, inputs},
@@ -141,54 +141,82 @@ pub struct Page {
 /// In place of what is no page.
 pub const TORN: Page = Page { first: u32::MAX, end: 0 };
 
-/// Reads numbers that follow each other. Its outputs tell all that has been read, so that what is read at a wrong
-/// place, or from a wrong begin, shows. An input is appended as what it is lifted to.
-#[derive(Clone, Copy, Debug)]
-pub struct Reader;
+macro_rules! readers {
+    ($($(#[$about:meta])* $name:ident { $($prepend:tt)* })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name;
 
-#[scan_op]
-impl ScanOp for Reader {
-    type Input = u16;
-    type State = Stretch;
-    type Carry = Page;
-    type Output = Page;
-    const IDENTITY: Stretch = Stretch { first: 0, end: 0, broken: 0 };
-    const START: Page = Page { first: 0, end: 0 };
-    fn lift(x: u16) -> Stretch {
-        Stretch { first: x as u32, end: x as u32 + 1, broken: 0 }
-    }
-    fn combine(a: Stretch, b: Stretch) -> Stretch {
-        if a.broken + b.broken > 0 {
-            Stretch { first: 0, end: 0, broken: 1 }
-        } else if a.first == a.end {
-            b
-        } else if b.first == b.end {
-            a
-        } else if a.end == b.first {
-            Stretch { first: a.first, end: b.end, broken: 0 }
-        } else {
-            Stretch { first: 0, end: 0, broken: 1 }
+        #[scan_op]
+        impl ScanOp for $name {
+            type Input = u16;
+            type State = Stretch;
+            type Carry = Page;
+            type Output = Page;
+            const IDENTITY: Stretch = Stretch { first: 0, end: 0, broken: 0 };
+            const START: Page = Page { first: 0, end: 0 };
+            fn lift(x: u16) -> Stretch {
+                number(x)
+            }
+            fn combine(a: Stretch, b: Stretch) -> Stretch {
+                joined(a, b)
+            }
+            $($prepend)*
+            fn apply(s: Stretch, page: Page) -> Page {
+                let nothing = page.first == page.end;
+                if s.broken > 0 || page.first > page.end {
+                    TORN
+                } else if s.first == s.end {
+                    page
+                } else if nothing || page.end == s.first {
+                    Page { first: if nothing { s.first } else { page.first }, end: s.end }
+                } else {
+                    TORN
+                }
+            }
+            fn step(page: Page, x: u16) -> Page {
+                let nothing = page.first == page.end;
+                if page.first <= page.end && (nothing || page.end == x as u32) {
+                    Page { first: if nothing { x as u32 } else { page.first }, end: x as u32 + 1 }
+                } else {
+                    TORN
+                }
+            }
+        }
+    )*};
+}
+
+readers! {
+    /// Reads numbers that follow each other. Its outputs tell all that has been read, so that what is read at a wrong
+    /// place, or from a wrong begin, shows. An input is appended as what it is lifted to.
+    Reader {}
+    /// The same, whose runs are folded from their ends.
+    ReaderFromEnd {
+        fn prepend(x: u16, s: Stretch) -> Stretch {
+            joined(number(x), s)
         }
     }
-    fn apply(s: Stretch, page: Page) -> Page {
-        let nothing = page.first == page.end;
-        if s.broken > 0 || page.first > page.end {
-            TORN
-        } else if s.first == s.end {
-            page
-        } else if nothing || page.end == s.first {
-            Page { first: if nothing { s.first } else { page.first }, end: s.end }
-        } else {
-            TORN
-        }
-    }
-    fn step(page: Page, x: u16) -> Page {
-        let nothing = page.first == page.end;
-        if page.first <= page.end && (nothing || page.end == x as u32) {
-            Page { first: if nothing { x as u32 } else { page.first }, end: x as u32 + 1 }
-        } else {
-            TORN
-        }
+}
+
+/// A number that has been read.
+#[scan_fn]
+fn number(x: u16) -> Stretch {
+    Stretch { first: x as u32, end: x as u32 + 1, broken: 0 }
+}
+
+/// What has been read in two parts.
+#[scan_fn]
+fn joined(a: Stretch, b: Stretch) -> Stretch {
+    if a.broken + b.broken > 0 {
+        Stretch { first: 0, end: 0, broken: 1 }
+    } else if a.first == a.end {
+        b
+    } else if b.first == b.end {
+        a
+    } else if a.end == b.first {
+        Stretch { first: a.first, end: b.end, broken: 0 }
+    } else {
+        Stretch { first: 0, end: 0, broken: 1 }
     }
 }
 
@@ -208,11 +236,12 @@ pub type Comparison = fn(&Scanner, usize) -> Result<(), Box<dyn Error>>;
 
 /// Machines, an operator that appends, and a machine with an operator that is none, on host memory: in every way,
 /// forwards and reversed, restarting or not, with totals and as a reduction.
-pub const COMPARISONS: [(&str, Comparison); 5] = [
+pub const COMPARISONS: [(&str, Comparison); 6] = [
     ("coder", |scanner, len| compare(scanner, Coder, 99, &inputs(len))),
     ("appending", |scanner, len| compare(scanner, Appending, INITIAL_VALUE, &inputs(len))),
     ("composing", |scanner, len| compare(scanner, Composing, INITIAL_VALUE, &mappings(len))),
     ("reader", |scanner, len| compare(scanner, Reader, Page { first: 0, end: 1 }, &numbers(len))),
+    ("reader_from_end", |scanner, len| compare(scanner, ReaderFromEnd, Page { first: 0, end: 1 }, &numbers(len))),
     ("pair", |scanner, len| {
         let initial_value = ops::Both { first: 99, second: INITIAL_VALUE };
         compare(scanner, ops::pair(Coder, Lifting), initial_value, &inputs(len))

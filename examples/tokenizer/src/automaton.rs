@@ -2,23 +2,16 @@
 
 use std::{error::Error, ops::RangeInclusive};
 
-use scan_runtime::{Table, scan_element};
+use scan_runtime::Table;
 
 /// The most states that an automaton can have.
 pub const STATES: usize = 16;
 
-/// Where each state goes.
-#[scan_element]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Transitions {
-    pub next: [u8; STATES],
-}
-
 pub struct Automaton {
     /// The names of the states. The text begins in the first.
     pub states: Vec<String>,
-    /// What each byte does.
-    pub transitions: Table<Transitions>,
+    /// A row for each byte: four bits for the state after each state, the lowest for the first one.
+    pub rows: Table<u64>,
     /// For each byte, a bit for each state in which it begins a token.
     begins: Vec<u16>,
 }
@@ -51,14 +44,13 @@ impl Automaton {
         if let Some(byte) = next.iter().position(|next| next[0].is_none()) {
             return Err(format!("no token begins with byte {byte}").into());
         }
-        let whole = |next: &[Option<u8>; STATES]| next.map(|to| to.or(next[0]).unwrap_or(0));
+        let row = |next: &[Option<u8>; STATES]| {
+            let after = |to: &Option<u8>| u64::from(to.or(next[0]).unwrap_or(0));
+            next.iter().rev().fold(0, |row, to| row << 4 | after(to))
+        };
         let begins =
             |next: &[Option<u8>; STATES]| (0..STATES).map(|state| u16::from(next[state].is_none()) << state).sum();
-        Ok(Automaton {
-            states,
-            transitions: next.iter().map(|next| Transitions { next: whole(next) }).collect(),
-            begins: next.iter().map(begins).collect(),
-        })
+        Ok(Automaton { states, rows: next.iter().map(row).collect(), begins: next.iter().map(begins).collect() })
     }
 
     /// Whether a byte begins a token, in this state.

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let automaton = Automaton::read(&read(arguments.next().unwrap_or(format!("{here}/rust.automaton")))?)?;
 
     let scanner = Scanner::new()?;
-    let lexer = Lexer { transitions: automaton.transitions.clone() };
+    let lexer = Lexer { rows: automaton.rows.clone() };
     let states = scanner.scan(lexer).run(text.as_bytes())?;
 
     let tokens = tokens(&automaton, text.as_bytes(), &states);
@@ -56,7 +56,7 @@ mod tests {
 
     fn automaton() -> (Automaton, Lexer) {
         let automaton = Automaton::read(include_str!("../rust.automaton")).unwrap();
-        let lexer = Lexer { transitions: automaton.transitions.clone() };
+        let lexer = Lexer { rows: automaton.rows.clone() };
         (automaton, lexer)
     }
 
@@ -66,7 +66,7 @@ mod tests {
         laws::check(&lexer, b"a 1\"\\'/\n").unwrap();
         let text = include_bytes!("main.rs").repeat(40);
         let expected = text.iter().scan(0, |state, &byte| {
-            *state = automaton.transitions[usize::from(byte)].next[usize::from(*state)];
+            *state = (automaton.rows[usize::from(byte)] >> (4 * *state) & 15) as u8;
             Some(*state)
         });
         assert!(Scanner::new().unwrap().scan(lexer).run(&text).unwrap() == expected.collect::<Vec<u8>>());

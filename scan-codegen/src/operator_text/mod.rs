@@ -12,7 +12,7 @@ use crate::{
     element::{ElementKind, ElementType, Primitive},
     error::RenderError,
     names::{camel_case, snake_case, variable},
-    operator::{CarrySource, OpSource},
+    operator::{CarrySource, FunctionSource, OpSource},
     prelude::{c_functions, prelude},
     target::Target,
     templates::{KERNEL_NAMES, Templates},
@@ -176,8 +176,9 @@ pub(crate) fn operator_text_with(
         function.name = name;
         helpers.push(function);
     }
-    let functions =
-        op.functions.iter().zip(weights.functions).map(|(function, weight)| writer.function(function, weight));
+    let is_used = |function: &FunctionSource| function.name != "prepend" || op.folds_backwards();
+    let functions = op.functions.iter().zip(weights.functions).filter(|(function, _)| is_used(function));
+    let functions = functions.map(|(function, weight)| writer.function(function, weight));
     let functions = functions.collect::<Result<Vec<_>, _>>()?;
     let identity = match &op.identity {
         Some(bytes) => Some(writer.constant(&op.state, bytes)?),

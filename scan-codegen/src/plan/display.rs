@@ -50,6 +50,9 @@ impl Plan {
         writeln!(f, "  strategy  {}", self.strategy)?;
         if self.machine {
             writeln!(f, "  operator  a machine: runs step its carry, partial results are applied to it")?;
+            if self.folds_backwards {
+                writeln!(f, "  folds     from the ends of runs: inputs are prepended")?;
+            }
         } else if self.appends {
             writeln!(f, "  operator  runs append inputs, partial results are combined")?;
         }

@@ -266,7 +266,7 @@ pub(super) const OTHER_WARPS: u32 = 2;
 /// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
 pub(super) const fn is_heavy(combine: u64, input: u32, state: u32, element: u32) -> bool {
     const HEAVY: u64 = 3; // instructions for each byte
-    combine >= HEAVY * element as u64 && state > input && element <= GROUPED_ABOVE && state < GROUPED_FROM
+    combine >= HEAVY * element as u64 && state > input && element <= GROUPED_ABOVE && state <= GROUPED_FROM
 }
 
 /// Teams in order of preference, 32-bit words of a run, and look-ahead warps.
@@ -292,13 +292,16 @@ pub(super) const fn heavy_shape(input: u32, state: u32, element: u32) -> Shape {
         Shape { teams: &TWO_TEAMS, run_words, look_ahead_warps }
     }
     match (element, state) {
-        (..=2, ..=16) => shape_of(1, 21, 2),
-        (..=2, _) => shape_of(3, 50, 2),
+        (..=2, ..=16) => shape_of(1, 21, 3),
+        (..=2, _) => shape_of(3, 50, 3),
         (..=4, 17..) => two_teams(27, 1),
+        (..=8, ..=8) if input < element => shape_of(4, 56, 2),
         (..=8, ..=16) if input < element => two_teams(40, 2),
+        (..=8, 17..) => shape_of(4, 54, 2),
         (..=12, ..=16) => shape_of(1, 28, 2),
-        (..=16, 17..) => shape_of(3, 52, 2),
-        _ => two_teams(36, 2),
+        (..=16, 17..=24) => two_teams(36, 2),
+        (..=16, 25..) => shape_of(3, 45, 2),
+        _ => two_teams(36, 1),
     }
 }
 

@@ -142,7 +142,8 @@ impl<'a> Sizes<'a> {
     /// The blocks of a group: about as many as there are groups, so that both are few.
     pub(super) fn group(self, multiprocessors: u32) -> u32 {
         let element = self.element();
-        let grouped = element > GROUPED_ABOVE || self.state > element && self.state >= GROUPED_FROM;
+        let large = element > GROUPED_ABOVE || self.state > element && self.state >= GROUPED_FROM;
+        let grouped = large && self.shape.is_none();
         if grouped { multiprocessors.isqrt().max(1) } else { 1 }
     }
 

@@ -135,6 +135,8 @@ pub struct Plan {
     pub(crate) machine: bool,
     /// Whether the operator says how an input is appended to a partial result.
     pub(crate) appends: bool,
+    /// Whether runs are folded from their ends.
+    pub(crate) folds_backwards: bool,
     /// Whether runs are longer or shorter than those of a light operator.
     pub(crate) run_by_weight: bool,
     /// What the weight of the operator decides.
@@ -199,6 +201,7 @@ impl Plan {
             output_unit: 0,
             machine: operator.carry.is_some(),
             appends: operator.has("append"),
+            folds_backwards: operator.folds_backwards(),
             run_by_weight: false,
             decided: Decided::default(),
             emits,

@@ -193,6 +193,16 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
             // SAFETY: the caller vouches for the range.
             return Some(unsafe { vectorized.fold(self.op, places, &nothing) });
         }
+        if self.machine && self.exact && self.op.folds_backwards() {
+            let at = self.at_hand();
+            let mut indices = range.rev();
+            let last = indices.next()?;
+            // SAFETY: the caller vouches for the range.
+            let last = unsafe { at.read(last) };
+            // SAFETY: as above.
+            let input = |index| unsafe { at.input(index) };
+            return Some(indices.fold(last, |sum, index| self.op.prepend(input(index), sum)));
+        }
         // Joining the blocks of a machine costs more than waiting for one after the other.
         let block_length = if self.machine { range.len() } else { BLOCK };
         let mut sum = None;

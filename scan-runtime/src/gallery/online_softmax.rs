@@ -63,7 +63,8 @@ impl ScanOp for Attention {
             return a;
         }
         let share = share_of_smaller(a.largest, b.largest);
-        let (before, after) = (if a.largest < b.largest { share } else { 1.0 }, if a.largest < b.largest { 1.0 } else { share });
+        let (before, after) =
+            (if a.largest < b.largest { share } else { 1.0 }, if a.largest < b.largest { 1.0 } else { share });
         let mut weighted = a.weighted;
         for i in 0..4_usize {
             weighted[i] = before * a.weighted[i] + after * b.weighted[i];
@@ -72,7 +73,8 @@ impl ScanOp for Attention {
     }
     fn append(s: Partial, x: Scored) -> Partial {
         let share = share_of_smaller(s.largest, x.score);
-        let (before, after) = (if s.largest < x.score { share } else { 1.0 }, if s.largest < x.score { 1.0 } else { share });
+        let (before, after) =
+            (if s.largest < x.score { share } else { 1.0 }, if s.largest < x.score { 1.0 } else { share });
         let mut weighted = s.weighted;
         for i in 0..4_usize {
             weighted[i] = before * s.weighted[i] + after * x.value[i];

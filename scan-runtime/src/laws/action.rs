@@ -322,7 +322,9 @@ impl<Op: ScanOp> Search<'_, Op> {
         let operator = &self.report.operator;
         let (what, [left, right]) = match law {
             Law::Append => ("appends an input as no `lift` and `combine` do", ["append(s, x)", "combine(s, lift(x))"]),
-            Law::Prepend => ("prepends an input as no `lift` and `combine` do", ["prepend(x, s)", "combine(lift(x), s)"]),
+            Law::Prepend => {
+                ("prepends an input as no `lift` and `combine` do", ["prepend(x, s)", "combine(lift(x), s)"])
+            }
             Law::Step => ("steps past an input to another carry", ["step(c, x)", "apply(lift(x), c)"]),
             Law::Apply => (
                 "applies two parts to another carry than both at once",

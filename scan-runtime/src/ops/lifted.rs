@@ -107,6 +107,10 @@ where
         self.op.advance(carry, F::map(input))
     }
 
+    fn folds_backwards(&self) -> bool {
+        self.op.folds_backwards()
+    }
+
     fn is_machine(&self) -> bool {
         self.op.is_machine()
     }

@@ -100,6 +100,10 @@ unsafe impl<Op: ScanOp> ScanOp for WithExclusive<Op> {
         (after, ExclusiveInclusive { exclusive: self.op.project(carry), inclusive })
     }
 
+    fn folds_backwards(&self) -> bool {
+        self.op.folds_backwards()
+    }
+
     fn is_machine(&self) -> bool {
         true
     }

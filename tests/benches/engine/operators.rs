@@ -145,8 +145,21 @@ fn variants(plan: &Plan, element: usize) -> Vec<Variant> {
 /// The planned shape and others, each with several numbers of look-ahead warps, and with lifted elements kept in
 /// stages, where `state` is the size of one that can be kept.
 fn in_turns(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
-    const SHAPES: [(u32, u32); 9] =
-        [(96, 3), (128, 2), (128, 3), (192, 2), (192, 3), (256, 2), (256, 3), (320, 2), (384, 1)];
+    const SHAPES: [(u32, u32); 13] = [
+        (64, 3),
+        (64, 4),
+        (96, 3),
+        (96, 4),
+        (128, 2),
+        (128, 3),
+        (128, 4),
+        (192, 2),
+        (192, 3),
+        (256, 2),
+        (256, 3),
+        (320, 2),
+        (384, 1),
+    ];
     let step = 1 << plan.run.trailing_zeros();
     let planned = (plan.threads, plan.pipeline.map_or(1, |pipeline| pipeline.teams), plan.run);
     let shape = |(threads, teams): (u32, u32), bytes: usize| {
@@ -163,7 +176,7 @@ fn in_turns(plan: &Plan, element: usize, state: Option<usize>) -> Vec<Variant> {
     let mut variants: Vec<_> = [1, 2, 3, 4].map(|warps| variant(planned, warps, false)).into();
     variants.extend(state.iter().flat_map(|_| [1, 2].map(|warps| variant(planned, warps, true))));
     for teams in SHAPES {
-        variants.extend([2, 3].map(|warps| variant(shape(teams, element), warps, false)));
+        variants.extend([1, 2, 3].map(|warps| variant(shape(teams, element), warps, false)));
         let kept = state.map(|state| variant(shape(teams, element.max(state)), 2, true));
         variants.extend(kept);
     }

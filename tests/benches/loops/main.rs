@@ -92,9 +92,9 @@ impl Bench {
     fn lexer(&mut self) -> Result<(), Box<dyn Error>> {
         if self.wants("lexer of a file") {
             let rules = include_str!("../../../examples/tokenizer/rust.automaton");
-            let transitions = automaton::Automaton::read(rules)?.transitions;
+            let rows = automaton::Automaton::read(rules)?.rows;
             let text: Vec<u8> = include_bytes!("main.rs").iter().copied().cycle().take(MOST).collect();
-            let lexers = [0, 1].map(|_| lexer::Lexer { transitions: transitions.clone() });
+            let lexers = [0, 1].map(|_| lexer::Lexer { rows: rows.clone() });
             self.flat("lexer of a file", lexers, &text, |ours, loops| compare(ours, loops, 0.0));
         }
         Ok(())

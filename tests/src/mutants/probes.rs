@@ -14,7 +14,7 @@ use crate::{
     climb::{self, climb},
     emulator::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
     lifting::{self, Lifting},
-    machines::{Appending, Coder, Composing, Mapped, Page, Reader, mappings, numbers},
+    machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
     operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back},
@@ -640,6 +640,7 @@ fn lifts(probes: &mut Vec<Probe>) {
     lifts_as(probes, "appending states", Composing, lifting::INITIAL_VALUE, mappings);
     lifts_as(probes, "machine", Coder, 99, lifting::inputs);
     lifts_as(probes, "machine that reads", Reader, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "machine that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
     lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
     lifts_by_other_threads(probes);
 }

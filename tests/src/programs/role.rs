@@ -85,9 +85,9 @@ impl Role {
             "type Input = {input};\ntype State = {state};\nconst IDENTITY: {state} = {zero_state};\n\
              fn lift(x: {input}) -> {state} {{ {zero_state} }}\n"
         );
-        // What appends or prepends need not be a machine.
+        // What appends need not be a machine.
         let mut others = of_states.to_vec();
-        if matches!(self, Role::Append | Role::Prepend) {
+        if self == Role::Append {
             text += &format!("type Output = {state};\n");
         } else {
             text += &format!(

@@ -9,7 +9,7 @@ use scan_tests::{
     drawn,
     emulator::{ColumnsProgram, Emulator, Module, Program, ReductionProgram},
     lifting::{INITIAL_VALUE, Narrow, inputs},
-    machines::{Appending, Coder, Composing, Mapped, Page, Reader, adjacent, mappings},
+    machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings},
     operators::mixed,
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads},
@@ -138,6 +138,12 @@ fn numbers(how: How, begins: &[bool]) -> Vec<u16> {
 fn machines_read_all_of_their_segment_in_order() {
     let ways = [plain(2), segmented(3)].concat();
     climb(Reader, Page { first: 0, end: 1 }, &ways, numbers, |emulator| emulator.check(adjacent));
+}
+
+#[test]
+fn runs_are_folded_from_their_ends() {
+    let ways = [plain(0), segmented(1)].concat();
+    climb(ReaderFromEnd, Page { first: 0, end: 1 }, &ways, numbers, |emulator| emulator.check(adjacent));
 }
 
 /// The numbers are such that a reader which reads all of them in order is never broken.

@@ -223,11 +223,13 @@ fn heavy_operators_have_shapes_of_their_own() {
         let shape = heavy_shape(input, state, element);
         (shape.teams[0], shape.run_words, shape.look_ahead_warps)
     };
-    assert_eq!(shape(4, 24, 16), ((192, 2), 52, 2));
+    assert_eq!(shape(4, 24, 16), ((256, 2), 36, 2));
     assert_eq!(shape(1, 16, 8), ((256, 2), 40, 2));
-    assert_eq!(shape(1, 4, 1), ((256, 3), 21, 2));
+    assert_eq!(shape(1, 8, 8), ((128, 3), 56, 2));
+    assert_eq!(shape(1, 4, 1), ((256, 3), 21, 3));
+    assert_eq!(shape(12, 36, 12), ((192, 2), 45, 2));
     assert_eq!(shape(4, 24, 4), ((256, 2), 27, 1));
-    assert!(is_heavy(179, 4, 24, 16) && is_heavy(12, 1, 8, 4));
-    // A sum, a product modulo a number, tropical matrices, which go by groups of blocks.
-    assert!(!is_heavy(2, 4, 4, 4) && !is_heavy(33, 4, 4, 4) && !is_heavy(63, 12, 36, 12));
+    assert!(is_heavy(179, 4, 24, 16) && is_heavy(12, 1, 8, 4) && is_heavy(63, 12, 36, 12));
+    // A sum, a product modulo a number, states of 72 bytes, which go by groups of blocks.
+    assert!(!is_heavy(2, 4, 4, 4) && !is_heavy(33, 4, 4, 4) && !is_heavy(108, 8, 72, 8));
 }

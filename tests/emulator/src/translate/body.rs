@@ -124,7 +124,9 @@ impl Translator<'_> {
             "threadIdx" | "blockIdx" | "blockDim" | "gridDim" => return self.rewrite_index(position),
             "__builtin_memcpy" | "memcpy" => self.replace(position, "::emulator::copy_bytes"),
             "identity" | "lift" if matches!(self.before(position), ".") => self.rewrite_made(position)?,
-            "combine" | "append" | "prepend" if matches!(self.before(position), "." | "->") => self.rewrite_applied(position)?,
+            "combine" | "append" | "prepend" if matches!(self.before(position), "." | "->") => {
+                self.rewrite_applied(position)?
+            }
             "*" => self.rewrite_dereference(position)?,
             "->" => self.rewrite_member(position)?,
             "sizeof" => return self.rewrite_size(position),
@@ -201,7 +203,8 @@ impl Translator<'_> {
             && !matches!(self.before(operator), "." | "->" | "::")
             && self.text(position + 1) == "(";
         if !plain {
-            return Err(self.unsupported(position, "expected `operator.combine(left, right)`, `append` or `prepend` of an input"));
+            return Err(self
+                .unsupported(position, "expected `operator.combine(left, right)`, `append` or `prepend` of an input"));
         }
         let applied = match self.text(position) {
             "combine" => "apply",
