@@ -24,7 +24,8 @@ pub struct OpSource {
     pub carry: Option<CarrySource>,
     /// The operator's own fields where it has parameters known only at run time.
     pub parameters: Option<ElementType>,
-    /// `combine`, and `lift`, `append`, `prepend`, `apply`, `step`, `emit` and `project` where the operator declares them.
+    /// `combine`, and `lift`, `append`, `prepend`, `apply`, `step`, `emit` and `project` where the operator declares
+    /// them.
     pub functions: Vec<FunctionSource>,
     /// The functions that these call, each after its own callees.
     pub helpers: Vec<FunctionSource>,

@@ -28,9 +28,9 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 ///
 /// Many operators begin as a loop: each input updates a small carry `c`, `c = step(c, x)`. Write both: the loop, and
 /// the monoid that describes the effect of a part of the input on any carry. Threads then fold their parts by
-/// [`append`](ScanOp::append) or [`prepend`](ScanOp::prepend), `combine` joins only the folds of parts, [`apply`](ScanOp::apply) turns the exclusive
-/// prefix of a part into a carry, and [`step`](ScanOp::step) goes through the part as the loop does; on one thread of
-/// the CPU it is the loop.
+/// [`append`](ScanOp::append) or [`prepend`](ScanOp::prepend), `combine` joins only the folds of parts,
+/// [`apply`](ScanOp::apply) turns the exclusive prefix of a part into a carry, and [`step`](ScanOp::step) goes through
+/// the part as the loop does; on one thread of the CPU it is the loop.
 ///
 /// ```
 /// use scan_runtime::{ScanOp, Scanner, scan_element, scan_op};
@@ -76,10 +76,10 @@ use crate::{Error, Parameters, ScanElement, element::bytes_of};
 /// # Laws
 ///
 /// `combine(combine(a, b), c)` equals `combine(a, combine(b, c))`, and the identity changes nothing on either side.
-/// `append(s, x)` equals `combine(s, lift(x))`, and `prepend(x, s)` equals `combine(lift(x), s)`. Of a machine, `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`,
-/// `step(c, x)` equals `apply(lift(x), c)`, and the identity applied to a carry gives that carry. The operator need not
-/// be commutative: the machinery always applies it to two adjacent partial results, the earlier one on the left.
-/// [`laws`](crate::laws) checks both.
+/// `append(s, x)` equals `combine(s, lift(x))`, and `prepend(x, s)` equals `combine(lift(x), s)`. Of a machine,
+/// `apply(combine(a, b), c)` equals `apply(b, apply(a, c))`, `step(c, x)` equals `apply(lift(x), c)`, and the identity
+/// applied to a carry gives that carry. The operator need not be commutative: the machinery always applies it to two
+/// adjacent partial results, the earlier one on the left. [`laws`](crate::laws) checks both.
 ///
 /// # Safety
 ///

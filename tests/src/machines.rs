@@ -204,7 +204,7 @@ fn number(x: u16) -> Stretch {
     Stretch { first: x as u32, end: x as u32 + 1, broken: 0 }
 }
 
-/// What has been read in two parts.
+/// The numbers of two parts.
 #[scan_fn]
 fn joined(a: Stretch, b: Stretch) -> Stretch {
     if a.broken + b.broken > 0 {

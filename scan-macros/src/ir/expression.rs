@@ -199,7 +199,7 @@ impl Expression {
         holds(self) || self.parts().into_iter().any(|part| part.any(holds))
     }
 
-    /// What is in the user's parentheses, and in a conversion to the type that the value has in Rust.
+    /// The expression without the user's parentheses and a conversion to its type in Rust around it.
     pub(crate) fn inside(&self) -> &Expression {
         match self {
             Expression::Group(inner) | Expression::ValueOf(inner) => inner.inside(),

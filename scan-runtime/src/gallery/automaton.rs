@@ -60,7 +60,7 @@ impl ScanOp for Lexer {
         }
         Table { next }
     }
-    /// The table of what follows, at the places that the row tells: on a GPU a permutation of bytes.
+    /// The table of the rest, at the places in the row: on a GPU a permutation of bytes.
     fn prepend(byte: u8, s: Table) -> Table {
         let row = ROWS[byte as usize];
         let mut next = s.next;

@@ -1,7 +1,7 @@
 //! Maximum subarray: the largest sum of neighbouring values.
 //!
 //! The best range of two adjacent parts lies in one of them, or is an end of the first with a beginning of the second.
-//! Four sums of each part suffice. The loop over single values, which is Kadane's, needs two.
+//! A part is described by four sums. The loop over single values, which is Kadane's, needs two.
 
 use crate::{ScanOp, scan_element, scan_op};
 

@@ -374,7 +374,7 @@ impl<Op: ScanOp> fmt::Display for Violation<Op> {
 }
 
 /// A counterexample to a law of [`append`](crate::ScanOp::append), [`prepend`](crate::ScanOp::prepend),
-/// [`step`](crate::ScanOp::step) or [`apply`](crate::ScanOp::apply). Its text tells all of it.
+/// [`step`](crate::ScanOp::step) or [`apply`](crate::ScanOp::apply). Its text shows all of it.
 #[non_exhaustive]
 pub struct Disagreement<Op: ScanOp> {
     /// The operator.

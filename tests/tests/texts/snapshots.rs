@@ -1,7 +1,7 @@
 //! The generated CUDA, reviewed like source.
 
 use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, ScanSpec, Segments};
-use scan_runtime::{Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, ops};
+use scan_runtime::{Axis, BlockScan, Carry, Heads, Network, Scan, ScanOp, Scanner, Strategy, gallery, ops};
 use scan_tests::{
     items::Classes,
     operators::{Affine, MatrixProduct, MixedSum, TestOperator, compose},
@@ -84,6 +84,15 @@ fn every_network() {
         let network_part = &source[source.find(text).unwrap() + text.len()..before];
         insta::assert_snapshot!(format!("network_{}", slug(network)), network_part);
     }
+}
+
+/// A machine whose operator prepends inputs, by a permutation of bytes.
+#[test]
+fn runs_folded_from_their_ends() {
+    let source = text(scanner().scan(gallery::automaton::Lexer));
+    let operator = &source[source.find("struct Lexer {").unwrap()..source.find("// ---- Prefixes").unwrap()];
+    let parts = [part(&source, "// ---- Cursors"), part(&source, "// ---- In registers")];
+    insta::assert_snapshot!(format!("{operator}\n…\n{}", parts.join("\n…\n")));
 }
 
 #[test]

@@ -11,7 +11,8 @@
 //! | `*p`, `p->name` | `p[0]`, and a call, because those can tell their line |
 //! | `sizeof(variable)` | the size that it has on the GPU |
 //! | `__shared__ T name[N];` | a pointer to an array that the emulator keeps for the block |
-//! | `op.combine(a, b)`, `op.append(a, x)`, `op.prepend(x, a)` | `apply(op, line, a, b)`, `append(op, line, a, x)`, `prepend(op, line, x, a)` |
+//! | `op.combine(a, b)` | `apply(op, line, a, b)` |
+//! | `op.append(a, x)`, `op.prepend(x, a)` | `append(op, line, a, x)`, `prepend(op, line, x, a)` |
 //! | `threadIdx.x` and its like | a call |
 //! | a definition of a machine function (`shuffle_up`, `fence`, …) | nothing: the host prelude defines it |
 //!

@@ -65,7 +65,8 @@ macro_rules! integers {
             }
         });
         results!($suite, 0, |x: [$ty; 2]| Bits {
-            left: $ty, right: $ty, out_left: $ty, out_right: $ty, swapped: $ty, reversed: $ty, power: $ty, ones: u32, zeros: u32, leading: u32,
+            left: $ty, right: $ty, out_left: $ty, out_right: $ty, swapped: $ty, reversed: $ty, power: $ty, ones: u32,
+            zeros: u32, leading: u32,
             leading_ones: u32, trailing: u32, trailing_ones: u32, single: bool, equal: bool, unequal: bool, less: bool,
             at_most: bool, more: bool, at_least: bool, both: bool,
         } {
