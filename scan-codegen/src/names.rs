@@ -18,8 +18,8 @@ const RESERVED: &[&str] = &[
     "blockDim", "blockIdx", "gridDim", "threadIdx", "warpSize", "dim3", "size_t", "asm_volatile", "main", "NULL", "assert",
     "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize", "f16", "bf16",
     "f32", "f64",
-    "as", "chosen", "gather", "gather_packed", "invariant", "keep_reciprocal", "keep_reciprocals", "left_by", "raw",
-    "panic", "range", "range_inclusive", "repeat", "right_by", "scan_panicked", "set_bits", "value_of", "zeros_above", "Array",
+    "as", "bytes_at", "bytes_at_packed", "bytes_at_pair", "chosen", "gather", "gather_packed", "invariant",
+    "keep_reciprocal", "keep_reciprocals", "left_by", "raw", "panic", "range", "range_inclusive", "repeat", "right_by", "scan_panicked", "set_bits", "value_of", "zeros_above", "Array",
     "Invariant", "Range", "RangeInclusive", "Slots", "Table", "Values", "WideNumber", "linux", "unix",
     "clock", "clock64", "memcpy", "std", "combine", "lift", "project", "identity",
 ];

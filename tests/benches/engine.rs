@@ -381,17 +381,8 @@ fn candidates(name: &str, size: usize) -> Vec<(String, Overrides)> {
     };
     if size > 36 {
         let large = LARGE.iter().filter(|(threads, _, run)| *threads as usize * *run as usize * size <= LARGE_TILE);
-        // In groups, as planned, and by look-ahead warps that take turns.
-        return large
-            .flat_map(|&(threads, teams, run)| {
-                [None, Some(2), Some(3), Some(4)].map(|warps| {
-                    let mut overrides = shape(Some(threads), Some(teams), Some(run));
-                    (overrides.look_ahead_warps, overrides.group) = (warps, warps.map(|_| 1));
-                    let turns = warps.map_or(String::new(), |warps| format!(", {warps} ahead"));
-                    (format!("{name}{turns}"), overrides)
-                })
-            })
-            .collect();
+        let large = large.map(|&(threads, teams, run)| shape(Some(threads), Some(teams), Some(run)));
+        return large.map(|overrides| (name.to_owned(), overrides)).collect();
     }
     let longer_runs = LONGER_RUNS.iter().filter(|_| size > 4);
     let shapes = SHAPES.iter().chain(longer_runs).map(|&(threads, teams, words, stages)| {

@@ -38,6 +38,7 @@ pub(crate) struct Needs {
 const PARTS: &[(&str, &str)] = &[
     ("machine", include_str!("../../templates/prelude/machine.cu.tera")),
     ("host", include_str!("../../templates/prelude/host.cu.tera")),
+    ("gathers", include_str!("../../templates/prelude/gathers.cu.tera")),
     ("helpers", include_str!("../../templates/prelude/helpers.cu.tera")),
     ("integer", include_str!("../../templates/prelude/integer.cu.tera")),
     ("float", include_str!("../../templates/prelude/float.cu.tera")),
@@ -102,7 +103,8 @@ pub(crate) fn prelude(needs: Needs, target: Target) -> Result<String, RenderErro
         Target::Cuda => "machine",
         Target::Host => "host",
     };
-    let mut rendered = vec![tera.render(machine, &context)?, tera.render("helpers", &context)?];
+    let first = [machine, "gathers", "helpers"].map(|part| tera.render(part, &context));
+    let mut rendered = first.into_iter().collect::<Result<Vec<_>, _>>()?;
     for integer in &integers {
         context.insert("integer", integer);
         rendered.push(tera.render("integer", &context)?);

@@ -90,7 +90,7 @@ fn every_network() {
 #[test]
 fn runs_folded_from_their_ends() {
     let source = text(scanner().scan(gallery::automaton::Lexer));
-    let operator = &source[source.find("struct Lexer {").unwrap()..source.find("// ---- Prefixes").unwrap()];
+    let operator = &source[source.find("struct Lexer {").unwrap()..source.find("// ---- The types").unwrap()];
     let parts = [part(&source, "// ---- Cursors"), part(&source, "// ---- In registers")];
     insta::assert_snapshot!(format!("{operator}\n…\n{}", parts.join("\n…\n")));
 }
