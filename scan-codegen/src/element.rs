@@ -151,6 +151,10 @@ impl ShortTable {
     }
 }
 
+/// The size from which on a constant array is kept in shared memory, as short tables are: more than a cache line. The
+/// items of smaller ones are near each other, and compilers know those at indices that they know.
+const KEPT_CONSTANT: usize = 256;
+
 /// A field of a struct element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Field {
@@ -223,6 +227,14 @@ impl ElementType {
             }
         }
         found
+    }
+
+    /// The items of a constant array that kernels for long inputs keep in shared memory, and the bytes that it takes
+    /// there.
+    pub(crate) fn kept_constant(&self) -> Option<(usize, u32)> {
+        let ElementKind::Array { item, len } = &self.kind else { return None };
+        let short = ShortTable::of(*len, item.size).filter(|_| self.size >= KEPT_CONSTANT)?;
+        Some((*len, short.room))
     }
 
     /// The layout that C gives a struct of these fields, in this order.

@@ -9,7 +9,7 @@ use crate::{
     error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::operator_text_at,
+    operator_text::{Wording, operator_text_as},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
     segments::Segments,
@@ -149,7 +149,7 @@ pub fn render_last_results_from(
     plan: &LastResultsPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let words = operator_text_at(operator, target, Places::all(0), WRITTEN_OUT)?;
+    let words = operator_text_as(operator, target, Wording::of(Places::all(0), WRITTEN_OUT))?;
     let segments = plan.segments.words();
     let context = Context::from_serialize(&Words {
         operator: words.operator,

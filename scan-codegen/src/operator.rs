@@ -59,12 +59,22 @@ impl OpSource {
         self.functions.iter().any(|function| function.name == name)
     }
 
-    /// The bytes of shared memory that hold its short tables, if there is so little that kernels for long inputs keep
-    /// them there; else 0.
+    /// The bytes of shared memory that hold its short tables and constant arrays, if there is so little that kernels for
+    /// long inputs keep them there; else 0.
     pub(crate) fn table_bytes(&self) -> u32 {
-        let tables = self.parameters.iter().flat_map(ElementType::short_tables);
-        let bytes = tables.fold(0, |bytes: u32, (_, _, short)| bytes.saturating_add(short.room));
+        let tables = self.parameters.iter().flat_map(ElementType::short_tables).map(|(_, _, short)| short.room);
+        let constants = self.constants().into_iter().filter_map(|(ty, _)| Some(ty.kept_constant()?.1));
+        let bytes = tables.chain(constants).fold(0, u32::saturating_add);
         if bytes > SHORT_TABLES { 0 } else { bytes }
+    }
+
+    /// The constants that its functions name, each once: types and bytes.
+    fn constants(&self) -> Vec<(&ElementType, &[u8])> {
+        let mut constants = Vec::new();
+        for function in self.functions.iter().chain(&self.helpers) {
+            function.body.iter().for_each(|piece| piece.add_constants(&mut constants));
+        }
+        constants
     }
 
     /// Whether runs of inputs are folded, and scanned, input by input, and not lifted element by lifted element.
@@ -150,6 +160,23 @@ pub enum Piece {
     /// The text that follows is from this line of the user's file. Occurs only between statements, at the start of a
     /// line.
     Line(u32),
+}
+
+impl Piece {
+    /// Adds the constants with names that it holds, but for those that are there already.
+    fn add_constants<'p>(&'p self, constants: &mut Vec<(&'p ElementType, &'p [u8])>) {
+        match self {
+            Piece::Constant { ty, bytes, name: Some(_) } if !constants.contains(&(ty, bytes)) => {
+                constants.push((ty, bytes));
+            }
+            Piece::Struct { fields, base, .. } => {
+                let values = fields.iter().map(|(_, value)| value).chain(base);
+                values.flatten().for_each(|piece| piece.add_constants(constants));
+            }
+            Piece::Divisor(value) => value.iter().for_each(|piece| piece.add_constants(constants)),
+            _ => {}
+        }
+    }
 }
 
 /// A name of the user's source file that is the same on every machine: a path relative to the workspace is unchanged,

@@ -10,7 +10,7 @@ use crate::{
     error::{PlanError, RenderError},
     limits::DeviceLimits,
     operator::OpSource,
-    operator_text::{OperatorText, operator_text_at},
+    operator_text::{OperatorText, Wording, operator_text_as},
     plan::{MOST_COARSENED_THREADS, check_operator, check_start, coarsened_run},
     render::{KernelSource, finish},
     schedule::{ALIGNMENT, Argument, Launch, Reserved, Schedule},
@@ -204,7 +204,7 @@ pub fn render_reduction_from(
     plan: &ReductionPlan,
     target: Target,
 ) -> Result<KernelSource, RenderError> {
-    let words = operator_text_at(operator, target, PLACES, WRITTEN_OUT)?;
+    let words = operator_text_as(operator, target, Wording::of(PLACES, WRITTEN_OUT))?;
     let context = Context::from_serialize(&Words {
         operator: &words,
         initial_value: plan.initial_value,

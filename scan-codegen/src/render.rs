@@ -15,7 +15,7 @@ use crate::{
     error::RenderError,
     names::variable,
     operator::OpSource,
-    operator_text::{OperatorText, operator_text_at},
+    operator_text::{OperatorText, Wording, operator_text_as},
     plan::Plan,
     spec::ScanKind,
     strategy::{BlockScan, Network, Strategy, Workers},
@@ -116,7 +116,9 @@ pub fn render_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let words = operator_text_at(operator, target, plan.places(operator), plan.written_out)?;
+    let keeps_constants = plan.pipeline.is_some_and(|pipeline| pipeline.table_bytes > 0);
+    let wording = Wording { keeps_constants, ..Wording::of(plan.places(operator), plan.written_out) };
+    let words = operator_text_as(operator, target, wording)?;
     let context = Context::from_serialize(&Words::new(operator, &words, plan))?;
     let mut kernels = String::new();
     for part in iter::once("types").chain(parts(plan)) {
@@ -288,9 +290,9 @@ struct Words<'a> {
     state_unit: u32,
     /// Parts in which a run is reduced.
     run_parts: u32,
-    /// Bytes of shared memory for the operator's tables, and those.
-    table_bytes: u32,
+    /// The operator's tables that are kept in shared memory, and the bytes that they take there.
     kept_tables: Vec<TableWords>,
+    kept_table_bytes: u32,
     block_threads: u32,
     input_unit: u32,
     input_units: u32,
@@ -327,6 +329,8 @@ struct TableWords {
     path: String,
     /// Where its items begin in the memory for tables.
     offset: u32,
+    /// The bytes that it takes there.
+    room: u32,
     /// In what units it is copied, and how many an item has.
     unit: &'static str,
     units: usize,
@@ -343,7 +347,7 @@ impl TableWords {
             let word = constants::WORD as usize;
             let (unit, bytes) = if item.size.is_multiple_of(word) { ("unsigned", word) } else { ("unsigned char", 1) };
             let path = path.into_iter().map(variable).collect::<Vec<_>>().join(".");
-            TableWords { path, offset, unit, units: item.size / bytes }
+            TableWords { path, offset, room: short.room, unit, units: item.size / bytes }
         };
         tables.map(words).collect()
     }
@@ -409,6 +413,7 @@ impl<'a> Words<'a> {
         let looks_ahead = plan.pipeline.is_some();
         let units = |bytes: u64, unit: u32| (bytes as u32 * plan.run).checked_div(unit).unwrap_or(0);
         let segmented = !plan.spec.segments.is_none();
+        let kept_tables = if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() };
         let (input_units, output_units) =
             (units(plan.input_bytes, plan.input_unit), units(plan.output_bytes, plan.output_unit));
         let zipped = plan.zipped.as_ref();
@@ -519,8 +524,8 @@ impl<'a> Words<'a> {
             in_turns: pipeline.look_ahead_warps > 1,
             keeps_states: pipeline.keeps_states,
             run_parts: pipeline.run_parts,
-            table_bytes: pipeline.table_bytes,
-            kept_tables: if pipeline.table_bytes > 0 { TableWords::of(operator) } else { Vec::new() },
+            kept_table_bytes: kept_tables.iter().map(|table| table.room).sum(),
+            kept_tables,
             state_unit: 1
                 << (operator.state.size as u32).trailing_zeros().min(constants::COPY_ALIGNMENT.trailing_zeros()),
             block_threads: pipeline.block_threads(plan.threads),

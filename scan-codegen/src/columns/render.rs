@@ -15,7 +15,7 @@ use crate::{
     constants::WORD,
     error::RenderError,
     operator::OpSource,
-    operator_text::{Halves, OperatorText, operator_text_with},
+    operator_text::{Halves, OperatorText, Wording, operator_text_as},
     render::{KernelSource, finish},
     spec::ScanKind,
     target::Target,
@@ -179,7 +179,8 @@ pub fn render_columns_from(
 ) -> Result<KernelSource, RenderError> {
     let flipped = plan.spec.reversed.then(|| operator.read_backwards());
     let operator = flipped.as_ref().unwrap_or(operator);
-    let text = operator_text_with(operator, target, plan.places(operator), plan.written_out, Halves::Native)?;
+    let wording = Wording { halves: Halves::Native, ..Wording::of(plan.places(operator), plan.written_out) };
+    let text = operator_text_as(operator, target, wording)?;
     let input_by_field = plan.spec.input.is_by_field(&operator.input);
     let output_by_field = plan.spec.output.is_by_field(&operator.output);
     let zipped = input_by_field || output_by_field || !plan.spec.output_kinds.are_slices();

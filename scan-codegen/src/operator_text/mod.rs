@@ -18,7 +18,7 @@ use crate::{
     templates::{KERNEL_NAMES, Templates},
     weight::{Places, WRITTEN_OUT, Weights, hides_states},
 };
-use writer::{FieldText, FunctionText, TableText, Writer};
+use writer::{FieldText, FunctionText, KeptConstant, TableText, Writer};
 
 /// An operator as CUDA text, for kernels to be written around.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -67,6 +67,8 @@ pub struct OperatorText {
     pub has_identity: bool,
     /// Whether all elements share divisors: then the struct has a function `keep_reciprocals`.
     pub shares_divisors: bool,
+    /// The constant arrays that are kept in shared memory.
+    pub(crate) kept_constants: Vec<KeptConstant>,
 }
 
 #[derive(Serialize)]
@@ -113,7 +115,7 @@ static TEMPLATES: LazyLock<Templates> =
 /// Renders an operator as CUDA text, with one place per function.
 #[doc(hidden)]
 pub fn operator_text(op: &OpSource, target: Target) -> Result<OperatorText, RenderError> {
-    operator_text_at(op, target, Places::all(1), WRITTEN_OUT)
+    operator_text_as(op, target, Wording::of(Places::all(1), WRITTEN_OUT))
 }
 
 /// How sums, differences and products of `f16` are computed. The results are the same: what is exact in `float`, or
@@ -125,29 +127,30 @@ pub(crate) enum Halves {
     Native,
 }
 
-/// The same for kernels in which each of its functions is used at `places` places, with a maximum of instructions at
-/// all of them.
-pub(crate) fn operator_text_at(
-    op: &OpSource,
-    target: Target,
-    places: Places,
-    written_out: u32,
-) -> Result<OperatorText, RenderError> {
-    operator_text_with(op, target, places, written_out, Halves::InFloat)
+/// What the text of an operator depends on besides the operator.
+#[derive(Clone, Copy)]
+pub(crate) struct Wording {
+    /// The places at which each function is used.
+    pub(crate) places: Places,
+    /// The most instructions of a function at all of them.
+    pub(crate) written_out: u32,
+    pub(crate) halves: Halves,
+    /// Whether constant arrays are kept in shared memory, where the kernel copies them.
+    pub(crate) keeps_constants: bool,
 }
 
-/// The same with a choice of the arithmetic of halves.
-pub(crate) fn operator_text_with(
-    op: &OpSource,
-    target: Target,
-    places: Places,
-    written_out: u32,
-    halves: Halves,
-) -> Result<OperatorText, RenderError> {
+impl Wording {
+    pub(crate) fn of(places: Places, written_out: u32) -> Self {
+        Wording { places, written_out, halves: Halves::InFloat, keeps_constants: false }
+    }
+}
+
+/// The same as `wording` tells.
+pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) -> Result<OperatorText, RenderError> {
     if !op.functions.iter().any(|function| function.name == "combine") {
         return Err(RenderError::NoText { operator: op.name.clone() });
     }
-    let mut writer = Writer::default();
+    let mut writer = Writer { keeps_constants: wording.keeps_constants, ..Writer::default() };
     KERNEL_NAMES.iter().for_each(|name| writer.names.avoid((*name).to_owned()));
     for function in op.functions.iter().chain(&op.helpers) {
         writer.reserve(&function.body);
@@ -168,7 +171,7 @@ pub(crate) fn operator_text_with(
         Some(CarrySource { ty, start: Some(bytes) }) => writer.constant(ty, bytes)?,
         _ => String::new(),
     };
-    let weights = Weights::of(op, places, written_out);
+    let weights = Weights::of(op, wording.places, wording.written_out);
     let mut helpers = Vec::new();
     for ((index, helper), weight) in op.helpers.iter().enumerate().zip(weights.helpers) {
         let name = writer.helpers.get(index).cloned().unwrap_or_default();
@@ -232,7 +235,7 @@ pub(crate) fn operator_text_with(
     };
     let mut needs = writer.needs;
     needs.parts.extend(writer.names.parts());
-    if halves == Halves::Native {
+    if wording.halves == Halves::Native {
         needs.uses.insert("native_halves");
     }
     let prelude = prelude(needs, target)?;
@@ -268,6 +271,7 @@ pub(crate) fn operator_text_with(
         projects: op.has("project"),
         has_identity: op.identity.is_some(),
         shares_divisors: !operator.divisors.is_empty(),
+        kept_constants: operator.tables.iter().filter_map(|table| table.kept.clone()).collect(),
     })
 }
 

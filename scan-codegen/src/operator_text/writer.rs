@@ -31,6 +31,18 @@ pub(super) struct TableText {
     name: String,
     ty: String,
     value: String,
+    pub(super) kept: Option<KeptConstant>,
+}
+
+/// A constant array that a block copies to shared memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct KeptConstant {
+    /// Its name there, which the operator's functions use.
+    pub(crate) name: String,
+    /// Its name in global memory.
+    pub(crate) copied_from: String,
+    /// Its number of items.
+    pub(crate) len: usize,
 }
 
 #[derive(Serialize)]
@@ -47,6 +59,8 @@ pub(super) struct Writer {
     pub(super) helpers: Vec<String>,
     /// The divisors that all elements share, each once.
     pub(super) divisors: BTreeSet<String>,
+    /// Whether constant arrays are kept in shared memory.
+    pub(super) keeps_constants: bool,
     /// The constants that are written once, each with its type and bytes.
     pub(super) tables: Vec<(TableText, ElementType, Vec<u8>)>,
 }
@@ -92,8 +106,13 @@ impl Writer {
         if value.contains("::from_bits(") {
             self.needs.uses.insert("constant_bits");
         }
-        let table = TableText { name: self.names.fresh(&capital(name)), ty: type_name, value };
-        let name = table.name.clone();
+        let name = self.names.fresh(&capital(name));
+        let kept = ty.kept_constant().filter(|_| self.keeps_constants).map(|(len, _)| KeptConstant {
+            name: name.clone(),
+            copied_from: self.names.fresh(&format!("{name}_IN_GLOBAL_MEMORY")),
+            len,
+        });
+        let table = TableText { name: name.clone(), ty: type_name, value, kept };
         self.tables.push((table, ty.clone(), bytes.to_vec()));
         Ok(name)
     }

@@ -1,10 +1,11 @@
-//! Tables of run time in the shared memory of look-ahead's blocks.
+//! Tables of run time, and constant ones, in the shared memory of look-ahead's blocks.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_runtime::ScanKind;
+use scan_runtime::{ScanKind, gallery::automaton::Lexer};
 use scan_tests::{
     emulator::{Emulator, Program},
+    gallery::Example,
     items::Classes,
     planted::each_is_found,
 };
@@ -52,4 +53,33 @@ fn faults_of_tables_are_found() {
         ("move_table(op.words, tables + 1536);\n", "move_table(op.words, tables);\n"),
     ];
     each_is_found(&program, &planted, |program| (0..4).any(|seed| verify(program, seed).is_err())).unwrap();
+}
+
+fn lexer() -> Program<Lexer> {
+    Program::planned(Lexer, ScanKind::Inclusive, None, &limits(), &overrides_of((32, 2, 5, 4, 3))).unwrap()
+}
+
+fn verify_lexer(program: &Program<Lexer>) -> Result<(), String> {
+    let input = Lexer::input(5 * program.plan.tile as usize + 7);
+    let emulator = Emulator::new(1).resident_blocks(3);
+    program.verify_at_offset(&emulator, &input, (3, 1)).map(|_| ()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn constant_arrays_are_read_in_shared_memory() {
+    let program = lexer();
+    assert!(program.plan.to_string().contains("tables    in 512 bytes of shared memory"), "{}", program.plan);
+    assert!(program.source.text.contains("__shared__ Array<u16, 256> ROWS;"), "{}", program.source);
+    verify_lexer(&program).unwrap();
+}
+
+#[test]
+fn faults_of_constant_arrays_are_found() {
+    let planted = [
+        // Some items are not copied; one is copied to all places; the first ones are not copied.
+        ("copy_constant(ROWS, ROWS_IN_GLOBAL_MEMORY, 256);", "copy_constant(ROWS, ROWS_IN_GLOBAL_MEMORY, 64);"),
+        ("to.items[i] = from.items[i];", "to.items[i] = from.items[0];"),
+        ("unsigned i = threadIdx.x; i < count;", "unsigned i = threadIdx.x + 64; i < count;"),
+    ];
+    each_is_found(&lexer(), &planted, |program| verify_lexer(program).is_err()).unwrap();
 }

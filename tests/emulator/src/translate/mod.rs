@@ -11,6 +11,7 @@
 //! | `*p`, `p->name` | `p[0]`, and a call, because those can tell their line |
 //! | `sizeof(variable)` | the size that it has on the GPU |
 //! | `__shared__ T name[N];` | a pointer to an array that the emulator keeps for the block |
+//! | the same outside of all functions | a variable of the thread of the CPU, which is not checked |
 //! | `op.combine(a, b)` | `apply(op, line, a, b)` |
 //! | `op.append(a, x)`, `op.prepend(x, a)` | `append(op, line, a, x)`, `prepend(op, line, x, a)` |
 //! | `threadIdx.x` and its like | a call |
@@ -115,6 +116,7 @@ pub(super) fn translate(text: &str) -> Result<Translation, Unsupported> {
     let includes = translator.take_includes();
     translator.remove_machine_functions()?;
     let kernels_begin = translator.find_operator()?;
+    translator.rewrite_kept_constants(kernels_begin);
     let kernels = translator.rewrite_kernels(kernels_begin)?;
     let split = translator.solid.get(kernels_begin).copied().unwrap_or(translator.tokens.len());
     let first_line = translator.tokens.get(split).map_or(1, |token| token.line);
@@ -312,6 +314,12 @@ impl<'a> Translator<'a> {
             }
         }
         Err(self.unsupported(0, "there is no struct with a `combine`"))
+    }
+
+    /// Constants that a block copies to shared memory are variables of the thread that executes all of its threads.
+    fn rewrite_kept_constants(&mut self, end: usize) {
+        let shared: Vec<_> = self.outermost(0).filter(|&at| at < end && self.text(at) == "__shared__").collect();
+        shared.into_iter().for_each(|at| self.replace(at, "static thread_local"));
     }
 
     /// Reads `using State = …;` and its like: which of the names stand for the state type.
