@@ -234,7 +234,7 @@ pub(super) const STREAMED_BYTES: u32 = 16;
 /// Then one status waits for another, but there is less to load and to fold. Measured:
 /// `docs/tuning.md#groups-of-blocks`.
 pub(super) const GROUPED_ABOVE: u32 = 36;
-pub(super) const GROUPED_FROM: u32 = 36;
+pub(super) const GROUPED_FROM: u32 = 64;
 
 /// The size above which a state is large: then it is decisive that its words stay in registers. Its functions are
 /// inlined more often than others, because the arguments of calls go through memory, and runs are short.
@@ -266,7 +266,8 @@ pub(super) const OTHER_WARPS: u32 = 2;
 /// Measured: `docs/tuning.md#look-ahead-warps-in-turns`.
 pub(super) const fn is_heavy(combine: u64, input: u32, state: u32, element: u32) -> bool {
     const HEAVY: u64 = 3; // instructions for each byte
-    combine >= HEAVY * element as u64 && state > input && element <= GROUPED_ABOVE && state <= GROUPED_FROM
+    const LARGEST: u32 = 36; // of elements and states that were measured
+    combine >= HEAVY * element as u64 && state > input && element <= LARGEST && state <= LARGEST
 }
 
 /// Teams in order of preference, 32-bit words of a run, and look-ahead warps.

@@ -1,12 +1,12 @@
 //! A recurrence of second order: y ← p·y₁ + q·y₂ + x.
 //!
-//! Each step is a matrix that takes (y₁, y₂, 1) to (y, y₁, 1), where y₁ and y₂ are the last two outputs. The product
-//! of matrices is associative.
+//! Each step is an affine map that takes (y₁, y₂) to (y, y₁), where y₁ and y₂ are the last two outputs. The
+//! composition of maps is associative.
 
 use crate::{ScanOp, scan_element, scan_op};
 
-/// A matrix of 3 × 3, by rows: one step, or several.
-pub type Matrix = [[f64; 3]; 3];
+/// One step, or several: for each of the last two outputs, the last one first, its weights of y₁ and y₂, and a term.
+pub type Steps = [[f64; 3]; 2];
 
 /// A filter of second order, y ← p·y₁ + q·y₂ + x, that starts at rest: y₁ = y₂ = 0.
 ///
@@ -36,36 +36,34 @@ pub struct Oscillator {
 #[scan_op(crate = crate)]
 impl ScanOp for Oscillator {
     type Input = f64;
-    type State = Matrix;
+    type State = Steps;
     /// The last two outputs, the last one first.
     type Carry = [f64; 2];
     type Output = f64;
-    const IDENTITY: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    const IDENTITY: Steps = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     const START: [f64; 2] = [0.0, 0.0];
-    fn lift(&self, x: f64) -> Matrix {
-        [[self.p, self.q, x], [1.0_f64, 0.0, 0.0], [0.0_f64, 0.0, 1.0]]
+    fn lift(&self, x: f64) -> Steps {
+        [[self.p, self.q, x], [1.0_f64, 0.0, 0.0]]
     }
-    /// The product `b · a`: a matrix acts on what is to its right, so the later step is the left factor.
-    fn combine(a: Matrix, b: Matrix) -> Matrix {
-        let mut product = [[0.0_f64; 3]; 3];
-        for i in 0..3_usize {
+    fn combine(a: Steps, b: Steps) -> Steps {
+        let mut both = b;
+        for i in 0..2_usize {
             for j in 0..3_usize {
-                for k in 0..3_usize {
-                    product[i][j] += b[i][k] * a[k][j];
-                }
+                both[i][j] = b[i][0] * a[0][j] + b[i][1] * a[1][j];
             }
+            both[i][2] += b[i][2];
         }
-        product
+        both
     }
-    fn append(&self, steps: Matrix, x: f64) -> Matrix {
-        let mut first = [0.0_f64; 3];
+    fn append(&self, steps: Steps, x: f64) -> Steps {
+        let mut last = [0.0_f64; 3];
         for j in 0..3_usize {
-            first[j] = self.p * steps[0][j] + self.q * steps[1][j];
+            last[j] = self.p * steps[0][j] + self.q * steps[1][j];
         }
-        first[2] += x;
-        [first, steps[0], steps[2]]
+        last[2] += x;
+        [last, steps[0]]
     }
-    fn apply(steps: Matrix, y: [f64; 2]) -> [f64; 2] {
+    fn apply(steps: Steps, y: [f64; 2]) -> [f64; 2] {
         [steps[0][0] * y[0] + steps[0][1] * y[1] + steps[0][2], steps[1][0] * y[0] + steps[1][1] * y[1] + steps[1][2]]
     }
     fn step(&self, y: [f64; 2], x: f64) -> [f64; 2] {

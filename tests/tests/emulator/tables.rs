@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
 
-use scan_runtime::{ScanKind, gallery::automaton::Lexer};
+use scan_runtime::{ScanKind, Scanner, gallery::automaton::Lexer};
 use scan_tests::{
     emulator::{Emulator, Program},
-    gallery::Example,
+    gallery::{Example, Visitor, compare},
     items::Classes,
+    lexers::visit_lexers,
     planted::each_is_found,
 };
 
@@ -82,4 +83,29 @@ fn faults_of_constant_arrays_are_found() {
         ("unsigned i = threadIdx.x; i < count;", "unsigned i = threadIdx.x + 64; i < count;"),
     ];
     each_is_found(&lexer(), &planted, |program| verify_lexer(program).is_err()).unwrap();
+}
+
+/// Lexers that look their states up in tables: the laws, on the CPU, and in tiles of which each begins in a state that
+/// the tiles before it decide.
+struct Lexers(usize);
+
+impl Visitor for Lexers {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        self.0 += 1;
+        let op = Op::new();
+        Op::laws().run(&op, Op::input(24)).map_err(|failure| format!("{name}: {failure}")).unwrap();
+        let overrides = overrides_of((32, 2, 5, 4, 3));
+        let program = Program::planned(op.clone(), ScanKind::Inclusive, None, &limits(), &overrides).unwrap();
+        let input = Op::input(5 * program.plan.tile as usize + 7);
+        let expected = op.expected(&input);
+        compare(&Scanner::cpu().scan(op).run(&input).unwrap(), &expected, 0.0).unwrap();
+        compare(&program.run(&Emulator::new(1).resident_blocks(3), &input).unwrap().output, &expected, 0.0).unwrap();
+    }
+}
+
+#[test]
+fn lexers_look_up_states_in_shared_memory() {
+    let mut lexers = Lexers(0);
+    visit_lexers(&mut lexers);
+    assert_eq!(lexers.0, 3);
 }

@@ -4,6 +4,7 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Network, Scanner, Strategy};
 use scan_tests::{
     gallery::{Example, Visitor, compare, visit_gallery},
+    lexers::visit_lexers,
     strategies::{CARRIES, LOOK_AHEAD},
 };
 
@@ -11,6 +12,7 @@ use crate::{Outcome, Trials, older::scanner};
 
 pub(crate) fn add(trials: &mut Trials) {
     visit_gallery(trials);
+    visit_lexers(&mut Lexers(trials));
 }
 
 impl Visitor for Trials {
@@ -18,6 +20,17 @@ impl Visitor for Trials {
         self.add(format!("gallery_{name}"), run::<Op>);
         if self.can_have(LOOK_AHEAD) {
             self.add(format!("gallery_ahead_{name}"), ahead::<Op>);
+        }
+    }
+}
+
+/// The lexers, whose tables look-ahead keeps in shared memory.
+struct Lexers<'a>(&'a mut Trials);
+
+impl Visitor for Lexers<'_> {
+    fn visit<Op: Example>(&mut self, name: &str) {
+        if self.0.can_have(LOOK_AHEAD) {
+            self.0.add(format!("gallery_ahead_{name}"), ahead::<Op>);
         }
     }
 }
