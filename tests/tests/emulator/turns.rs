@@ -66,17 +66,13 @@ fn planted_faults_are_found() {
     let overrides = in_turns(3, (64, 1, 3, 4, 4));
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
-        ("        wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
+        ("          wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
         ("      wait(&published[stage], use % 2);\n", ""),
         ("append(op, prefix, between.value, Mark{});", "prefix.value = between.value;"),
         ("        append(op, between, window_aggregate, Mark{});\n", ""),
         ("iteration == 0 ? 0 : tile_index - gridDim.x; folded", "0; folded"),
         ("const bool any_before = prefix.any;", "const bool any_before = false;"),
         ("iteration += FOLDING_WARPS", "iteration += 1"),
-        (
-            "      __syncwarp(); // all lanes have read the previous prefix",
-            "      // all lanes have read the previous prefix",
-        ),
     ];
     let tile = u64::from(program.plan.tile);
     let is_found = |program: &Program<Interval>| {
