@@ -127,7 +127,7 @@ pub(crate) enum Halves {
     Native,
 }
 
-/// What the text of an operator depends on besides the operator.
+/// What the text of an operator depends on, in addition to the operator.
 #[derive(Clone, Copy)]
 pub(crate) struct Wording {
     /// The places at which each function is used.
@@ -145,7 +145,7 @@ impl Wording {
     }
 }
 
-/// The same as `wording` tells.
+/// The same, by `wording`.
 pub(crate) fn operator_text_as(op: &OpSource, target: Target, wording: Wording) -> Result<OperatorText, RenderError> {
     if !op.functions.iter().any(|function| function.name == "combine") {
         return Err(RenderError::NoText { operator: op.name.clone() });

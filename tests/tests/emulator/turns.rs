@@ -66,7 +66,7 @@ fn planted_faults_are_found() {
     let overrides = in_turns(3, (64, 1, 3, 4, 4));
     let program = Program::<Interval>::planned(Interval, ScanKind::Exclusive, first, &limits(), &overrides).unwrap();
     let changes = [
-        ("          wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
+        ("        wait(&prefix_ready[previous % STAGES], previous / STAGES % 2);\n", ""),
         ("      wait(&published[stage], use % 2);\n", ""),
         ("append(op, prefix, between.value, Mark{});", "prefix.value = between.value;"),
         ("        append(op, between, window_aggregate, Mark{});\n", ""),
