@@ -291,6 +291,14 @@ mod tests {
     }
 
     #[test]
+    fn constant_arrays_that_are_kept_are_neither_small_nor_large() {
+        let kept = |primitive, len| ElementType::array(ElementType::primitive(primitive), len).kept_constant();
+        assert_eq!([kept(Primitive::U8, 255), kept(Primitive::U8, 256)], [None, Some((256, 256))]);
+        assert_eq!([kept(Primitive::U64, 97), kept(Primitive::U64, 1025)], [Some((97, 1024)), None]);
+        assert_eq!(ElementType::primitive(Primitive::U64).kept_constant(), None);
+    }
+
+    #[test]
     fn short_tables_are_found_in_operators_of_operators() {
         let table = |len| ElementType::table(ElementType::primitive(Primitive::U32), len);
         let inner =

@@ -217,3 +217,33 @@ pub(crate) fn operator_of(bytes: usize) -> OpSource {
         backwards: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Primitive;
+
+    /// A function that names a constant of so many bytes, as a field of a struct expression and by itself.
+    fn naming(bytes: usize) -> FunctionSource {
+        let ty = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
+        let constant = Piece::Constant { bytes: vec![0; bytes], name: Some("ROWS"), ty: ty.clone() };
+        let fields = vec![("next", vec![constant.clone()])];
+        FunctionSource {
+            name: "combine".to_owned(),
+            parameters: Vec::new(),
+            returns: ty,
+            body: vec![Piece::Struct { ty: None, fields, base: None }, constant],
+            file: String::new(),
+            uses: Vec::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn constants_take_shared_memory_once_if_all_fit() {
+        let bytes = |functions, helpers| OpSource { functions, helpers, ..operator_of(1) }.table_bytes();
+        assert_eq!(bytes(vec![naming(512), naming(512)], vec![naming(512)]), 512);
+        assert_eq!(bytes(vec![naming(512)], vec![naming(2048), naming(16)]), 2560);
+        assert_eq!(bytes(vec![naming(512)], vec![naming(8192)]), 0);
+    }
+}

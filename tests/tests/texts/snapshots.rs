@@ -86,6 +86,18 @@ fn every_network() {
     }
 }
 
+/// The lines about a constant array that each block copies to shared memory, without its items.
+#[test]
+fn constants_in_shared_memory() {
+    let scanner = Scanner::cpu_for(scan_runtime::DeviceLimits::H200);
+    let source = scanner.scan(gallery::automaton::Lexer).strategy(LOOK_AHEAD).cuda_source().unwrap().without_lines();
+    let copies = part(&source.text, "// Copies a constant array");
+    let copies = &copies[..copies.find("\n}").unwrap()];
+    let named = source.text.lines().filter(|line| line.contains("ROWS"));
+    let named: Vec<_> = named.map(|line| line.split(" = {").next().unwrap().trim()).collect();
+    insta::assert_snapshot!(format!("{copies}\n}}\n…\n{}", named.join("\n")));
+}
+
 /// A machine whose operator prepends inputs, by a permutation of bytes.
 #[test]
 fn runs_folded_from_their_ends() {
