@@ -59,8 +59,8 @@ impl OpSource {
         self.functions.iter().any(|function| function.name == name)
     }
 
-    /// The bytes of shared memory that hold its short tables and constant arrays, if there is so little that kernels for
-    /// long inputs keep them there; else 0.
+    /// The bytes of shared memory that hold its short tables and constant arrays, if there is so little that kernels
+    /// for long inputs keep them there; else 0.
     pub(crate) fn table_bytes(&self) -> u32 {
         let tables = self.parameters.iter().flat_map(ElementType::short_tables).map(|(_, _, short)| short.room);
         let constants = self.constants().into_iter().filter_map(|(ty, _)| Some(ty.kept_constant()?.1));

@@ -1,5 +1,5 @@
-//! The lexer of the example `tokenizer`, whose table is read at run time: the machine of the example, one that reads two
-//! bytes at a time, and an operator that only composes tables.
+//! The lexer of the example `tokenizer`, whose table is read at run time: the machine of the example, one that reads
+//! two bytes at a time, and an operator that only composes tables.
 
 use scan_runtime::{ScanOp, Table, scan_op};
 
