@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::Primitive;
 
-    /// A function that names a constant of so many bytes, as a field of a struct expression and by itself.
+    /// A function that names a constant of `bytes` bytes, as a field of a struct expression and by itself.
     fn naming(bytes: usize) -> FunctionSource {
         let ty = ElementType::array(ElementType::primitive(Primitive::U8), bytes);
         let constant = Piece::Constant { bytes: vec![0; bytes], name: Some("ROWS"), ty: ty.clone() };
