@@ -1,0 +1,205 @@
+//! Totals of scans that restart, and totals of segments, of device memory: by calls, by handles and in graphs.
+
+use std::sync::Arc;
+
+use scan_runtime::{
+    Error, PlanError, Scanner,
+    cudarc::driver::{
+        CudaStream,
+        sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
+    },
+    ops, scan_op,
+};
+use scan_tests::{
+    configure,
+    emulated::last_results,
+    operators::{AffineU32, MatrixProduct, TestOperator, bits, inputs},
+    reference::{self, WAYS},
+    restart,
+    segments::{HEAD_SOURCES, HeadSource, Heads, PATTERNS, begins},
+};
+
+use crate::{Outcome, Trials, ensure, older::scanner, prepared::stream_to_capture};
+
+pub(crate) fn add(trials: &mut Trials) {
+    trials.add("totals_of_host_memory", || scan_tests::totals::check(&Scanner::cuda(0)?));
+    trials.add("totals_of_scans_that_restart", || with_total::<AffineU32>(&[1, 1_000, 70_003, 3_000_001]));
+    trials.add("totals_of_segments", || {
+        of_segments::<AffineU32>(&[1, 33, 8_192, 8_193, 70_003, 3_000_001])?;
+        of_segments::<MatrixProduct<3>>(&[100_003])
+    });
+    trials.add("totals_of_segments_of_no_elements", of_nothing);
+    trials.add("totals_of_segments_in_a_graph", graph);
+    trials.add("totals_that_are_refused", refused);
+}
+
+/// A total beside a scan that restarts: into a slice, in place, and by a handle.
+fn with_total<Op: TestOperator>(lengths: &[usize]) -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, &len) in lengths.iter().enumerate() {
+        let input = inputs::<Op>(len);
+        for head_source in 0..HEAD_SOURCES {
+            let way = WAYS[(turn + head_source) % WAYS.len()];
+            let heads = Heads::new(head_source, &begins(PATTERNS[(turn + head_source) % PATTERNS.len()], len, 4_096));
+            let initial = way.1.then(Op::initial_value);
+            let expected = reference::scan_segments(&Op::new(), way.0, initial, &input, &heads.begins);
+            let last = heads.begins.iter().rposition(|begins| *begins).unwrap_or(0);
+            let total = reference::total(&Op::new(), initial, &input[last..]).ok_or("no total")?;
+            let scan = configure::<Op>(&scanner, way);
+            let device_input = stream.clone_htod(&input)?;
+            let (mut output, mut found) = (stream.clone_htod(&input)?, stream.clone_htod(&[Op::initial_value()])?);
+            let what = |how: &str| format!("{how}, {way:?}, {len} elements, {head_source}");
+            let right = |stream: &Arc<CudaStream>, output: &_, found: &_, how: &str| -> Outcome {
+                ensure(bits(&stream.clone_dtoh(output)?) == bits(&expected), || what(how))?;
+                ensure(bits(&stream.clone_dtoh(found)?) == bits(&[total]), || what(how) + ": another total")
+            };
+            restart!(scan.on(&stream), heads, |vector| stream.clone_htod(vector)?, |scan| {
+                scan.run_into_with_total(&device_input, &mut output, &mut found)?;
+                right(&stream, &output, &found, "into a slice")?;
+                stream.memcpy_dtod(&device_input, &mut output)?;
+                scan.run_in_place_with_total(&mut output, &mut found)?;
+                right(&stream, &output, &found, "in place")?;
+                let handle = scan.prepare_with_total(len)?;
+                let error = handle.run_into(&device_input, &mut output).err();
+                ensure(matches!(error, Some(Error::OtherRun { .. })), || what("without what it was prepared for"))?;
+            });
+            let device_heads = stream.clone_htod(&heads.bytes())?;
+            if head_source == 0 {
+                let handle = scan.on(&stream).by_flags(&device_heads).prepare_with_total(len)?;
+                stream.memcpy_dtod(&device_input, &mut output)?;
+                handle.by_flags(&device_heads).run_in_place_with_total(&mut output, &mut found)?;
+                right(&stream, &output, &found, "prepared")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What each segment comes to: the last result of the scan.
+fn expected<Op: TestOperator>(initial: Option<Op::Item>, input: &[Op::Item], heads: &Heads) -> Vec<Op::Item> {
+    let scanned =
+        reference::scan_segments(&Op::new(), scan_runtime::ScanKind::Inclusive, initial, input, &heads.begins);
+    last_results(&scanned, heads, initial.or_else(|| Op::new().identity()).unwrap_or(Op::initial_value()))
+}
+
+fn of_segments<Op: TestOperator>(lengths: &[usize]) -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    for (turn, &len) in lengths.iter().enumerate() {
+        let input = inputs::<Op>(len);
+        let device_input = stream.clone_htod(&input)?;
+        for head_source in 0..HEAD_SOURCES {
+            let initial = ((turn + head_source) % 2 == 1).then(Op::initial_value);
+            let reduce = scanner.reduce(Op::new());
+            let reduce = if let Some(initial) = initial { reduce.init(initial) } else { reduce };
+            let heads = Heads::new(head_source, &begins(PATTERNS[(turn + head_source) % PATTERNS.len()], len, 4_096));
+            let expected = expected::<Op>(initial, &input, &heads);
+            let what = |how: &str| format!("{how}, {len} elements, {head_source}");
+            let mut totals = stream.clone_htod(&vec![Op::initial_value(); len.max(expected.len())])?;
+            let mut count = stream.alloc_zeros::<u64>(1)?;
+            let known = matches!(heads.source, HeadSource::Offsets(_) | HeadSource::LongOffsets(_));
+            restart!(reduce.on(&stream), heads, |vector| stream.clone_htod(vector)?, |reduce| {
+                if known {
+                    let found = if expected.is_empty() {
+                        Vec::new()
+                    } else {
+                        stream.clone_dtoh(&reduce.run(&device_input)?)?
+                    };
+                    ensure(bits(&found) == bits(&expected), || what("a new slice"))?;
+                } else {
+                    reduce.run_into_with_count(&device_input, &mut totals, &mut count)?;
+                    let found = stream.clone_dtoh(&totals.slice(..expected.len()))?;
+                    ensure(stream.clone_dtoh(&count)? == [expected.len() as u64], || what("another count"))?;
+                    ensure(bits(&found) == bits(&expected), || what("a slice"))?;
+                }
+            });
+        }
+        for row in [1, 3, len] {
+            let rows = Heads::rows(row, len / row * row);
+            let part = device_input.slice(..rows.begins.len());
+            let expected = expected::<Op>(None, &input[..rows.begins.len()], &rows);
+            let reduce = scanner.reduce(Op::new());
+            let found = stream.clone_dtoh(&reduce.on(&stream).rows(row).run(&part)?)?;
+            ensure(bits(&found) == bits(&expected), || format!("{len} elements in rows of {row}"))?;
+            let handle = reduce.on(&stream).rows(1).prepare(len)?;
+            let mut totals = stream.clone_htod(&vec![Op::initial_value(); expected.len()])?;
+            handle.rows(row).run_into(&part, &mut totals)?;
+            let found = stream.clone_dtoh(&totals)?;
+            ensure(bits(&found) == bits(&expected), || format!("prepared, {len} elements in rows of {row}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn of_nothing() -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let reduce = scanner.reduce(ops::sum::<i32>()).init(40);
+    let (nothing, offsets) = (stream.null::<i32>()?, stream.clone_htod(&[0_u32; 4])?);
+    let found = reduce.on(&stream).by_offsets(&offsets).run(&nothing)?;
+    ensure(stream.clone_dtoh(&found)? == [40; 3], || "three empty segments".to_owned())?;
+    let found = reduce.on(&stream).rows(5).run(&nothing)?;
+    ensure(found.num_bytes() == 0, || "no rows".to_owned())?;
+    let (flags, mut count) = (stream.null::<u8>()?, stream.clone_htod(&[7_u64])?);
+    let mut totals = stream.clone_htod(&[1_i32])?;
+    reduce.on(&stream).by_flags(&flags).run_into_with_count(&nothing, &mut totals, &mut count)?;
+    ensure(stream.clone_dtoh(&count)? == [0], || "no segments".to_owned())?;
+    ensure(stream.clone_dtoh(&totals)? == [1], || "written beyond the results".to_owned())
+}
+
+/// A graph of a reduction by flags, whose flags change from launch to launch.
+fn graph() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = stream_to_capture(&scanner)?;
+    let len = 100_003;
+    let numbers: Vec<u32> = (0..len as u32).collect();
+    let (input, mut flags) = (stream.clone_htod(&numbers)?, stream.alloc_zeros::<u8>(len)?);
+    let (mut totals, mut count) = (stream.alloc_zeros::<u32>(len)?, stream.alloc_zeros::<u64>(1)?);
+    let sums = scanner.reduce(ops::sum::<u32>()).on(&stream).by_flags(&flags).prepare(len)?;
+    stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)?;
+    let captured = sums.by_flags(&flags).run_into_with_count(&input, &mut totals, &mut count);
+    let graph = stream.end_capture(CUgraphInstantiate_flags(0))?.ok_or("nothing was captured")?;
+    captured?;
+    for launch in 1..20_usize {
+        let begins: Vec<u8> = (0..len).map(|i| u8::from(i % (launch * launch) == 0)).collect();
+        stream.memcpy_htod(&begins, &mut flags)?;
+        graph.launch()?;
+        let expected = Scanner::cpu().reduce(ops::sum()).by_flags(&begins).run(&numbers)?;
+        ensure(stream.clone_dtoh(&count)? == [expected.len() as u64], || format!("count of launch {launch}"))?;
+        let found = stream.clone_dtoh(&totals.slice(..expected.len()))?;
+        ensure(found == expected, || format!("totals of launch {launch}"))?;
+    }
+    stream.synchronize()?;
+    Ok(())
+}
+
+/// There is no first of nothing.
+#[scan_op]
+fn first(a: u32, _b: u32) -> u32 {
+    a
+}
+
+fn refused() -> Outcome {
+    let scanner = Scanner::cuda(0)?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let input = stream.clone_htod(&[1_u32, 2, 3])?;
+    let (offsets, flags) = (stream.clone_htod(&[0_u32, 3])?, stream.clone_htod(&[1_u8, 0, 0])?);
+    let (mut totals, mut count) = (stream.alloc_zeros::<u32>(3)?, stream.alloc_zeros::<u64>(1)?);
+    let error = scanner.reduce(first).on(&stream).by_offsets(&offsets).run(&input).err();
+    ensure(matches!(error, Some(Error::Plan(PlanError::NoElements { .. }))), || format!("{error:?}"))?;
+    let sums = scanner.reduce(ops::sum::<u32>());
+    let error = sums.on(&stream).by_flags(&flags).run(&input).err();
+    ensure(matches!(error, Some(Error::UnknownSegments { .. })), || format!("{error:?}"))?;
+    let error = sums.on(&stream).rows(3).run_into_with_count(&input, &mut totals, &mut count).err();
+    ensure(matches!(error, Some(Error::KnownSegments { segments: 1 })), || format!("{error:?}"))?;
+    let error = sums.on(&stream).rows(3).run_into(&input, &mut totals).err();
+    ensure(matches!(error, Some(Error::ResultLength { output: 3, expected: 1 })), || format!("{error:?}"))?;
+    let error = sums.on(&stream).rows(2).run(&input).err();
+    ensure(matches!(error, Some(Error::RowLength { row: 2, len: 3 })), || format!("{error:?}"))?;
+    let handle = sums.on(&stream).prepare(3)?;
+    let error = handle.rows(3).run_into(&input, &mut totals.slice_mut(..1)).err();
+    ensure(matches!(error, Some(Error::OtherRun { .. })), || format!("{error:?}"))?;
+    let error = handle.rows(3).prepare(3).err();
+    ensure(matches!(error, Some(Error::PreparedTwice)), || format!("{error:?}"))
+}

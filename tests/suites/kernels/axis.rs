@@ -1,0 +1,434 @@
+//! Scans along an axis of an array, in the emulator: columns that fill threads, warps and tiles or not, one tile long
+//! and many, side by side and apart.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{ArrayKind, ArrayKinds, Arrays, Axis, ColumnsPlan, Overrides, ScanSpec};
+use scan_runtime::{ScanKind, ScanOp, ops};
+use scan_tests::{
+    axes::{elements, not_contiguous, strided},
+    columns::{ColumnsOperator, Recurrence, Summarize, Widen},
+    emulated::{ColumnsProgram, Emulator, Module},
+    lifting::{INITIAL_VALUE, Lifting, inputs},
+    machines::Coder,
+    operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
+    planted::each_is_found,
+    reference::WAYS,
+};
+
+/// A shape of the kernel: threads, rows of a thread, columns of a thread, threads side by side at the least, blocks.
+type Shape = (u32, u32, u32, u32, u32);
+
+/// Blocks of one warp and of several, tiles of one column and of many.
+const SHAPES: [Shape; 7] = [
+    (32, 2, 1, 4, 3),
+    (64, 3, 2, 8, 7),
+    (64, 2, 1, 32, 100),
+    (128, 1, 2, 64, 2),
+    (64, 2, 1, 1, 1),
+    (64, 1, 4, 2, 5),
+    (32, 2, 1, 32, 7),
+];
+
+fn overrides((threads, run, _, _, blocks): Shape) -> Overrides {
+    Overrides::default().threads(threads).run(run).blocks(blocks)
+}
+
+fn shaped((_, _, width, across, _): Shape) -> impl Fn(ColumnsPlan) -> ColumnsPlan {
+    move |plan| plan.shaped(width, across)
+}
+
+fn program<Op: TestOperator>(
+    shape: Shape,
+    (kind, with_initial_value): (ScanKind, bool),
+    reversed: bool,
+) -> ColumnsProgram<Op> {
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let initial_value = with_initial_value.then(Op::initial_value);
+    ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// Shapes of arrays, and the axis, for tiles of so many rows at the most: columns of one row, of a tile and one more or
+/// less, of several tiles and groups of tiles; one column, few, and such as fill a warp or do not; several arrays.
+fn arrays(rows: usize) -> Vec<(Vec<usize>, usize)> {
+    let lengths = [1, 2, 31, 33, rows - 1, rows, rows + 1, 3 * rows + 2, 9 * rows - 1];
+    let columns = [1, 5, 32, 33, 100, 8, 5, 2, 1];
+    let of_one = lengths.iter().zip(columns).map(|(&length, columns)| (vec![length, columns], 0));
+    let of_many = [(vec![3, rows + 1, 5], 1), (vec![2, 3, 2 * rows, 4], 2), (vec![3, 40, 1], 1), (vec![5, 70], 1)];
+    of_one.chain(of_many).collect()
+}
+
+fn emulator(seed: u64) -> Emulator {
+    let emulator = Emulator::new(seed).resident_blocks([1, 2, 4, 7][(seed / 7 % 4) as usize]).limit(100_000_000);
+    if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator }
+}
+
+fn verify<Op: TestOperator>(
+    program: &ColumnsProgram<Op>,
+    axis: &Axis,
+    seed: u64,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), String> {
+    // An interval follows the initial value, if there is one.
+    let input = elements(axis, if program.initial_value.is_some() { 0 } else { 1 << 32 }, Op::input);
+    let emulator = prepare(emulator(seed));
+    let result = match seed % 3 {
+        0 if axis.lies_the_same() => program.verify_in_place(&emulator, axis, &input),
+        1 => program.verify(&emulator, axis, &input, (3, 1)),
+        _ => program.verify(&emulator, axis, &input, (0, 0)),
+    };
+    result.map_err(|error| format!("{axis:?}: {error}\n{}", program.plan))
+}
+
+/// Each shape in another way to scan, from this one on.
+fn climb<Op: TestOperator>(shapes: &[Shape], way: usize, reversed: bool, prepare: impl Fn(Emulator) -> Emulator) {
+    let programs: Vec<_> = shapes
+        .iter()
+        .enumerate()
+        .map(|(index, shape)| program::<Op>(*shape, WAYS[(way + index) % 4], reversed))
+        .collect();
+    Module::compile(&programs.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, program) in programs.iter().enumerate() {
+        let (threads, run, _, across, _) = shapes[index];
+        for (number, (shape, axis)) in arrays((threads / across * run) as usize).into_iter().enumerate() {
+            let axis = Axis::of(&shape, axis).unwrap();
+            let seed = mixed((index * 64 + number) as u64);
+            failures.extend(verify(program, &axis, seed, &prepare).err());
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// The interval monoid proves the kernel for every operator.
+#[test]
+fn of_every_shape() {
+    climb::<Interval>(&SHAPES, 0, false, |emulator| emulator.check(adjacent));
+}
+
+/// Operators whose operands must not be exchanged, and elements of 1, 3, 4, 8, 24 and 36 bytes; from the first row and
+/// from the last.
+#[test]
+fn of_every_element() {
+    fn of<Op: TestOperator>(index: usize) {
+        let shapes = [SHAPES[index % 7], SHAPES[(index + 3) % 7]];
+        climb::<Op>(&shapes[..1], index, index.is_multiple_of(2), |emulator| emulator);
+        climb::<Op>(&shapes[1..], index + 1, !index.is_multiple_of(2), |emulator| emulator);
+    }
+    of::<ops::Sum<u8>>(0);
+    of::<Bytes3Sum>(1);
+    of::<TakeLeft>(2);
+    of::<AffineU32>(3);
+    of::<MatrixProduct<3>>(4);
+    of::<ops::Sum<scan_runtime::half::f16>>(5);
+    for (shape, way) in [(SHAPES[1], 0), (SHAPES[5], 2)] {
+        climb::<Interval>(&[shape], way, true, |emulator| emulator.check(|left, right| adjacent(right, left)));
+    }
+}
+
+/// The shapes that the planner chooses, and an operator whose elements, partial results and outputs are of three sizes.
+#[test]
+fn as_planned() {
+    for (spec, initial_value) in [(ScanSpec::inclusive().reverse(), None), (ScanSpec::exclusive(), Some(INITIAL_VALUE))]
+    {
+        let program = ColumnsProgram::new(Lifting, &spec, initial_value, &Overrides::default(), |plan| plan).unwrap();
+        for (seed, (shape, axis)) in
+            [(vec![600, 33], 0), (vec![17, 70], 0), (vec![3, 530, 8], 1), (vec![3, 300], 0)].into_iter().enumerate()
+        {
+            let axis = Axis::of(&shape, axis).unwrap();
+            let result = program.verify(&emulator(seed as u64), &axis, &inputs(axis.len()), (seed, 0));
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Arrays that are not contiguous: padded rows, transposed, every second column, and repeated input.
+#[test]
+fn of_strided_arrays() {
+    let program = program::<Interval>(SHAPES[1], (ScanKind::Inclusive, false), false);
+    let axes = not_contiguous();
+    for (seed, axis) in axes.iter().enumerate() {
+        let input = elements(axis, 1 << 32, Interval::input);
+        let emulator = emulator(seed as u64).check(adjacent);
+        let result = match axis.lies_the_same() {
+            true => program.verify_in_place(&emulator, axis, &input),
+            false => program.verify(&emulator, axis, &input, (0, 0)),
+        };
+        result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+    }
+    let repeated = strided(&[70, 6], 0, &[1, 0], &[6, 1]);
+    let input: Vec<_> = (0..70).map(Interval::input).collect();
+    program.verify(&emulator(1).check(adjacent), &repeated, &input, (0, 0)).unwrap();
+}
+
+fn of_arrays<Op: ColumnsOperator>(shape: Shape, way: usize, reversed: bool) -> ColumnsProgram<Op> {
+    let (kind, with_initial_value) = WAYS[way];
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let spec = spec.with_arrays(Arrays::PerField, Arrays::PerField);
+    let initial_value = with_initial_value.then(Op::initial_value);
+    ColumnsProgram::new(Op::new(), &spec, initial_value, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// Several arrays, of items of one to eight bytes, whose results are as large as items or larger: each begins at a
+/// place of its own.
+#[test]
+fn of_several_arrays() {
+    fn of<Op: ColumnsOperator<Output: std::fmt::Debug, Carry: std::fmt::Debug>>(number: usize, shape: Shape) {
+        let program = of_arrays::<Op>(shape, number % 4, number.is_multiple_of(2));
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        let axes =
+            [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![6, 64], 0), (vec![3, 9], 1)];
+        let axes = axes.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+        let padded = strided(&[70, 6], 0, &[8, 1], &[6, 1]);
+        for (seed, axis) in axes.chain([padded]).enumerate() {
+            let input = Op::inputs(axis.input_len(), seed as u64);
+            let offsets: &[usize] = [&[][..], &[0, 0, 0, 1], &[8, 4, 16], &[0, 1]][(seed + number) % 4];
+            let result = program.verify_columns(&emulator(mixed((8 * number + seed) as u64)), &axis, &input, offsets);
+            result.unwrap_or_else(|error| panic!("{axis:?}, {offsets:?}: {error}\n{}", program.plan));
+        }
+    }
+    of::<Recurrence>(0, SHAPES[1]);
+    of::<Summarize>(1, SHAPES[0]);
+    of::<Widen>(2, SHAPES[4]);
+    of::<Recurrence>(3, SHAPES[5]);
+    of::<Coder>(4, SHAPES[2]);
+}
+
+/// Arrays of the output that are not written: one of two, or all, for the totals alone.
+#[test]
+fn of_outputs_that_are_not_written() {
+    let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
+    let nothing = ArrayKind::NoMemory;
+    for (shape, discards) in [(SHAPES[1], kinds(&[nothing])), (SHAPES[2], kinds(&[nothing, nothing]))] {
+        let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
+        let spec = spec.with_kinds(ArrayKinds::default(), discards).with_totals();
+        let program = ColumnsProgram::new(Summarize, &spec, None, &overrides(shape), shaped(shape)).unwrap();
+        Module::compile(&program.sources().collect::<Vec<_>>()).unwrap();
+        for (seed, axis) in [Axis::of(&[147, 38], 0), Axis::of(&[3, 49, 32], 1)].into_iter().enumerate() {
+            let axis = axis.unwrap();
+            let input = Summarize::inputs(axis.len(), seed as u64);
+            let result = program.verify_each(&emulator(seed as u64), &axis, &input, None, &[0, 0, 1]);
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// An array's stride or place applied to its neighbour.
+#[test]
+fn planted_faults_of_arrays_are_found() {
+    let changes = [
+        ("(const Piece8*)from.token + piece", "(const Piece8*)from.gate + piece"),
+        ("begin_load((Piece8*)(stage + TILE * 4)", "begin_load((Piece8*)(stage + TILE * 2)"),
+        ("this->token + w * 4", "this->token + w * 2"),
+        ("this->gate + distance, this->token + distance", "this->gate + distance, this->token"),
+        (
+            "memcpy(&element.token, (const unsigned char*)this->token",
+            "memcpy(&element.token, (const unsigned char*)this->gate",
+        ),
+    ];
+    let program = of_arrays::<Recurrence>((64, 2, 2, 16, 5), 0, false);
+    let is_found = |program: &ColumnsProgram<Recurrence>| {
+        (0..3).any(|seed| {
+            let axis = Axis::of(&[[147, 36], [40, 32], [9, 64]][seed], 0).unwrap();
+            let input = Recurrence::inputs(axis.len(), seed as u64);
+            program.verify_columns(&emulator(seed as u64).limit(4_000_000), &axis, &input, &[]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
+fn each_program<Op: TestOperator>(
+    shape: Shape,
+    (kind, with_values): (ScanKind, bool),
+    reversed: bool,
+) -> ColumnsProgram<Op> {
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if reversed { spec.reverse() } else { spec };
+    let spec = if with_values { spec.with_initial_values() } else { spec };
+    ColumnsProgram::new(Op::new(), &spec.with_totals(), None, &overrides(shape), shaped(shape)).unwrap()
+}
+
+/// A value for each column, and elements that follow it: the interval monoid finds that of a neighbour.
+fn values_of(axis: &Axis) -> Vec<<Interval as ScanOp>::Carry> {
+    (0..axis.columns() as u64).map(|column| Interval::input((1 << 40) + (column << 20) - 1)).collect()
+}
+
+/// An initial value and a total for each column: of arrays whose columns are numbered in the order of their indices,
+/// and of others; of one tile and of many.
+#[test]
+fn of_values_for_each_column() {
+    for (number, shape) in SHAPES.into_iter().enumerate() {
+        let (way, reversed) = (WAYS[number % 4], number.is_multiple_of(3));
+        let program = each_program::<Interval>(shape, way, reversed);
+        let contiguous = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![9, 8], 0)];
+        let contiguous = contiguous.into_iter().map(|(shape, axis)| Axis::of(&shape, axis).unwrap());
+        let transposed = [strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6]), strided(&[70, 6], 0, &[8, 1], &[6, 1])];
+        for (seed, axis) in contiguous.chain(transposed).enumerate() {
+            let length = axis.shape()[axis.axis()] as u64;
+            // The value stands before the first element in the order of the scan.
+            let apart = 1 << 20;
+            let input = elements(&axis, apart, |index| Interval::input((1 << 40) + index));
+            let value = |column: u64| if reversed { column * apart + length } else { (column * apart).wrapping_sub(1) };
+            let values: Vec<_> = (0..axis.columns() as u64)
+                .map(|column| Interval::input((1_u64 << 40).wrapping_add(value(column))))
+                .collect();
+            let emulator = emulator(mixed((8 * number + seed) as u64));
+            let emulator = match reversed {
+                false => emulator.check(adjacent),
+                true => emulator.check(|left, right| adjacent(right, left)),
+            };
+            let result = program.verify_each(&emulator, &axis, &input, way.1.then_some(&values[..]), &[]);
+            result.unwrap_or_else(|error| panic!("{axis:?}: {error}\n{}", program.plan));
+        }
+    }
+    // A machine, whose carry is no state.
+    for (kind, with_values) in [(ScanKind::Inclusive, true), (ScanKind::Exclusive, false)] {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if with_values { spec.with_initial_values() } else { spec };
+        let program =
+            ColumnsProgram::new(Coder, &spec.with_totals(), None, &overrides(SHAPES[1]), shaped(SHAPES[1])).unwrap();
+        let axis = Axis::of(&[3, 49, 32], 1).unwrap();
+        let values: Vec<u32> = (0..axis.columns() as u32).collect();
+        let values = with_values.then_some(&values[..]);
+        program.verify_each(&emulator(7), &axis, &inputs(axis.len()), values, &[]).unwrap();
+    }
+}
+
+/// The initial value, or the total, of a neighbour or of another tile.
+#[test]
+fn planted_faults_of_values_are_found() {
+    let changes = [
+        ("initial_values[part.first.value + w * layout.value_strides[0]]", "initial_values[part.first.value]"),
+        ("totals[part.first.value + w * layout.value_strides[0]]", "totals[part.first.value + w]"),
+        ("places.value += index * layout.value_strides[k];", "places.value += index;"),
+        ("part.is_last = rows > 0 && rows <= RUN;", "part.is_last = rows > 0 && rows <= RUN + 1;"),
+        ("prefixes.of[w] = seeds.of[w];", "prefixes.of[w] = seeds.of[0];"),
+        ("ends.of[w].value;", "ends.of[0].value;"),
+    ];
+    let program = each_program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, true), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        (0..4).any(|seed| {
+            let axes = [Axis::of(&[147, 38], 0), Axis::of(&[2, 2, 35, 34], 2), Axis::of(&[3, 49, 32], 1)];
+            let axes = axes.into_iter().map(Result::unwrap).chain([strided(&[6, 70, 4], 1, &[1, 24, 6], &[1, 24, 6])]);
+            let axis = axes.collect::<Vec<_>>().swap_remove(seed);
+            let input = elements(&axis, 1 << 20, |index| Interval::input((1 << 40) + index));
+            let values = values_of(&axis);
+            program.verify_each(&emulator(seed as u64).limit(4_000_000), &axis, &input, Some(&values), &[]).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
+/// A ring of statuses that is too short, and laps that are not told apart.
+#[test]
+fn planted_faults_of_the_ring_are_found() {
+    let changes =
+        [("((1u << ring.log) - 1)", "((1u << ring.log) / 8 - 1)"), ("return (tile_row >> ring.log) + 1;", "return 1;")];
+    let program = program::<Interval>((64, 2, 2, 16, 3), (ScanKind::Inclusive, false), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        let shapes = [(vec![400, 32], 0), (vec![2, 300, 32], 1)];
+        (0..4).any(|seed| {
+            let (shape, axis) = &shapes[seed as usize % 2];
+            let axis = Axis::of(shape, *axis).unwrap();
+            verify(program, &axis, seed, |emulator| emulator.check(adjacent).limit(4_000_000)).is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}
+
+/// A column's neighbour, an edge missed by one, the status of another tile or column, a barrier left out.
+#[test]
+fn planted_faults_are_found() {
+    let changes = [
+        ("input + tile.part.first.input;", "input + tile.part.first.input + WIDTH;"),
+        ("output + part.first.output;", "output + part.first.output + WIDTH;"),
+        ("      wait_for_loads_but_last();\n", ""),
+        ("  commit_loads();\n", ""),
+        (
+            "return (k * pieces + piece) * THREADS + threadIdx.x;",
+            "return (k * pieces + piece) * THREADS + threadIdx.x / 2;",
+        ),
+        ("place.row += down;", "place.row += 1;"),
+        ("place.column -= columns;\n      place.row++;", "place.column -= columns;"),
+        ("place.column += right;", "place.column += right + 1;"),
+        ("slot == 0 ? STAGES - 1 : slot - 1", "slot"),
+        ("slot + 1 == STAGES ? 0 : slot + 1", "slot + 1 == STAGES - 1 ? 0 : slot + 1"),
+        ("    scanning = folding;", "    scanning = arriving;"),
+        (
+            "folding.part.tile_row < steps.rows || scanning.part.tile_row < steps.rows) {",
+            "folding.part.tile_row < steps.rows) {",
+        ),
+        ("k + 1 < layout.dimensions", "k + 2 < layout.dimensions"),
+        ("index -= column * layout.extents[k]", "index -= column"),
+        ("places.output += index * layout.output_strides[k]", "places.output += index * layout.input_step"),
+        ("threadIdx.x % across,", "threadIdx.x % (across / 2),"),
+        ("(below + RUN - 1) / RUN", "(below + RUN) / RUN"),
+        ("part.column < layout.columns;", "part.column <= layout.columns;"),
+        ("rows < RUN ? (unsigned)rows : RUN", "rows < RUN ? (unsigned)rows - 1 : RUN"),
+        ("folds.of[w].any = k > 0;", "folds.of[w].any = k > 1;"),
+        ("stride = thread.across; stride < WARP", "stride = 1; stride < WARP"),
+        ("stride <= lane", "stride < lane"),
+        ("op.combine(before, values.value[w])", "op.combine(values.value[w], before)"),
+        ("shuffle_up(values.value[w], thread.across)", "shuffle_up(values.value[w], 1)"),
+        ("      __syncthreads(); // the aggregates have been written\n", ""),
+        ("    __syncthreads(); // the epoch has been written\n", ""),
+        ("thread.y == count - 1)) {", "thread.y == count)) {"),
+        (
+            "exchange[(thread.y / height * thread.across + thread.x) * WIDTH + w]",
+            "exchange[(thread.y / height * thread.across + thread.x) * WIDTH]",
+        ),
+        ("exchange[(i * thread.across + thread.x) * WIDTH + w]", "exchange[(i * thread.across + thread.x) * WIDTH]"),
+        ("fold_warps(op, thread, warp, of_runs)", "fold_warps(op, thread, warp + 1, of_runs)"),
+        ("is_first_of_warp ? warps_above", "!is_first_of_warp ? warps_above"),
+        ("op.combine(fold.value[w], aggregate)", "op.combine(aggregate, fold.value[w])"),
+        ("status_index(ring, part.tile_row, part.column);", "status_index(ring, part.tile_row, part.column) / 2;"),
+        ("* ring.across + column / WIDTH;", "* ring.across + column / WIDTH / 2;"),
+        ("begin == 0 && part.tile_row >= window", "begin == 0 && part.tile_row > window + 1"),
+        ("part.tile_row - count + begin", "part.tile_row - count + begin / 2"),
+        ("k += POLLED_AT_ONCE", "k += POLLED_AT_ONCE - 1"),
+        (
+            "status_index(ring, polled.tile_row + k, polled.column)",
+            "status_index(ring, polled.tile_row, polled.column)",
+        ),
+        ("(count - begin < each ? count - begin : each)", "1"),
+        ("each == 1 ? count : (count + each - 1) / each", "count"),
+        ("while (status_of(loaded, &words, epoch) != lap)", "while (status_of(loaded, &words, epoch) == STATUSES)"),
+        ("combine_rows(op, fold, next)", "combine_rows(op, next, fold)"),
+        ("words.word + w * sizeof(State), &row", "words.word + 0 * sizeof(State), &row"),
+        ("each = (count + thread.down - 1) / thread.down", "each = 1"),
+        ("if (follows && thread.y + 1 == part.filled && part", "if (thread.y == part.filled && part"),
+        ("combine_rows(op, before, scanning.inclusive)", "combine_rows(op, scanning.inclusive, before)"),
+        ("part.tile_row + window < steps.rows) {", "part.tile_row + window + 1 < steps.rows) {"),
+        ("window > 1 && folding.part.tile_row + 1 <", "window > 1 && folding.part.tile_row + 2 <"),
+        (
+            "thread.y + 1 == part.filled && part.is_within) {\n    TileStatus",
+            "thread.y == 0 && part.is_within) {\n    TileStatus",
+        ),
+        ("carries = !WHOLE_COLUMNS && steps.rows > 1;", "carries = false;"),
+        ("thread.y > 0 && part.rows > 0) {", "thread.y > 1 && part.rows > 0) {"),
+        ("scans && scanning.part.tile_row > 0;", "scans && scanning.part.tile_row > 1;"),
+        ("is_shared = !WHOLE_COLUMNS && thread.down > 1;", "is_shared = false;"),
+        ("of_runs + THREADS * WIDTH", "of_runs"),
+        ("(polled.threads + height - 1) / height", "polled.threads / height"),
+        ("combine_rows(op, warps_above, folding.above)", "combine_rows(op, folding.above, warps_above)"),
+        ("combine_rows(op, warps_above, folding.inclusive)", "folding.inclusive"),
+        ("turn ^= 1;\n", ""),
+        ("statuses + ring_count;", "statuses + ring.across;"),
+        ("step = FORWARD ? layout.output_step", "step = FORWARD ? layout.output_step + 1"),
+    ];
+    let program = program::<Interval>((64, 2, 2, 16, 29), (ScanKind::Inclusive, false), false);
+    let is_found = |program: &ColumnsProgram<Interval>| {
+        let shapes = [(vec![147, 38], 0), (vec![3, 49, 32], 1), (vec![2, 2, 35, 34], 2), (vec![204, 32], 0)];
+        (0..8).any(|seed| {
+            let (shape, axis) = &shapes[seed as usize % 4];
+            let axis = Axis::of(shape, *axis).unwrap();
+            verify(program, &axis, 3 * seed + [0, 2][seed as usize / 4], |emulator| {
+                emulator.check(adjacent).limit(4_000_000).resident_blocks([1, 3][seed as usize / 4])
+            })
+            .is_err()
+        })
+    };
+    each_is_found(&program, &changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}

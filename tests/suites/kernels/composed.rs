@@ -1,0 +1,71 @@
+//! Operators made of operators, by the strategies in turn: each part of a state is that of its own operator.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+
+use std::fmt::Debug;
+
+use scan_codegen::{Arrays, Overrides, ScanSpec};
+use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops};
+use scan_tests::{
+    composed::composed,
+    emulated::{Emulator, Module, Program},
+    lifting::{INITIAL_VALUE, Lifting, inputs},
+    machines::{Appending, Coder},
+    operators::mixed,
+    reference::WAYS,
+    strategies,
+};
+
+/// By the strategies that have this turn, in every way; the output in an array for each field where `by_field` says so.
+fn by_strategies<Op>(
+    op: &Op,
+    initial_value: Op::Carry,
+    inputs: impl Fn(usize) -> Vec<Op::Input>,
+    turn: usize,
+    by_field: bool,
+) where
+    Op: ScanOp<Output: Debug> + Clone,
+{
+    let program = |(index, (_, strategy)): (usize, (usize, Strategy))| {
+        let (kind, with_initial_value) = WAYS[index % 4];
+        let mut overrides = Overrides::default().strategy(strategy).threads(32);
+        overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if index % 3 == 0 { spec.reverse() } else { spec };
+        let spec = if by_field { spec.with_arrays(Arrays::One, Arrays::PerField) } else { spec };
+        let initial_value = with_initial_value.then_some(initial_value);
+        Program::of(op.clone(), &spec.with_total(), initial_value, &overrides).unwrap()
+    };
+    let programs: Vec<Program<Op>> = strategies::in_turn(turn).enumerate().map(program).collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let emulator = Emulator::new(mixed(7)).resident_blocks(if needs_all { usize::MAX } else { 3 });
+        for length in [1, 3 * program.plan.tile as usize - 2] {
+            let result = match by_field {
+                true => program.verify_columns(&emulator, &inputs(length), &[1, 2, 3]),
+                false => program.verify(&emulator, &inputs(length)),
+            };
+            result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
+        }
+    }
+}
+
+#[test]
+fn operators_of_operators() {
+    let op = composed(1_021);
+    let initial_value = op.lift(inputs(1)[0]);
+    by_strategies(&op, initial_value, inputs, 0, false);
+}
+
+/// The exclusive result beside the inclusive one: of an operator that does not commute, of one that appends, of one with
+/// parameters, and of a machine that emits; in one array and in two.
+#[test]
+fn with_the_exclusive_result() {
+    by_strategies(&ops::with_exclusive(ops::flip(Lifting)), INITIAL_VALUE, inputs, 0, true);
+    by_strategies(&ops::with_exclusive(Appending), INITIAL_VALUE, inputs, 1, false);
+    by_strategies(&ops::with_exclusive(Coder), 77, inputs, 2, true);
+    let op = ops::with_exclusive(composed(1_021));
+    let initial_value = op.lift(inputs(1)[0]);
+    by_strategies(&op, initial_value, inputs, 3, false);
+}

@@ -1,0 +1,98 @@
+//! What short inputs of one shape leave out: words of head bits that end with the input, heads over several levels of totals, and
+//! statuses of several packets.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+
+use scan_codegen::{Overrides, Segments};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
+use scan_tests::{
+    emulated::{Emulator, Module, Program},
+    operators::{MatrixProduct, TestOperator, inputs, mixed},
+    reference::WAYS,
+    segments::{Heads, Restart, fit, places},
+    strategies::{IN_REGISTERS, LOOK_AHEAD},
+};
+
+/// The way to tell by bits.
+const BITS: usize = 2;
+
+#[test]
+fn head_bits_that_end_with_a_word() {
+    let in_blocks = [BlockScan::of(Network::KoggeStone), BlockScan::coarsened(Network::WarpShuffle)];
+    let carries = [Carry::OneBlock, Carry::Hierarchical, Carry::LookBack];
+    let others = in_blocks.into_iter().flat_map(|block| carries.map(|carry| Strategy { block, carry }));
+    let strategies = others.chain(IN_REGISTERS).chain([LOOK_AHEAD]);
+    let programs: Vec<_> = strategies
+        .zip((0..4).cycle())
+        .map(|(strategy, way)| {
+            let (kind, with_initial_value) = WAYS[way];
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(64));
+            overrides.run = (strategy.block.coarsened || strategy.block.in_registers).then_some(5);
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            Program::segmented(Restart, kind, initial_value, Segments::HeadBits, &overrides).unwrap()
+        })
+        .collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let tile = program.plan.tile as usize;
+        for length in [32, tile + 32, 3 * tile - 32] {
+            let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(7)).collect();
+            let emulator = Emulator::new(length as u64).resident_blocks(usize::MAX).check(fit);
+            let result = program.with_heads(Heads::new(BITS, &begins)).verify(&emulator, &places(&begins));
+            result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// Three levels of totals, with sections of the second that have a head, begin with one, and have none.
+#[test]
+fn heads_over_three_levels() {
+    let networks = [Network::KoggeStone, Network::Blelloch { padded: true }, Network::WarpShuffle];
+    let programs: Vec<_> = networks
+        .into_iter()
+        .zip([WAYS[0], WAYS[2], WAYS[1]])
+        .map(|(network, (kind, with_initial_value))| {
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(Strategy { block: BlockScan::of(network), carry: Carry::Hierarchical });
+            overrides.threads = Some(32);
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            Program::segmented(Restart, kind, initial_value, Segments::HeadBits, &overrides).unwrap()
+        })
+        .collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let tile = program.plan.tile as usize;
+        let length = 3 * tile * tile + tile + 5;
+        for rare in [2 * tile * tile, tile * tile / 3, tile] {
+            let begins: Vec<_> = (0..length).map(|i| i % rare == 7).collect();
+            let emulator = Emulator::new(rare as u64).check(fit);
+            let result = program.with_heads(Heads::new(BITS, &begins)).verify(&emulator, &places(&begins));
+            result.unwrap_or_else(|error| panic!("a head in {rare}: {error}\n{}", program.plan));
+        }
+    }
+}
+
+/// A status of several packets, of which the last has words to spare: it counts once all of them have come, not just the first and the
+/// last.
+#[test]
+fn statuses_of_which_the_middle_has_not_come() {
+    type Op = MatrixProduct<4>;
+    let carries = [Carry::Chained(TileNumbers::Counter), Carry::LookBack];
+    let programs = carries.map(|carry| {
+        let mut overrides = Overrides::default();
+        let block = BlockScan::of(Network::KoggeStone);
+        (overrides.strategy, overrides.threads) = (Some(Strategy { block, carry }), Some(32));
+        Program::<Op>::new(Op::new(), ScanKind::Inclusive, None, &overrides).unwrap()
+    });
+    Module::compile(&programs.each_ref().map(|program| &program.source)).unwrap();
+    let input = inputs::<Op>(14 * 32);
+    for program in &programs {
+        for seed in 0..12 {
+            let emulator = Emulator::new(seed).interrupt_once_in(3).resident_blocks(usize::MAX);
+            // Memory that no run has left a status in.
+            let result = program.clone().verify(&emulator, &input);
+            result.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{}", program.plan));
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Scans of arrays that are no slices, in the emulator: indices, gathered inputs, scattered outputs and outputs that are
+//! not written, beside slices and alone, by every carry, from either end, restarting or not.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use std::fmt::Debug;
+
+use scan_codegen::{
+    ArrayKind::{self, Computed, NoMemory, Places, Slice},
+    ArrayKinds, Arrays,
+    OffsetWidth::{U32, U64},
+    Overrides, ScanSpec,
+};
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
+use scan_tests::{
+    columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
+    emulated::{Emulator, EmulatorError, Module, Program},
+    machines::Coder,
+    operators::{AffineU32, mixed},
+    planted::each_is_found,
+    reference::WAYS,
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
+    several::Splitter,
+    strategies,
+};
+
+use super::look_ahead::{Shape, limits, overrides_of};
+
+/// A program, and how it is told where it restarts.
+type Case<Op> = (Option<usize>, Program<Op>);
+
+/// Kinds of the arrays of an input, and of an output.
+type Kinds<'k> = (&'k [ArrayKind], &'k [ArrayKind]);
+
+/// Threads of a team, teams, stages, run, blocks.
+const SHAPES: [Shape; 3] = [(64, 1, 4, 4, 3), (32, 2, 6, 8, 2), (64, 1, 3, 12, 6)];
+
+const OFFSETS: [[usize; 5]; 3] = [[0; 5], [3; 5], [1, 2, 3, 4, 5]];
+
+fn spec((input, output): Kinds<'_>, layouts: (Arrays, Arrays), index: usize) -> ScanSpec {
+    let (kind, _) = WAYS[index % WAYS.len()];
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = if (index / 4).is_multiple_of(2) { spec } else { spec.reverse() };
+    let spec = if index.is_multiple_of(3) { spec.with_total() } else { spec };
+    let kinds = |kinds: &[ArrayKind]| ArrayKinds::new(kinds.iter().copied());
+    spec.with_arrays(layouts.0, layouts.1).with_kinds(kinds(input), kinds(output))
+}
+
+fn verify<Op: ColumnsOperator<Output: Debug>>(
+    (head_source, program): &Case<Op>,
+    run: usize,
+) -> Result<(), EmulatorError> {
+    let tile = program.plan.tile as usize;
+    let lengths = [3 * tile + 7, 1, 5 * tile, tile, 2 * tile - 1, tile + 33];
+    let (length, seed) = (lengths[run % lengths.len()].max(1), mixed(run as u64));
+    let begins = begins(PATTERNS[run % PATTERNS.len()], length, tile);
+    let program = match head_source {
+        Some(head_source) => program.with_heads(Heads::new(*head_source, &begins)),
+        None => program.clone(),
+    };
+    let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+    let emulator = Emulator::new(seed).resident_blocks(if needs_all { usize::MAX } else { [2, 1, 7][run % 3] });
+    let emulator = if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator };
+    program.verify_kinds(&emulator, &Op::inputs(length, seed), &OFFSETS[run % OFFSETS.len()], None)
+}
+
+fn overrides() -> Vec<Overrides> {
+    let in_registers =
+        strategies::IN_REGISTERS.into_iter().map(|strategy| Overrides::default().strategy(strategy).threads(32));
+    let block = BlockScan::coarsened(Network::KoggeStone);
+    let in_shared_memory = [Carry::Hierarchical, Carry::LookBack]
+        .map(|carry| Overrides::default().strategy(Strategy { block, carry }).threads(32));
+    in_registers.chain(SHAPES.map(overrides_of)).chain(in_shared_memory).collect()
+}
+
+fn by_all<Op: ColumnsOperator<Output: Debug>>(kinds: Kinds<'_>, layouts: (Arrays, Arrays), turn: usize) {
+    let case = |(index, overrides): (usize, Overrides)| {
+        let index = index + turn;
+        let head_source = (index % 2 == 1).then_some(index / 2 % HEAD_SOURCES);
+        let spec = spec(kinds, layouts, index);
+        let spec = match head_source {
+            Some(head_source) => spec.with_segments(Heads::new(head_source, &[]).segments()),
+            None => spec,
+        };
+        let initial_value = WAYS[index % WAYS.len()].1.then(Op::initial_value);
+        (head_source, Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap())
+    };
+    let cases: Vec<Case<Op>> = overrides().into_iter().enumerate().map(case).collect();
+    Module::compile(&cases.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    for (index, case) in cases.iter().enumerate() {
+        for run in 2 * index..2 * index + 3 {
+            verify(case, run).unwrap_or_else(|error| panic!("{kinds:?}, run {run}: {error}\n{}", case.1.plan));
+        }
+    }
+}
+
+const BY_FIELD: (Arrays, Arrays) = (Arrays::PerField, Arrays::PerField);
+
+#[test]
+fn every_kind_of_array() {
+    by_all::<Summarize>((&[Slice, Places(U32), Slice], &[Slice, Places(U64)]), BY_FIELD, 0);
+    by_all::<Summarize>((&[], &[NoMemory, Places(U32)]), BY_FIELD, 1);
+    by_all::<Summarize>((&[Places(U64), Places(U32), Places(U32)], &[Slice, NoMemory]), BY_FIELD, 2);
+    by_all::<Widen>((&[], &[NoMemory, Slice]), BY_FIELD, 3);
+    by_all::<Recurrence>((&[Slice, NoMemory], &[]), BY_FIELD, 4);
+    by_all::<Recurrence>((&[NoMemory, NoMemory], &[Places(U32)]), BY_FIELD, 5);
+    by_all::<AffineU32>((&[Places(U32)], &[Places(U64)]), (Arrays::One, Arrays::One), 6);
+    by_all::<AffineU32>((&[], &[NoMemory]), (Arrays::One, Arrays::One), 7);
+    by_all::<Splitter>((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 9);
+    by_all::<Coder>((&[Places(U32), Slice], &[Places(U32), Slice]), BY_FIELD, 8);
+}
+
+/// What the planner chooses where it is asked for nothing.
+#[test]
+fn as_planned() {
+    let spec = spec((&[Slice, Places(U32)], &[Places(U32)]), (Arrays::PerField, Arrays::One), 0);
+    let programs = Program::ranges(&Recurrence, &spec, None, &limits()).unwrap();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for program in &programs {
+        let length = (2 * program.plan.tile as usize + 5).min(program.plan.max_len as usize);
+        program.verify_kinds(&Emulator::new(1), &Recurrence::inputs(length, 1), &[1, 1, 1], None).unwrap();
+    }
+}
+
+/// Slices alone have the kernels that they had.
+#[test]
+fn slices_are_as_before() {
+    let program = |spec: &ScanSpec| Program::of(ops::sum::<f32>(), spec, None, &Overrides::default()).unwrap();
+    let slices = ScanSpec::inclusive().with_kinds(ArrayKinds::new([Slice]), ArrayKinds::new([Slice]));
+    assert_eq!(program(&slices).source.text, program(&ScanSpec::inclusive()).source.text);
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let everywhere = [
+        ("if (place < this->count) {", "{"),
+        ("this->values[place < this->count ? place : this->count - 1]", "this->values[place]"),
+        ("return {this->values, this->count, this->places + distance};", "return *this;"),
+        ("return {this->results, this->count, this->places + distance};", "return *this;"),
+        ("const size_t index = this->first + (size_t)i;", "const size_t index = (size_t)i;"),
+    ];
+    let in_stages = [
+        // The indices of a tile are not waited for.
+        (
+            "        arrive(&edges_done[stage]);\n        wait(&edges_done[stage], use % 2);\n",
+            "        arrive(&edges_done[stage]);\n",
+        ),
+        // Only tiles that are not whole are written.
+        ("          store_rest(output + tile.start, stage_bytes, tile, copies_out, thread);\n", ""),
+    ];
+    let kinds: Kinds<'_> = (&[Places(U32), NoMemory], &[Places(U64)]);
+    let planned = [
+        (Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(64).run(4), &everywhere[..2]),
+        (overrides_of(SHAPES[0]), &everywhere[..]),
+        (overrides_of(SHAPES[0]), &in_stages[..1]),
+    ];
+    for (overrides, changes) in planned {
+        let spec = spec(kinds, BY_FIELD, 1);
+        let program = Program::with_limits(Recurrence, &spec, None, &limits(), &overrides).unwrap();
+        let is_found =
+            |program: &Program<Recurrence>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+        each_is_found(&program, changes, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    }
+    let of_computed = [
+        ("if (place < this->count) {", "if (place <= this->count) {"),
+        (
+            "Computed operator+(size_t) const { return *this; }",
+            "Computed operator+(size_t n) const { return {this->results + n, this->count}; }",
+        ),
+        ("to.put(places[i], from[i]);", "to.put(places[i - 1], from[i]);"),
+    ];
+    let spec_of_computed = spec((&[], &[NoMemory, Computed, Computed]), BY_FIELD, 0);
+    let program = Program::with_limits(Router, &spec_of_computed, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let is_found = |program: &Program<Router>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+    each_is_found(&program, &of_computed, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let of_several = [
+        ("to.put(places[i], from[i]);", "to.put(places[i / PLACES * PLACES], from[i]);"),
+        ("to.put(places[i], from[i]);", "if (i % PLACES + 1 < PLACES) to.put(places[i], from[i]);"),
+        ("i < tile.end * PLACES", "i < tile.end"),
+    ];
+    let of_splitter =
+        |overrides: &Overrides| Program::with_limits(Splitter, &spec_of_computed, None, &limits(), overrides).unwrap();
+    let is_found = |program: &Program<Splitter>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+    let program = of_splitter(&overrides_of(SHAPES[0]));
+    each_is_found(&program, &of_several, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let of_results = [
+        ("put(places[j], items[j]);", "put(places[0], items[j]);"),
+        ("put(places[j], items[j]);", "put(places[j], items[0]);"),
+        ("for (unsigned j = 0; j < PLACES; j++) {", "for (unsigned j = 0; j + 1 < PLACES; j++) {"),
+    ];
+    let in_shared_memory = Strategy { block: BlockScan::coarsened(Network::KoggeStone), carry: Carry::LookBack };
+    let program = of_splitter(&Overrides::default().strategy(in_shared_memory).threads(32));
+    each_is_found(&program, &of_results, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let in_registers = [
+        ("((const Place*)places)[i]", "((const Place*)places)[i / PLACES * PLACES]"),
+        ("i < extent.places.end * PLACES", "i < extent.places.end"),
+    ];
+    let program = of_splitter(&Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(64).run(4));
+    each_is_found(&program, &in_registers, is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+    let spec = spec((&[], &[Places(U32)]), (Arrays::One, Arrays::One), 1);
+    let program = Program::with_limits(AffineU32, &spec, None, &limits(), &overrides_of(SHAPES[0])).unwrap();
+    let is_found = |program: &Program<AffineU32>| (0..20).any(|run| verify(&(None, program.clone()), run).is_err());
+    each_is_found(&program, &in_stages[1..], is_found).unwrap_or_else(|error| panic!("{error}\n{}", program.plan));
+}

@@ -1,0 +1,198 @@
+//! Every rung of the ladder, executed in the emulator: the interval monoid over everything, many other operators over much
+//! of it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::{DeviceLimits, PlanError};
+use scan_runtime::{Carry, ScanKind, ScanSpec, ops};
+use scan_tests::{
+    climb::{FEW_THREADS, climb, program},
+    emulated::{Emulator, EmulatorError, Module, Program},
+    operators::{
+        AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
+        TakeRight, TestOperator, adjacent, compose, inputs,
+    },
+    operators_in_steps,
+    reference::WAYS,
+    strategies,
+};
+
+/// Compiles all at once, then runs all; tells of every program that fails.
+fn climb_all<Op: TestOperator>(
+    programs: &[Program<Op>],
+    lengths: impl Fn(u64) -> Vec<u64>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    let mut failures = Vec::new();
+    for program in programs {
+        if let Err((length, error)) = climb(program, &lengths(u64::from(program.plan.tile)), &prepare) {
+            failures.push(format!("{length} elements: {error}\n{}", program.plan));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
+}
+
+/// Lengths at the edges of warps and tiles, and some far from them.
+fn edges(tile: u64) -> Vec<u64> {
+    vec![0, 1, 2, 3, 31, 32, 33, tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1, 1_019, 4_101]
+}
+
+/// The strategies that have their turn in one of the four ways.
+fn in_turn(way: usize) -> Vec<Program<Interval>> {
+    strategies::in_turn(way)
+        .map(|(_, strategy)| program::<Interval>(strategy, WAYS[way], FEW_THREADS).unwrap())
+        .collect()
+}
+
+fn interval(way: usize) {
+    climb_all(&in_turn(way), edges, |emulator| emulator.check(adjacent));
+}
+
+/// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
+#[test]
+fn the_turns_leave_no_text_out() {
+    let all = || strategies::all().flat_map(|strategy| WAYS.map(|way| (strategy, way)));
+    let text = |(strategy, way)| program::<Interval>(strategy, way, FEW_THREADS).unwrap().source.text;
+    let executed: Vec<_> = (0..4).flat_map(in_turn).map(|program| program.source.text).collect();
+    let left_out = strategies::never_executed(all().map(text), executed.iter().map(String::as_str));
+    assert!(left_out.is_empty(), "{left_out:#?}");
+    let of_one_way: Vec<_> = in_turn(0).into_iter().map(|program| program.source.text).collect();
+    let left_out = strategies::never_executed(all().map(text), of_one_way.iter().map(String::as_str));
+    assert!(!left_out.is_empty(), "what is never executed would not be noticed");
+}
+
+/// What the planner chooses: the kernels for each range of lengths, at the ends of the range and, because they stand up to
+/// it, below it, with the sum of all elements.
+#[test]
+fn every_range_of_lengths() {
+    let mut programs = Vec::new();
+    // At the end of a range all multiprocessors have a block, and each of its threads a stack. In one of the ways that is a
+    // large device; with 40 blocks, too, there are more statuses than lanes in the warp that reads them.
+    for ((kind, with_initial_value), multiprocessors) in WAYS.into_iter().zip([132, 40, 40, 40]) {
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let initial_value = with_initial_value.then(Interval::initial_value);
+        let spec = spec.with_total();
+        let mut limits = DeviceLimits::BASELINE;
+        limits.multiprocessors = multiprocessors;
+        programs.extend(Program::ranges(&Interval::new(), &spec, initial_value, &limits).unwrap());
+    }
+    let lengths = |programs: &[Program<Interval>], index: usize| {
+        let (plan, next) = (&programs[index].plan, programs.get(index + 1).map_or(0, |next| next.plan.from));
+        let end = next.saturating_sub(1).max(plan.from);
+        let tile = u64::from(plan.tile);
+        let mut lengths = vec![1, tile, tile + 1, plan.from.max(1), plan.from + 1, 2 * tile + 33, end];
+        lengths.retain(|&length| length <= plan.max_len.min(40_000));
+        lengths
+    };
+    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
+    Module::compile(&sources).unwrap();
+    for (index, program) in programs.iter().enumerate() {
+        climb(program, &lengths(&programs, index), |emulator| emulator.check(adjacent))
+            .unwrap_or_else(|(length, error)| panic!("{length} elements: {error}\n{}", program.plan));
+    }
+}
+
+#[test]
+fn interval_inclusive() {
+    interval(0);
+}
+
+#[test]
+fn interval_inclusive_with_initial_value() {
+    interval(1);
+}
+
+#[test]
+fn interval_exclusive() {
+    interval(2);
+}
+
+#[test]
+fn interval_exclusive_with_initial_value() {
+    interval(3);
+}
+
+/// Wider blocks, in which warps must wait for each other, and more elements.
+#[test]
+fn interval_in_blocks_of_several_warps() {
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .map(|(index, strategy)| {
+            program::<Interval>(strategy, WAYS[(index + 2) % 4], [64, 128, 256][index % 3]).unwrap()
+        })
+        .collect();
+    climb_all(&programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
+}
+
+/// Every strategy for which the index is a multiple of `step`, each in one of the four ways.
+fn other<Op: TestOperator>(first: usize, step: usize) {
+    let programs: Vec<_> = strategies::all()
+        .enumerate()
+        .skip(first % step)
+        .step_by(step)
+        .filter_map(|(index, strategy)| {
+            match program::<Op>(strategy, WAYS[(index / step + first) % 4], FEW_THREADS) {
+                Ok(program) => Some(program),
+                // The largest elements leave no shared memory for runs.
+                Err(EmulatorError::Plan(PlanError::Run { .. })) if size_of::<Op::Item>() == 256 => None,
+                Err(EmulatorError::Plan(PlanError::Strategy { .. }))
+                    if size_of::<Op::Item>() == 256 && strategies::takes_small_elements_only(strategy) =>
+                {
+                    None
+                }
+                Err(other) => panic!("{strategy}: {other}"),
+            }
+        })
+        .collect();
+    climb_all(&programs, |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
+}
+
+// Every strategy with two of the first twelve, every thirteenth with each of the others; `soak` draws more.
+operators_in_steps! { other:
+    sum_i32: ops::Sum<i32>, 0, 6;
+    sum_f32: ops::Sum<f32>, 1, 6;
+    sum_u8: ops::Sum<u8>, 2, 6;
+    max_f32: ops::Max<f32>, 3, 6;
+    take_left: TakeLeft, 4, 6;
+    take_right: TakeRight, 5, 6;
+    affine_u32: AffineU32, 6, 6;
+    brackets: Brackets, 7, 6;
+    permutation: Permute, 8, 6;
+    polynomial_hash: PolynomialHash, 9, 6;
+    mixed12: MixedSum, 10, 6;
+    sum_i128: ops::Sum<i128>, 11, 6;
+    sum_i16: ops::Sum<i16>, 0, 13;
+    sum_u64: ops::Sum<u64>, 1, 13;
+    sum_usize: ops::Sum<usize>, 2, 13;
+    sum_f64: ops::Sum<f64>, 3, 13;
+    product_u32: ops::Product<u32>, 4, 13;
+    min_i64: ops::Min<i64>, 5, 13;
+    bit_xor_u16: ops::BitXor<u16>, 6, 13;
+    bit_and_u32: ops::BitAnd<u32>, 7, 13;
+    bit_or_i8: ops::BitOr<i8>, 8, 13;
+    all: ops::All, 9, 13;
+    any: ops::Any, 10, 13;
+    affine: compose, 11, 13;
+    bytes3: Bytes3Sum, 12, 13;
+    matrix2: MatrixProduct<2>, 0, 13;
+    matrix3: MatrixProduct<3>, 1, 13;
+    matrix4: MatrixProduct<4>, 2, 13;
+    matrix8: MatrixProduct<8>, 4, 13;
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let strategy = strategies::all().find(|strategy| strategy.carry == Carry::LookBack).unwrap();
+    let program = program::<Interval>(strategy, WAYS[0], FEW_THREADS).unwrap();
+    let run = |seed| {
+        let emulator = Emulator::new(seed).interrupt_once_in(4).trace();
+        program.run(&emulator, &inputs::<Interval>(500)).unwrap()
+    };
+    let (first, second, other) = (run(1), run(1), run(2));
+    assert_eq!(first.trace, second.trace);
+    assert_eq!(first.counters, second.counters);
+    assert_ne!(first.trace, other.trace, "another seed gives another order of events");
+    assert_eq!(first.output, other.output);
+}

@@ -1,0 +1,117 @@
+//! The last result of each segment, told in every way; and faults planted in what takes it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_runtime::{ScanOp, ops};
+use scan_tests::{
+    emulated::{Emulator, LastResultsProgram},
+    operators::{Bytes3Sum, TestOperator, inputs},
+    segments::{HEAD_SOURCES, Heads, PATTERNS, begins},
+};
+
+/// A block of few threads, so that there are several.
+const THREADS: u32 = 32;
+
+/// Around the elements of a block, and of a block of counts of blocks.
+const LENGTHS: [usize; 6] = [1, 31, 33, 1_024, 1_025, 40_000];
+
+fn heads(head_source: usize, pattern: usize, len: usize) -> Heads {
+    match head_source {
+        HEAD_SOURCES => Heads::rows([1, 3, len.max(1)][pattern % 3], len / 3 * 3),
+        head_source => Heads::new(head_source, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
+    }
+}
+
+fn verify<Op: TestOperator>(head_source: usize) {
+    let program = LastResultsProgram::new(&Op::new(), &heads(head_source, 0, 3), THREADS).unwrap();
+    for (index, len) in LENGTHS.into_iter().enumerate() {
+        let pattern = head_source + index;
+        let mut heads = heads(head_source, pattern, len);
+        let scanned = inputs::<Op>(heads.begins.len());
+        if let (HEAD_SOURCES, 2) = (head_source, pattern % 3) {
+            heads = Heads::rows(scanned.len().max(1), scanned.len());
+        }
+        let emulator = Emulator::new(index as u64).resident_blocks([1, 3, usize::MAX][index % 3]);
+        let result = program.verify(&emulator, &scanned, &heads, Op::initial_value());
+        result.unwrap_or_else(|error| panic!("{len} elements, {heads:?}: {error}\n{}", program.source));
+    }
+}
+
+#[test]
+fn of_every_telling() {
+    for head_source in 0..=HEAD_SOURCES {
+        verify::<ops::Sum<i32>>(head_source);
+    }
+    verify::<Bytes3Sum>(0);
+    verify::<Bytes3Sum>(7);
+}
+
+/// Where there is no element there may be segments: empty ones, that offsets tell.
+#[test]
+fn of_no_elements() {
+    let op = ops::sum::<u32>();
+    let three = Heads { begins: Vec::new(), source: scan_tests::segments::HeadSource::Offsets(vec![0; 4]) };
+    for heads in [three, Heads::new(0, &[]), Heads::new(2, &[]), Heads::rows(3, 0)] {
+        let program = LastResultsProgram::new(&op, &heads, THREADS).unwrap();
+        program.verify(&Emulator::new(1), &[], &heads, 7_u32).unwrap_or_else(|error| panic!("{heads:?}: {error}"));
+    }
+}
+
+/// Results behind the end of the output are left out, and counted.
+#[test]
+fn more_segments_than_there_is_room_for() {
+    let heads = Heads::new(0, &[true; 5_000]);
+    let program = LastResultsProgram::new(&ops::sum::<u32>(), &heads, THREADS).unwrap();
+    let scanned: Vec<u32> = (0..5_000).collect();
+    let (found, count) = program.run(&Emulator::new(1), &scanned, &heads, 0, 1_500).unwrap();
+    assert_eq!(found, scanned[..1_500].iter().flat_map(|x| x.to_ne_bytes()).collect::<Vec<_>>());
+    assert_eq!(count, 5_000_u64.to_ne_bytes());
+}
+
+#[test]
+fn planted_faults_are_found() {
+    let of_rows = [("(k + 1) * row - 1", "(k + 1) * row - 2"), ("k < segments", "k + 1 < segments")];
+    let of_offsets = [
+        ("scanned[end - 1]", "scanned[first]"),
+        ("scanned[end - 1]", "scanned[end - 2]"),
+        ("first < end && end <= n", "end <= n"),
+        ("    } else {\n      totals[k] = of_nothing;\n", ""),
+    ];
+    let of_flags = [
+        ("begins_segment(source, i + 1)", "begins_segment(source, i)"),
+        ("i + 1 == source.count || ", "i + 1 < source.count && "),
+        ("scanned[first + k]", "scanned[first + k - (first + k > 0)]"),
+        ("prefix += counts[THREADS - 1]", "prefix = counts[THREADS - 1]"),
+        ("    __syncthreads(); // the counts have been read\n", ""),
+        ("    __syncthreads(); // the step before has been written\n", ""),
+        ("    __syncthreads(); // this step has been read\n", ""),
+        ("i >= stride ?", "i > stride ?"),
+        ("prefix + inclusive - own", "prefix + inclusive"),
+        (
+            "        totals[place] = scanned[first + k];\n      }\n      place++;",
+            "        totals[place++] = scanned[first];\n      }",
+        ),
+    ];
+    let op = ops::sum::<u32>();
+    for (head_source, changes) in [(HEAD_SOURCES, &of_rows[..]), (7, &of_offsets), (0, &of_flags)] {
+        let program = LastResultsProgram::new(&op, &heads(head_source, 0, 3), THREADS).unwrap();
+        let is_found = |program: &LastResultsProgram| {
+            (0..4).any(|seed| {
+                let begins: Vec<bool> = (0..36_000).map(|i| i % [2, 3, 40, 1][seed] == 0).collect();
+                let heads =
+                    if head_source == HEAD_SOURCES { Heads::rows(9, 900) } else { Heads::new(head_source, &begins) };
+                let scanned: Vec<u32> = (0..heads.begins.len() as u32).collect();
+                let emulator = Emulator::new(seed as u64).limit(40_000_000);
+                program.verify(&emulator, &scanned, &heads, u32::MAX).is_err()
+            })
+        };
+        assert!(!is_found(&program), "nothing is planted");
+        for (from, to) in changes {
+            let mut planted = program.clone();
+            assert!(planted.source.text.contains(from), "`{from}` must stand in the text:\n{}", planted.source.text);
+            planted.source.text = planted.source.text.replace(from, to);
+            assert!(is_found(&planted), "`{to}` in place of `{from}` is not found");
+        }
+    }
+    assert_eq!(op.identity(), Some(0));
+}

@@ -1,0 +1,249 @@
+//! Look-ahead that restarts, in the emulator: pipelines of several shapes, every way to tell where, from any address.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use scan_codegen::ScanSpec;
+use scan_runtime::{ScanKind, ops};
+use scan_tests::{
+    emulated::{Emulator, Module, Program},
+    operators::{Brackets, Bytes3Sum, MatrixProduct, MixedSum, TakeLeft, TestOperator, inputs, mixed},
+    planted,
+    reference::WAYS,
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
+};
+
+use super::look_ahead::{Shape, limits, overrides_of};
+
+/// Few threads and short runs, so that short inputs take many rounds; runs of up to 32 elements and of more.
+const SHAPES: [Shape; 6] =
+    [(32, 2, 5, 4, 3), (32, 3, 8, 12, 2), (64, 2, 6, 4, 4), (32, 1, 3, 36, 5), (96, 2, 5, 4, 1), (32, 4, 9, 20, 7)];
+
+fn program<Op: TestOperator>(
+    (threads, teams, stages, run, blocks): Shape,
+    (kind, with_initial_value): (ScanKind, bool),
+    head_source: usize,
+) -> Program<Op> {
+    // What has room in shared memory.
+    let run = if size_of::<Op::Item>() > 64 { 1 } else { run };
+    let overrides = overrides_of((threads, teams, stages, run, blocks));
+    let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+    let spec = spec.with_segments(Heads::new(head_source, &[]).segments());
+    let initial_value = with_initial_value.then(Op::initial_value);
+    Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap()
+}
+
+/// Places of the first element and of the first result beyond an aligned address.
+const OFFSETS: [(usize, usize); 6] = [(0, 0), (1, 1), (8, 8), (1, 0), (0, 5), (16, 3)];
+
+/// Runs every program over half the patterns, the next one over the other half, at lengths that change from run to run.
+fn climb<Op: TestOperator>(
+    programs: &[(usize, Program<Op>)],
+    half: usize,
+    inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) {
+    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    let mut failures = Vec::new();
+    for (index, (head_source, program)) in programs.iter().enumerate() {
+        let tile = program.plan.tile as usize;
+        let lengths = [5 * tile, 12 * tile + 7, tile, 1, 9 * tile - 1, tile + 1, 23 * tile - 1, 33];
+        for (run, pattern) in PATTERNS.into_iter().enumerate().filter(|(run, _)| (run + head_source) % 2 == half) {
+            let length = lengths[(index + run) % lengths.len()];
+            let begins = begins(pattern, length, tile);
+            let program = program.with_heads(Heads::new(*head_source, &begins));
+            let input = inputs(&begins);
+            let seed = mixed((index * 64 + run) as u64);
+            let emulator = Emulator::new(seed);
+            let emulator = prepare(if seed.is_multiple_of(3) { emulator.interrupt_once_in(8) } else { emulator });
+            let result = match run % 3 {
+                0 => program.verify_in_place(&emulator, &input),
+                _ => program.verify_at_offset(&emulator, &input, OFFSETS[(seed / 3 % 6) as usize]),
+            };
+            if let Err(error) = result {
+                failures.push(format!("{length} elements, heads {}: {error}\n{}", pattern.0, program.plan));
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), programs.len(), failures.join("\n\n"));
+}
+
+fn every_telling(way: usize) {
+    let programs: Vec<_> = (0..HEAD_SOURCES)
+        .map(|head_source| {
+            (head_source, program::<Restart>(SHAPES[(head_source + way) % SHAPES.len()], WAYS[way], head_source))
+        })
+        .collect();
+    climb(&programs, way % 2, places, |emulator| emulator.check(fit));
+}
+
+#[test]
+fn inclusive() {
+    every_telling(0);
+}
+
+#[test]
+fn inclusive_with_initial_value() {
+    every_telling(1);
+}
+
+#[test]
+fn exclusive() {
+    every_telling(2);
+}
+
+#[test]
+fn exclusive_with_initial_value() {
+    every_telling(3);
+}
+
+fn other<Op: TestOperator>(first: usize) {
+    let programs: Vec<_> = (0..3)
+        .map(|index| {
+            let head_source = 4 * index + first;
+            let shape = SHAPES[(index + first) % SHAPES.len()];
+            (head_source, program::<Op>(shape, WAYS[(index + first) % WAYS.len()], head_source))
+        })
+        .collect();
+    climb(&programs, 0, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+}
+
+macro_rules! other_operators {
+    ($($name:ident: $op:ty, $first:literal;)*) => {$(
+        #[test]
+        fn $name() {
+            other::<$op>($first);
+        }
+    )*};
+}
+
+other_operators! {
+    sum_u8: ops::Sum<u8>, 0;
+    sum_i16: ops::Sum<i16>, 1;
+    sum_f32: ops::Sum<f32>, 2;
+    take_left: TakeLeft, 3;
+    brackets: Brackets, 4;
+    bytes3: Bytes3Sum, 5;
+    mixed12: MixedSum, 6;
+    matrix3: MatrixProduct<3>, 7;
+    matrix5: MatrixProduct<5>, 9;
+}
+
+/// Changes of the text, one at a time: some run shows each. Nothing is found without a change.
+fn each_is_found(head_source: usize, changes: &[(&str, &str)]) {
+    each_is_found_by((96, 2, 5, 4, 4), head_source, changes);
+}
+
+fn each_is_found_by(shape: Shape, head_source: usize, changes: &[(&str, &str)]) {
+    let program = program::<Restart>(shape, (ScanKind::Exclusive, true), head_source);
+    let tile = program.plan.tile as usize;
+    let is_found = |program: &Program<Restart>| {
+        (0..28).zip(PATTERNS.into_iter().cycle()).any(|(seed, pattern)| {
+            let choice = mixed(seed);
+            let begins = begins(pattern, [23 * tile - 40, 5 * tile][choice as usize % 2], tile);
+            let program = program.with_heads(Heads::new(head_source, &begins));
+            let emulator = Emulator::new(seed).check(fit).interrupt_once_in([3, 50][choice as usize / 2 % 2]);
+            let emulator = emulator.limit(10_000_000);
+            program.verify_at_offset(&emulator, &places(&begins), OFFSETS[choice as usize / 4 % 6]).is_err()
+        })
+    };
+    planted::each_is_found(&program, changes, is_found).unwrap();
+}
+
+const FLAGS: usize = 0;
+const BITS: usize = 2;
+const WIDE_KEYS: usize = 5;
+const OFFSETS_32: usize = 7;
+
+#[test]
+fn faults_of_the_sums_are_found() {
+    let changes = [
+        ("marks_from(vote(true, any_head(next_heads)), span.skipped)", "0"),
+        ("vote(own_count > 0, any_head_in_run)", "0"),
+        ("window_aggregate, any_head)", "window_aggregate, false)"),
+        ("any_mark(all_marks) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_mark(all_marks) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("marks_from(vote(warp_place < warps, warp_has_head), span.first_warp)", "0"),
+        ("has_head ? aggregates[k] :", "false ? aggregates[k] :"),
+        ("any_head_in_run = either(any_head_in_run, has_head);", ""),
+        ("    any_head_in_run = marks[0];\n", ""),
+        ("marks_of_window[lane * STATUSES_PER_LANE + k]", "marks_of_window[k * WARP + lane]"),
+        ("warp_marks[stage][team_warp - 1]", "false"),
+        ("warp_marks[stage][team_warp - 1]", "warp_marks[stage][team_warp]"),
+        ("marks_of_warps[lane] = any_among(all_marks, warp_place, warp_place + 1);", ""),
+        ("any_before(marks, span.place)", "false"),
+        ("any_before(marks, span.place)", "any_before(marks, span.place + 1)"),
+        ("      heads = next_heads;\n", ""),
+        ("      marks = next_marks;\n", ""),
+        ("            if (is_head(heads, k)) {\n              prefix = seed;\n            }\n", ""),
+        ("first_value = initial_value;", "first_value = op.identity();"),
+        ("    if (is_head(heads, i - thread * RUN)) {\n      prefix = seed;\n    }\n", ""),
+        ("      if (is_head(heads, k)) {\n        prefix = seed;\n      }\n", ""),
+    ];
+    each_is_found(FLAGS, &changes);
+}
+
+#[test]
+fn faults_of_the_sums_of_groups_are_found() {
+    let changes = [
+        ("vote(lane < count, marks[0])", "0"),
+        ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "AGGREGATE"),
+        ("any_mark(marks_of_lanes) ? PREFIX : AGGREGATE", "PREFIX"),
+        ("any_among(marks_of_lanes, lane, preceding)", "false"),
+        ("any_among(marks_of_lanes, lane, preceding)", "any_mark(marks_of_lanes)"),
+        ("part_marks[GROUPS][slot]);", "false);"),
+        ("part_marks[TILES][slot]);", "false);"),
+    ];
+    each_is_found_by((32, 1, 3, 4, 7), FLAGS, &changes);
+}
+
+#[test]
+fn faults_of_what_tells_are_found() {
+    let flags = [
+        ("INPUT_BYTES + copied_head_bytes(source, tile.start)", "INPUT_BYTES"),
+        ("copied.skipped <= bytes_needed(start + HEAD_DISTANCE).first\n      && ", ""),
+        ("\n      && copied.first + copied.bytes <= head_word_count(n) * sizeof(HeadWord)", ""),
+        ("? 1u << (first - base) % 32 : 0;", "? 0u : 0;"),
+        ("first + i < head_word_count(n) ? head_words(source)[first + i] : 0", "head_words(source)[first + i]"),
+        ("extract(unaligned, first % 4)", "extract(unaligned, 0)"),
+        ("4 * k < RUN + 3", "4 * k < RUN"),
+        ("+ 0x7f7f7f7f | word)", "+ 0x7f7f7f7f)"),
+    ];
+    each_is_found(FLAGS, &flags);
+    let bits = [
+        (" + (unsigned)(start % 32)", ""),
+        ("(start + TILE + 31) / 32 * 4", "(start + TILE) / 32 * 4"),
+        ("(size_t)((long long)start >> 5) * 4", "start / 32 * 4"),
+        ("unaligned.word[k + 1] << (32 - first)", "0"),
+    ];
+    each_is_found(BITS, &bits);
+    let keys = [
+        ("start > 0 ? 1 : 0; // keys", "1; // keys"),
+        ("const size_t previous = start > 0 ? 1 : 0", "const size_t previous = 0"),
+        ("differs || word != previous[j]", "differs || j == 0 && word != previous[j]"),
+        ("      previous[j] = word;\n", ""),
+    ];
+    each_is_found(WIDE_KEYS, &keys);
+}
+
+#[test]
+fn faults_of_offsets_are_found() {
+    let changes = [
+        ("wait(&edges_done[stage], use % 2);", ""),
+        ("init_barrier(&edges_done[stage], TEAM)", "init_barrier(&edges_done[stage], WARP)"),
+        ("init_barrier(&full[stage], 1 + SEARCH_LANES)", "init_barrier(&full[stage], 1)"),
+        ("wait(&edges_done[previous % STAGES], previous / STAGES % 2);", ""),
+        ("const unsigned previous = iteration - SLOTS;", "const unsigned previous = iteration - SLOTS - 1;"),
+        ("        marks[i] = 0;\n", ""),
+        ("skipped <= first && end <= offset_count + skipped", "true"),
+        (" && end - first <= OFFSET_ROOM", ""),
+        ("search.end.position = start + TILE", "search.end.position = start + TILE - 1"),
+        ("place == 0 ? 0 : start;", "start;"),
+        ("thread == 0 && tile.begins", "false"),
+        ("word != (unsigned)place / 32", "false"),
+        ("probes[k] < search.position", "probes[k] <= search.position"),
+        ("low = search.first.low;", "low = search.end.low;"),
+        ("shuffle(high, iteration % WARP)", "shuffle(high, 0)"),
+    ];
+    each_is_found(OFFSETS_32, &changes);
+}

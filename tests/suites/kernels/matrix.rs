@@ -1,0 +1,113 @@
+//! The matrix of kinds of scans, in the emulator: the cells by several carries in turn.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails panics")]
+
+use std::fmt::Debug;
+
+use scan_codegen::{ColumnsPlan, Overrides};
+use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
+use scan_tests::{
+    emulated::{ColumnsProgram, Emulator, EmulatorError, Module, Program},
+    matrix::{Begins, Cell, Lies, Operator, Register, Restarts, cells},
+    operators::{AffineU32, mixed},
+    strategies,
+};
+
+use super::look_ahead::{limits, overrides_of};
+
+/// A block scan whose launches do not depend on the length, or hierarchical where the host knows that.
+fn overrides(index: usize, cell: &Cell) -> Overrides {
+    let in_shared_memory = |carry| Strategy { block: BlockScan::coarsened(Network::WarpShuffle), carry };
+    let by_strategy = |strategy| Overrides::default().strategy(strategy).threads(32);
+    match index % 4 {
+        0 => overrides_of((64, 1, 4, 4, 3)),
+        1 => by_strategy(strategies::IN_REGISTERS[index / 4 % strategies::IN_REGISTERS.len()]),
+        2 => overrides_of((32, 2, 6, 8, 2)),
+        _ if cell.length_on_device => by_strategy(in_shared_memory(Carry::LookBack)),
+        _ => by_strategy(in_shared_memory(Carry::Hierarchical)),
+    }
+}
+
+fn verify<Op: Operator>(cell: &Cell, program: &Program<Op>, index: usize) -> Result<(), EmulatorError> {
+    let tile = program.plan.tile as usize;
+    let most = program.plan.max_len as usize;
+    let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+    for (run, len) in [1, 3 * tile + 6, 2 * tile].into_iter().enumerate() {
+        let len = len.min(most);
+        let input = Op::inputs(len, (index + run) as u64);
+        let emulator = Emulator::new(mixed((index + run) as u64));
+        let emulator = emulator.resident_blocks(if needs_all { usize::MAX } else { [2, 7, 1][run % 3] });
+        let program = match cell.heads(len, tile) {
+            Some(heads) => {
+                let values = cell.initial_values::<Op>(Some(&heads));
+                program.with_heads_and_values(heads, values)
+            }
+            None => program.clone(),
+        };
+        let told = (len - len / 3) as u64;
+        // Of rows, as many as are whole.
+        let wanted = match cell.restarts {
+            Restarts::ByRows => told - told % program.heads.as_ref().map_or(1, |heads| heads.head_count()),
+            _ => told,
+        };
+        let offsets = [run, 1, 2, run];
+        match cell.memory {
+            Lies::InSlices if cell.length_on_device => {
+                program.verify_length(&emulator, &input, (run, 1), (told, wanted))?
+            }
+            _ if cell.length_on_device => program.verify_kinds(&emulator, &input, &offsets, Some((told, wanted)))?,
+            Lies::InSlices => _ = program.verify_at_offset(&emulator, &input, (run, 1))?,
+            Lies::ByField => _ = program.verify_columns(&emulator, &input, &offsets)?,
+            Lies::AtPlaces => program.verify_kinds(&emulator, &input, &offsets, None)?,
+        }
+    }
+    Ok(())
+}
+
+fn along_an_axis<Op: Operator>(cell: &Cell, index: usize) -> ColumnsProgram<Op> {
+    let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
+    let (threads, run, width, across, blocks) =
+        [(64, 2, 2, 16, 5), (32, 3, 1, 4, 3), (64, 2, 4, 2, 7), (32, 2, 1, 32, 7)][index % 4];
+    let overrides = Overrides::default().threads(threads).run(run).blocks(blocks);
+    let shaped = |plan: ColumnsPlan| plan.shaped(width, across);
+    ColumnsProgram::new(Op::new(), &cell.spec(), initial_value, &overrides, shaped).unwrap()
+}
+
+fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, program: &ColumnsProgram<Op>, index: usize) {
+    for (run, len) in [1, 1_205, 362].into_iter().enumerate() {
+        let axis = Cell::axis(len);
+        let values: Vec<_> = (0..axis.columns() as u64).map(Op::value_of_segment).collect();
+        let values = (cell.begins == Begins::WithItsOwn).then_some(&values[..]);
+        let emulator = Emulator::new(mixed((index + run) as u64)).resident_blocks([2, 7, 1][run]);
+        let input = Op::inputs(axis.len(), (index + run) as u64);
+        let result = program.verify_each(&emulator, &axis, &input, values, &[run, 0, 2 * run]);
+        result.unwrap_or_else(|error| panic!("{cell:?}, {axis:?}: {error}\n{}", program.plan));
+    }
+}
+
+fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
+    let (by_columns, cells): (Vec<_>, Vec<_>) =
+        cells(turn).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
+    let along: Vec<_> = by_columns.iter().enumerate().map(|(index, cell)| along_an_axis::<Op>(cell, index)).collect();
+    Module::compile(&along.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
+    for (index, (cell, program)) in by_columns.iter().zip(&along).enumerate() {
+        verify_along_an_axis(cell, program, index);
+    }
+    let program = |(index, cell): (usize, &Cell)| {
+        let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
+        let overrides = overrides(index + turn as usize, cell);
+        Program::with_limits(Op::new(), &cell.spec(), initial_value, &limits(), &overrides).unwrap()
+    };
+    let programs: Vec<Program<Op>> = cells.iter().enumerate().map(program).collect();
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    for (index, (cell, program)) in cells.iter().zip(&programs).enumerate() {
+        verify(cell, program, index).unwrap_or_else(|error| panic!("{cell:?}: {error}\n{}", program.plan));
+    }
+}
+
+#[test]
+fn each_kind_with_each_other() {
+    of_operator::<AffineU32>(1);
+    of_operator::<Register>(2);
+    of_operator::<ops::WithExclusive<AffineU32>>(3);
+}

@@ -1,0 +1,88 @@
+//! The shared memory that kernels declare is what their plan tells: with less, a device would refuse them; with much more, blocks
+//! would lie idle.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails panics")]
+
+use scan_codegen::ScanSpec;
+use scan_runtime::Carry;
+use scan_tests::{
+    climb::{FEW_THREADS, program},
+    emulated::{Emulator, Module, Program},
+    operators::{Interval, MatrixProduct, MixedSum, TestOperator, inputs},
+    reference::WAYS,
+    segments::{HEAD_SOURCES, Heads, Restart, places},
+    strategies,
+};
+
+use super::look_ahead::{Shape, limits, overrides_of};
+
+/// What a plan may have for alignment, and for what only some kernels of a strategy declare.
+const SLACK: u64 = 256;
+
+/// What is wrong with the shared memory of a program, of which this has been counted.
+fn difference<Op: TestOperator>(program: &Program<Op>, input: &[Op::Item]) -> Option<String> {
+    let emulator = Emulator::new(3).resident_blocks(usize::MAX);
+    let run = program.verify(&emulator, input).unwrap();
+    let declared = run.counters.launches.iter().map(|launch| launch.shared_bytes).max()?;
+    let dynamic = program.plan.pipeline.map_or(0, |pipeline| pipeline.dynamic_shared_bytes);
+    let planned = u64::from(program.plan.shared_bytes + dynamic);
+    let fits = declared <= planned && planned <= declared + SLACK;
+    (!fits).then(|| format!("{declared} bytes, {planned} in the plan:\n{}", program.plan))
+}
+
+fn assert_same(differences: impl Iterator<Item = Option<String>>) {
+    let differences: Vec<_> = differences.flatten().collect();
+    assert!(differences.is_empty(), "{}:\n{}", differences.len(), differences.join("\n\n"));
+}
+
+fn compile<Op: TestOperator>(programs: &[Program<Op>]) {
+    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+}
+
+#[test]
+fn of_every_strategy() {
+    let programs: Vec<_> =
+        strategies::all().map(|strategy| program::<Interval>(strategy, WAYS[0], FEW_THREADS).unwrap()).collect();
+    compile(&programs);
+    assert_same(programs.iter().map(|program| {
+        let tile = program.plan.tile as usize;
+        let length = if program.plan.strategy.carry == Carry::OneBlock { tile } else { 2 * tile + 1 };
+        difference(program, &inputs::<Interval>(length))
+    }));
+}
+
+/// Teams of one warp and of several, groups, sums that are exchanged as packets and as whole statuses.
+const SHAPES: [Shape; 3] = [(32, 2, 5, 4, 3), (96, 2, 5, 4, 7), (64, 2, 6, 4, 4)];
+
+#[test]
+fn of_look_ahead() {
+    fn of<Op: TestOperator>() {
+        let programs = SHAPES.map(|shape| {
+            let (kind, initial) = WAYS[shape.0 as usize / 32 % 4];
+            Program::planned(Op::new(), kind, initial.then(Op::initial_value), &limits(), &overrides_of(shape)).unwrap()
+        });
+        compile(&programs);
+        let inputs = |program: &Program<Op>| inputs::<Op>(9 * program.plan.tile as usize + 1);
+        assert_same(programs.iter().map(|program| difference(program, &inputs(program))));
+    }
+    of::<Interval>();
+    of::<MixedSum>();
+    of::<MatrixProduct<3>>();
+}
+
+#[test]
+fn of_look_ahead_that_restarts() {
+    let programs: Vec<_> = (0..HEAD_SOURCES)
+        .map(|head_source| {
+            let begins = vec![false; 1];
+            let spec = ScanSpec::exclusive().with_segments(Heads::new(head_source, &begins).segments());
+            let overrides = overrides_of(SHAPES[head_source % SHAPES.len()]);
+            Program::with_limits(Restart, &spec, Some(Restart::initial_value()), &limits(), &overrides).unwrap()
+        })
+        .collect();
+    compile(&programs);
+    assert_same((0..).zip(&programs).map(|(head_source, program)| {
+        let begins: Vec<_> = (0..9 * program.plan.tile).map(|i| i % 40 == 0).collect();
+        difference(&program.with_heads(Heads::new(head_source, &begins)), &places(&begins))
+    }));
+}

@@ -1,0 +1,121 @@
+//! What `explain` tells and draws is what the kernels did.
+
+use scan_codegen::Overrides;
+use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers};
+use scan_tests::{
+    emulated::{Emulator, Program},
+    explain::{NetworkTrace, picture, steps},
+    operators::{Permute, TestOperator},
+    reference,
+};
+
+const BRENT_KUNG: Network = Network::BrentKung { workers: Workers::Contiguous, padded: true };
+
+/// A scan of an operator that is not commutative, and its network.
+fn network(block: BlockScan, carry: Carry, kind: ScanKind, length: u64) -> (Program<Permute>, NetworkTrace) {
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(Strategy { block, carry });
+    overrides.threads = Some(32);
+    overrides.run = block.coarsened.then_some(3);
+    let program = Program::new(Permute::new(), kind, None, &overrides).unwrap();
+    let input: Vec<_> = (0..length).map(Permute::input).collect();
+    let trace = program.verify(&Emulator::new(2).trace(), &input).unwrap().trace.unwrap();
+    let padded = block.network.is_padded() && !block.coarsened;
+    let position = move |slot: u64| if padded { slot - slot / 33 } else { slot };
+    let one_tile = length <= u64::from(program.plan.tile);
+    let network = NetworkTrace::new(trace, length, one_tile.then_some(&position));
+    (program, network)
+}
+
+/// The applications of each step, as (left operand's column, column of the result).
+fn lines(network: &NetworkTrace) -> Vec<Vec<(u64, u64)>> {
+    let step = |step: &scan_tests::explain::Step| {
+        let lines = step.applications.iter().map(|one| {
+            assert_eq!(one.operands[1], Some(one.column), "the right operand stands where the result goes");
+            (one.operands[0].unwrap(), one.column)
+        });
+        lines.collect()
+    };
+    network.steps.iter().map(step).collect()
+}
+
+#[test]
+fn kogge_stone_is_the_network_of_the_texts() {
+    let (_, network) = network(BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, 16);
+    let expected: Vec<Vec<(u64, u64)>> =
+        [1, 2, 4, 8].iter().map(|&stride| (stride..16).map(|i| (i - stride, i)).collect()).collect();
+    assert_eq!(lines(&network), expected);
+}
+
+#[test]
+fn brent_kung_is_the_network_of_the_texts() {
+    let (_, network) = network(BlockScan::of(BRENT_KUNG), Carry::OneBlock, ScanKind::Inclusive, 16);
+    let every_other = |first: u64, stride: u64| -> Vec<(u64, u64)> {
+        (first..16).step_by(2 * stride as usize).map(|i| (i - stride, i)).collect()
+    };
+    let expected = [
+        every_other(1, 1),
+        every_other(3, 2),
+        every_other(7, 4),
+        every_other(15, 8),
+        every_other(11, 4),
+        every_other(5, 2),
+        every_other(2, 1),
+    ];
+    assert_eq!(lines(&network), expected);
+}
+
+/// Whatever the strategy: operands are neighbours, outputs cover what they must, and the values, followed along the trace by
+/// the operator's Rust body, end as the scan's.
+#[test]
+fn every_application_joins_neighbours() {
+    let cases = [
+        (BlockScan::of(Network::Sequential), Carry::OneBlock, ScanKind::Inclusive, 20),
+        (BlockScan::of(Network::HillisSteele), Carry::OneBlock, ScanKind::Inclusive, 30),
+        (BlockScan::of(Network::Blelloch { padded: true }), Carry::OneBlock, ScanKind::Exclusive, 64),
+        (BlockScan::of(Network::WarpShuffle), Carry::OneBlock, ScanKind::Inclusive, 32),
+        (BlockScan::coarsened(BRENT_KUNG), Carry::OneBlock, ScanKind::Inclusive, 90),
+        (BlockScan::of(Network::KoggeStone), Carry::OneBlock, ScanKind::Inclusive, 100),
+        (BlockScan::of(Network::KoggeStone), Carry::Hierarchical, ScanKind::Exclusive, 100),
+        (BlockScan::coarsened(Network::KoggeStone), Carry::LookBack, ScanKind::Inclusive, 300),
+        (BlockScan::of(BRENT_KUNG), Carry::Chained(TileNumbers::Counter), ScanKind::Exclusive, 200),
+    ];
+    for (block, carry, kind, length) in cases {
+        let (program, network) = network(block, carry, kind, length);
+        for one in network.steps.iter().flat_map(|step| &step.applications) {
+            if let [Some((_, end)), Some((start, _))] = one.covered {
+                assert_eq!(end + 1, start, "{block}; {carry}: {one:?}");
+            }
+        }
+        for (index, covered) in (0..length).zip(&network.outputs) {
+            let expected = match kind {
+                ScanKind::Inclusive => Some((0, index)),
+                ScanKind::Exclusive => index.checked_sub(1).map(|last| (0, last)),
+            };
+            // What stands in a message between blocks is not followed.
+            assert_eq!(network.is_whole(), !matches!(carry, Carry::Chained(_) | Carry::LookBack), "{block}; {carry}");
+            if network.is_whole() {
+                assert_eq!(*covered, expected, "{block}; {carry}, {index}");
+            }
+        }
+        if length <= u64::from(program.plan.tile) {
+            let input: Vec<_> = (0..length).map(Permute::input).collect();
+            let last = network.values(&program.op, &input).pop().unwrap();
+            let values: Vec<_> = last.into_iter().flatten().collect();
+            assert_eq!(values, reference::scan(&program.op, kind, None, &input), "{block}; {carry}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_has_a_dot_for_every_application() {
+    let (program, network) = network(BlockScan::of(BRENT_KUNG), Carry::OneBlock, ScanKind::Inclusive, 16);
+    let svg = picture(&network, "Brent-Kung");
+    assert_eq!(svg.matches("r=\"5\"").count(), 26);
+    assert_eq!(svg.matches("class=\"operand\"").count(), 26);
+    assert!(svg.contains(">\n0..15\n<") || svg.contains(">0..15<"), "{svg}");
+    let input: Vec<_> = (0..16).map(Permute::input).collect();
+    let told = steps(&network, &program.op, &input);
+    assert!(told.contains("step 7: 7 applications"), "{told}");
+    assert!(told.contains("place  15 gets 0..15: (0..7) in place 7 ∘ (8..15) in place 15"), "{told}");
+}

@@ -1,0 +1,864 @@
+//! Programs, and runs of each, that look at the kernels from every side: the strategies, shapes, operators and heads of the tests in
+//! the emulator, a few short runs of each.
+
+use std::{collections::BTreeSet, fmt::Debug, sync::LazyLock};
+
+use scan_codegen::{
+    Axis, DeviceLimits, KernelSource, OffsetWidth, Overrides, Reduction, RenderError, ScanSpec, Segments, Target,
+    Templates, render_columns_from, render_from, render_last_results_from, render_reduction_from,
+};
+use scan_runtime::{Carry, Network, ScanKind, ScanOp, Strategy, TileNumbers, ops};
+
+use crate::{
+    axes::elements,
+    climb::{self, climb},
+    emulated::{ColumnsProgram, Emulator, EmulatorError, LastResultsProgram, Program, ReductionProgram},
+    lifting::{self, Lifting},
+    machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, mappings, numbers},
+    operators::{Bytes3Sum, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
+    reference::WAYS,
+    segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, RestartBack, begins, fit, fit_back, places, places_back},
+    strategies::{self, IN_REGISTERS, LOOK_AHEAD},
+};
+
+/// Templates that tell their names.
+static MARKED: LazyLock<Templates> = LazyLock::new(|| Templates::changed(|name, text| mark(name) + text));
+
+fn mark(name: &str) -> String {
+    format!("/* the template {name} */")
+}
+
+type Render = dyn Fn(&Templates) -> Result<KernelSource, RenderError>;
+type Run = dyn Fn(&KernelSource) -> Result<(), EmulatorError>;
+
+/// A program, and what is done with it.
+pub struct Probe {
+    /// What it is.
+    pub name: String,
+    /// The templates that its text is made of.
+    pub templates: BTreeSet<&'static str>,
+    /// Its text without a mutant.
+    pub source: KernelSource,
+    render: Box<Render>,
+    run: Box<Run>,
+}
+
+impl Probe {
+    fn new(
+        name: String,
+        render: impl Fn(&Templates) -> Result<KernelSource, RenderError> + 'static,
+        run: impl Fn(&KernelSource) -> Result<(), EmulatorError> + 'static,
+        source: KernelSource,
+    ) -> Self {
+        let marked = render(&MARKED).map_or_else(|_| String::new(), |source| source.text);
+        let templates = Templates::texts().map(|(name, _)| name).filter(|name| marked.contains(&mark(name))).collect();
+        Probe { name, templates, source, render: Box::new(render), run: Box::new(run) }
+    }
+
+    /// Its text from these templates.
+    ///
+    /// # Errors
+    ///
+    /// If a template is none any more.
+    pub fn render(&self, templates: &Templates) -> Result<KernelSource, RenderError> {
+        (self.render)(templates)
+    }
+
+    /// Compiles this text, and does with it what is done with the program.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that goes wrong.
+    pub fn run(&self, source: &KernelSource) -> Result<(), EmulatorError> {
+        (self.run)(source)
+    }
+}
+
+/// More accesses of one launch are taken for an endless loop.
+const LIMIT: u64 = 200_000_000;
+
+/// A probe of a scan.
+fn scan<Op: ScanOp + Clone + 'static>(
+    what: &str,
+    program: Program<Op>,
+    run: impl Fn(&Program<Op>) -> Result<(), EmulatorError> + 'static,
+) -> Probe {
+    let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+    let name = format!("{what}, {}, {}, {} threads", plan.spec, plan.strategy, plan.threads);
+    let with_text = move |source: &KernelSource| {
+        let mut program = program.clone();
+        program.source = source.clone();
+        run(&program)
+    };
+    Probe::new(name, move |templates| render_from(templates, &operator, &plan, Target::Host), with_text, source)
+}
+
+/// All of them.
+///
+/// # Panics
+///
+/// If one cannot be planned.
+pub fn all() -> Vec<Probe> {
+    let mut probes = Vec::new();
+    reductions(&mut probes);
+    last_results(&mut probes);
+    ladder(&mut probes);
+    totals(&mut probes);
+    of_longer_inputs(&mut probes);
+    runs_in_registers(&mut probes);
+    clusters(&mut probes);
+    look_ahead(&mut probes);
+    segmented(&mut probes);
+    segmented_in_registers(&mut probes);
+    segmented_look_ahead(&mut probes);
+    reversed(&mut probes);
+    rows(&mut probes);
+    along_an_axis(&mut probes);
+    lifts(&mut probes);
+    statuses(&mut probes);
+    epochs(&mut probes);
+    probes
+}
+
+/// The strategies, those of which only the network differs by the simplest ways to carry alone.
+fn ladder_strategies() -> impl Iterator<Item = Strategy> {
+    strategies::all().filter(|strategy| {
+        let simple = matches!(strategy.carry, Carry::OneBlock | Carry::Hierarchical);
+        simple || matches!(strategy.block.network, Network::KoggeStone | Network::WarpShuffle)
+    })
+}
+
+fn planned<T>(result: Result<T, EmulatorError>) -> T {
+    result.unwrap_or_else(|error| panic!("a probe: {error}"))
+}
+
+fn ladder(probes: &mut Vec<Probe>) {
+    for (threads, turn) in [(32, 0), (64, 1), (128, 2), (32, 3)] {
+        for (index, strategy) in ladder_strategies().enumerate() {
+            let program = planned(climb::program::<Interval>(strategy, WAYS[(index + turn) % 4], threads));
+            let tile = u64::from(program.plan.tile);
+            let lengths = [tile + 1, 1_019, 33, tile, 2 * tile + 1, tile - 1, 4_101, 1];
+            let run = move |program: &Program<Interval>| {
+                climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
+            };
+            probes.push(scan("intervals", program, run));
+        }
+    }
+}
+
+fn totals(probes: &mut Vec<Probe>) {
+    let first = strategies::all().next().map(|strategy| strategy.block);
+    let strategies =
+        strategies::all().filter(move |strategy| Some(strategy.block) == first || strategy.block.in_registers);
+    for (index, strategy) in strategies.chain([LOOK_AHEAD]).enumerate() {
+        for (group, with_initial_value) in [(None, false), (Some(2), true), (Some(2), false), (None, true)] {
+            if group.is_some() && strategy != LOOK_AHEAD {
+                continue;
+            }
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(strategy);
+            overrides.threads = Some([32, 64][index % 2]);
+            (overrides.group, overrides.blocks) = (group, (strategy == LOOK_AHEAD).then_some(5));
+            let spec = if index % 2 == 0 { ScanSpec::exclusive() } else { ScanSpec::inclusive() };
+            let initial_value = with_initial_value.then(Interval::initial_value);
+            let program = planned(Program::of(Interval, &spec.with_total(), initial_value, &overrides));
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Interval>| {
+                let lengths = [1, tile, tile + 1, 1_019, 5 * tile, 12 * tile + 3];
+                climb(program, &lengths, |emulator| emulator.check(adjacent).limit(LIMIT)).map_err(|(_, error)| error)
+            };
+            probes.push(scan("totals", program, run));
+        }
+    }
+}
+
+/// Plans for longer inputs, which have no kernel of one block, over a single tile.
+fn of_longer_inputs(probes: &mut Vec<Probe>) {
+    for carry in [Carry::Hierarchical, Carry::Chained(TileNumbers::Counter), Carry::LookBack, Carry::LookAtAll] {
+        let Some(strategy) = strategies::all().find(|strategy| strategy.carry == carry) else { continue };
+        for initial_value in [None, Some(Interval::initial_value())] {
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            let spec = ScanSpec::exclusive().with_total();
+            let program = planned(planned(Program::of(Interval, &spec, initial_value, &overrides)).for_longer_inputs());
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Interval>| {
+                climb(program, &[1, tile - 1, tile], |emulator| emulator.check(adjacent).limit(LIMIT))
+                    .map_err(|(_, error)| error)
+            };
+            probes.push(scan("a plan for longer inputs", program, run));
+        }
+    }
+}
+
+/// Shapes of arrays of several groups of tiles, of several dimensions and of less than a tile.
+fn along_an_axis(probes: &mut Vec<Probe>) {
+    fn of<Op: TestOperator + 'static>(
+        probes: &mut Vec<Probe>,
+        spec: &ScanSpec,
+        initial_value: Option<Op::Carry>,
+        prepare: fn(Emulator) -> Emulator,
+    ) {
+        for (threads, run, width, across) in [(64, 2, 2, 16), (32, 3, 1, 4), (64, 1, 1, 64)] {
+            let overrides = Overrides::default().threads(threads).run(run);
+            let program =
+                ColumnsProgram::new(Op::new(), spec, initial_value, &overrides, |plan| plan.shaped(width, across));
+            let program = planned(program);
+            let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+            let name = format!("along an axis, {spec}, {threads} threads, {across} side by side");
+            let render = move |templates: &Templates| render_columns_from(templates, &operator, &plan, Target::Host);
+            let run = move |source: &KernelSource| {
+                let mut program = program.clone();
+                program.source = source.clone();
+                let shapes: [(&[usize], usize); 5] =
+                    [(&[147, 38], 0), (&[3, 49, 32], 1), (&[2, 2, 35, 34], 2), (&[1, 70], 0), (&[40, 2], 0)];
+                for seed in 0..10 {
+                    let (shape, axis) = shapes[seed as usize % 5];
+                    let Ok(axis) = Axis::of(shape, axis) else { continue };
+                    let apart = if program.initial_value.is_some() { 0 } else { 1 << 32 };
+                    let input = elements(&axis, apart, Op::input);
+                    let emulator =
+                        Emulator::new(mixed(seed)).resident_blocks([1, 3, 7][seed as usize % 3]).limit(LIMIT);
+                    let emulator = prepare(if seed % 2 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+                    program.verify(&emulator, &axis, &input, (0, 0))?;
+                }
+                Ok(())
+            };
+            probes.push(Probe::new(name, render, run, source));
+        }
+    }
+    of::<Interval>(probes, &ScanSpec::inclusive(), None, |emulator| emulator.check(adjacent));
+    of::<Interval>(probes, &ScanSpec::exclusive(), Some(Interval::initial_value()), |emulator| {
+        emulator.check(adjacent)
+    });
+    of::<MatrixProduct<2>>(probes, &ScanSpec::exclusive().reverse(), None, |emulator| emulator);
+}
+
+fn reductions(probes: &mut Vec<Probe>) {
+    reductions_of(probes, Interval, Interval::initial_value(), inputs::<Interval>, |emulator| emulator.check(adjacent));
+    reductions_of(probes, Lifting, lifting::INITIAL_VALUE, lifting::inputs, |emulator| emulator);
+}
+
+fn reductions_of<Op: ScanOp + Clone + 'static>(
+    probes: &mut Vec<Probe>,
+    op: Op,
+    initial_value: Op::Carry,
+    inputs: fn(usize) -> Vec<Op::Input>,
+    prepare: fn(Emulator) -> Emulator,
+) where
+    Op::Output: Debug,
+{
+    for threads in [32, 128] {
+        for reduction in [Reduction::Divergent, Reduction::Contiguous, Reduction::Coarsened] {
+            for initial_value in [None, Some(initial_value)] {
+                let mut limits = DeviceLimits::BASELINE;
+                limits.threads_per_block = threads;
+                let program = planned(ReductionProgram::new(op.clone(), reduction, initial_value, &limits));
+                let (source, operator, plan) = (program.source.clone(), program.op.source(), program.plan.clone());
+                let name = format!("reduction, {}, {threads} threads, {}", plan.reduction, initial_value.is_some());
+                let render =
+                    move |templates: &Templates| render_reduction_from(templates, &operator, &plan, Target::Host);
+                let run = move |source: &KernelSource| {
+                    let mut program = program.clone();
+                    program.source = source.clone();
+                    let tile = program.plan.tile as usize;
+                    for length in [tile + 1, 1, 3, tile - 1, 7 * tile, 1_019, 4_101] {
+                        let emulator = prepare(Emulator::new(length as u64).limit(LIMIT));
+                        program.verify(&emulator, &inputs(length), length % 4)?;
+                    }
+                    Ok(())
+                };
+                probes.push(Probe::new(name, render, run, source));
+            }
+        }
+    }
+}
+
+fn last_results(probes: &mut Vec<Probe>) {
+    let op = ops::sum::<i32>();
+    for head_source in [0, 2, 3, 5, 7, 8, HEAD_SOURCES] {
+        let heads = move |len: usize, pattern: usize| match head_source {
+            HEAD_SOURCES => Heads::rows(3, len / 3 * 3),
+            _ => Heads::new(head_source, &begins(PATTERNS[pattern % PATTERNS.len()], len, 1_024)),
+        };
+        let program = planned(LastResultsProgram::new(&op, &heads(3, 0), 32));
+        let (source, operator, plan) = (program.source.clone(), op.source(), program.plan.clone());
+        let name = format!("last results, {}", plan.segments);
+        let render = move |templates: &Templates| render_last_results_from(templates, &operator, &plan, Target::Host);
+        let run = move |source: &KernelSource| {
+            let mut program = program.clone();
+            program.source = source.clone();
+            for (pattern, length) in [1, 33, 1_024, 1_025, 36_000].into_iter().enumerate() {
+                let heads = heads(length, head_source + pattern);
+                let scanned = inputs::<ops::Sum<i32>>(heads.begins.len());
+                program.verify(&Emulator::new(length as u64).limit(LIMIT), &scanned, &heads, -1)?;
+            }
+            Ok(())
+        };
+        probes.push(Probe::new(name, render, run, source));
+    }
+}
+
+/// Runs a program in every place: as it is, in place, and between addresses that are aligned for one element only.
+fn in_every_place<Op: TestOperator>(
+    program: &Program<Op>,
+    seeds: u64,
+    lengths: impl Fn(u64) -> Vec<u64>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), EmulatorError> {
+    const OFFSETS: [(usize, usize); 6] = [(1, 1), (3, 3), (1, 0), (0, 5), (7, 2), (15, 4)];
+    let lengths = lengths(u64::from(program.plan.tile));
+    for run in 0..seeds {
+        let input = inputs::<Op>(lengths[run as usize % lengths.len()].min(program.plan.max_len) as usize);
+        let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let resident = if by_index { usize::MAX } else { [100, 1, 3, 2][run as usize / 2 % 4] };
+        let emulator = Emulator::new(mixed(run)).resident_blocks(resident).limit(LIMIT);
+        let emulator = prepare(if run % 3 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+        match run % 3 {
+            0 => program.verify(&emulator, &input)?,
+            1 => program.verify_at_offset(&emulator, &input, OFFSETS[run as usize / 3 % 6])?,
+            _ => program.verify_in_place(&emulator, &input)?,
+        };
+    }
+    Ok(())
+}
+
+fn runs_in_registers(probes: &mut Vec<Probe>) {
+    fn of<Op: TestOperator + 'static>(
+        probes: &mut Vec<Probe>,
+        what: &str,
+        shapes: &[(u32, u32, u32)],
+        prepare: fn(Emulator) -> Emulator,
+    ) {
+        for (index, &(threads, run, statuses_per_lane)) in shapes.iter().enumerate() {
+            for strategy in IN_REGISTERS {
+                let (kind, with_initial_value) = WAYS[(index + strategy.carry.name().len()) % 4];
+                let mut overrides = Overrides::default();
+                overrides.strategy = Some(strategy);
+                (overrides.threads, overrides.run) = (Some(threads), Some(run));
+                overrides.statuses_per_lane = (strategy.carry == Carry::LookBack).then_some(statuses_per_lane);
+                let initial_value = with_initial_value.then(Op::initial_value);
+                let program = planned(Program::new(Op::new(), kind, initial_value, &overrides));
+                let lengths =
+                    |tile: u64| vec![5 * tile + 7, 1, tile + 1, 150 * tile.min(64), tile, 33, 3 * tile, tile - 1];
+                probes.push(scan(what, program, move |program| in_every_place(program, 16, lengths, prepare)));
+            }
+        }
+    }
+    of::<Interval>(probes, "intervals", &[(64, 3, 2), (32, 1, 1), (128, 4, 2)], |emulator| emulator.check(adjacent));
+    of::<ops::Sum<u8>>(probes, "bytes", &[(64, 12, 1), (32, 7, 2), (64, 16, 2)], |emulator| emulator);
+    of::<Bytes3Sum>(probes, "three bytes", &[(64, 4, 1)], |emulator| emulator);
+    of::<MixedSum>(probes, "twelve bytes", &[(64, 5, 2)], |emulator| emulator);
+    of::<MatrixProduct<3>>(probes, "matrices", &[(32, 2, 1)], |emulator| emulator);
+}
+
+fn clusters(probes: &mut Vec<Probe>) {
+    for (index, (threads, run, blocks)) in
+        [(32, 3, 8), (64, 4, 2), (32, 7, 5), (128, 1, 3), (32, 5, 1)].into_iter().enumerate()
+    {
+        let (kind, with_initial_value) = WAYS[index % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = if index % 2 == 0 { spec.with_total() } else { spec };
+        let mut overrides = Overrides::default();
+        overrides.strategy = Some(IN_REGISTERS[5]);
+        (overrides.threads, overrides.run, overrides.blocks) = (Some(threads), Some(run), Some(blocks));
+        let program =
+            planned(Program::of(Interval, &spec, with_initial_value.then(Interval::initial_value), &overrides));
+        let lengths = move |tile: u64| {
+            let round = tile * u64::from(blocks);
+            vec![3 * round - tile / 2, tile + 1, round, round + 1, 5 * round, 2 * tile, round - 1]
+        };
+        probes.push(scan("a cluster", program, move |program| {
+            in_every_place(program, 12, lengths, |emulator| emulator.check(adjacent))
+        }));
+    }
+}
+
+/// Look-ahead of this shape on a device with room for it: threads of a team, teams, stages, elements a thread, blocks, sums a lane.
+fn look_ahead_of(
+    (threads, teams, stages, run, blocks, statuses_per_lane): (u32, u32, u32, u32, u32, Option<u32>),
+) -> (DeviceLimits, Overrides) {
+    let mut limits = DeviceLimits::BASELINE;
+    limits.shared_bytes_per_block_optin = 227 * 1024;
+    let mut overrides = Overrides::default();
+    overrides.strategy = Some(LOOK_AHEAD);
+    (overrides.threads, overrides.teams, overrides.stages) = (Some(threads), Some(teams), Some(stages));
+    (overrides.run, overrides.blocks, overrides.statuses_per_lane) = (Some(run), Some(blocks), statuses_per_lane);
+    overrides.group = Some(if blocks > 4 { blocks / 2 } else { 1 });
+    (limits, overrides)
+}
+
+type LookAheadShape = (u32, u32, u32, u32, u32, Option<u32>);
+
+fn look_ahead(probes: &mut Vec<Probe>) {
+    const SHAPES: [LookAheadShape; 6] = [
+        (32, 2, 5, 4, 3, None),
+        (96, 2, 5, 4, 5, None),
+        (64, 2, 6, 4, 4, Some(2)),
+        (32, 1, 3, 8, 6, None),
+        (96, 1, 3, 3, 4, Some(1)),
+        (32, 4, 9, 12, 7, None),
+    ];
+    fn of<Op: TestOperator + 'static>(
+        probes: &mut Vec<Probe>,
+        what: &str,
+        shapes: &[usize],
+        prepare: fn(Emulator) -> Emulator,
+    ) {
+        for &index in shapes {
+            let (threads, teams, stages, run, blocks, statuses_per_lane) = SHAPES[index];
+            let run = run.min((256 / size_of::<Op::Item>() as u32).max(1));
+            let (limits, overrides) = look_ahead_of((threads, teams, stages, run, blocks, statuses_per_lane));
+            let (kind, with_initial_value) = WAYS[index % 4];
+            let initial_value = with_initial_value.then(Op::initial_value);
+            let seeds = if size_of::<Op::Item>() > 32 { 8 } else { 24 };
+            let program = planned(Program::planned(Op::new(), kind, initial_value, &limits, &overrides));
+            let lengths = |tile| {
+                vec![23 * tile - 1, tile + 1, 12 * tile + 7, 1, 5 * tile, tile, 33, 17 * tile - 40, 40 * tile + 5]
+            };
+            probes.push(scan(what, program, move |program| in_every_place(program, seeds, lengths, prepare)));
+        }
+    }
+    of::<Interval>(probes, "intervals", &[0, 1, 2, 3, 4, 5], |emulator| emulator.check(adjacent));
+    of::<ops::Sum<u8>>(probes, "bytes", &[0, 5, 3, 4], |emulator| emulator);
+    of::<MatrixProduct<3>>(probes, "matrices", &[2, 3, 0], |emulator| emulator);
+    of::<MixedSum>(probes, "twelve bytes", &[2, 5], |emulator| emulator);
+    of::<Bytes3Sum>(probes, "three bytes", &[1, 2], |emulator| emulator);
+    of::<MatrixProduct<4>>(probes, "large matrices", &[0, 5], |emulator| emulator);
+    of::<ops::Sum<i16>>(probes, "two bytes", &[2], |emulator| emulator);
+    between_the_addresses_of_bulk_copies(probes, look_ahead_of(SHAPES[2]));
+}
+
+/// Elements from which there is no whole number of elements to an address that a bulk copy can begin at.
+fn between_the_addresses_of_bulk_copies(probes: &mut Vec<Probe>, (limits, overrides): (DeviceLimits, Overrides)) {
+    type Op = MatrixProduct<4>;
+    for segments in [Segments::None, Segments::HeadFlags, Segments::Offsets(OffsetWidth::U32)] {
+        let head_source = match segments {
+            Segments::Offsets(_) => 7,
+            _ => 0,
+        };
+        let spec = ScanSpec::inclusive().with_segments(segments);
+        let program = planned(Program::with_limits(Op::new(), &spec, None, &limits, &overrides));
+        let run = move |program: &Program<Op>| {
+            let tile = u64::from(program.plan.tile);
+            let runs = [(12 * tile + 5, (4, 0)), (1, (8, 8)), (tile, (0, 12)), (5 * tile - 1, (12, 4))];
+            for (seed, (length, offsets)) in (0..).zip(runs) {
+                let begins: Vec<_> = (0..length).map(|i| mixed(i).is_multiple_of(9)).collect();
+                let program = match program.plan.spec.segments.is_none() {
+                    true => program.clone(),
+                    false => program.with_heads(Heads::new(head_source, &begins)),
+                };
+                let emulator = Emulator::new(seed).interrupt_once_in(8).limit(LIMIT);
+                program.verify_at_bytes(&emulator, &inputs::<Op>(length as usize), offsets)?;
+            }
+            Ok(())
+        };
+        probes.push(scan("between the addresses of bulk copies", program, run));
+    }
+}
+
+/// Runs a program that restarts over the patterns of heads.
+fn over_patterns<Op: TestOperator>(
+    program: &Program<Op>,
+    head_source: usize,
+    lengths: &[usize],
+    inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), EmulatorError> {
+    const OFFSETS: [(usize, usize); 6] = [(0, 0), (1, 1), (8, 8), (1, 0), (0, 5), (16, 3)];
+    let tile = program.plan.tile as usize;
+    // Heads at random come first: they show the most.
+    for (run, place) in (0..PATTERNS.len()).map(|place| (place + 11) % PATTERNS.len()).enumerate() {
+        let length = lengths[run % lengths.len()].min(program.plan.max_len as usize);
+        let begins = begins(PATTERNS[place], length, tile);
+        let program = program.with_heads(Heads::new(head_source, &begins));
+        let by_index = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
+        let resident = if by_index { usize::MAX } else { [4, 1, 100, 2][run % 4] };
+        let emulator = Emulator::new(mixed(run as u64)).resident_blocks(resident).limit(LIMIT);
+        let emulator = prepare(if run % 3 == 0 { emulator.interrupt_once_in(8) } else { emulator });
+        let input = inputs(&begins);
+        match run % 3 {
+            1 => program.verify_in_place(&emulator, &input)?,
+            _ => program.verify_at_offset(&emulator, &input, OFFSETS[run % 6])?,
+        };
+    }
+    Ok(())
+}
+
+fn restarts(probes: &mut Vec<Probe>, head_source: usize, program: Program<Restart>, lengths: Vec<usize>) {
+    probes.push(scan(&format!("heads {head_source}"), program, move |program| {
+        over_patterns(program, head_source, &lengths, places, |emulator| emulator.check(fit))
+    }));
+}
+
+fn segmented(probes: &mut Vec<Probe>) {
+    for (threads, turn) in [(64, 0), (32, 1), (128, 2)] {
+        for (index, strategy) in ladder_strategies().filter(|strategy| strategy.carry != Carry::LookAhead).enumerate() {
+            let head_source = (index + 4 * turn) % HEAD_SOURCES;
+            let (kind, with_initial_value) = WAYS[(index + turn) % 4];
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(threads));
+            let segments = Heads::new(head_source, &[]).segments();
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            let program = planned(Program::segmented(Restart, kind, initial_value, segments, &overrides));
+            let tile = program.plan.tile as usize;
+            restarts(
+                probes,
+                head_source,
+                program,
+                vec![7 * tile + 5, 2 * tile + 1, 1_019, tile - 1, tile + 1, 1, 4_101, 3 * tile],
+            );
+        }
+    }
+}
+
+fn segmented_in_registers(probes: &mut Vec<Probe>) {
+    for (turn, run) in [1, 5, 7, 12, 33, 48].into_iter().enumerate() {
+        for (index, strategy) in IN_REGISTERS.into_iter().enumerate() {
+            let head_source = (index + 5 * turn) % HEAD_SOURCES;
+            let (kind, with_initial_value) = WAYS[(index + turn) % 4];
+            let mut overrides = Overrides::default();
+            overrides.strategy = Some(strategy);
+            (overrides.threads, overrides.run) = (Some([32, 64, 128][(index + turn) % 3]), Some(run));
+            overrides.statuses_per_lane = (strategy.carry == Carry::LookBack).then_some([1, 2][turn % 2]);
+            let segments = Heads::new(head_source, &[]).segments();
+            if run > 12 {
+                let initial_value = with_initial_value.then_some(3_u8);
+                let program = planned(Program::segmented(ops::sum::<u8>(), kind, initial_value, segments, &overrides));
+                let tile = program.plan.tile as usize;
+                let lengths = vec![3 * tile + 33, tile - 1, 7 * tile + 5];
+                probes.push(scan(&format!("bytes, heads {head_source}"), program, move |program| {
+                    over_patterns(
+                        program,
+                        head_source,
+                        &lengths,
+                        |begins| inputs::<ops::Sum<u8>>(begins.len()),
+                        |emulator| emulator,
+                    )
+                }));
+            } else {
+                let initial_value = with_initial_value.then(Restart::initial_value);
+                let program = planned(Program::segmented(Restart, kind, initial_value, segments, &overrides));
+                let tile = program.plan.tile as usize;
+                restarts(
+                    probes,
+                    head_source,
+                    program,
+                    vec![3 * tile + 33, 65, 40 * tile.min(96) + 7, 2 * tile, tile - 1, tile + 32],
+                );
+            }
+        }
+    }
+}
+
+/// From the last element to the first: every carry, every way to tell.
+fn reversed(probes: &mut Vec<Probe>) {
+    let kogge_stone = ladder_strategies()
+        .filter(|strategy| strategy.block.network == Network::KoggeStone && !strategy.block.coarsened)
+        .map(|strategy| (DeviceLimits::BASELINE, Overrides::default().strategy(strategy).threads(32)));
+    let in_registers = [3, 4, 12].into_iter().flat_map(|run| {
+        let overrides = move |strategy| Overrides::default().strategy(strategy).threads(64).run(run);
+        IN_REGISTERS.into_iter().map(move |strategy| (DeviceLimits::BASELINE, overrides(strategy)))
+    });
+    let look_ahead =
+        [(32, 2, 5, 4, 3, None), (64, 2, 6, 4, 4, Some(2)), (32, 1, 3, 36, 6, None)].into_iter().map(look_ahead_of);
+    let look_ahead = look_ahead.flat_map(|shape| [shape; 3]);
+    for (index, (limits, overrides)) in kogge_stone.chain(in_registers).chain(look_ahead).enumerate() {
+        let head_source = index % HEAD_SOURCES;
+        let (kind, with_initial_value) = WAYS[index / 3 % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = spec.reverse().with_segments(Heads::new(head_source, &[]).segments());
+        let initial_value = with_initial_value.then(RestartBack::initial_value);
+        let program = planned(Program::with_limits(RestartBack, &spec, initial_value, &limits, &overrides));
+        let tile = program.plan.tile as usize;
+        let lengths = [7 * tile + 5, 2 * tile + 1, 33, tile - 1, tile + 1, 1, 12 * tile + 7, 3 * tile];
+        probes.push(scan(&format!("reversed, heads {head_source}"), program, move |program| {
+            over_patterns(program, head_source, &lengths, places_back, |emulator| emulator.check(|a, b| fit_back(b, a)))
+        }));
+    }
+}
+
+fn segmented_look_ahead(probes: &mut Vec<Probe>) {
+    const SHAPES: [LookAheadShape; 6] = [
+        (32, 2, 5, 4, 3, None),
+        (96, 2, 5, 4, 5, None),
+        (64, 2, 6, 4, 4, Some(2)),
+        (32, 1, 3, 36, 6, None),
+        (96, 1, 3, 3, 4, Some(1)),
+        (32, 4, 9, 20, 7, None),
+    ];
+    let plan = |head_source: usize, turn: usize| {
+        let (limits, overrides) = look_ahead_of(SHAPES[(head_source + turn) % SHAPES.len()]);
+        let (kind, with_initial_value) = WAYS[(head_source + turn / 2) % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        (spec.with_segments(Heads::new(head_source, &[]).segments()), with_initial_value, limits, overrides)
+    };
+    for turn in 0..3 {
+        for head_source in 0..HEAD_SOURCES {
+            let (spec, with_initial_value, limits, overrides) = plan(head_source, turn);
+            let initial_value = with_initial_value.then(Restart::initial_value);
+            let program = planned(Program::with_limits(Restart, &spec, initial_value, &limits, &overrides));
+            let tile = program.plan.tile as usize;
+            restarts(
+                probes,
+                head_source,
+                program,
+                vec![23 * tile - 1, tile + 1, 12 * tile + 7, 5 * tile, tile, 1, 9 * tile - 1, 33],
+            );
+        }
+    }
+    for head_source in 0..HEAD_SOURCES {
+        let (spec, with_initial_value, limits, overrides) = plan(head_source, 1);
+        let initial_value = with_initial_value.then_some(3);
+        let program = planned(Program::with_limits(ops::sum::<u8>(), &spec, initial_value, &limits, &overrides));
+        let tile = program.plan.tile as usize;
+        let lengths = vec![23 * tile - 1, tile + 1, 12 * tile + 7, 5 * tile, tile, 1, 33];
+        probes.push(scan(&format!("bytes, heads {head_source}"), program, move |program| {
+            over_patterns(
+                program,
+                head_source,
+                &lengths,
+                |begins| inputs::<ops::Sum<u8>>(begins.len()),
+                |emulator| emulator,
+            )
+        }));
+    }
+    let (spec, _, limits, mut overrides) = plan(4, 2);
+    overrides.run = Some(1);
+    let program = planned(Program::with_limits(MatrixProduct::<5>::new(), &spec, None, &limits, &overrides));
+    let tile = program.plan.tile as usize;
+    let lengths = vec![12 * tile - 1, 5 * tile + 3];
+    probes.push(scan("large matrices, heads 4", program, move |program| {
+        over_patterns(program, 4, &lengths, |begins| inputs::<MatrixProduct<5>>(begins.len()), |emulator| emulator)
+    }));
+}
+
+/// An operator that lifts and projects, one that appends, and machines.
+fn lifts(probes: &mut Vec<Probe>) {
+    lifts_as(probes, "lifting", Lifting, lifting::INITIAL_VALUE, lifting::inputs);
+    lifts_as(probes, "appending", Appending, lifting::INITIAL_VALUE, lifting::inputs);
+    lifts_as(probes, "appending states", Composing, lifting::INITIAL_VALUE, mappings);
+    lifts_as(probes, "machine", Coder, 99, lifting::inputs);
+    lifts_as(probes, "machine that reads", Reader, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "machine that reads from the end", ReaderFromEnd, Page { first: 0, end: 1 }, numbers);
+    lifts_as(probes, "machine of mappings", Mapped, 99, mappings);
+    lifts_by_other_threads(probes);
+}
+
+fn lifts_as<Op>(
+    probes: &mut Vec<Probe>,
+    name: &'static str,
+    op: Op,
+    initial: Op::Carry,
+    inputs: fn(usize) -> Vec<Op::Input>,
+) where
+    Op: ScanOp + Copy + 'static,
+    Op::Output: Debug,
+{
+    for (index, strategy) in ladder_strategies().enumerate() {
+        for head_source in [None, Some(index % HEAD_SOURCES)] {
+            let (kind, with_initial_value) = WAYS[(index + head_source.unwrap_or(1)) % 4];
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            overrides.run = (strategy.carry == Carry::LookAhead).then_some(4);
+            let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+            let spec = match head_source {
+                Some(head_source) => spec.with_total().with_segments(Heads::new(head_source, &[]).segments()),
+                None => spec.with_total(),
+            };
+            let initial_value = with_initial_value.then_some(initial);
+            let program = planned(Program::of(op, &spec, initial_value, &overrides));
+            let run = move |program: &Program<Op>| {
+                let tile = program.plan.tile as usize;
+                for length in [3 * tile - 2, 1, tile + 1, 9 * tile] {
+                    let input = inputs(length);
+                    let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
+                    let program = match head_source {
+                        Some(head_source) => program.with_heads(Heads::new(head_source, &begins)),
+                        None => program.clone(),
+                    };
+                    // Where blocks that have not started are waited for, some have not.
+                    let few = length == 9 * tile && strategy.carry == Carry::LookAtAll;
+                    let resident = if few { 2 } else { usize::MAX };
+                    let emulator = Emulator::new(length as u64).resident_blocks(resident).limit(LIMIT);
+                    program.verify_at_offset(&emulator, &input, (3, 1))?;
+                }
+                Ok(())
+            };
+            probes.push(scan(name, program, run));
+        }
+    }
+}
+
+/// Results that take the place of other threads' elements, of several warps.
+fn lifts_by_other_threads(probes: &mut Vec<Probe>) {
+    let (limits, overrides) = look_ahead_of((64, 2, 6, 4, 4, None));
+    let program = planned(Program::planned(Lifting, ScanKind::Exclusive, None, &limits, &overrides));
+    let run = move |program: &Program<Lifting>| {
+        let tile = program.plan.tile as usize;
+        for seed in 0..24 {
+            let emulator = Emulator::new(seed).interrupt_once_in([3, 50][seed as usize % 2]).limit(LIMIT);
+            program.verify_at_offset(&emulator, &lifting::inputs(23 * tile - 40), (8, 1))?;
+        }
+        Ok(())
+    };
+    probes.push(scan("lifting, several warps", program, run));
+}
+
+/// Rows in tiles, in registers and in look-ahead's stages, in both directions.
+fn rows(probes: &mut Vec<Probe>) {
+    let kogge_stone = ladder_strategies()
+        .filter(|strategy| strategy.block.network == Network::KoggeStone && !strategy.block.coarsened)
+        .map(|strategy| (DeviceLimits::BASELINE, Overrides::default().strategy(strategy).threads(32)));
+    let in_registers = [(64, 3), (32, 33)].into_iter().flat_map(|(threads, run)| {
+        let overrides = move |strategy| Overrides::default().strategy(strategy).threads(threads).run(run);
+        IN_REGISTERS.into_iter().map(move |strategy| (DeviceLimits::BASELINE, overrides(strategy)))
+    });
+    let look_ahead = [(32, 2, 5, 4, 3, None), (64, 2, 6, 12, 4, Some(2)), (32, 1, 3, 36, 6, None)].map(look_ahead_of);
+    for (index, (limits, overrides)) in kogge_stone.chain(in_registers).chain(look_ahead).enumerate() {
+        let (kind, with_initial_value) = WAYS[index % 4];
+        let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
+        let spec = spec.with_segments(Segments::Rows);
+        let initial_value = with_initial_value.then(Restart::initial_value);
+        let forward = planned(Program::with_limits(Restart, &spec, initial_value, &limits, &overrides));
+        probes.push(scan("rows", forward, |program| {
+            of_every_length(program, places, |emulator| emulator.check(fit).limit(LIMIT))
+        }));
+        let initial_value = with_initial_value.then(RestartBack::initial_value);
+        let spec = spec.reverse();
+        let backward = planned(Program::with_limits(RestartBack, &spec, initial_value, &limits, &overrides));
+        probes.push(scan("reversed, rows", backward, |program| {
+            let fit = |a: &_, b: &_| fit_back(b, a);
+            of_every_length(program, places_back, move |emulator| emulator.check(fit).limit(LIMIT))
+        }));
+    }
+}
+
+/// Scans rows that fill words, warps, runs and tiles or not, one row alone, and rows of one element.
+fn of_every_length<Op: ScanOp + Clone>(
+    program: &Program<Op>,
+    inputs: fn(&[bool]) -> Vec<Op::Input>,
+    prepare: impl Fn(Emulator) -> Emulator,
+) -> Result<(), EmulatorError>
+where
+    Op::Output: Debug,
+{
+    let tile = program.plan.tile as usize;
+    let matrices = [(7, 9), (1, tile + 5), (3, tile + 1), (33, 64), (tile + 1, 4), (5 * tile + 7, 1), (32, 65)];
+    for (seed, (row, rows)) in matrices.into_iter().enumerate() {
+        let heads = Heads::rows(row, row * rows);
+        let input = inputs(&heads.begins);
+        let emulator = prepare(Emulator::new(seed as u64).resident_blocks(usize::MAX));
+        program.with_heads(heads).verify_at_offset(&emulator, &input, (3, 1))?;
+    }
+    Ok(())
+}
+
+/// Blocks that tell each other what does not fit one packet, and fold more the more of them there are at once.
+fn statuses(probes: &mut Vec<Probe>) {
+    type Op = MatrixProduct<4>;
+    for carry in [Carry::Chained(TileNumbers::Counter), Carry::LookBack] {
+        let strategy = ladder_strategies().find(|strategy| strategy.carry == carry);
+        let mut overrides = Overrides::default();
+        (overrides.strategy, overrides.threads) = (strategy, Some(32));
+        let program = planned(Program::new(Op::new(), ScanKind::Inclusive, None, &overrides));
+        let tile = program.plan.tile as usize;
+        let run = move |program: &Program<Op>| {
+            for seed in 0..12 {
+                let emulator = Emulator::new(seed).interrupt_once_in(3).resident_blocks(usize::MAX).limit(LIMIT);
+                program.clone().verify(&emulator, &inputs::<Op>(14 * tile))?;
+            }
+            Ok(())
+        };
+        probes.push(scan("statuses of several packets", program, run));
+        if carry == Carry::LookBack {
+            let program = planned(Program::new(ops::sum::<i32>(), ScanKind::Inclusive, None, &overrides));
+            let run = move |program: &Program<ops::Sum<i32>>| {
+                let applications = |resident| {
+                    let emulator = Emulator::new(3).resident_blocks(resident).limit(LIMIT);
+                    let run = program.verify(&emulator, &vec![1; 100 * program.plan.tile as usize])?;
+                    Ok::<_, EmulatorError>(run.counters.applications())
+                };
+                let (alone, together) = (applications(1)?, applications(100)?);
+                let message = format!("{alone} applications of blocks one by one, {together} of all at once");
+                let failed = EmulatorError::Launch { kernel: program.source.name.clone(), message };
+                if alone < together { Ok(()) } else { Err(failed) }
+            };
+            probes.push(scan("how far blocks look back", program, run));
+        }
+    }
+}
+
+/// Whether a launch in the middle of a cycle of epochs writes as much where there is room for the statuses of more
+/// tiles.
+fn leaves_others_alone<Op: TestOperator>(program: &Program<Op>) -> Result<(), EmulatorError> {
+    let run = |program: &mut Program<Op>, tiles: usize| {
+        let length = tiles * program.plan.tile as usize;
+        program.heads = (!program.plan.spec.segments.is_none()).then(|| Heads::new(0, &vec![false; length]));
+        let emulator = Emulator::new(1).resident_blocks(usize::MAX).limit(LIMIT);
+        let run = program.verify(&emulator, &inputs::<Op>(length))?;
+        Ok::<u64, EmulatorError>(run.counters.launches.iter().map(|launch| launch.global_written).sum())
+    };
+    let mut program = program.clone();
+    let narrow = run(&mut program, 2)?;
+    run(&mut program, 14)?;
+    let wide = run(&mut program, 2)?;
+    let message = format!("{wide} bytes are written where there is room, {narrow} where there is none");
+    let failed = EmulatorError::Launch { kernel: program.source.name.clone(), message };
+    if narrow == wide { Ok(()) } else { Err(failed) }
+}
+
+/// Several launches on one memory, the last and the first of a cycle of epochs among them.
+fn epochs(probes: &mut Vec<Probe>) {
+    const CYCLE: u32 = 1 << 30;
+    fn of<Op: TestOperator + 'static>(probes: &mut Vec<Probe>, what: &str, segments: &[Segments]) {
+        let carries = [Carry::Chained(TileNumbers::Counter), Carry::Chained(TileNumbers::BlockIndex), Carry::LookBack];
+        let strategies =
+            carries.into_iter().filter_map(|carry| ladder_strategies().find(|strategy| strategy.carry == carry));
+        let strategies = strategies.chain([IN_REGISTERS[4], LOOK_AHEAD, LOOK_AHEAD]);
+        let programs = strategies.flat_map(|strategy| segments.iter().map(move |segments| (strategy, segments)));
+        for (index, (strategy, told)) in programs.enumerate() {
+            let mut overrides = Overrides::default();
+            (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+            if strategy == LOOK_AHEAD {
+                (overrides.run, overrides.teams, overrides.stages, overrides.blocks) =
+                    (Some(4), Some(2), Some(5), Some(3));
+                overrides.group = Some(1 + (index / segments.len()) as u32 % 2); // once with groups, once without
+            }
+            let program = planned(Program::segmented(Op::new(), ScanKind::Inclusive, None, told.clone(), &overrides));
+            let tile = u64::from(program.plan.tile);
+            let run = move |program: &Program<Op>| {
+                for (seed, last) in (0..9).zip([CYCLE - 1, u32::MAX, 3 * CYCLE - 1].into_iter().cycle()) {
+                    let mut program = program.clone();
+                    let mut first = 0;
+                    let mut scan = |program: &mut Program<Op>, tiles: u64| {
+                        first += 1_000_003;
+                        let places = first..first + tiles * tile - 3;
+                        program.heads = (!program.plan.spec.segments.is_none()).then(|| {
+                            let begins = places.clone().map(|i| mixed(i).is_multiple_of(4 * tile));
+                            Heads::new(0, &begins.collect::<Vec<_>>())
+                        });
+                        let input: Vec<Op::Item> = places.map(Op::input).collect();
+                        let emulator =
+                            Emulator::new(mixed(seed * 64 + first)).interrupt_once_in(8).resident_blocks(usize::MAX);
+                        program.verify(&emulator.limit(LIMIT), &input).map(drop)
+                    };
+                    let set = |program: &mut Program<Op>, epoch: u32| {
+                        if let Some(bytes) = program.kept_bytes().get_mut(4..8) {
+                            bytes.copy_from_slice(&epoch.to_le_bytes());
+                        }
+                    };
+                    [9, 2, 14, 5].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
+                    set(&mut program, last - 1);
+                    [14, [2, 7][seed as usize % 2], 3].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
+                    set(&mut program, (last - 1).wrapping_add(CYCLE));
+                    [14, 3, 9].into_iter().try_for_each(|tiles| scan(&mut program, tiles))?;
+                }
+                leaves_others_alone(program)
+            };
+            probes.push(scan(what, program, run));
+        }
+    }
+    of::<Interval>(probes, "launches of intervals", &[Segments::None, Segments::HeadFlags]);
+    of::<ops::Sum<i32>>(probes, "launches of sums", &[Segments::None]);
+}

@@ -1,0 +1,105 @@
+//! Which function of an operator a program is: `combine`, or one of those that a machine has.
+
+use super::types::{Type, Types};
+use crate::emulated::Random;
+
+/// A function of two values, in an operator whose other functions are as short as can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Combine,
+    Append,
+    Prepend,
+    Apply,
+    Step,
+    Emit,
+}
+
+/// The types of an operator.
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    pub(super) input: Type,
+    pub(super) state: Type,
+    pub(super) carry: Type,
+    pub(super) output: Type,
+}
+
+impl Role {
+    /// One in five is a function of a machine, or appends or prepends.
+    pub(super) fn random(random: &mut Random) -> Self {
+        match random.below(25) {
+            0 => Role::Append,
+            1 => Role::Prepend,
+            2 => Role::Apply,
+            3 => Role::Step,
+            4 => Role::Emit,
+            _ => Role::Combine,
+        }
+    }
+
+    /// Its name, in Rust and in the text.
+    pub(super) fn function(self) -> &'static str {
+        match self {
+            Role::Combine => "combine",
+            Role::Append => "append",
+            Role::Prepend => "prepend",
+            Role::Apply => "apply",
+            Role::Step => "step",
+            Role::Emit => "emit",
+        }
+    }
+
+    /// What it takes, and what it gives.
+    pub(super) fn types(self, elements: &Elements) -> [Type; 3] {
+        let Elements { input, state, carry, output } = elements;
+        let types = match self {
+            Role::Combine => [state, state, state],
+            Role::Append => [state, input, state],
+            Role::Prepend => [input, state, state],
+            Role::Apply => [state, carry, carry],
+            Role::Step => [carry, input, carry],
+            Role::Emit => [carry, input, output],
+        };
+        types.map(Type::clone)
+    }
+
+    /// The items of the operator's impl block, of which this function is one.
+    pub(super) fn items(self, types: &Types, elements: &Elements, function: &str) -> String {
+        let [input, state, carry, output] =
+            [&elements.input, &elements.state, &elements.carry, &elements.output].map(|ty| types.name(ty));
+        let [zero_state, zero_carry, zero_output] =
+            [&elements.state, &elements.carry, &elements.output].map(|ty| types.zero(ty));
+        if self == Role::Combine {
+            return format!("type Element = {state};\nconst IDENTITY: {state} = {zero_state};\n{function}\n");
+        }
+        let of_states = [
+            (Role::Combine, format!("fn combine(a: {state}, b: {state}) -> {state} {{ a }}")),
+            (Role::Append, String::new()),
+            (Role::Prepend, String::new()),
+        ];
+        let of_carries = [
+            (Role::Apply, format!("fn apply(s: {state}, c: {carry}) -> {carry} {{ c }}")),
+            (Role::Step, format!("fn step(c: {carry}, x: {input}) -> {carry} {{ c }}")),
+            (Role::Emit, String::new()),
+        ];
+        let mut text = format!(
+            "type Input = {input};\ntype State = {state};\nconst IDENTITY: {state} = {zero_state};\n\
+             fn lift(x: {input}) -> {state} {{ {zero_state} }}\n"
+        );
+        // What appends need not be a machine.
+        let mut others = of_states.to_vec();
+        if self == Role::Append {
+            text += &format!("type Output = {state};\n");
+        } else {
+            text += &format!(
+                "type Carry = {carry};\ntype Output = {output};\nconst START: {carry} = {zero_carry};\n\
+                 fn project(c: {carry}) -> {output} {{ {zero_output} }}\n"
+            );
+            others.extend(of_carries);
+        }
+        for (role, other) in others {
+            text += if role == self { function } else { &other };
+            text += "\n";
+        }
+        text
+    }
+}
