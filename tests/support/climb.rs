@@ -6,6 +6,7 @@ use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers};
 
 use crate::{
     emulated::{Emulator, EmulatorError, Module, Program},
+    extent::compiled,
     operators::{Interval, TestOperator, adjacent, inputs, mixed},
     reference::WAYS,
     strategies,
@@ -94,21 +95,20 @@ pub fn failures_in_every_place<Op: TestOperator>(
     results.into_iter().flatten().map(failure).collect()
 }
 
-/// Compiles programs, all at once, and runs each in every place at the lengths that go with its tile. In each third run warps are
+/// [Compiles](compiled) programs, and runs each in every place at the lengths that go with its tile. In each third run warps are
 /// interrupted now and then; `prepare` gets the program, the seed and the emulator.
 ///
 /// # Errors
 ///
 /// All that failed.
 pub fn climb_in_every_place<Op: TestOperator>(
-    programs: &[Program<Op>],
+    programs: Vec<Program<Op>>,
     lengths: impl Fn(u64) -> Vec<u64>,
     prepare: impl Fn(&Program<Op>, u64, Emulator) -> Emulator,
 ) -> Result<(), String> {
-    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
-    Module::compile(&sources).map_err(|error| error.to_string())?;
+    let programs = compiled((0..).zip(programs));
     let mut failures = Vec::new();
-    for (index, program) in (0..).zip(programs) {
+    for (index, program) in &programs {
         for (run, length) in (0..).zip(lengths(u64::from(program.plan.tile))) {
             let input = inputs::<Op>(length as usize);
             let seed = mixed(index * 64 + run);

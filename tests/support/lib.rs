@@ -258,6 +258,7 @@ pub mod drawn;
 pub mod each_segment;
 pub mod emulated;
 pub mod explain;
+pub mod extent;
 pub mod fuzz;
 pub mod gallery;
 pub mod items;
@@ -304,28 +305,6 @@ pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value)
         ScanKind::Inclusive => scan.inclusive(),
         ScanKind::Exclusive => scan.exclusive(),
     }
-}
-
-/// Tests, each of which calls a generic function for one operator, with an emulator that checks nothing more.
-#[macro_export]
-macro_rules! climb_operators {
-    ($climb:ident: $($name:ident: $op:ty;)*) => {$(
-        #[test]
-        fn $name() {
-            $climb::<$op>(|emulator| emulator);
-        }
-    )*};
-}
-
-/// Tests, each of which calls a generic function for one operator, with the first strategy and the step to the next one.
-#[macro_export]
-macro_rules! operators_in_steps {
-    ($call:ident: $($name:ident: $op:ty, $first:literal, $step:literal;)*) => {$(
-        #[test]
-        fn $name() {
-            $call::<$op>($first, $step);
-        }
-    )*};
 }
 
 /// The code in the README is tested like an example in the documentation.

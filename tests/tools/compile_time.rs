@@ -1,7 +1,7 @@
 //! What the macros cost at compile time: a crate with many operators, beside the same crate without the attributes.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin compile_time
+//! $ cargo run -p scan-tools --bin compile_time
 //! ```
 //!
 //! Both crates depend on `scan-runtime`, whose build is not timed. Each time is that of the crate alone, whose only file has been
@@ -174,7 +174,8 @@ struct Package {
 impl Package {
     fn write(folder: &Path, operators: usize, attributes: bool) -> Result<Self, String> {
         let name = if attributes { "with" } else { "without" };
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests lie outside a workspace")?;
+        let workspace =
+            Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).ok_or("the tests lie outside a workspace")?;
         let package = Package { folder: folder.join(name), target: folder.join("target") };
         let runtime = workspace.join("scan-runtime");
         let manifest = format!(

@@ -2,7 +2,7 @@
 //! GPU could execute while a copy moves an element in and out. It needs no GPU, but NVIDIA's disassembler.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin instructions -- --disassembler path/to/nvdisasm
+//! $ cargo run -p scan-tools --bin instructions -- --disassembler path/to/nvdisasm
 //! ```
 //!
 //! Look-ahead's own functions are compiled into a kernel that does with one run what look-ahead does with it: reads it, sums it up,

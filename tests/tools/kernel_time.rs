@@ -2,8 +2,8 @@
 //! among them, ways to tell segments, and ranges of lengths. It needs no GPU.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin kernel_time
-//! $ cargo run -p scan-tests --bin kernel_time -- --gallery
+//! $ cargo run -p scan-tools --bin kernel_time
+//! $ cargo run -p scan-tools --bin kernel_time -- --gallery
 //! ```
 //!
 //! Milliseconds of a processor, the least of several compilations: other work on the machine disturbs it little. It reads them

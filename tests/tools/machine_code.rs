@@ -2,9 +2,9 @@
 //! Two states of the templates whose tables are equal run the same instructions. It needs no GPU.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin machine_code > before.tsv
+//! $ cargo run -p scan-tools --bin machine_code > before.tsv
 //! $ # change a template
-//! $ cargo run -p scan-tests --bin machine_code -- --compare before.tsv
+//! $ cargo run -p scan-tools --bin machine_code -- --compare before.tsv
 //! ```
 
 use std::{collections::BTreeMap, fs, path::PathBuf, process::ExitCode};

@@ -1,10 +1,10 @@
 //! Makes small mistakes in the templates, one at a time, and looks whether some program in the emulator goes wrong by it.
 //!
 //! ```console
-//! $ cargo run --release -p scan-tests --bin mutants                            # 200 mutants, drawn by a seed
-//! $ cargo run --release -p scan-tests --bin mutants -- --sample 1000 --seed 7
-//! $ cargo run --release -p scan-tests --bin mutants -- --template look_back    # all of one template
-//! $ cargo run --release -p scan-tests --bin mutants -- --only look_back:162:operands
+//! $ cargo run --release -p scan-tools --bin mutants                            # 200 mutants, drawn by a seed
+//! $ cargo run --release -p scan-tools --bin mutants -- --sample 1000 --seed 7
+//! $ cargo run --release -p scan-tools --bin mutants -- --template look_back    # all of one template
+//! $ cargo run --release -p scan-tools --bin mutants -- --only look_back:162:operands
 //! $ SCAN_TESTS_MUTANT=look_back:162:operands cargo test -p scan-tests --test kernels   # what the whole suite says of one
 //! ```
 

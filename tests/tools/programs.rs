@@ -1,8 +1,8 @@
 //! Makes random operators of the operator language, and compares what their CUDA text computes with what their Rust does.
 //!
 //! ```console
-//! $ cargo run --release -p scan-tests --bin programs -- --seed 1 --count 100000
-//! $ cargo run --release -p scan-tests --bin programs -- --seed 1 --only 4711   # one of them, made smaller where it fails
+//! $ cargo run --release -p scan-tools --bin programs -- --seed 1 --count 100000
+//! $ cargo run --release -p scan-tools --bin programs -- --seed 1 --only 4711   # one of them, made smaller where it fails
 //! ```
 
 use clap::Parser;

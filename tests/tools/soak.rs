@@ -2,9 +2,9 @@
 //! and without totals; scans that restart, at heads of every pattern, told in every way; reductions; random machines.
 //!
 //! ```console
-//! $ cargo run --release -p scan-tests --bin soak -- --minutes 60
-//! $ cargo run --release -p scan-tests --bin soak -- --seed 1234   # one round again, as a failure tells it
-//! $ cargo run --release -p scan-tests --bin soak -- --length 1048577   # every strategy once, at this length
+//! $ cargo run --release -p scan-tools --bin soak -- --minutes 60
+//! $ cargo run --release -p scan-tools --bin soak -- --seed 1234   # one round again, as a failure tells it
+//! $ cargo run --release -p scan-tools --bin soak -- --length 1048577   # every strategy once, at this length
 //! ```
 
 use std::{

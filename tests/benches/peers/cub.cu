@@ -1,4 +1,4 @@
-// CUB's scans of the benchmark's operators, as C functions: what `cargo run -p scan-tests --bin bundle -- --peers` makes
+// CUB's scans of the benchmark's operators, as C functions: what `cargo run -p scan-tools --bin bundle -- --peers` makes
 // libcub_peer.so of, and what cub.rs opens.
 //
 // Each operator is the same function on the same bytes as its Rust twin in cases.rs. Where CUB knows the operator (a sum, a

@@ -1,4 +1,4 @@
-//! CUB's scans, from the library that `cargo run -p scan-tests --bin bundle -- --peers` makes of `cub.cu`.
+//! CUB's scans, from the library that `cargo run -p scan-tools --bin bundle -- --peers` makes of `cub.cu`.
 
 use std::{
     env,
@@ -40,7 +40,7 @@ fn find(file: &str) -> Result<PathBuf, String> {
     places.iter().find(|path| path.is_file()).cloned().ok_or_else(|| {
         let places: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
         format!(
-            "no library of CUB at {}; make it with `cargo run -p scan-tests --bin bundle -- --peers`",
+            "no library of CUB at {}; make it with `cargo run -p scan-tools --bin bundle -- --peers`",
             places.join(" or ")
         )
     })

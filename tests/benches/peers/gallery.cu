@@ -1,4 +1,4 @@
-// CUB's scan of an operator of the gallery. For each operator `cargo run -p scan-tests --bin bundle -- --peers` fills
+// CUB's scan of an operator of the gallery. For each operator `cargo run -p scan-tools --bin bundle -- --peers` fills
 // in the words in capitals between braces: its own CUDA text, as the generated kernels have it, and the expressions
 // that call it.
 

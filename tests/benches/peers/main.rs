@@ -6,7 +6,7 @@
 //! $ cargo bench -p scan-tests --bench peers -- --ladder --operator "sum f32" --sizes 10,16,20,24,28
 //! ```
 //!
-//! CUB stands beside it once `cargo run -p scan-tests --bin bundle -- --peers` has compiled it. Results are compared with the
+//! CUB stands beside it once `cargo run -p scan-tools --bin bundle -- --peers` has compiled it. Results are compared with the
 //! CPU's before anything is timed. A time is the median of several turns; a ratio is that of bytes per second, counting the
 //! bytes that each must move: input, output, and whatever tells where segments begin.
 

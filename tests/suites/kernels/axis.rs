@@ -9,6 +9,7 @@ use scan_tests::{
     axes::{elements, not_contiguous, strided},
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
     emulated::{ColumnsProgram, Emulator, Module},
+    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     machines::Coder,
     operators::{AffineU32, Bytes3Sum, Interval, MatrixProduct, TakeLeft, TestOperator, adjacent, mixed},
@@ -83,15 +84,14 @@ fn verify<Op: TestOperator>(
 
 /// Each shape in another way to scan, from this one on.
 fn climb<Op: TestOperator>(shapes: &[Shape], way: usize, reversed: bool, prepare: impl Fn(Emulator) -> Emulator) {
-    let programs: Vec<_> = shapes
+    let programs = shapes
         .iter()
         .enumerate()
-        .map(|(index, shape)| program::<Op>(*shape, WAYS[(way + index) % 4], reversed))
-        .collect();
-    Module::compile(&programs.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
+        .map(|(index, shape)| (index, program::<Op>(*shape, WAYS[(way + index) % 4], reversed)));
+    let programs = compiled(programs);
     let mut failures = Vec::new();
-    for (index, program) in programs.iter().enumerate() {
-        let (threads, run, _, across, _) = shapes[index];
+    for (index, program) in &programs {
+        let (threads, run, _, across, _) = shapes[*index];
         for (number, (shape, axis)) in arrays((threads / across * run) as usize).into_iter().enumerate() {
             let axis = Axis::of(&shape, axis).unwrap();
             let seed = mixed((index * 64 + number) as u64);

@@ -7,7 +7,8 @@ use scan_codegen::{Architecture, DeviceLimits, Overrides, PlanError, ScanSpec, S
 use scan_runtime::{BlockScan, Carry, ScanKind, ScanOp, Strategy, ops};
 use scan_tests::{
     climb::failures_in_every_place,
-    emulated::{Emulator, EmulatorError, FaultKind, Module, Program},
+    emulated::{Emulator, EmulatorError, FaultKind, Program},
+    extent::compiled,
     operators::{Brackets, Interval, MatrixProduct, MixedSum, TestOperator, adjacent, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -30,10 +31,6 @@ fn program<Op: TestOperator>(shape: (u32, u32, u32), (kind, with_initial_value):
     Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides(shape)).unwrap()
 }
 
-fn compile<Op: ScanOp>(programs: &[Program<Op>]) {
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-}
-
 /// Every shape, the ways to scan in turn; the first shape goes all ways, and tells the total. Of the lengths one in `step`.
 fn climb<Op: TestOperator>(step: usize, prepare: impl Fn(Emulator) -> Emulator) {
     let mut programs: Vec<Program<Op>> =
@@ -46,8 +43,8 @@ fn climb<Op: TestOperator>(step: usize, prepare: impl Fn(Emulator) -> Emulator) 
         let initial_value = with_initial_value.then(Op::initial_value);
         Program::of(Op::new(), &spec.with_total(), initial_value, &overrides(SHAPES[0])).unwrap()
     }));
-    compile(&programs);
-    for (index, program) in (0..).zip(&programs) {
+    for (index, program) in &compiled((0..).zip(programs)) {
+        let index: u64 = *index;
         let (tile, blocks) = (u64::from(program.plan.tile), u64::from(SHAPES[index as usize % SHAPES.len()].2));
         let round = tile * if index < 6 { blocks } else { 8 };
         let lengths =
@@ -90,9 +87,7 @@ fn segmented<Op: TestOperator>() -> Vec<(usize, Program<Op>)> {
 
 #[test]
 fn segments() {
-    let programs = segmented::<Restart>();
-    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
-    for (head_source, program) in &programs {
+    for (head_source, program) in &compiled(segmented::<Restart>()) {
         let tile = program.plan.tile as usize;
         for (seed, pattern) in (0..).zip(PATTERNS) {
             for length in [tile + 1, 3 * tile, 8 * tile - 1, 19 * tile + 5] {

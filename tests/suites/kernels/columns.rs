@@ -9,7 +9,8 @@ use scan_codegen::{Arrays, Overrides, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Summarize, Widen},
-    emulated::{Emulator, EmulatorError, Module, Program},
+    emulated::{Emulator, EmulatorError, Program},
+    extent::compiled,
     machines::{Appending, Coder},
     operators::{AffineU32, mixed},
     planted::each_is_found,
@@ -82,10 +83,10 @@ fn verify<Op: ColumnsOperator<Output: Debug>>(
 }
 
 /// Runs each at lengths and places that change from program to program.
-fn climb<Op: ColumnsOperator<Output: Debug>>(cases: &[Case<Op>], runs: usize) {
-    Module::compile(&cases.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+fn climb<Op: ColumnsOperator<Output: Debug>>(cases: Vec<Case<Op>>, runs: usize) {
+    let cases = compiled(cases.into_iter().enumerate());
     let mut failures = Vec::new();
-    for (index, case) in cases.iter().enumerate() {
+    for (index, case) in &cases {
         for run in 0..runs {
             if let Err(error) = verify(case, 3 * index + run) {
                 failures.push(format!("run {}: {error}\n{}", 3 * index + run, case.1.plan));
@@ -110,7 +111,7 @@ fn every_strategy() {
             case::<Summarize>(&overrides_of_strategy(strategy, index), BY_FIELD, index / 2, head_source)
         })
         .collect();
-    climb(&cases, 3);
+    climb(cases, 3);
 }
 
 /// Those that the planner chooses, in all shapes: results that take the place of elements, and results that do not; one
@@ -133,7 +134,7 @@ fn runs_in_registers_and_in_stages() {
                 case::<Op>(&overrides, layouts, index, head_source)
             })
             .collect();
-        climb(&cases, 4);
+        climb(cases, 4);
     }
     of::<Summarize>(BY_FIELD);
     of::<Widen>(BY_FIELD);
@@ -150,8 +151,7 @@ fn runs_in_registers_and_in_stages() {
 fn as_planned() {
     let spec = ScanSpec::inclusive().with_arrays(Arrays::PerField, Arrays::PerField);
     let programs = Program::ranges(&Recurrence, &spec, None, &limits()).unwrap();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for program in &programs {
+    for program in &compiled(programs) {
         let length = 2 * program.plan.tile as usize + 5;
         let length = length.min(program.plan.max_len as usize);
         let inputs = Recurrence::inputs(length, 1);

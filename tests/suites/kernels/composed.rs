@@ -8,7 +8,8 @@ use scan_codegen::{Arrays, Overrides, ScanSpec};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops};
 use scan_tests::{
     composed::composed,
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     machines::{Appending, Coder},
     operators::mixed,
@@ -37,8 +38,7 @@ fn by_strategies<Op>(
         Program::of(op.clone(), &spec.with_total(), initial_value, &overrides).unwrap()
     };
     let programs: Vec<Program<Op>> = strategies::in_turn(turn).enumerate().map(program).collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for program in &programs {
+    for program in &compiled(programs) {
         let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
         let emulator = Emulator::new(mixed(7)).resident_blocks(if needs_all { usize::MAX } else { 3 });
         for length in [1, 3 * program.plan.tile as usize - 2] {

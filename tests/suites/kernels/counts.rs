@@ -4,8 +4,9 @@
 use scan_codegen::{Architecture, BankCycles, DeviceLimits, Overrides, tree_bank_cycles};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, Workers, ops};
 use scan_tests::{
-    emulated::{Banks, Emulator, Module, Program},
+    emulated::{Banks, Emulator, Program},
     explain::{ADDRESSING_CYCLES, Counts, TreeAccesses, tree_banks},
+    extent::compiled,
     operators::{MixedSum, TestOperator},
     reference::WAYS,
     strategies::{self, CARRIES, NETWORKS},
@@ -22,12 +23,6 @@ fn program<Op: TestOperator>(
     overrides.threads = Some(threads);
     overrides.run = run;
     Program::new(Op::new(), kind, with_initial_value.then(Op::initial_value), &overrides).unwrap()
-}
-
-/// Compiles programs together, which takes less time than one by one.
-fn compile<'a, Op: TestOperator>(programs: impl IntoIterator<Item = &'a Program<Op>>) {
-    let sources: Vec<_> = programs.into_iter().map(|program| &program.source).collect();
-    Module::compile(&sources).unwrap();
 }
 
 /// Runs a program and compares all that is counted with the formulas.
@@ -58,13 +53,12 @@ fn every_network_takes_what_its_formula_says() {
             large.push(program::<ops::Sum<i32>>(strategy, WAYS[2 * (index % 2)], 1024, run));
         }
     }
-    compile(small.iter().chain(&large));
-    for program in &small {
+    for program in &compiled(small) {
         for length in [0, 1, 2, 3, 5, 31, 32, 33, 48, 63, 64] {
             compare(program, length, 1);
         }
     }
-    for program in &large {
+    for program in &compiled(large) {
         for length in [64, 128, 256, 512, 777, 1024] {
             // The naive network at 1,024 is half a million applications.
             if length <= 256 || program.plan.strategy.block != BlockScan::of(Network::Naive) {
@@ -89,8 +83,7 @@ fn every_carry_takes_what_its_formula_says() {
             }
         }
     }
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         // Those that look at all do the work of blocks that do not begin.
         let all = matches!(program.plan.strategy.carry, Carry::Chained(TileNumbers::BlockIndex) | Carry::LookAtAll);
         let tile = u64::from(program.plan.tile);
@@ -108,8 +101,7 @@ fn a_cluster_takes_what_its_formula_says() {
     let runs = [3, 4].into_iter(); // the longer one is a unit, which each thread moves itself
     let programs: Vec<_> =
         runs.flat_map(|run| WAYS.map(|way| program::<ops::Sum<i32>>(strategy, way, 64, Some(run)))).collect();
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         let tile = u64::from(program.plan.tile);
         for length in [1, tile, tile + 1, 5 * tile + 7, 8 * tile, 8 * tile + 1, 19 * tile + 5, 24 * tile - 1] {
             compare(program, length, usize::MAX);
@@ -129,8 +121,7 @@ fn groups_take_what_their_formula_says() {
         let initial_value = with_initial_value.then(MixedSum::initial_value);
         Program::planned(MixedSum, kind, initial_value, &limits, &overrides).unwrap()
     });
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         let tile = u64::from(program.plan.tile);
         assert_eq!(program.plan.pipeline.map(|pipeline| pipeline.group), Some(3));
         for length in [1, tile, 3 * tile, 8 * tile + 1, 20 * tile - 1, 24 * tile] {
@@ -149,8 +140,7 @@ fn look_ahead_warps_in_turns_take_what_their_formula_says() {
         let initial_value = with_initial_value.then(MixedSum::initial_value);
         Program::planned(MixedSum, kind, initial_value, &limits, &overrides).unwrap()
     });
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         let tile = u64::from(program.plan.tile);
         for length in [1, tile, 3 * tile, 8 * tile + 1, 20 * tile - 1] {
             compare(program, length, usize::MAX);
@@ -168,8 +158,7 @@ fn every_strategy_takes_what_its_formula_says() {
             program::<MixedSum>(strategy, WAYS[index % 4], 32, run)
         })
         .collect();
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         compare(program, 3 * u64::from(program.plan.tile) + 5, usize::MAX);
     }
 }

@@ -6,7 +6,8 @@
 use scan_codegen::{DeviceLimits, OffsetWidth, Overrides, PlanError, ScanSpec, Segments, plan};
 use scan_runtime::{BlockScan, Carry, Network, ScanOp, TileNumbers};
 use scan_tests::{
-    emulated::{Emulator, EmulatorError, Module, Program},
+    emulated::{Emulator, EmulatorError, Program},
+    extent::compiled,
     lifting::{self, Mapping},
     machines::{Appending, Coder, Mapped, mappings},
     operators::{COVERS, Span, mixed},
@@ -121,9 +122,9 @@ fn each_shape<Op: ScanOp<Output: std::fmt::Debug> + Clone>(
         (0..2).map(|turn| program(op.clone(), 5 * index + turn, overrides, initial_value)).collect::<Vec<_>>()
     };
     let programs: Vec<_> = shapes.iter().flat_map(of_shape).collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let programs = compiled(programs.into_iter().enumerate());
     let mut failures = Vec::new();
-    for (index, program) in programs.iter().enumerate() {
+    for (index, program) in &programs {
         for turn in 0..3 {
             let turn = 3 * index + 7 * turn;
             let verified = verify(program, turn, inputs, values, prepare);
@@ -160,9 +161,8 @@ fn in_order() {
         };
         programs.push(Program::with_limits(Restart, &spec, None, &device, overrides).unwrap());
     }
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for (index, program) in programs.iter().enumerate() {
-        for turn in [index, index + 3] {
+    for (index, program) in &compiled(programs.into_iter().enumerate()) {
+        for turn in [*index, index + 3] {
             let verified =
                 verify(program, turn, &|heads| places(&heads.begins), &before, &|emulator| emulator.check(fit));
             verified.unwrap_or_else(|error| panic!("turn {turn}: {error}\n{}", program.plan));

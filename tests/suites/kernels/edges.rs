@@ -7,6 +7,7 @@ use scan_codegen::{Overrides, Segments};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, Module, Program},
+    extent::compiled,
     operators::{MatrixProduct, TestOperator, inputs, mixed},
     reference::WAYS,
     segments::{Heads, Restart, fit, places},
@@ -33,8 +34,7 @@ fn head_bits_that_end_with_a_word() {
             Program::segmented(Restart, kind, initial_value, Segments::HeadBits, &overrides).unwrap()
         })
         .collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for program in &programs {
+    for program in &compiled(programs) {
         let tile = program.plan.tile as usize;
         for length in [32, tile + 32, 3 * tile - 32] {
             let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(7)).collect();
@@ -60,8 +60,7 @@ fn heads_over_three_levels() {
             Program::segmented(Restart, kind, initial_value, Segments::HeadBits, &overrides).unwrap()
         })
         .collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for program in &programs {
+    for program in &compiled(programs) {
         let tile = program.plan.tile as usize;
         let length = 3 * tile * tile + tile + 5;
         for rare in [2 * tile * tile, tile * tile / 3, tile] {

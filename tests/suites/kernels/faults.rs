@@ -6,7 +6,9 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{Access, Emulator, EmulatorError, FaultKind, Module, Program},
+    extent::{is_long, one_in},
     operators::{BROKEN, COVERS, EMPTY, Interval, Span, TestOperator},
+    planted::FEW,
     strategies,
 };
 
@@ -484,9 +486,11 @@ fn every_barrier_is_needed() {
         }
     }
     assert!(mutants.len() > 70, "{} mutants", mutants.len());
-    let survivors = survivors(&mutants);
-    let survivors: Vec<(&str, &str)> = survivors.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-    assert_eq!(survivors, SPARE_BARRIERS);
+    let mutants: Vec<_> = one_in(FEW, mutants).collect();
+    let is_spare = |(strategy, next_line): &(String, String)| SPARE_BARRIERS.contains(&(strategy, next_line));
+    let spare: Vec<_> = mutants.iter().map(|(barrier, _)| barrier).filter(|barrier| is_spare(barrier)).collect();
+    assert_eq!(survivors(&mutants).iter().collect::<Vec<_>>(), spare);
+    assert!(!is_long() || spare.len() == SPARE_BARRIERS.len(), "{spare:?}");
 }
 
 /// Every application of the operator in every part of the ladder, with its operands swapped: some run shows it.
@@ -517,6 +521,7 @@ fn every_order_of_operands_matters() {
         }
     }
     assert!(mutants.len() > 40, "{} mutants", mutants.len());
+    let mutants: Vec<_> = one_in(FEW, mutants).collect();
     assert_eq!(survivors(&mutants), []);
 }
 

@@ -6,7 +6,6 @@ use scan_codegen::{Architecture, DeviceLimits, Overrides, ScanSpec};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers, ops, scan_op};
 use scan_tests::{
     climb::climb_in_every_place,
-    climb_operators,
     emulated::{Emulator, Program},
     operators::{
         Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, PolynomialHash, TestOperator, adjacent, inputs,
@@ -57,7 +56,7 @@ fn climb_with<Op: TestOperator>(mut programs: Vec<Program<Op>>, prepare: impl Fn
         let resident = if by_index { usize::MAX } else { [1, 2, 4, 100][(seed / 7 % 4) as usize] };
         prepare(emulator.resident_blocks(resident))
     };
-    climb_in_every_place(&programs, lengths, prepare).unwrap();
+    climb_in_every_place(programs, lengths, prepare).unwrap();
 }
 
 #[test]
@@ -66,16 +65,17 @@ fn interval() {
     climb_with(every_way.to_vec(), |emulator| emulator.check(adjacent));
 }
 
-climb_operators! { climb:
-    sum_u8: ops::Sum<u8>;
-    sum_i16: ops::Sum<i16>;
-    sum_f32: ops::Sum<f32>;
-    brackets: Brackets;
-    hash: PolynomialHash;
-    bytes3: Bytes3Sum;
-    mixed12: MixedSum;
-    matrix3: MatrixProduct<3>;
-    matrix4: MatrixProduct<4>;
+#[test]
+fn elements_of_every_size() {
+    climb::<ops::Sum<u8>>(|emulator| emulator);
+    climb::<ops::Sum<i16>>(|emulator| emulator);
+    climb::<ops::Sum<f32>>(|emulator| emulator);
+    climb::<Brackets>(|emulator| emulator);
+    climb::<PolynomialHash>(|emulator| emulator);
+    climb::<Bytes3Sum>(|emulator| emulator);
+    climb::<MixedSum>(|emulator| emulator);
+    climb::<MatrixProduct<3>>(|emulator| emulator);
+    climb::<MatrixProduct<4>>(|emulator| emulator);
 }
 
 /// Many tiles, so that looking back takes several windows, with several tiles in each lane.

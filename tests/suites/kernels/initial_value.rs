@@ -5,7 +5,8 @@
 use scan_codegen::{DeviceLimits, Overrides, ScanSpec, Segments, plan, render};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
-    emulated::{Emulator, EmulatorError, Module, Program},
+    emulated::{Emulator, EmulatorError, Program},
+    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::mixed,
     segments::{HEAD_SOURCES, Heads},
@@ -30,18 +31,13 @@ fn verify(program: &Program<Lifting>, length: usize) -> Result<(), EmulatorError
     program.verify_at_offset(&emulator, &inputs(length), (3, 1)).map(drop)
 }
 
-fn compile(programs: &[Program<Lifting>]) {
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-}
-
 #[test]
 fn in_device_memory() {
     let programs: Vec<_> = (0..)
         .zip(strategies::in_turn(0))
         .map(|(index, (_, strategy))| program(index, strategy, Segments::None))
         .collect();
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         for length in [1, 3 * program.plan.tile as usize - 2] {
             verify(program, length).unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
         }
@@ -54,8 +50,7 @@ fn in_device_memory_for_each_segment() {
         program(index, strategy, Heads::new(index % HEAD_SOURCES, &[]).segments())
     };
     let programs: Vec<_> = strategies::in_turn(2).enumerate().map(of_kind).collect();
-    compile(&programs);
-    for (index, program) in programs.iter().enumerate() {
+    for (index, program) in &compiled(programs.into_iter().enumerate()) {
         for length in [1, 3 * program.plan.tile as usize - 2] {
             let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
             let program = program.with_heads(Heads::new(index % HEAD_SOURCES, &begins));

@@ -14,7 +14,8 @@ use scan_codegen::{
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
     columns::{ColumnsOperator, Recurrence, Router, Summarize, Widen},
-    emulated::{Emulator, EmulatorError, Module, Program},
+    emulated::{Emulator, EmulatorError, Program},
+    extent::compiled,
     machines::Coder,
     operators::{AffineU32, mixed},
     planted::each_is_found,
@@ -86,8 +87,7 @@ fn by_all<Op: ColumnsOperator<Output: Debug>>(kinds: Kinds<'_>, layouts: (Arrays
         (head_source, Program::with_limits(Op::new(), &spec, initial_value, &limits(), &overrides).unwrap())
     };
     let cases: Vec<Case<Op>> = overrides().into_iter().enumerate().map(case).collect();
-    Module::compile(&cases.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
-    for (index, case) in cases.iter().enumerate() {
+    for (index, case) in &compiled(cases.into_iter().enumerate()) {
         for run in 2 * index..2 * index + 3 {
             verify(case, run).unwrap_or_else(|error| panic!("{kinds:?}, run {run}: {error}\n{}", case.1.plan));
         }
@@ -115,8 +115,7 @@ fn every_kind_of_array() {
 fn as_planned() {
     let spec = spec((&[Slice, Places(U32)], &[Places(U32)]), (Arrays::PerField, Arrays::One), 0);
     let programs = Program::ranges(&Recurrence, &spec, None, &limits()).unwrap();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for program in &programs {
+    for program in &compiled(programs) {
         let length = (2 * program.plan.tile as usize + 5).min(program.plan.max_len as usize);
         program.verify_kinds(&Emulator::new(1), &Recurrence::inputs(length, 1), &[1, 1, 1], None).unwrap();
     }

@@ -8,25 +8,24 @@ use scan_runtime::{Carry, ScanKind, ScanSpec, ops};
 use scan_tests::{
     climb::{FEW_THREADS, climb, program},
     emulated::{Emulator, EmulatorError, Module, Program},
+    extent::compiled,
     operators::{
         AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
         TakeRight, TestOperator, adjacent, compose, inputs,
     },
-    operators_in_steps,
     reference::WAYS,
     strategies,
 };
 
 /// Compiles all at once, then runs all; tells of every program that fails.
 fn climb_all<Op: TestOperator>(
-    programs: &[Program<Op>],
+    programs: Vec<Program<Op>>,
     lengths: impl Fn(u64) -> Vec<u64>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    let sources: Vec<_> = programs.iter().map(|program| &program.source).collect();
-    Module::compile(&sources).unwrap();
+    let programs = compiled(programs);
     let mut failures = Vec::new();
-    for program in programs {
+    for program in &programs {
         if let Err((length, error)) = climb(program, &lengths(u64::from(program.plan.tile)), &prepare) {
             failures.push(format!("{length} elements: {error}\n{}", program.plan));
         }
@@ -47,7 +46,7 @@ fn in_turn(way: usize) -> Vec<Program<Interval>> {
 }
 
 fn interval(way: usize) {
-    climb_all(&in_turn(way), edges, |emulator| emulator.check(adjacent));
+    climb_all(in_turn(way), edges, |emulator| emulator.check(adjacent));
 }
 
 /// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
@@ -95,23 +94,8 @@ fn every_range_of_lengths() {
 }
 
 #[test]
-fn interval_inclusive() {
-    interval(0);
-}
-
-#[test]
-fn interval_inclusive_with_initial_value() {
-    interval(1);
-}
-
-#[test]
-fn interval_exclusive() {
-    interval(2);
-}
-
-#[test]
-fn interval_exclusive_with_initial_value() {
-    interval(3);
+fn intervals_by_strategies_in_turn_in_each_way() {
+    (0..4).for_each(interval);
 }
 
 /// Wider blocks, in which warps must wait for each other, and more elements.
@@ -123,7 +107,7 @@ fn interval_in_blocks_of_several_warps() {
             program::<Interval>(strategy, WAYS[(index + 2) % 4], [64, 128, 256][index % 3]).unwrap()
         })
         .collect();
-    climb_all(&programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
+    climb_all(programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
 }
 
 /// Every strategy for which the index is a multiple of `step`, each in one of the four ways.
@@ -146,40 +130,41 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
             }
         })
         .collect();
-    climb_all(&programs, |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
+    climb_all(programs, |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
 }
 
 // Every strategy with two of the first twelve, every thirteenth with each of the others; `soak` draws more.
-operators_in_steps! { other:
-    sum_i32: ops::Sum<i32>, 0, 6;
-    sum_f32: ops::Sum<f32>, 1, 6;
-    sum_u8: ops::Sum<u8>, 2, 6;
-    max_f32: ops::Max<f32>, 3, 6;
-    take_left: TakeLeft, 4, 6;
-    take_right: TakeRight, 5, 6;
-    affine_u32: AffineU32, 6, 6;
-    brackets: Brackets, 7, 6;
-    permutation: Permute, 8, 6;
-    polynomial_hash: PolynomialHash, 9, 6;
-    mixed12: MixedSum, 10, 6;
-    sum_i128: ops::Sum<i128>, 11, 6;
-    sum_i16: ops::Sum<i16>, 0, 13;
-    sum_u64: ops::Sum<u64>, 1, 13;
-    sum_usize: ops::Sum<usize>, 2, 13;
-    sum_f64: ops::Sum<f64>, 3, 13;
-    product_u32: ops::Product<u32>, 4, 13;
-    min_i64: ops::Min<i64>, 5, 13;
-    bit_xor_u16: ops::BitXor<u16>, 6, 13;
-    bit_and_u32: ops::BitAnd<u32>, 7, 13;
-    bit_or_i8: ops::BitOr<i8>, 8, 13;
-    all: ops::All, 9, 13;
-    any: ops::Any, 10, 13;
-    affine: compose, 11, 13;
-    bytes3: Bytes3Sum, 12, 13;
-    matrix2: MatrixProduct<2>, 0, 13;
-    matrix3: MatrixProduct<3>, 1, 13;
-    matrix4: MatrixProduct<4>, 2, 13;
-    matrix8: MatrixProduct<8>, 4, 13;
+#[test]
+fn other_operators() {
+    other::<ops::Sum<i32>>(0, 6);
+    other::<ops::Sum<f32>>(1, 6);
+    other::<ops::Sum<u8>>(2, 6);
+    other::<ops::Max<f32>>(3, 6);
+    other::<TakeLeft>(4, 6);
+    other::<TakeRight>(5, 6);
+    other::<AffineU32>(6, 6);
+    other::<Brackets>(7, 6);
+    other::<Permute>(8, 6);
+    other::<PolynomialHash>(9, 6);
+    other::<MixedSum>(10, 6);
+    other::<ops::Sum<i128>>(11, 6);
+    other::<ops::Sum<i16>>(0, 13);
+    other::<ops::Sum<u64>>(1, 13);
+    other::<ops::Sum<usize>>(2, 13);
+    other::<ops::Sum<f64>>(3, 13);
+    other::<ops::Product<u32>>(4, 13);
+    other::<ops::Min<i64>>(5, 13);
+    other::<ops::BitXor<u16>>(6, 13);
+    other::<ops::BitAnd<u32>>(7, 13);
+    other::<ops::BitOr<i8>>(8, 13);
+    other::<ops::All>(9, 13);
+    other::<ops::Any>(10, 13);
+    other::<compose>(11, 13);
+    other::<Bytes3Sum>(12, 13);
+    other::<MatrixProduct<2>>(0, 13);
+    other::<MatrixProduct<3>>(1, 13);
+    other::<MatrixProduct<4>>(2, 13);
+    other::<MatrixProduct<8>>(4, 13);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::fmt::Debug;
 use scan_codegen::{Overrides, ScanSpec};
 use scan_runtime::{Carry, ScanOp, Strategy, TileNumbers, gallery::saturating_counter::BranchPredictor};
 use scan_tests::{
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     lifting::{INITIAL_VALUE, inputs},
     machines::Appending,
     operators::{Interval, Span, TestOperator, adjacent},
@@ -43,15 +44,14 @@ fn programs<Op: ScanOp + Copy>(op: Op, run: u32, initial: Op::Carry) -> Vec<Prog
 
 /// Runs them over inputs that end in the first run, within a later one, and between two.
 fn verify<Op: ScanOp>(
-    programs: &[Program<Op>],
+    programs: Vec<Program<Op>>,
     input: impl Fn(usize) -> Vec<Op::Input>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) -> Result<(), String>
 where
     Op::Output: Debug,
 {
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).map_err(|e| e.to_string())?;
-    for program in programs {
+    for program in &compiled(programs) {
         let (tile, run) = (program.plan.tile as usize, program.plan.run as usize);
         for (seed, length) in (1..).zip([1, run - 1, tile + 1, tile + 3 * run, 2 * tile - 2, 3 * tile - run - 3]) {
             let needs_all = program.plan.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
@@ -73,15 +73,15 @@ fn partial_results() {
     let after = |a: &Span, b: &Span| adjacent(b, a);
     let programs = programs(Interval, 48, Interval::initial_value());
     let (reversed, forward): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.plan.spec.reversed);
-    verify(&forward, spans, |emulator| emulator.check(adjacent)).unwrap();
-    verify(&reversed, spans, |emulator| emulator.check(after)).unwrap();
+    verify(forward, spans, |emulator| emulator.check(adjacent)).unwrap();
+    verify(reversed, spans, |emulator| emulator.check(after)).unwrap();
 }
 
 #[test]
 fn inputs_and_machines() {
-    verify(&programs(Appending, 80, INITIAL_VALUE), inputs, |emulator| emulator).unwrap();
+    verify(programs(Appending, 80, INITIAL_VALUE), inputs, |emulator| emulator).unwrap();
     let taken = |length| (0..length).map(|i| i % 3 > 0 || i % 7 == 2).collect();
-    verify(&programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();
+    verify(programs(BranchPredictor, 96, 1), taken, |emulator| emulator).unwrap();
 }
 
 #[test]
@@ -119,7 +119,6 @@ fn planted_faults_are_found() {
         ("        part[place_of(k, RUN)] = output;\n", "        part[k] = output;\n"),
         ("tile.run, results, count);", "tile.run, results, count - 1);"),
     ];
-    let is_found =
-        |program: &Program<Interval>| verify(std::slice::from_ref(program), spans, |emulator| emulator).is_err();
+    let is_found = |program: &Program<Interval>| verify(vec![program.clone()], spans, |emulator| emulator).is_err();
     each_is_found(&program, &changes, is_found).unwrap();
 }

@@ -6,7 +6,8 @@
 use scan_codegen::{Overrides, PlanError, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops, scan_op};
 use scan_tests::{
-    emulated::{Emulator, EmulatorError, Module, Program},
+    emulated::{Emulator, EmulatorError, Program},
+    extent::compiled,
     machines::Coder,
     operators::{AffineU32, TestOperator, inputs, mixed},
     planted::each_is_found,
@@ -72,9 +73,8 @@ fn every_carry() {
         .flat_map(|turn| overrides().into_iter().enumerate().map(move |(index, overrides)| (index + turn, overrides)))
         .map(|(index, overrides)| program(&overrides, index).unwrap())
         .collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
     let count = overrides().len();
-    for (place, program) in programs.iter().enumerate() {
+    for (place, program) in &compiled(programs.into_iter().enumerate()) {
         let index = place % count + place / count;
         verify(program, index).unwrap_or_else(|error| panic!("{index}: {error}\n{}", program.plan));
     }

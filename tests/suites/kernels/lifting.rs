@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that fails panics")]
 
 use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec, Segments};
-use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
+use scan_runtime::{Carry, ScanKind, Strategy, TileNumbers};
 use scan_tests::{
-    emulated::{Emulator, Module, Program, ReductionProgram},
+    emulated::{Emulator, Program, ReductionProgram},
+    extent::compiled,
     lifting::{INITIAL_VALUE, Lifting, inputs},
     operators::mixed,
     reference::WAYS,
@@ -24,10 +25,6 @@ fn program(strategy: Strategy, way: (ScanKind, bool), segments: Segments) -> Pro
     Program::of(Lifting, &spec, with_initial_value.then_some(INITIAL_VALUE), &overrides).unwrap()
 }
 
-fn compile<Op: ScanOp>(programs: &[Program<Op>]) {
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-}
-
 fn emulator(seed: u64, strategy: Strategy) -> Emulator {
     let needs_all = strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
     Emulator::new(mixed(seed)).resident_blocks(if needs_all { usize::MAX } else { 3 })
@@ -39,8 +36,7 @@ fn scans() {
     let programs: Vec<_> = strategies::in_turn(3)
         .map(|(index, strategy)| program(strategy, WAYS[index / 4 % 4], Segments::None))
         .collect();
-    compile(&programs);
-    for program in &programs {
+    for program in &compiled(programs) {
         let tile = program.plan.tile as usize;
         for length in [1, tile + 1, 3 * tile - 2] {
             let emulator = emulator(length as u64, program.plan.strategy);
@@ -58,8 +54,7 @@ fn scans_that_restart() {
             program(strategy, WAYS[index / 2 % 4], Heads::new(index % HEAD_SOURCES, &[]).segments())
         })
         .collect();
-    compile(&programs);
-    for (index, program) in programs.iter().enumerate() {
+    for (index, program) in &compiled(programs.into_iter().enumerate()) {
         for length in [1, 3 * program.plan.tile as usize - 2] {
             let begins: Vec<_> = (0..length as u64).map(|i| mixed(i).is_multiple_of(9)).collect();
             let program = program.with_heads(Heads::new(index % HEAD_SOURCES, &begins));

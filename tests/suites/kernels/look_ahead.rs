@@ -6,7 +6,6 @@ use scan_codegen::{Architecture, DeviceLimits, Overrides, PlanError};
 use scan_runtime::{ScanKind, ScanOp, ops, scan_element, scan_op};
 use scan_tests::{
     climb::{climb_in_every_place, failures_in_every_place},
-    climb_operators,
     emulated::{Emulator, EmulatorError, Module, Program},
     operators::{Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Span, TestOperator, adjacent, inputs, mixed},
     planted::each_is_found,
@@ -57,7 +56,7 @@ pub(crate) fn limits() -> DeviceLimits {
 }
 
 fn climb_at<Op: TestOperator>(
-    programs: &[Program<Op>],
+    programs: Vec<Program<Op>>,
     lengths: impl Fn(u64) -> Vec<u64>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
@@ -77,24 +76,25 @@ fn interval() {
     let mut programs = shapes::<Interval>();
     programs.extend(WAYS.map(|way| program::<Interval>(SHAPES[0], way)));
     let lengths = |tile| vec![1, 33, tile - 1, tile, tile + 1, 5 * tile, 12 * tile + 7, 23 * tile - 1];
-    climb_at(&programs, lengths, |emulator| emulator.check(adjacent));
+    climb_at(programs, lengths, |emulator| emulator.check(adjacent));
 }
 
 /// Elements of other sizes, at fewer lengths; `soak` draws more.
 fn climb<Op: TestOperator>(prepare: impl Fn(Emulator) -> Emulator) {
-    climb_at(&shapes::<Op>(), |tile| vec![1, tile - 1, 5 * tile, 12 * tile + 7], prepare);
+    climb_at(shapes::<Op>(), |tile| vec![1, tile - 1, 5 * tile, 12 * tile + 7], prepare);
 }
 
-climb_operators! { climb:
-    sum_u8: ops::Sum<u8>;
-    sum_i16: ops::Sum<i16>;
-    sum_f32: ops::Sum<f32>;
-    brackets: Brackets;
-    bytes3: Bytes3Sum;
-    mixed12: MixedSum;
-    matrix2: MatrixProduct<2>;
-    matrix3: MatrixProduct<3>;
-    matrix4: MatrixProduct<4>;
+#[test]
+fn elements_of_every_size() {
+    climb::<ops::Sum<u8>>(|emulator| emulator);
+    climb::<ops::Sum<i16>>(|emulator| emulator);
+    climb::<ops::Sum<f32>>(|emulator| emulator);
+    climb::<Brackets>(|emulator| emulator);
+    climb::<Bytes3Sum>(|emulator| emulator);
+    climb::<MixedSum>(|emulator| emulator);
+    climb::<MatrixProduct<2>>(|emulator| emulator);
+    climb::<MatrixProduct<3>>(|emulator| emulator);
+    climb::<MatrixProduct<4>>(|emulator| emulator);
 }
 
 /// Short inputs in every place; one that takes several rounds of the blocks in one place for each program.

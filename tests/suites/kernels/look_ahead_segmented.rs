@@ -5,7 +5,8 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{ScanKind, ops};
 use scan_tests::{
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     operators::{Brackets, Bytes3Sum, MatrixProduct, MixedSum, TakeLeft, TestOperator, inputs, mixed},
     planted,
     reference::WAYS,
@@ -37,14 +38,14 @@ const OFFSETS: [(usize, usize); 6] = [(0, 0), (1, 1), (8, 8), (1, 0), (0, 5), (1
 
 /// Runs every program over half the patterns, the next one over the other half, at lengths that change from run to run.
 fn climb<Op: TestOperator>(
-    programs: &[(usize, Program<Op>)],
+    programs: Vec<(usize, Program<Op>)>,
     half: usize,
     inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    let programs = compiled(programs.into_iter().enumerate());
     let mut failures = Vec::new();
-    for (index, (head_source, program)) in programs.iter().enumerate() {
+    for (index, (head_source, program)) in &programs {
         let tile = program.plan.tile as usize;
         let lengths = [5 * tile, 12 * tile + 7, tile, 1, 9 * tile - 1, tile + 1, 23 * tile - 1, 33];
         for (run, pattern) in PATTERNS.into_iter().enumerate().filter(|(run, _)| (run + head_source) % 2 == half) {
@@ -74,27 +75,12 @@ fn every_telling(way: usize) {
             (head_source, program::<Restart>(SHAPES[(head_source + way) % SHAPES.len()], WAYS[way], head_source))
         })
         .collect();
-    climb(&programs, way % 2, places, |emulator| emulator.check(fit));
+    climb(programs, way % 2, places, |emulator| emulator.check(fit));
 }
 
 #[test]
-fn inclusive() {
-    every_telling(0);
-}
-
-#[test]
-fn inclusive_with_initial_value() {
-    every_telling(1);
-}
-
-#[test]
-fn exclusive() {
-    every_telling(2);
-}
-
-#[test]
-fn exclusive_with_initial_value() {
-    every_telling(3);
+fn each_head_source_in_each_way() {
+    (0..4).for_each(every_telling);
 }
 
 fn other<Op: TestOperator>(first: usize) {
@@ -105,28 +91,20 @@ fn other<Op: TestOperator>(first: usize) {
             (head_source, program::<Op>(shape, WAYS[(index + first) % WAYS.len()], head_source))
         })
         .collect();
-    climb(&programs, 0, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+    climb(programs, 0, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
 }
 
-macro_rules! other_operators {
-    ($($name:ident: $op:ty, $first:literal;)*) => {$(
-        #[test]
-        fn $name() {
-            other::<$op>($first);
-        }
-    )*};
-}
-
-other_operators! {
-    sum_u8: ops::Sum<u8>, 0;
-    sum_i16: ops::Sum<i16>, 1;
-    sum_f32: ops::Sum<f32>, 2;
-    take_left: TakeLeft, 3;
-    brackets: Brackets, 4;
-    bytes3: Bytes3Sum, 5;
-    mixed12: MixedSum, 6;
-    matrix3: MatrixProduct<3>, 7;
-    matrix5: MatrixProduct<5>, 9;
+#[test]
+fn other_operators() {
+    other::<ops::Sum<u8>>(0);
+    other::<ops::Sum<i16>>(1);
+    other::<ops::Sum<f32>>(2);
+    other::<TakeLeft>(3);
+    other::<Brackets>(4);
+    other::<Bytes3Sum>(5);
+    other::<MixedSum>(6);
+    other::<MatrixProduct<3>>(7);
+    other::<MatrixProduct<5>>(9);
 }
 
 /// Changes of the text, one at a time: some run shows each. Nothing is found without a change.

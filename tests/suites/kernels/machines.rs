@@ -7,7 +7,8 @@ use scan_codegen::{Axis, DeviceLimits, Overrides, Reduction, ScanSpec};
 use scan_runtime::{Carry, ScanKind, ScanOp, Strategy, TileNumbers};
 use scan_tests::{
     drawn,
-    emulated::{ColumnsProgram, Emulator, Module, Program, ReductionProgram},
+    emulated::{ColumnsProgram, Emulator, Program, ReductionProgram},
+    extent::compiled,
     lifting::{INITIAL_VALUE, Narrow, inputs},
     machines::{Appending, Coder, Composing, Mapped, Page, Reader, ReaderFromEnd, adjacent, mappings},
     operators::mixed,
@@ -69,9 +70,7 @@ fn climb<Op: ScanOp + Copy>(
 ) where
     Op::Output: std::fmt::Debug,
 {
-    let programs: Vec<_> = ways.iter().map(|how| program(op, *how, initial_value)).collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for (how, program) in ways.iter().zip(&programs) {
+    for (how, program) in &compiled(ways.iter().map(|how| (how, program(op, *how, initial_value)))) {
         let tile = program.plan.tile as usize;
         for length in [1, tile + 1, 3 * tile - 2] {
             let begins: Vec<_> =
@@ -82,7 +81,7 @@ fn climb<Op: ScanOp + Copy>(
             };
             let needs_all = how.strategy.carry == Carry::Chained(TileNumbers::BlockIndex);
             let emulator = Emulator::new(mixed(length as u64)).resident_blocks(if needs_all { usize::MAX } else { 3 });
-            let result = program.verify_at_offset(&prepare(emulator), &input(*how, &begins), (3, 1));
+            let result = program.verify_at_offset(&prepare(emulator), &input(**how, &begins), (3, 1));
             result.unwrap_or_else(|error| panic!("{length} elements: {error}\n{}", program.plan));
         }
     }

@@ -7,7 +7,8 @@ use std::fmt::Debug;
 use scan_codegen::{ColumnsPlan, Overrides};
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
-    emulated::{ColumnsProgram, Emulator, EmulatorError, Module, Program},
+    emulated::{ColumnsProgram, Emulator, EmulatorError, Program},
+    extent::compiled,
     matrix::{Begins, Cell, Lies, Operator, Register, Restarts, cells},
     operators::{AffineU32, mixed},
     strategies,
@@ -88,20 +89,18 @@ fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, program: &Colum
 fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
     let (by_columns, cells): (Vec<_>, Vec<_>) =
         cells(turn).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
-    let along: Vec<_> = by_columns.iter().enumerate().map(|(index, cell)| along_an_axis::<Op>(cell, index)).collect();
-    Module::compile(&along.iter().flat_map(ColumnsProgram::sources).collect::<Vec<_>>()).unwrap();
-    for (index, (cell, program)) in by_columns.iter().zip(&along).enumerate() {
-        verify_along_an_axis(cell, program, index);
+    let along = by_columns.iter().enumerate().map(|(index, cell)| ((index, cell), along_an_axis::<Op>(cell, index)));
+    for ((index, cell), program) in &compiled(along) {
+        verify_along_an_axis(cell, program, *index);
     }
-    let program = |(index, cell): (usize, &Cell)| {
+    let program = |index: usize, cell: &Cell| {
         let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
         let overrides = overrides(index + turn as usize, cell);
         Program::with_limits(Op::new(), &cell.spec(), initial_value, &limits(), &overrides).unwrap()
     };
-    let programs: Vec<Program<Op>> = cells.iter().enumerate().map(program).collect();
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    for (index, (cell, program)) in cells.iter().zip(&programs).enumerate() {
-        verify(cell, program, index).unwrap_or_else(|error| panic!("{cell:?}: {error}\n{}", program.plan));
+    let programs = cells.iter().enumerate().map(|(index, cell)| ((index, cell), program(index, cell)));
+    for ((index, cell), program) in &compiled(programs) {
+        verify(cell, program, *index).unwrap_or_else(|error| panic!("{cell:?}: {error}\n{}", program.plan));
     }
 }
 

@@ -5,7 +5,8 @@
 use scan_codegen::{Overrides, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, ScanKind, Strategy, TileNumbers, ops};
 use scan_tests::{
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     operators::{
         AffineU32, Bytes3Sum, CountersSum, MatrixProduct, MixedSum, Span, TakeLeft, TestOperator, compose, inputs,
         mixed,
@@ -47,13 +48,13 @@ fn in_order(earlier: &Span, later: &Span) -> bool {
 
 /// Runs every program at lengths and places that change from run to run; the heads follow each pattern at least once.
 fn climb<Op: TestOperator>(
-    programs: &[(Option<usize>, Program<Op>)],
+    programs: Vec<(Option<usize>, Program<Op>)>,
     inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    Module::compile(&programs.iter().map(|(_, program)| &program.source).collect::<Vec<_>>()).unwrap();
+    let programs = compiled(programs.into_iter().enumerate());
     let mut failures = Vec::new();
-    for (index, (head_source, program)) in programs.iter().enumerate() {
+    for (index, (head_source, program)) in &programs {
         let tile = program.plan.tile as usize;
         let lengths = [5 * tile, 2 * tile + 7, tile, 1, 3 * tile - 1, tile + 1, 7 * tile + 33, 32, tile - 1, 2];
         for run in 0..if head_source.is_some() { PATTERNS.len() } else { 8 } {
@@ -94,7 +95,7 @@ fn strategies_in_turn() {
             (None, program::<RestartBack>(&overrides, WAYS[index / 4 % 4], None))
         })
         .collect();
-    climb(&programs, places_back, |emulator| emulator.check(in_order));
+    climb(programs, places_back, |emulator| emulator.check(in_order));
 }
 
 /// Strategies in turn, each told in one of the ways where it restarts.
@@ -107,7 +108,7 @@ fn strategies_that_restart() {
             (head_source, program::<RestartBack>(&strategy_of(strategy, 32), WAYS[index / 2 % 4], head_source))
         })
         .collect();
-    climb(&programs, places_back, |emulator| emulator.check(in_order));
+    climb(programs, places_back, |emulator| emulator.check(in_order));
 }
 
 /// Runs in registers: several lengths of a run, every way to tell where it restarts.
@@ -123,7 +124,7 @@ fn runs_in_registers() {
             (Some(head_source), program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], Some(head_source)))
         })
         .collect();
-    climb(&programs, places_back, |emulator| emulator.check(in_order));
+    climb(programs, places_back, |emulator| emulator.check(in_order));
 }
 
 /// Threads of a team, teams, stages, elements a thread, blocks.
@@ -140,7 +141,7 @@ fn look_ahead() {
             (head_source, program::<RestartBack>(&overrides, WAYS[(index / 4 + index) % 4], head_source))
         })
         .collect();
-    climb(&programs, places_back, |emulator| emulator.check(in_order));
+    climb(programs, places_back, |emulator| emulator.check(in_order));
 }
 
 /// Elements of several sizes and alignments, which runs read and write in units, in words, one by one and from swizzled places.
@@ -157,7 +158,7 @@ fn elements_of_every_size() {
             .enumerate()
             .map(|(index, overrides)| (None, program::<Op>(&overrides, WAYS[index % 4], None)))
             .collect();
-        climb(&programs, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+        climb(programs, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
     }
     of::<ops::Sum<u8>>();
     of::<ops::Sum<i16>>();

@@ -5,7 +5,8 @@
 use scan_codegen::{Overrides, ScanSpec, Segments};
 use scan_runtime::{Carry, Network, ScanKind, TileNumbers, ops};
 use scan_tests::{
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     operators::{Bytes3Sum, MatrixProduct, TestOperator, inputs, mixed},
     planted::each_is_found,
     reference::WAYS,
@@ -70,13 +71,13 @@ fn verify<Op: TestOperator>(
 }
 
 fn climb<Op: TestOperator>(
-    programs: &[Program<Op>],
+    programs: Vec<Program<Op>>,
     inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
+    let programs = compiled(programs.into_iter().enumerate());
     let mut failures = Vec::new();
-    for (index, program) in programs.iter().enumerate() {
+    for (index, program) in &programs {
         for (run, matrix) in matrices(program.plan.tile as usize).into_iter().enumerate() {
             failures.extend(verify(program, matrix, mixed((index * 64 + run) as u64), &inputs, &prepare).err());
         }
@@ -100,7 +101,7 @@ fn of_every_length() {
         .enumerate()
         .map(|(index, overrides)| program::<Restart>(overrides, WAYS[index % 4], false))
         .collect();
-    climb(&programs, places, |emulator| emulator.check(fit));
+    climb(programs, places, |emulator| emulator.check(fit));
 }
 
 /// An operator whose operands must not be exchanged, and elements of other sizes.
@@ -113,7 +114,7 @@ fn reversed() {
             .filter(|(index, _)| index % 3 == size_of::<Op::Item>() % 3)
             .map(|(index, overrides)| program::<Op>(overrides, WAYS[index / 2 % 4], true))
             .collect();
-        climb(&programs, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+        climb(programs, |begins| inputs::<Op>(begins.len()), |emulator| emulator);
     }
     of::<MatrixProduct<2>>();
     of::<Bytes3Sum>();

@@ -6,12 +6,12 @@ use scan_runtime::{
 };
 use scan_tests::{
     configure,
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     operators::{
         AffineU32, Bytes3Sum, MatrixProduct, MixedSum, PolynomialHash, TakeLeft, TakeRight, TestOperator, bits, inputs,
         mixed,
     },
-    operators_in_steps,
     planted::each_is_found,
     reference::{self, WAYS},
     restart,
@@ -48,15 +48,14 @@ fn emulator<Op: TestOperator>(seed: u64, program: &Program<Op>) -> Emulator {
 
 /// Runs every program over patterns and lengths that change from run to run, each pattern at least once.
 fn climb<Op: TestOperator>(
-    programs: &[(usize, Program<Op>)],
+    programs: Vec<(usize, Program<Op>)>,
     lengths: impl Fn(usize) -> Vec<usize>,
     inputs: impl Fn(&[bool]) -> Vec<Op::Item>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    let sources: Vec<_> = programs.iter().map(|(_, program)| &program.source).collect();
-    Module::compile(&sources).unwrap();
+    let programs = compiled(programs.into_iter().enumerate());
     let mut failures = Vec::new();
-    for (index, (head_source, program)) in programs.iter().enumerate() {
+    for (index, (head_source, program)) in &programs {
         let tile = program.plan.tile as usize;
         let lengths = lengths(tile);
         for run in 0..PATTERNS.len().max(lengths.len()) {
@@ -95,27 +94,12 @@ fn in_turn(way: usize) -> Vec<(usize, Program<Restart>)> {
 }
 
 fn restarts(way: usize) {
-    climb(&in_turn(way), edges, places, |emulator| emulator.check(fit));
+    climb(in_turn(way), edges, places, |emulator| emulator.check(fit));
 }
 
 #[test]
-fn inclusive() {
-    restarts(0);
-}
-
-#[test]
-fn inclusive_with_initial_value() {
-    restarts(1);
-}
-
-#[test]
-fn exclusive() {
-    restarts(2);
-}
-
-#[test]
-fn exclusive_with_initial_value() {
-    restarts(3);
+fn strategies_in_turn_in_each_way() {
+    (0..4).for_each(restarts);
 }
 
 /// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
@@ -140,7 +124,7 @@ fn blocks_of_several_warps() {
             (index + 1, program::<Restart>(strategy, WAYS[index % 4], index + 1, threads))
         })
         .collect();
-    climb(&programs, |tile| vec![65, tile - 1, tile + 1, 2 * tile + 33, 1_531], places, |emulator| emulator.check(fit));
+    climb(programs, |tile| vec![65, tile - 1, tile + 1, 2 * tile + 33, 1_531], places, |emulator| emulator.check(fit));
 }
 
 /// Every way to tell, with each way to carry.
@@ -158,7 +142,7 @@ fn of_every_telling() -> Vec<(usize, Program<Restart>)> {
 
 #[test]
 fn every_telling() {
-    climb(&of_every_telling(), edges, places, |emulator| emulator.check(fit));
+    climb(of_every_telling(), edges, places, |emulator| emulator.check(fit));
 }
 
 /// Runs in registers of several lengths: heads of a run that lie in one word of the tile's, across two, and in several; and as many
@@ -180,9 +164,9 @@ fn runs_in_registers() {
         strategies.enumerate().map(shape).collect()
     }
     let lengths = |tile: usize| vec![65, tile - 1, 2 * tile, 3 * tile + 33, 40 * tile.min(96) + 7];
-    climb(&programs::<Restart>(&[1, 5, 7, 12]), lengths, places, |emulator| emulator.check(fit));
+    climb(programs::<Restart>(&[1, 5, 7, 12]), lengths, places, |emulator| emulator.check(fit));
     climb(
-        &programs::<ops::Sum<u8>>(&[33, 48, 80]),
+        programs::<ops::Sum<u8>>(&[33, 48, 80]),
         lengths,
         |begins| inputs::<ops::Sum<u8>>(begins.len()),
         |emulator| emulator,
@@ -209,7 +193,7 @@ fn programs_of_long_tiles() -> Vec<(usize, Program<PolynomialHash>)> {
 #[test]
 fn tiles_of_more_heads_than_a_warp_sees_at_once() {
     let inputs = |begins: &[bool]| inputs::<PolynomialHash>(begins.len());
-    climb(&programs_of_long_tiles(), |tile| vec![tile + 1, 2 * tile + 5], inputs, |emulator| emulator);
+    climb(programs_of_long_tiles(), |tile| vec![tile + 1, 2 * tile + 5], inputs, |emulator| emulator);
 }
 
 #[test]
@@ -245,18 +229,19 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
             (head_source, program::<Op>(strategy, WAYS[head_source % 4], head_source, THREADS))
         })
         .collect();
-    climb(&programs, |tile| vec![33, tile + 1, 555], |begins| inputs::<Op>(begins.len()), |emulator| emulator);
+    climb(programs, |tile| vec![33, tile + 1, 555], |begins| inputs::<Op>(begins.len()), |emulator| emulator);
 }
 
-operators_in_steps! { other:
-    sum_u8: ops::Sum<u8>, 0, 7;
-    sum_f32: ops::Sum<f32>, 1, 7;
-    take_left: TakeLeft, 2, 7;
-    take_right: TakeRight, 3, 7;
-    affine_u32: AffineU32, 4, 7;
-    bytes3: Bytes3Sum, 5, 7;
-    mixed12: MixedSum, 6, 7;
-    matrix3: MatrixProduct<3>, 0, 9;
+#[test]
+fn other_operators() {
+    other::<ops::Sum<u8>>(0, 7);
+    other::<ops::Sum<f32>>(1, 7);
+    other::<TakeLeft>(2, 7);
+    other::<TakeRight>(3, 7);
+    other::<AffineU32>(4, 7);
+    other::<Bytes3Sum>(5, 7);
+    other::<MixedSum>(6, 7);
+    other::<MatrixProduct<3>>(0, 9);
 }
 
 // ---- on the CPU -------------------------------------------------------------

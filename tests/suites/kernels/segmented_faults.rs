@@ -4,7 +4,9 @@ use scan_codegen::Overrides;
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, Workers};
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Program},
+    extent::one_in,
     operators::TestOperator,
+    planted::FEW,
     reference::WAYS,
     segments::{Heads, PATTERNS, Restart, begins, fit, places},
 };
@@ -56,9 +58,11 @@ fn each_is_found_in(overrides: &Overrides, head_source: usize, changes: &[(&str,
         Program::segmented(Restart, kind, initial_value, segments, overrides).unwrap()
     });
     assert!(!is_found(&programs[0], head_source), "nothing is planted");
-    for (from, to) in changes {
+    for (from, _) in changes {
+        assert!(programs.iter().any(|program| program.source.text.contains(from)), "`{from}` must stand in the text");
+    }
+    for (from, to) in one_in(FEW, changes) {
         let says_so = |program: &&Program<Restart>| program.source.text.contains(from);
-        assert!(programs.iter().any(|program| says_so(&program)), "`{from}` must stand in the text");
         let found = programs.iter().filter(says_so).any(|program| is_found(&plant(program, from, to), head_source));
         assert!(found, "`{to}` in place of `{from}` is not found:\n{}", programs[0].plan);
     }

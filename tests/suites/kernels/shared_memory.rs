@@ -7,7 +7,8 @@ use scan_codegen::ScanSpec;
 use scan_runtime::Carry;
 use scan_tests::{
     climb::{FEW_THREADS, program},
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     operators::{Interval, MatrixProduct, MixedSum, TestOperator, inputs},
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, Restart, places},
@@ -35,16 +36,11 @@ fn assert_same(differences: impl Iterator<Item = Option<String>>) {
     assert!(differences.is_empty(), "{}:\n{}", differences.len(), differences.join("\n\n"));
 }
 
-fn compile<Op: TestOperator>(programs: &[Program<Op>]) {
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-}
-
 #[test]
 fn of_every_strategy() {
     let programs: Vec<_> =
         strategies::all().map(|strategy| program::<Interval>(strategy, WAYS[0], FEW_THREADS).unwrap()).collect();
-    compile(&programs);
-    assert_same(programs.iter().map(|program| {
+    assert_same(compiled(programs).iter().map(|program| {
         let tile = program.plan.tile as usize;
         let length = if program.plan.strategy.carry == Carry::OneBlock { tile } else { 2 * tile + 1 };
         difference(program, &inputs::<Interval>(length))
@@ -61,7 +57,7 @@ fn of_look_ahead() {
             let (kind, initial) = WAYS[shape.0 as usize / 32 % 4];
             Program::planned(Op::new(), kind, initial.then(Op::initial_value), &limits(), &overrides_of(shape)).unwrap()
         });
-        compile(&programs);
+        let programs = compiled(programs);
         let inputs = |program: &Program<Op>| inputs::<Op>(9 * program.plan.tile as usize + 1);
         assert_same(programs.iter().map(|program| difference(program, &inputs(program))));
     }
@@ -80,9 +76,8 @@ fn of_look_ahead_that_restarts() {
             Program::with_limits(Restart, &spec, Some(Restart::initial_value()), &limits(), &overrides).unwrap()
         })
         .collect();
-    compile(&programs);
-    assert_same((0..).zip(&programs).map(|(head_source, program)| {
+    assert_same(compiled((0..).zip(programs)).iter().map(|(head_source, program)| {
         let begins: Vec<_> = (0..9 * program.plan.tile).map(|i| i % 40 == 0).collect();
-        difference(&program.with_heads(Heads::new(head_source, &begins)), &places(&begins))
+        difference(&program.with_heads(Heads::new(*head_source, &begins)), &places(&begins))
     }));
 }

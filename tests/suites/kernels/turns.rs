@@ -35,7 +35,7 @@ fn interval() {
     let lengths = |tile| vec![1, tile + 1, 23 * tile + 7];
     // Mostly not all blocks find room at once, so that those that do tell the aggregates of the others' tiles.
     let resident = |seed: u64| [1, 2, 3, usize::MAX][seed as usize / 5 % 4];
-    climb_in_every_place(&programs, lengths, |_, seed, emulator| {
+    climb_in_every_place(programs, lengths, |_, seed, emulator| {
         emulator.resident_blocks(resident(seed)).check(adjacent)
     })
     .unwrap();

@@ -34,7 +34,7 @@ fn random_programs_mean_what_their_rust_means() {
     if let Some(file) = std::env::var_os(SOURCE_VARIABLE) {
         return compile_alone(Path::new(&file));
     }
-    // Programs cost more than values. Longer runs with other seeds: `cargo run --release -p scan-tests --bin programs`.
+    // Programs cost more than values. Longer runs with other seeds: `cargo run --release -p scan-tools --bin programs`.
     let programs = Programs { seed: 1, count: 1_000, values: 240 };
     let built = programs.build("test").unwrap();
     let report = built.run().unwrap();
@@ -42,7 +42,7 @@ fn random_programs_mean_what_their_rust_means() {
     let count = report.failures.len();
     assert!(
         report.failures.is_empty(),
-        "{count} programs differ; `cargo run -p scan-tests --bin programs -- --seed {} --only NUMBER` makes one smaller\n{shown}",
+        "{count} programs differ; `cargo run -p scan-tools --bin programs -- --seed {} --only NUMBER` makes one smaller\n{shown}",
         programs.seed
     );
     // A suite that compares little, or panics only, proves little.

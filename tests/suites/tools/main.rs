@@ -4,4 +4,3 @@ mod counts;
 mod documents;
 mod explain;
 mod fuzz;
-mod mutants;

@@ -1,8 +1,8 @@
 //! What a scan does, step by step: told from the trace of the emulator, which has executed the generated kernels.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin explain -- --network kogge-stone --length 16 --operator sum
-//! $ cargo run -p scan-tests --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
+//! $ cargo run -p scan-tools --bin explain -- --network kogge-stone --length 16 --operator sum
+//! $ cargo run -p scan-tools --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
 //! ```
 
 mod banks;

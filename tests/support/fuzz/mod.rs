@@ -1,8 +1,8 @@
 //! Fuzzers: random cases for the planner, the disk cache and the CPU backend, and random programs for the macro.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin fuzz -- plans --seconds 600
-//! $ cargo run -p scan-tests --bin fuzz -- plans --only 4711      # one case
+//! $ cargo run -p scan-tools --bin fuzz -- plans --seconds 600
+//! $ cargo run -p scan-tools --bin fuzz -- plans --only 4711      # one case
 //! ```
 //!
 //! Builds for debugging check arithmetic, so that they are the ones to run.

@@ -1,4 +1,4 @@
-//! `cargo run -p scan-tests --bin bundle`: release builds of the GPU tests, the examples and the benches, with a script
+//! `cargo run -p scan-tools --bin bundle`: release builds of the GPU tests, the examples and the benches, with a script
 //! that runs them, in `bundle/`. For a machine that has a GPU and no Rust. With `--peers`, CUB goes with it, with
 //! `--wheels` cuda.compute.
 
@@ -62,7 +62,8 @@ fn bundle(arguments: &Arguments) -> Result<(), String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")) {
         return Err("bundles are for x86_64 Linux with glibc, and are made on such a machine".to_owned());
     }
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests lie outside a workspace")?;
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).ok_or("the tests lie outside a workspace")?;
     let peers = if arguments.peers || arguments.only_peers {
         let libraries = peers::build(workspace, &arguments.arch)?;
         libraries.iter().for_each(|library| println!("CUB's scans are in {}", library.display()));
@@ -139,7 +140,7 @@ fn benches(workspace: &Path) -> Result<Vec<String>, String> {
 /// Builds everything in one go and finds the programs in what Cargo reports.
 fn build(workspace: &Path, benches: &[String]) -> Result<Vec<Program>, String> {
     let mut arguments = vec!["build", "--workspace", "--profile=bundle", "--message-format=json-render-diagnostics"];
-    arguments.push("--examples");
+    arguments.extend(["--features=scan-tests/gpu", "--examples"]);
     for test in TESTS {
         arguments.extend(["--test", test]);
     }

@@ -1,10 +1,10 @@
 //! Tells what a scan does step by step, and draws its network, from a run of the generated kernels in the emulator.
 //!
 //! ```console
-//! $ cargo run -p scan-tests --bin explain -- --network kogge-stone --length 16 --operator sum
-//! $ cargo run -p scan-tests --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
-//! $ cargo run -p scan-tests --bin explain -- --network blelloch --exclusive --operator brackets
-//! $ cargo run -p scan-tests --bin explain -- --carry look-back --length 4000
+//! $ cargo run -p scan-tools --bin explain -- --network kogge-stone --length 16 --operator sum
+//! $ cargo run -p scan-tools --bin explain -- --network brent-kung --length 16 --svg brent_kung.svg
+//! $ cargo run -p scan-tools --bin explain -- --network blelloch --exclusive --operator brackets
+//! $ cargo run -p scan-tools --bin explain -- --carry look-back --length 4000
 //! ```
 
 use std::{error::Error, fmt::Debug, fs, path::PathBuf, process::ExitCode};

@@ -1,0 +1,147 @@
+//! How much a test run executes: the quick run what everyone waits for, the long run all.
+//!
+//! Both have every kind of test. What the quick run leaves out are programs of which it has executed every piece: of
+//! generated texts those that have no two adjacent lines, numbers aside, that another text of the same test does not
+//! have; of planted faults all but one in so many.
+
+use std::{
+    cell::{Cell, RefCell},
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
+    iter,
+    sync::LazyLock,
+};
+
+use scan_codegen::KernelSource;
+use scan_runtime::ScanOp;
+
+use crate::emulated::{ColumnsProgram, Module, Program, ReductionProgram};
+
+/// The variable of the environment that asks for a long run, by `long`.
+pub const VARIABLE: &str = "SCAN_TESTS";
+
+/// Whether this is a long run.
+pub fn is_long() -> bool {
+    static LONG: LazyLock<bool> = LazyLock::new(|| std::env::var_os(VARIABLE).is_some_and(|value| value == "long"));
+    *LONG
+}
+
+/// The heading in generated texts at which kernels begin; what is before it is the operator's.
+const KERNELS: &str = "// ---- The types";
+
+/// The lines of a text's kernels, without comments and numbers.
+fn lines(text: &str) -> impl Iterator<Item = u64> {
+    let kernels = text.find(KERNELS).map_or(text, |start| &text[start..]);
+    kernels.lines().filter_map(|line| {
+        let code = line.split("//").next().unwrap_or_default().trim();
+        let mut hasher = DefaultHasher::new();
+        code.chars().filter(|c| !c.is_ascii_digit()).for_each(|c| c.hash(&mut hasher));
+        (!code.is_empty()).then(|| hasher.finish())
+    })
+}
+
+/// The places of texts that have, together, all lines that any has: again and again the text that adds the most.
+fn cover(texts: &[HashSet<u64>], covered: &mut HashSet<u64>) -> BTreeSet<usize> {
+    let mut chosen = BTreeSet::new();
+    let mut gains: BinaryHeap<(usize, Reverse<usize>)> =
+        texts.iter().enumerate().map(|(place, lines)| (lines.len(), Reverse(place))).collect();
+    while let Some((bound, Reverse(place))) = gains.pop() {
+        let gain = texts[place].difference(covered).count();
+        if gain == bound && gain > 0 {
+            covered.extend(&texts[place]);
+            chosen.insert(place);
+        } else if gain > 0 {
+            gains.push((gain, Reverse(place)));
+        }
+    }
+    chosen
+}
+
+thread_local! {
+    /// The lines that this test, which is a thread of its own, has executed.
+    static EXECUTED: RefCell<HashSet<u64>> = RefCell::default();
+    /// How many times it has compiled programs.
+    static CALLS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A quick run executes so many programs of an operator at least.
+const FEWEST: usize = 2;
+
+/// Compiles programs, all together. A quick run drops those whose lines others have, or programs before in this test.
+///
+/// # Panics
+///
+/// If one does not compile.
+pub fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
+    let mut programs: Vec<P> = programs.into_iter().collect();
+    if !is_long() {
+        let lines = |program: &P| program.sources().flat_map(|source| lines(&source.text)).collect();
+        let texts: Vec<HashSet<u64>> = programs.iter().map(lines).collect();
+        let mut chosen = EXECUTED.with_borrow_mut(|executed| cover(&texts, executed));
+        // Of programs that have no line of their own some, others for each operator.
+        let turn = CALLS.replace(CALLS.get() + 1);
+        chosen.extend((0..FEWEST.min(texts.len())).map(|index| (FEWEST * turn + index) % texts.len()));
+        let mut place = 0;
+        programs.retain(|_| {
+            place += 1;
+            chosen.contains(&(place - 1))
+        });
+    }
+    let sources: Vec<_> = programs.iter().flat_map(P::sources).collect();
+    Module::compile(&sources).unwrap_or_else(|error| panic!("{error}"));
+    programs
+}
+
+/// What has generated texts.
+pub trait Generated {
+    /// The texts.
+    fn sources(&self) -> impl Iterator<Item = &KernelSource>;
+}
+
+impl<Op: ScanOp> Generated for Program<Op> {
+    fn sources(&self) -> impl Iterator<Item = &KernelSource> {
+        iter::once(&self.source)
+    }
+}
+
+impl<Op: ScanOp> Generated for ReductionProgram<Op> {
+    fn sources(&self) -> impl Iterator<Item = &KernelSource> {
+        iter::once(&self.source)
+    }
+}
+
+impl<Op: ScanOp> Generated for ColumnsProgram<Op> {
+    fn sources(&self) -> impl Iterator<Item = &KernelSource> {
+        ColumnsProgram::sources(self)
+    }
+}
+
+/// A program, and what a test knows of it.
+impl<T, P: Generated> Generated for (T, P) {
+    fn sources(&self) -> impl Iterator<Item = &KernelSource> {
+        self.1.sources()
+    }
+}
+
+/// All of them in a long run; in a quick one the first of each `step`.
+pub fn one_in<T>(step: usize, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    items.into_iter().step_by(if is_long() { 1 } else { step })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(texts: &[&str]) -> Vec<usize> {
+        let texts: Vec<HashSet<u64>> = texts.iter().map(|text| lines(text).collect()).collect();
+        cover(&texts, &mut HashSet::new()).into_iter().collect()
+    }
+
+    #[test]
+    fn a_text_whose_lines_others_have_is_left_out_whatever_its_numbers() {
+        assert_eq!(chosen(&["a1;", "b;\n\n  a2; // c", "b;\nd;"]), [1, 2]);
+        assert_eq!(chosen(&["a;\nb;", "c;\nd;", "a;\nb;\nc;\nd;"]), [2]);
+        assert_eq!(chosen(&["x;\n// ---- The types\na;", "y;\n// ---- The types\na;"]), [0]);
+    }
+}
