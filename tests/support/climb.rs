@@ -37,6 +37,18 @@ pub fn program<Op: TestOperator>(
     Program::new(Op::new(), kind, initial_value, &overrides)
 }
 
+/// The strategies that have their turn in one of the four ways, over intervals: a network that scans these scans whatever is
+/// associative.
+///
+/// # Panics
+///
+/// If one cannot be planned.
+pub fn in_turn(way: usize) -> Vec<Program<Interval>> {
+    let planned =
+        |(_, strategy)| program::<Interval>(strategy, WAYS[way], FEW_THREADS).unwrap_or_else(|e| panic!("{e}"));
+    strategies::in_turn(way).map(planned).collect()
+}
+
 /// An emulator that differs from seed to seed, and is the same in every test run.
 pub fn emulator<Op: TestOperator>(seed: u64, program: &Program<Op>) -> Emulator {
     let choice = mixed(seed);

@@ -1,8 +1,8 @@
 //! How much a test run executes: the quick run what everyone waits for, the long run all.
 //!
-//! Both have every kind of test. What the quick run leaves out are programs of which it has executed every piece: of
-//! generated texts those that have no two adjacent lines, numbers aside, that another text of the same test does not
-//! have; of planted faults all but one in so many.
+//! Both have every kind of test. A quick run leaves out programs of which it executes every line elsewhere: the lines of
+//! kernels, numbers aside, that [the ladder](climb::in_turn) has or another program of the same test. Of planted
+//! faults it looks for one in so many.
 
 use std::{
     cell::{Cell, RefCell},
@@ -16,7 +16,11 @@ use std::{
 use scan_codegen::KernelSource;
 use scan_runtime::ScanOp;
 
-use crate::emulated::{ColumnsProgram, Module, Program, ReductionProgram};
+use crate::{
+    climb,
+    emulated::{ColumnsProgram, Module, Program, ReductionProgram},
+    reference::WAYS,
+};
 
 /// The variable of the environment that asks for a long run, by `long`.
 pub const VARIABLE: &str = "SCAN_TESTS";
@@ -65,15 +69,36 @@ thread_local! {
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
+/// What every quick run executes: the strategies over intervals, in each way.
+static LADDER: LazyLock<HashSet<u64>> = LazyLock::new(|| {
+    let programs = (0..WAYS.len()).flat_map(climb::in_turn);
+    programs.flat_map(|program| lines(&program.source.text).collect::<Vec<_>>()).collect()
+});
+
 /// A quick run executes so many programs of an operator at least.
 const FEWEST: usize = 2;
 
-/// Compiles programs, all together. A quick run drops those whose lines others have, or programs before in this test.
+/// Compiles programs, all together. A quick run drops those whose lines the ladder has, or others, or programs before in
+/// this test.
 ///
 /// # Panics
 ///
 /// If one does not compile.
 pub fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
+    EXECUTED.with_borrow_mut(|executed| {
+        if executed.is_empty() && !is_long() {
+            executed.clone_from(&LADDER);
+        }
+    });
+    compiled_of_the_ladder(programs)
+}
+
+/// As [`compiled`], of the ladder itself.
+///
+/// # Panics
+///
+/// If one does not compile.
+pub fn compiled_of_the_ladder<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
     let mut programs: Vec<P> = programs.into_iter().collect();
     if !is_long() {
         let lines = |program: &P| program.sources().flat_map(|source| lines(&source.text)).collect();

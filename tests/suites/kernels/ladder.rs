@@ -6,9 +6,9 @@
 use scan_codegen::{DeviceLimits, PlanError};
 use scan_runtime::{Carry, ScanKind, ScanSpec, ops};
 use scan_tests::{
-    climb::{FEW_THREADS, climb, program},
+    climb::{FEW_THREADS, climb, in_turn, program},
     emulated::{Emulator, EmulatorError, Module, Program},
-    extent::compiled,
+    extent::{compiled, compiled_of_the_ladder, one_in},
     operators::{
         AffineU32, Brackets, Bytes3Sum, Interval, MatrixProduct, MixedSum, Permute, PolynomialHash, TakeLeft,
         TakeRight, TestOperator, adjacent, compose, inputs,
@@ -17,15 +17,14 @@ use scan_tests::{
     strategies,
 };
 
-/// Compiles all at once, then runs all; tells of every program that fails.
+/// Runs all; tells of every program that fails.
 fn climb_all<Op: TestOperator>(
-    programs: Vec<Program<Op>>,
+    programs: &[Program<Op>],
     lengths: impl Fn(u64) -> Vec<u64>,
     prepare: impl Fn(Emulator) -> Emulator,
 ) {
-    let programs = compiled(programs);
     let mut failures = Vec::new();
-    for program in &programs {
+    for program in programs {
         if let Err((length, error)) = climb(program, &lengths(u64::from(program.plan.tile)), &prepare) {
             failures.push(format!("{length} elements: {error}\n{}", program.plan));
         }
@@ -36,17 +35,6 @@ fn climb_all<Op: TestOperator>(
 /// Lengths at the edges of warps and tiles, and some far from them.
 fn edges(tile: u64) -> Vec<u64> {
     vec![0, 1, 2, 3, 31, 32, 33, tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 1, 1_019, 4_101]
-}
-
-/// The strategies that have their turn in one of the four ways.
-fn in_turn(way: usize) -> Vec<Program<Interval>> {
-    strategies::in_turn(way)
-        .map(|(_, strategy)| program::<Interval>(strategy, WAYS[way], FEW_THREADS).unwrap())
-        .collect()
-}
-
-fn interval(way: usize) {
-    climb_all(in_turn(way), edges, |emulator| emulator.check(adjacent));
 }
 
 /// That strategies go in turn leaves no text out: what stands in any strategy's text in any way is executed in some.
@@ -69,7 +57,7 @@ fn every_range_of_lengths() {
     let mut programs = Vec::new();
     // At the end of a range all multiprocessors have a block, and each of its threads a stack. In one of the ways that is a
     // large device; with 40 blocks, too, there are more statuses than lanes in the warp that reads them.
-    for ((kind, with_initial_value), multiprocessors) in WAYS.into_iter().zip([132, 40, 40, 40]) {
+    for ((kind, with_initial_value), multiprocessors) in one_in(3, WAYS.into_iter().zip([40, 132, 40, 40])) {
         let spec = if kind == ScanKind::Inclusive { ScanSpec::inclusive() } else { ScanSpec::exclusive() };
         let initial_value = with_initial_value.then(Interval::initial_value);
         let spec = spec.with_total();
@@ -95,7 +83,8 @@ fn every_range_of_lengths() {
 
 #[test]
 fn intervals_by_strategies_in_turn_in_each_way() {
-    (0..4).for_each(interval);
+    let programs = compiled_of_the_ladder((0..WAYS.len()).flat_map(in_turn));
+    climb_all(&programs, edges, |emulator| emulator.check(adjacent));
 }
 
 /// Wider blocks, in which warps must wait for each other, and more elements.
@@ -107,7 +96,7 @@ fn interval_in_blocks_of_several_warps() {
             program::<Interval>(strategy, WAYS[(index + 2) % 4], [64, 128, 256][index % 3]).unwrap()
         })
         .collect();
-    climb_all(programs, |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
+    climb_all(&compiled(programs), |tile| vec![65, tile - 1, tile + 1, 4_101], |emulator| emulator.check(adjacent));
 }
 
 /// Every strategy for which the index is a multiple of `step`, each in one of the four ways.
@@ -130,7 +119,7 @@ fn other<Op: TestOperator>(first: usize, step: usize) {
             }
         })
         .collect();
-    climb_all(programs, |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
+    climb_all(&compiled(programs), |tile| vec![1, 33, tile + 1, 1_019], |emulator| emulator);
 }
 
 // Every strategy with two of the first twelve, every thirteenth with each of the others; `soak` draws more.
