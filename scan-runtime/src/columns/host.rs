@@ -293,7 +293,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
                     // SAFETY: the kernels have written the total that was asked of them.
                     Some(unsafe { total.assume_init() })
                 } else {
-                    cpu::begin(&self.op, self.initial_value)
+                    self.initial_value
                 })
             }
         }
