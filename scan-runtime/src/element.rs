@@ -167,6 +167,36 @@ mod tests {
         last: u16,
     }
 
+    /// A variant has the number 0, which only rustc can tell.
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    #[repr(i8)]
+    enum Turn {
+        Left = -ONE,
+        None,
+        Right = 5,
+    }
+
+    const ONE: i8 = 1;
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Generic<T, const N: usize> {
+        items: [T; N],
+        turn: Turn,
+    }
+
+    /// What is not is in `tests/ui/zeros.rs`.
+    #[test]
+    fn structs_and_enums_of_which_zeros_are_a_value_are_allocated_as_zeros() {
+        const fn bytes<T: ScanElement + cudarc::driver::ValidAsZeroBits>() -> usize {
+            size_of::<T>()
+        }
+        assert_eq!((bytes::<Outer>(), bytes::<Side>(), bytes::<Turn>()), (24, 1, 1));
+        assert_eq!((bytes::<Generic<f32, 3>>(), bytes::<Generic<Inner, 2>>()), (16, 20));
+        assert_eq!((bytes::<crate::ops::Kept<u64>>(), bytes::<crate::ops::ExclusiveInclusive<u32>>()), (16, 8));
+    }
+
     #[test]
     fn padding_is_zero_and_never_read() {
         let inner = |side, wide| Inner { side, wide };

@@ -105,7 +105,7 @@ pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
 }
 
 /// A function that operators can call. `#[scan_fn]` makes a type with the function's name, which implements it; nothing
-/// else should.
+/// else can.
 ///
 /// # Safety
 ///
@@ -163,6 +163,20 @@ pub(crate) fn function_text<F: ScanFn>() -> Vec<FunctionSource> {
     texts.helper(F::callee);
     texts.helpers
 }
+
+/// Whether an enum has a variant whose number is 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<const HAS_ZERO: bool>;
+
+/// Zeros are a value of the enum.
+#[diagnostic::on_unimplemented(
+    message = "no variant of the enum has the number 0, so that memory cannot be allocated as zeros of it",
+    label = "an enum of it has no variant with the number 0",
+    note = "give a variant the number 0, or copy values to the device with `clone_htod`"
+)]
+pub trait HasZero {}
+
+impl HasZero for Given<true> {}
 
 /// A function that returns a callee.
 pub type FindCallee = fn() -> Callee;
