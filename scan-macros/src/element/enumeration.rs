@@ -80,6 +80,7 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // variant.
         #[automatically_derived]
         unsafe impl #krate::ScanElement for #ident {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             fn layout() -> #private::ElementType {
                 #size
                 #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
@@ -93,6 +94,7 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // SAFETY: it has no fields.
         #[automatically_derived]
         unsafe impl #private::Columns for #ident {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             type Fields = #private::Whole<Self>;
             #[inline(always)]
             fn from_fields(whole: #private::Whole<Self>) -> Self {

@@ -134,6 +134,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // SAFETY: the layout comes from `size_of`, `align_of` and `offset_of!`, and every field is an element itself.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             fn layout() -> #private::ElementType {
                 #inside
                 #exact

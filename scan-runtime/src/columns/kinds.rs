@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::ArrayKind;
 
-use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
+use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room, sealed::Sealed};
 
 /// An input in which each item is its own index; no memory is read. It is as long as the other arrays are.
 ///
@@ -222,13 +222,15 @@ pub fn scatter_computed<Arrays>(arrays: Arrays) -> ScatterComputed<Arrays> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "the first field of the output, `{P}`, has not a place for each item of the field `{Self}`",
     label = "not a place for each item of `{Self}`",
     note = "the first field is a place, `u32`, `u64` or `usize`, or an array of places; then each other field is an array of as many items"
 )]
 pub unsafe trait PlacedAt<P>: ScanElement {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     /// What goes to a place.
     type Item: ScanElement;
     #[doc(hidden)]
@@ -239,6 +241,7 @@ macro_rules! placed {
     ($($place:ty)*) => {$(
         // SAFETY: the one item is the field.
         unsafe impl<T: ScanElement> PlacedAt<$place> for T {
+            const SEALED: Sealed = Sealed;
             type Item = T;
             #[inline]
             fn put(self, place: $place, results: &mut [T]) {
@@ -250,6 +253,7 @@ macro_rules! placed {
 
         // SAFETY: there are as many items as places.
         unsafe impl<T: ScanElement, const K: usize> PlacedAt<[$place; K]> for [T; K] {
+            const SEALED: Sealed = Sealed;
             type Item = T;
             #[inline]
             fn put(self, places: [$place; K], results: &mut [T]) {
@@ -263,8 +267,11 @@ macro_rules! placed {
 
 placed! { u32 u64 usize }
 
-/// The type of an index.
+/// The type of an index: `u32`, `u64`, `usize`, `i32` or `i64`. A kernel copies the lower bytes of a 64-bit index to it, of
+/// which each value of these types consists. It is sealed: nothing outside this crate implements it.
 pub trait Index: ScanElement {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn of(index: usize) -> Self;
 }
@@ -272,6 +279,7 @@ pub trait Index: ScanElement {
 macro_rules! indices {
     ($($ty:ty)*) => {$(
         impl Index for $ty {
+            const SEALED: Sealed = Sealed;
             fn of(index: usize) -> $ty {
                 index as $ty
             }
@@ -285,13 +293,15 @@ indices! { u32 u64 usize i32 i64 }
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of inputs of type `{T}`",
     label = "not an array of `{T}`",
     note = "a scan by columns takes slices, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait Source<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     const KIND: ArrayKind;
     #[doc(hidden)]
@@ -310,13 +320,15 @@ pub unsafe trait Source<T> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of outputs of type `{T}`",
     label = "not an array of `{T}`",
     note = "a scan by columns takes mutable slices, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait Sink<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     const KIND: ArrayKind;
     #[doc(hidden)]
@@ -349,6 +361,7 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a [T];
     fn items(&self) -> Option<usize> {
@@ -366,6 +379,7 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
 
 // SAFETY: what is held has so many items.
 unsafe impl<T: Index> Source<T> for Indices {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
@@ -383,6 +397,7 @@ unsafe impl<T: Index> Source<T> for Indices {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
@@ -401,6 +416,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a mut [T];
     fn items(&mut self) -> Option<usize> {
@@ -427,6 +443,7 @@ pub struct Scattering<'a, T, P> {
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Scattering<'a, T, P>;
     fn items(&mut self) -> Option<usize> {
@@ -450,6 +467,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<T: ScanElement> Sink<T> for Discard {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&mut self) -> Option<usize> {
@@ -523,13 +541,15 @@ impl<'s> Words<'s> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of inputs of type `{T}` in device memory",
     label = "not an array of `{T}`",
     note = "a scan by columns takes slices and views, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait DeviceSource<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe(&self) -> Described<'_>;
     #[doc(hidden)]
@@ -540,13 +560,15 @@ pub unsafe trait DeviceSource<T> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of outputs of type `{T}` in device memory",
     label = "not an array of `{T}`",
     note = "a scan by columns takes slices and mutable views, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait DeviceSink<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe(&self) -> Described<'_>;
     #[doc(hidden)]
@@ -555,6 +577,7 @@ pub unsafe trait DeviceSink<T> {
 
 // SAFETY: the buffer has as many items.
 unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let count = (**self).len();
         Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
@@ -566,6 +589,7 @@ unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
 
 // SAFETY: kernels read no memory.
 unsafe impl<T: Index> DeviceSource<T> for Indices {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         NO_MEMORY
     }
@@ -576,6 +600,7 @@ unsafe impl<T: Index> DeviceSource<T> for Indices {
 
 // SAFETY: both buffers have as many items as is told, and kernels read no others.
 unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'_, T, P> {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.values.len());
         Described { kind, len, count, streams: [Some(self.values.stream()), Some(self.places.stream())] }
@@ -589,6 +614,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'
 
 // SAFETY: the buffer has as many items.
 unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let count = (**self).len();
         Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
@@ -600,6 +626,7 @@ unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
 
 // SAFETY: both buffers have as many items as is told, and kernels touch no others.
 unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_, T, P> {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.results.len());
         Described { kind, len, count, streams: [Some(self.results.stream()), Some(self.places.stream())] }
@@ -614,6 +641,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_
 
 // SAFETY: kernels write no memory.
 unsafe impl<T: ScanElement> DeviceSink<T> for Discard {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         NO_MEMORY
     }

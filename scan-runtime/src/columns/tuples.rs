@@ -7,19 +7,21 @@ use super::{
     Fields, Whole,
     kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words},
 };
-use crate::{DeviceBufferMut, Error, ScanElement, room::room};
+use crate::{DeviceBufferMut, Error, ScanElement, room::room, sealed::Sealed};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of inputs that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sources<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     /// The kind of each array.
     #[doc(hidden)]
     const KINDS: &'static [ArrayKind];
@@ -38,13 +40,15 @@ pub unsafe trait Sources<F: Fields> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of outputs that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sinks<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     /// The kind of each array.
     #[doc(hidden)]
     const KINDS: &'static [ArrayKind];
@@ -67,13 +71,15 @@ pub unsafe trait Sinks<F: Fields> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of inputs in device memory that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait DeviceSources<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
     #[doc(hidden)]
@@ -84,13 +90,15 @@ pub unsafe trait DeviceSources<F: Fields> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of outputs in device memory that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait DeviceSinks<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
     #[doc(hidden)]
@@ -99,6 +107,7 @@ pub unsafe trait DeviceSinks<F: Fields> {
 
 // SAFETY: the one array is that of the elements.
 unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     const KINDS: &'static [ArrayKind] = &[S::KIND];
     type Held = S::Held;
     fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
@@ -114,6 +123,7 @@ unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     const KINDS: &'static [ArrayKind] = &[S::KIND];
     type Held = S::Held;
     fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -133,6 +143,7 @@ unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: DeviceSource<T>> DeviceSources<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         each(DeviceSource::describe(self));
     }
@@ -143,6 +154,7 @@ unsafe impl<T: ScanElement, S: DeviceSource<T>> DeviceSources<Whole<T>> for S {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: DeviceSink<T>> DeviceSinks<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         each(DeviceSink::describe(self));
     }
@@ -155,6 +167,7 @@ macro_rules! tuples {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
         unsafe impl<$($field: ScanElement, $array: Source<$field>),*> Sources<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             const KINDS: &'static [ArrayKind] = &[$($array::KIND),*];
             type Held = ($($array::Held,)*);
             fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
@@ -170,6 +183,7 @@ macro_rules! tuples {
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: Sink<$field>),*> Sinks<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             const KINDS: &'static [ArrayKind] = &[$($array::KIND),*];
             type Held = ($($array::Held,)*);
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -189,6 +203,7 @@ macro_rules! tuples {
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: DeviceSource<$field>),*> DeviceSources<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 $(each(self.$index.describe());)*
             }
@@ -199,6 +214,7 @@ macro_rules! tuples {
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: DeviceSink<$field>),*> DeviceSinks<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 $(each(self.$index.describe());)*
             }
@@ -219,6 +235,7 @@ macro_rules! computed {
             Place: ScanElement,
             $($field: PlacedAt<Place>, $array: AsMut<[<$field as PlacedAt<Place>>::Item]>,)*
         {
+            const SEALED: Sealed = Sealed;
             const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(computed!(kind $index)),*];
             type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -251,6 +268,7 @@ macro_rules! computed {
             Place: ScanElement,
             $($field: PlacedAt<Place>, $array: DeviceBufferMut<<$field as PlacedAt<Place>>::Item>,)*
         {
+            const SEALED: Sealed = Sealed;
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 each(NO_MEMORY);
                 $(
