@@ -91,9 +91,18 @@ pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
-/// which is `u32`, `u64` or `usize`; each has any length. What has a place that is not in an array is not written
-/// there: an operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several
-/// elements with one place any one stays.
+/// which is `u32`, `u64` or `usize`; each has any length. An operator skips an element by the largest place, such as
+/// `u32::MAX`. Other results stay what they are. Of several elements with one place any one stays.
+///
+/// Every other place has to be in each array. The number before the largest one is in none: an operator gives it where
+/// the number of the place does not fit the type.
+///
+/// - In host memory a place beyond an array is [`Error::ComputedPlace`], and nothing is written. To learn how much room
+///   the results take, run into [`discard`] for each field, with the total.
+/// - In device memory what has a place beyond an array is not written there, and the host is not told. So have the
+///   operator count what it places, run with the total, and compare it with the lengths of the arrays: where it is
+///   larger, results are missing. A count has to stay at its largest value rather than wrap around, as those of
+///   [`ops::filter`](crate::ops::filter) and [`ops::flat_map`](crate::ops::flat_map) do.
 ///
 /// For up to `K` results of an element the first field is an array of `K` places, and each other field an array of `K`
 /// items, of which item `j` goes to place `j`: `{ places: [u32; 2], tokens: [u32; 2], ends: [u64; 2] }` fills an array
@@ -233,6 +242,15 @@ pub unsafe trait PlacedAt<P>: ScanElement {
     const SEALED: Sealed;
     /// What goes to a place.
     type Item: ScanElement;
+    /// The number of places in an array, however long it is: an array of more items has none for the rest. The two
+    /// largest numbers are no places. The largest one skips an item. The one before it is beyond every array, which is
+    /// what an operator gives whose count is at its end.
+    #[doc(hidden)]
+    const PLACES: usize;
+    /// The first of the places that are not in an array of so many items, and do not skip an item.
+    #[doc(hidden)]
+    fn beyond(places: &P, len: usize) -> Option<usize>;
+    /// Writes what has a place in the array.
     #[doc(hidden)]
     fn put(self, places: P, results: &mut [Self::Item]);
 }
@@ -243,9 +261,16 @@ macro_rules! placed {
         unsafe impl<T: ScanElement> PlacedAt<$place> for T {
             const SEALED: Sealed = Sealed;
             type Item = T;
+            const PLACES: usize = <$place>::MAX as usize - 1;
+            #[inline]
+            fn beyond(place: &$place, len: usize) -> Option<usize> {
+                let is_beyond = place.index() >= len.min(<T as PlacedAt<$place>>::PLACES) && *place != <$place>::MAX;
+                is_beyond.then(|| place.index())
+            }
             #[inline]
             fn put(self, place: $place, results: &mut [T]) {
-                if let Some(result) = results.get_mut(place.index()) {
+                let places = results.len().min(<T as PlacedAt<$place>>::PLACES);
+                if let Some(result) = results[..places].get_mut(place.index()) {
                     *result = self;
                 }
             }
@@ -255,6 +280,11 @@ macro_rules! placed {
         unsafe impl<T: ScanElement, const K: usize> PlacedAt<[$place; K]> for [T; K] {
             const SEALED: Sealed = Sealed;
             type Item = T;
+            const PLACES: usize = <T as PlacedAt<$place>>::PLACES;
+            #[inline]
+            fn beyond(places: &[$place; K], len: usize) -> Option<usize> {
+                places.iter().find_map(|place| <T as PlacedAt<$place>>::beyond(place, len))
+            }
             #[inline]
             fn put(self, places: [$place; K], results: &mut [T]) {
                 for (place, item) in places.into_iter().zip(self) {
@@ -345,6 +375,15 @@ pub unsafe trait Sink<T> {
     /// All items have been written.
     #[doc(hidden)]
     unsafe fn finish(held: Self::Held);
+}
+
+/// Whether each place that the operator has computed is in an array of `len` items, or skips an item.
+pub(super) fn check_computed<P, T: PlacedAt<P>>(array: usize, places: &[P], len: usize) -> Result<(), Error> {
+    let beyond = |(index, places)| T::beyond(places, len).map(|place| (index, place));
+    match places.iter().enumerate().find_map(beyond) {
+        Some((index, place)) => Err(Error::ComputedPlace { array, index, place, len }),
+        None => Ok(()),
+    }
 }
 
 fn same_len(what: &'static str, column: usize, len: usize, first: usize) -> Result<(), Error> {

@@ -5,7 +5,9 @@ use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words},
+    kinds::{
+        Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words, check_computed,
+    },
 };
 use crate::{DeviceBufferMut, Error, ScanElement, room::room, sealed::Sealed};
 
@@ -60,11 +62,13 @@ pub unsafe trait Sinks<F: Fields> {
     fn hold(self, len: usize) -> Result<Self::Held, Error>;
     #[doc(hidden)]
     fn at(held: &mut Self::Held) -> F::At;
+    /// Moves what is held to where it belongs.
+    ///
     /// # Safety
     ///
     /// All items have been written.
     #[doc(hidden)]
-    unsafe fn finish(held: Self::Held);
+    unsafe fn finish(held: Self::Held) -> Result<(), Error>;
 }
 
 /// The same as [`Sources`], in device memory: [`DeviceSource`]s.
@@ -135,9 +139,10 @@ unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
     fn at(held: &mut S::Held) -> *mut T {
         <S as Sink<T>>::at(held)
     }
-    unsafe fn finish(held: S::Held) {
+    unsafe fn finish(held: S::Held) -> Result<(), Error> {
         // SAFETY: the caller vouches for the items.
-        unsafe { <S as Sink<T>>::finish(held) }
+        unsafe { <S as Sink<T>>::finish(held) };
+        Ok(())
     }
 }
 
@@ -195,9 +200,10 @@ macro_rules! tuples {
             fn at(held: &mut Self::Held) -> ($(*mut $field,)*) {
                 ($($array::at(&mut held.$index),)*)
             }
-            unsafe fn finish(held: Self::Held) {
+            unsafe fn finish(held: Self::Held) -> Result<(), Error> {
                 // SAFETY: the caller vouches for the items.
                 unsafe { $($array::finish(held.$index);)* }
+                Ok(())
             }
         }
 
@@ -247,9 +253,10 @@ macro_rules! computed {
             fn at((_, places, items, _): &mut Self::Held) -> (*mut Place, $(*mut $field,)*) {
                 (places.as_mut_ptr(), $(items.$index.as_mut_ptr(),)*)
             }
-            unsafe fn finish((len, mut places, mut items, arrays): Self::Held) {
+            unsafe fn finish((len, mut places, mut items, arrays): Self::Held) -> Result<(), Error> {
                 // SAFETY: there is room for so many, and the caller vouches that they have been written.
                 unsafe { places.set_len(len) };
+                $(check_computed::<Place, $field>($index + 1, &places, arrays.$index.as_mut().len())?;)*
                 $(
                     // SAFETY: as above.
                     unsafe { items.$index.set_len(len) };
@@ -258,6 +265,7 @@ macro_rules! computed {
                         item.put(*place, array);
                     }
                 )*
+                Ok(())
             }
         }
 
@@ -278,7 +286,7 @@ macro_rules! computed {
             }
             fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
                 $(
-                    let count = self.0.$index.len() as u64;
+                    let count = self.0.$index.len().min($field::PLACES) as u64;
                     words.push_pointer(self.0.$index.device_ptr_mut(stream));
                     words.push(count);
                 )*
