@@ -54,6 +54,14 @@ fn places_are_followed() {
 }
 
 #[test]
+fn the_last_item_of_a_place_stays() {
+    let (scanner, mut results) = (Scanner::cpu(), [0; 3]);
+    let outputs = scatter(&mut results, &[1_u32, 0, 1, 2]);
+    scanner.scan(ops::sum::<u32>()).columns().run_into(&[1, 2, 3, 4], outputs).unwrap();
+    assert_eq!(results, [3, 6, 10]);
+}
+
+#[test]
 fn indices_are_those_of_memory() {
     let gates = vec![3_u32; 10_000];
     for reversed in [false, true] {
