@@ -123,6 +123,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             #[automatically_derived]
             #[allow(unused, non_camel_case_types, clippy::all)]
             unsafe impl #impl_generics #private::ScanMap for #ident #type_generics #where_clause {
+                const SEALED: #private::ByMacro = #private::ByMacro;
                 type From = #from;
                 type To = #to;
                 fn map(from: #from) -> #to {
@@ -139,6 +140,7 @@ fn companion(krate: &Path, item: &ItemFn, errors: &mut Errors) -> TokenStream {
             #callees
             impl #impl_generics #private::NoRecursion for #ident #type_generics #acyclic {}
             unsafe impl #impl_generics #private::ScanFn for #ident #type_generics #where_clause {
+                const SEALED: #private::ByMacro = #private::ByMacro;
                 const CALLEE: #private::Callee = {
                     #(let #bindings = ();)*
                     #(#assumptions)*

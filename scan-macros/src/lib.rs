@@ -164,7 +164,8 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// The struct gets `#[repr(C)]` unless it has a `repr`, and `ScanElement` and cudarc's `DeviceRepr` are implemented for it.
-/// Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. The
+/// Where zeros are a value of each field, so is cudarc's `ValidAsZeroBits`: `stream.alloc_zeros::<Affine>(len)` allocates
+/// an output. Each field must be an element: a primitive number, `bool`, an array of elements, or another `#[scan_element]`. The
 /// struct must be `Copy` and at most 256 bytes long. `crate = path` is an option, as for `#[scan_op]`.
 ///
 /// An operator can compare two of them with `==` if the attribute sees `#[derive(PartialEq)]`, which must be below it,
@@ -172,7 +173,8 @@ pub fn scan_fn(options: TokenStream, item: TokenStream) -> TokenStream {
 /// their discriminants, as in Rust.
 ///
 /// An enum is stored as its discriminant. It gets `#[repr(u8)]` (`u16` if it has more variants than `u8` has values)
-/// unless it has a `repr` of its own, which is required if it has explicit discriminants.
+/// unless it has a `repr` of its own, which is required if it has explicit discriminants. It is `ValidAsZeroBits` if a
+/// variant has the discriminant 0.
 #[proc_macro_attribute]
 pub fn scan_element(options: TokenStream, item: TokenStream) -> TokenStream {
     depth::with_stack(options, item, element::scan_element)

@@ -97,7 +97,8 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
     ///
     /// # Errors
     ///
-    /// A run gives [`Error::RowLength`](crate::Error::RowLength) if the length of the input is no multiple of `len`, or `len` is 0.
+    /// A run gives [`Error::RowLength`](crate::Error::RowLength) if the length of the input is no multiple of `len`. An input
+    /// without elements has no rows, whatever `len` is, 0 too.
     pub fn rows(self, len: usize) -> Scan<Op, Heads<'static>, G> {
         self.with_heads(Heads::rows(len))
     }

@@ -8,7 +8,11 @@ pub(crate) mod tuples;
 
 use scan_codegen::{ArrayKinds, Arrays, ScanSpec};
 
-use crate::{Error, ScanElement, ScanOp, few::Few};
+use crate::{
+    Error, ScanElement, ScanOp,
+    few::Few,
+    sealed::{ByMacro, Sealed},
+};
 pub use axis::{AxisColumnScan, DeviceAxisColumnScan};
 pub use device::DeviceColumnScan;
 pub use host::ColumnScan;
@@ -24,7 +28,7 @@ pub use host::ColumnScan;
 /// # Safety
 ///
 /// [`Fields`](Columns::Fields) has the types of the fields that the layout tells of, in their order.
-/// `#[scan_element]` sees to it.
+/// `#[scan_element]` sees to it; nothing else can implement the trait.
 // The compiler shows the message where the bound is a method's own, as that of `Scan::columns`.
 #[diagnostic::on_unimplemented(
     message = "the fields of `{Self}` cannot lie in arrays of their own",
@@ -32,6 +36,8 @@ pub use host::ColumnScan;
     note = "mark it `#[scan_element]`; a struct has at most 16 fields then, each as visible as the struct, or a primitive"
 )]
 pub unsafe trait Columns: Sized {
+    #[doc(hidden)]
+    const SEALED: ByMacro;
     /// The fields, as a tuple; of an element that lies in one array, that as a whole.
     #[doc(hidden)]
     type Fields: Fields;
@@ -94,10 +100,11 @@ impl Default for HostArray {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[doc(hidden)]
 #[allow(private_interfaces, reason = "sealed: nobody else calls what names private types")]
 pub unsafe trait Fields: Copy + Send + Sync + 'static {
+    const SEALED: Sealed;
     /// Where the arrays begin.
     type At: Copy;
     /// Whether there is an array for each field.
@@ -128,6 +135,7 @@ pub struct Whole<T>(pub T);
 // SAFETY: the one array is that of the elements.
 #[allow(private_interfaces, reason = "as of the trait")]
 unsafe impl<T: ScanElement> Fields for Whole<T> {
+    const SEALED: Sealed = Sealed;
     type At = *mut T;
     const BY_FIELD: bool = false;
     fn arrays(at: *mut T, each: &mut dyn FnMut(HostArray)) {
@@ -154,6 +162,7 @@ macro_rules! tuples {
         // SAFETY: the arrays are those of the fields, in their order.
         #[allow(private_interfaces, reason = "as of the trait")]
         unsafe impl<$($field: ScanElement),*> Fields for ($($field,)*) {
+            const SEALED: Sealed = Sealed;
             type At = ($(*mut $field,)*);
             const BY_FIELD: bool = true;
             fn arrays(at: Self::At, each: &mut dyn FnMut(HostArray)) {
@@ -200,6 +209,7 @@ macro_rules! whole {
     ($([$($parameters:tt)*] $ty:ty;)*) => {$(
         // SAFETY: it has no fields that its layout tells of.
         unsafe impl<$($parameters)*> Columns for $ty {
+            const SEALED: ByMacro = ByMacro;
             type Fields = Whole<Self>;
             #[inline(always)]
             fn from_fields(Whole(whole): Whole<Self>) -> Self {

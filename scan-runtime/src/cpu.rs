@@ -85,10 +85,9 @@ pub(crate) struct How<'a, Op: ScanOp> {
     pub(crate) total: bool,
 }
 
-/// Scans, and gives the total, which is that of the last segment in a scan that restarts, if `total` asks for it.
-/// `initial_value` is what
-/// stands before the first element, and before the first of each segment that the heads tell of. An exclusive scan
-/// without it begins with the identity. The caller has checked the heads against the length.
+/// Scans, and gives the total, if `total` asks for it: the carry after the last element, or without elements the initial
+/// value. `initial_value` stands before the first element, and before the first of each segment that the heads tell of.
+/// An exclusive scan without it begins with the identity. The caller has checked the heads against the length.
 ///
 /// # Safety
 ///
@@ -118,6 +117,9 @@ pub(crate) unsafe fn scan_in<Op: ScanOp, M: Memory<Op>>(
     let loops = Loops::new(op, memory, len, order == Order::Forward || heads.is_some());
     if !loops.can_begin(kind, initial_value.is_some()) {
         return Err(stopped(op, Stop::NoIdentity));
+    }
+    if len == 0 {
+        return Ok(initial_value.copied());
     }
     if len <= chunk_length::<Op>() {
         // SAFETY: the caller vouches for the elements.

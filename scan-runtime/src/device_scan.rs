@@ -9,7 +9,6 @@ use crate::{
     DeviceBuffer, DeviceBufferMut, DevicePrepared, Error, Goal, PlanError, Prefixes, Scan, ScanElement, ScanOp,
     Scanner, Totals,
     columns::Layouts,
-    cpu,
     cuda::{CudaDevice, InOut, Runs, SideBuffers, bind, driver_error, named},
     device_work::{Brings, DeviceWork, InitialOnDevice, task},
     heads::{DeviceHeads, NoHeads, check_initial_values},
@@ -56,7 +55,7 @@ impl<Op: ScanOp, G> Copy for Way<'_, Op, G> {}
 /// Where a run writes totals, besides its output.
 pub(crate) enum DeviceTotals<'m, C> {
     None,
-    /// That of the last segment.
+    /// That after the last element.
     Last(&'m mut dyn DeviceBufferMut<C>),
     /// That of each.
     Each(&'m mut dyn DeviceBufferMut<C>),
@@ -517,9 +516,9 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         self.scan(None, buffer, DeviceTotals::None)
     }
 
-    /// Scans a device slice or view into a new slice, and puts the total, the initial value included, into another one,
-    /// of one element: `None` where there is neither an element nor an initial value. Both come from the same launches.
-    /// The total of a scan that restarts is that of the segment with which it ends.
+    /// Scans a device slice or view into a new slice, and puts the total into another one, of one element. Both come from
+    /// the same launches. The total is that of [`Scan::run_with_total`]: without elements the initial value, or else
+    /// `None`.
     ///
     /// # Errors
     ///
@@ -531,7 +530,7 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
     ) -> Result<(CudaSlice<Op::Output>, Option<CudaSlice<Op::Carry>>), Error> {
         self.writes_all()?;
         let has_initial = || match self.way {
-            Way::Call(scan, _) => cpu::begin(&scan.op, scan.initial_value).is_some(),
+            Way::Call(scan, _) => scan.initial_value.is_some(),
             Way::Prepared(prepared) => prepared.has_initial,
         };
         if input.len() == 0 && self.initial.is_none() && !has_initial() {
@@ -543,9 +542,10 @@ impl<'a, Op: ScanOp> DeviceScan<'a, Op> {
         Ok((output, Some(total)))
     }
 
-    /// Scans a device slice or view into another of the same length, and writes the total, the initial value included,
-    /// to `total`, which has one element. The total of no elements is the initial value, or else the identity; that of
-    /// a scan that restarts is that of the segment with which it ends.
+    /// Scans a device slice or view into another of the same length, and writes the total to `total`, which has one
+    /// element. The total is that of [`Scan::run_with_total`]. Where that gives `None`, without elements and initial
+    /// value, the identity or `START` is written, as for an empty segment in
+    /// [`run_into_with_totals`](DeviceScan::run_into_with_totals).
     ///
     /// ```no_run
     /// use scan_runtime::{Scanner, ops};

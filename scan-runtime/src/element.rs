@@ -3,7 +3,10 @@
 use cudarc::driver::DeviceRepr;
 use scan_codegen::{ElementType, Primitive};
 
-use crate::__private::types::{OfPrimitive, Operations};
+use crate::{
+    __private::types::{OfPrimitive, Operations},
+    sealed::ByMacro,
+};
 
 /// A plain-data type with the same memory layout on the host and on the GPU.
 ///
@@ -45,7 +48,7 @@ use crate::__private::types::{OfPrimitive, Operations};
 ///
 /// The implementor guarantees that [`layout`](ScanElement::layout) gives the true size, alignment and field offsets of
 /// `Self`, and that every value which a scan's operator can produce on the GPU is a valid `Self`.
-/// `#[scan_element]` ensures both; there is no reason to implement this by hand.
+/// `#[scan_element]` ensures both; nothing else can implement the trait.
 ///
 /// For `bool` and enums, not every bit pattern is valid. The operator language makes a `bool` only by comparison and
 /// logic, and an enum only by naming a variant; it has no cast to either. So an operator makes valid values from valid
@@ -58,6 +61,9 @@ use crate::__private::types::{OfPrimitive, Operations};
     note = "elements are the primitive numbers, `bool`, `half::f16`, `half::bf16`, arrays of elements, and structs and enums marked `#[scan_element]`; a tuple is none, make a struct of it"
 )]
 pub unsafe trait ScanElement: DeviceRepr + Copy + Send + Sync + 'static {
+    #[doc(hidden)]
+    const SEALED: ByMacro;
+
     /// The layout of the type in memory, as Rust chose it.
     fn layout() -> ElementType;
 
@@ -74,6 +80,7 @@ macro_rules! primitive_elements {
     ($($ty:ty => $name:ident),* $(,)?) => {$(
         // SAFETY: the size and alignment of a primitive are those of `Primitive`, checked below.
         unsafe impl ScanElement for $ty {
+            const SEALED: ByMacro = ByMacro;
             fn layout() -> ElementType {
                 const { assert!(size_of::<$ty>() == Primitive::$name.size()) };
                 const { assert!(align_of::<$ty>() == Primitive::$name.size()) };
@@ -99,6 +106,7 @@ primitive_elements! {
 
 // SAFETY: an array stores its items one after the other, without padding between them.
 unsafe impl<T: ScanElement, const N: usize> ScanElement for [T; N] {
+    const SEALED: ByMacro = ByMacro;
     fn layout() -> ElementType {
         ElementType::array(T::layout(), N)
     }
@@ -165,6 +173,36 @@ mod tests {
         flag: bool,
         inner: [Inner; 2],
         last: u16,
+    }
+
+    /// A variant has the number 0, which only rustc can tell.
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    #[repr(i8)]
+    enum Turn {
+        Left = -ONE,
+        None,
+        Right = 5,
+    }
+
+    const ONE: i8 = 1;
+
+    #[scan_element(crate = crate)]
+    #[derive(Clone, Copy)]
+    struct Generic<T, const N: usize> {
+        items: [T; N],
+        turn: Turn,
+    }
+
+    /// What is not is in `tests/ui/zeros.rs`.
+    #[test]
+    fn structs_and_enums_of_which_zeros_are_a_value_are_allocated_as_zeros() {
+        const fn bytes<T: ScanElement + cudarc::driver::ValidAsZeroBits>() -> usize {
+            size_of::<T>()
+        }
+        assert_eq!((bytes::<Outer>(), bytes::<Side>(), bytes::<Turn>()), (24, 1, 1));
+        assert_eq!((bytes::<Generic<f32, 3>>(), bytes::<Generic<Inner, 2>>()), (16, 20));
+        assert_eq!((bytes::<crate::ops::Kept<u64>>(), bytes::<crate::ops::ExclusiveInclusive<u32>>()), (16, 8));
     }
 
     #[test]

@@ -162,6 +162,22 @@ pub enum Error {
         /// Items that places can be of.
         len: usize,
     },
+    /// A place that the operator computes for a result is not in its array in host memory. Nothing has been written.
+    #[error(
+        "the operator gives a result of element {index} the place {place} in array {array} of the output, which has \
+         {len} items: bring a longer array, have the operator skip a result by the largest place, or let it count \
+         places in 64 bits where 32 are too few"
+    )]
+    ComputedPlace {
+        /// Which array: that of the field of this number, of which the place is number 0.
+        array: usize,
+        /// Which element.
+        index: usize,
+        /// The place.
+        place: usize,
+        /// Items of the array.
+        len: usize,
+    },
     /// An array in device memory is to be gathered from no values.
     #[error(
         "array {array} of the input is gathered from no values: there is an item for each place, so there must be one"

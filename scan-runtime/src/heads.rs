@@ -784,7 +784,7 @@ fn check_offsets(offsets: impl Iterator<Item = u64>, len: usize) -> Result<(), E
 fn segment_count(kind: HeadKind, heads: usize, len: usize) -> Option<usize> {
     match kind {
         HeadKind::None => Some(1),
-        HeadKind::Rows { len: row } => len.checked_div(row),
+        HeadKind::Rows { len: row } => Some(len.checked_div(row).unwrap_or(0)),
         HeadKind::Offsets(_) => Some(heads.saturating_sub(1)),
         HeadKind::Flags | HeadKind::Bits | HeadKind::Keys { .. } => None,
     }
@@ -810,7 +810,7 @@ pub(crate) fn check_length(kind: HeadKind, found: usize, len: usize) -> Result<(
         HeadKind::Keys { .. } => ("keys", len),
         HeadKind::None | HeadKind::Offsets(_) => return Ok(()),
         HeadKind::Rows { len: row } => {
-            return if row > 0 && len.is_multiple_of(row) { Ok(()) } else { Err(Error::RowLength { row, len }) };
+            return if len.is_multiple_of(row) { Ok(()) } else { Err(Error::RowLength { row, len }) };
         }
     };
     if found == expected { Ok(()) } else { Err(Error::SegmentsLength { what, found, expected, len }) }

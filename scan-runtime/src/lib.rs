@@ -72,6 +72,7 @@ mod primitives;
 mod room;
 mod scan;
 mod scanner;
+mod sealed;
 pub mod telemetry;
 #[cfg(test)]
 #[allow(unreachable_pub, reason = "the project's other tests compile this file, too")]

@@ -278,7 +278,7 @@ impl<Op: ScanOp, G: Goal> DevicePrepared<Op, G> {
             stream: stream.clone(),
             work,
             operator: scan.op.source().name,
-            has_initial: cpu::begin(&scan.op, scan.initial_value).is_some(),
+            has_initial: scan.initial_value.is_some(),
             brings,
             max_len,
             of_nothing: of_nothing.transpose()?,

@@ -177,13 +177,6 @@ impl<Op: ScanOp, G> Scan<Op, NoHeads, G> {
         Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
     }
 
-    /// The same, restarting where these heads tell.
-    pub(crate) fn with_heads<H>(self, heads: H) -> Scan<Op, H, G> {
-        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, .. } = self;
-        let (planned, layouts, progress, goal) = (self.planned, self.layouts, self.progress, self.goal);
-        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
-    }
-
     /// The same for device memory, on a stream of yours. For calls in a loop, or in a graph,
     /// [`prepare`](DeviceScan::prepare) does at once what each call does otherwise.
     ///
@@ -294,6 +287,13 @@ impl<Op: ScanOp, H, G> Scan<Op, H, G> {
     pub fn init(mut self, value: Op::Carry) -> Self {
         self.initial_value = Some(value);
         self
+    }
+
+    /// The same, restarting where these heads tell.
+    pub(crate) fn with_heads<Other>(self, heads: Other) -> Scan<Op, Other, G> {
+        let Scan { scanner, op, kind, order, initial_value, overrides, reduction, .. } = self;
+        let (planned, layouts, progress, goal) = (self.planned, self.layouts, self.progress, self.goal);
+        Scan { scanner, op, kind, order, initial_value, overrides, reduction, heads, planned, layouts, progress, goal }
     }
 
     /// The initial value of each segment, if each has one.

@@ -52,7 +52,7 @@ pub enum Begins {
 pub enum Gives {
     /// Nothing.
     NoTotal,
-    /// The total of the last segment.
+    /// The total after the last element.
     TheTotal,
     /// The total of each.
     EachTotal,
@@ -167,7 +167,7 @@ impl Cell {
                 Some(if self.is_indexed() {
                     Heads::covering(head_source == 8, &begins)
                 } else {
-                    Heads::new(head_source, &begins)
+                    Heads::new(head_source, &begins).with_an_empty_one_at_the_end()
                 })
             }
             Restarts::ByRows => {
@@ -365,7 +365,8 @@ impl ColumnsOperator for ops::WithExclusive<AffineU32> {
     }
 }
 
-/// Compares scans of host memory in the cells of the matrix with a plain loop.
+/// Compares scans of host memory in the cells of the matrix with a plain loop: of the lengths, one after the other, and
+/// of no elements.
 ///
 /// # Errors
 ///
@@ -379,27 +380,32 @@ pub fn check(scanner: &Scanner, lengths: &[usize]) -> Result<(), Box<dyn Error>>
 fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) -> Result<(), Box<dyn Error>> {
     for (index, cell) in cells(turn).into_iter().filter(|cell| !cell.length_on_device).enumerate() {
         let len = lengths[index % lengths.len()];
-        let input = Op::inputs(len, turn);
-        let scan = scanner.scan(Op::new());
-        let scan = if cell.exclusive { scan.exclusive() } else { scan };
-        let scan = if cell.reversed { scan.reverse() } else { scan };
-        let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
-        let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
-        match cell.heads(len, 97) {
-            None if cell.restarts == Restarts::ByColumns => compare_columns(scan, &cell, &input)?,
-            None => compare(scan, &cell, &input, None)?,
-            Some(heads) if cell.is_indexed() => match &heads.source {
-                HeadSource::Offsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
-                HeadSource::LongOffsets(offsets) => compare_each(scan.by_offsets(offsets), &cell, &input, &heads)?,
-                _ => compare_each(scan.rows(heads.head_count() as usize), &cell, &input, &heads)?,
-            },
-            Some(heads) if cell.restarts == Restarts::ByRows => {
-                compare(scan.rows(heads.head_count() as usize), &cell, &input, Some(&heads))?;
-            }
-            Some(heads) => restart!(scan, heads, |vector| vector, |scan| compare(scan, &cell, &input, Some(&heads))?),
-        }
+        of_cell::<Op>(scanner, &cell, len, turn)?;
+        of_cell::<Op>(scanner, &cell, 0, turn)?;
     }
     Ok(())
+}
+
+fn of_cell<Op: Operator>(scanner: &Scanner, cell: &Cell, len: usize, turn: u64) -> Result<(), Box<dyn Error>> {
+    let input = Op::inputs(len, turn);
+    let scan = scanner.scan(Op::new());
+    let scan = if cell.exclusive { scan.exclusive() } else { scan };
+    let scan = if cell.reversed { scan.reverse() } else { scan };
+    let initial_value = (cell.begins == Begins::WithOne).then(Op::initial_value);
+    let scan = initial_value.iter().fold(scan, |scan, value| scan.init(*value));
+    match cell.heads(len, 97) {
+        None if cell.restarts == Restarts::ByColumns => compare_columns(scan, cell, &input),
+        None => compare(scan, cell, &input, None),
+        Some(heads) if cell.is_indexed() => match &heads.source {
+            HeadSource::Offsets(offsets) => compare_each(scan.by_offsets(offsets), cell, &input, &heads),
+            HeadSource::LongOffsets(offsets) => compare_each(scan.by_offsets(offsets), cell, &input, &heads),
+            _ => compare_each(scan.rows(heads.head_count() as usize), cell, &input, &heads),
+        },
+        Some(heads) if cell.restarts == Restarts::ByRows => {
+            compare(scan.rows(heads.head_count() as usize), cell, &input, Some(&heads))
+        }
+        Some(heads) => restart!(scan, heads, |vector| vector, |scan| compare(scan, cell, &input, Some(&heads))),
+    }
 }
 
 fn compare<Op: Operator, H: HostHeads>(

@@ -70,7 +70,7 @@ pub fn scan_axis_each<Op: ScanOp>(
         for (row, result) in scan_as(op, spec, value, &elements, None).into_iter().enumerate() {
             output[place(row, output_strides)] = result;
         }
-        total_as(op, spec, value, &elements, None).expect("a total")
+        total_as(op, spec, value, &elements, None).or_else(|| op.start()).expect("a total")
     };
     columns(axis).into_iter().enumerate().map(of_column).collect()
 }
@@ -173,7 +173,7 @@ pub fn total_back<Op: ScanOp>(op: &Op, initial_value: Option<Op::Carry>, input: 
     input.iter().rev().fold(begin(op, initial_value), step)
 }
 
-/// The total of a scan: of the segment with which it ends, where it restarts; `None` where there is nothing to combine.
+/// The total of a scan: the carry after the last element, or the initial value where there is none.
 pub fn total_as<Op: ScanOp>(
     op: &Op,
     spec: &ScanSpec,
@@ -183,6 +183,7 @@ pub fn total_as<Op: ScanOp>(
 ) -> Option<Op::Carry> {
     let heads = || begins.into_iter().flat_map(|begins| (1..input.len()).filter(|index| begins[*index]));
     match spec.reversed {
+        _ if input.is_empty() => initial_value,
         true => total_back(op, initial_value, &input[..heads().next().unwrap_or(input.len())]),
         false => total(op, initial_value, &input[heads().last().unwrap_or(0)..]),
     }

@@ -108,6 +108,17 @@ impl Heads {
         heads
     }
 
+    /// The same, where offsets tell an empty segment behind the last element.
+    pub fn with_an_empty_one_at_the_end(mut self) -> Self {
+        let len = self.begins.len();
+        match &mut self.source {
+            HeadSource::Offsets(offsets) => offsets.extend([len as u32; 2]),
+            HeadSource::LongOffsets(offsets) => offsets.extend([len as u64; 2]),
+            _ => {}
+        }
+        self
+    }
+
     /// The segments of an input of this length, of rows and of offsets that cover it.
     pub fn segments_of(&self, len: usize) -> Vec<Range<usize>> {
         let between = |offsets: Vec<usize>| offsets.windows(2).map(|pair| pair[0].min(len)..pair[1].min(len)).collect();

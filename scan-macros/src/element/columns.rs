@@ -34,6 +34,7 @@ pub(super) fn columns(
             #(#given,)*
             for<'scan_field> (#(#types,)*): #private::Fields,
         {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             type Fields = (#(#types,)*);
             #[inline(always)]
             fn from_fields(fields: Self::Fields) -> Self {

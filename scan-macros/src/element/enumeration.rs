@@ -41,6 +41,19 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
     let size = sound.then(|| {
         quote!(const { #private::assert!(#private::size_of::<Self>() == #private::Primitive::#repr.size(), #message) };)
     });
+    // Only rustc knows the numbers.
+    let zeros = item.variants.iter().map(|variant| &variant.ident);
+    let zero_bits = sound.then(|| {
+        quote! {
+            // SAFETY: a variant is stored as zero.
+            #[automatically_derived]
+            unsafe impl #krate::cudarc::driver::ValidAsZeroBits for #ident
+            where
+                for<'scan_variant> #private::Given<{ #(#ident::#zeros as i128 == 0)||* }>: #private::HasZero,
+            {
+            }
+        }
+    });
     let compares = derives(&item.attrs, "PartialEq");
     let ordered = derives(&item.attrs, "PartialOrd");
     let types = quote!(#private::types);
@@ -67,6 +80,7 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // variant.
         #[automatically_derived]
         unsafe impl #krate::ScanElement for #ident {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             fn layout() -> #private::ElementType {
                 #size
                 #private::enumeration(#name, #private::Primitive::#repr, const { &[#(#variants),*] })
@@ -76,9 +90,11 @@ pub(super) fn enumeration(krate: &Path, item: ItemEnum, errors: &mut Errors) -> 
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #krate::cudarc::driver::DeviceRepr for #ident {}
+        #zero_bits
         // SAFETY: it has no fields.
         #[automatically_derived]
         unsafe impl #private::Columns for #ident {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             type Fields = #private::Whole<Self>;
             #[inline(always)]
             fn from_fields(whole: #private::Whole<Self>) -> Self {

@@ -123,6 +123,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
     let checks: TokenStream = fields.iter().map(|(_, ty)| not_empty(krate, &quote!(#ty))).collect();
     let size = sound.then(|| size_check(&private, item, &checks));
     let exact = exact_fields(fields);
+    let zero_bits = sound.then(|| zero_bits(krate, ident, &generics, fields));
     let columns = sound.then(|| columns(&private, item, &generics, fields));
     let inside = (sound && !item.generics.params.is_empty()).then(|| {
         let message = format!("`{ident}` must have 1 to {LARGEST} bytes to be an element");
@@ -133,6 +134,7 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // SAFETY: the layout comes from `size_of`, `align_of` and `offset_of!`, and every field is an element itself.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::ScanElement for #ident #type_generics #where_clause {
+            const SEALED: #private::ByMacro = #private::ByMacro;
             fn layout() -> #private::ElementType {
                 #inside
                 #exact
@@ -144,8 +146,23 @@ fn implementation(krate: &Path, item: &ItemStruct, fields: &[(Member, &Type)], s
         // SAFETY: an element is plain data with a fixed layout, which is what kernels take.
         #[automatically_derived]
         unsafe impl #impl_generics #krate::cudarc::driver::DeviceRepr for #ident #type_generics #where_clause {}
+        #zero_bits
         #columns
         #comparisons
+    }
+}
+
+/// A struct is valid as zeros where its fields are, so that `cudarc` allocates zeros of it.
+fn zero_bits(krate: &Path, ident: &Ident, generics: &syn::Generics, fields: &[(Member, &Type)]) -> TokenStream {
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let given = where_clause.map(|clause| clause.predicates.iter()).into_iter().flatten();
+    let zeros = quote!(#krate::cudarc::driver::ValidAsZeroBits);
+    // With a lifetime of its own a bound is looked at only where the impl is used.
+    let fields = fields.iter().map(|(_, ty)| quote!(for<'scan_field> #ty: #zeros));
+    quote! {
+        // SAFETY: zeros are a value of each field, and padding can have any bytes.
+        #[automatically_derived]
+        unsafe impl #impl_generics #zeros for #ident #type_generics where #(#given,)* #(#fields),* {}
     }
 }
 

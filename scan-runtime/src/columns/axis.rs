@@ -165,8 +165,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> AxisColumnScan<'_, Op> {
             }
         }
         // SAFETY: the scan has written every item, or the arrays finish without reading items.
-        unsafe { O::finish(output) };
-        Ok(())
+        unsafe { O::finish(output) }
     }
 
     /// The same for device memory, on a stream of yours, as [`Scan::on`](crate::Scan::on) is for a scan.

@@ -138,7 +138,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>> DeviceColumnScan<'_, Op> {
         self.scan.prepare_with_totals(max_len)
     }
 
-    /// Scans device slices or views into others of the same length.
+    /// Scans device slices or views into others of the same length. What has a place beyond the array that it is
+    /// [scattered](crate::arrays::scatter_computed) to is not written, and no error.
     ///
     /// # Errors
     ///

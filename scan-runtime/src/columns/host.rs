@@ -108,7 +108,8 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
     /// # Errors
     ///
     /// As [`Scan::run_into`], [`Error::ColumnLength`] if the arrays of the input, or those of the output, are not of one
-    /// length, [`Error::UnknownLength`] if none has a length, and [`Error::Place`] for a place that is not in its array.
+    /// length, [`Error::UnknownLength`] if none has a length, [`Error::Place`] for a place that is not in its array, and
+    /// [`Error::ComputedPlace`] for one that the operator computes.
     pub fn run_into(
         &self,
         input: impl Sources<<Op::Input as Columns>::Fields>,
@@ -245,7 +246,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> ColumnScan<Op, H
         // What is held has `len` items in each array, that of the output exclusively.
         let found = run(I::at(&input), O::at(&mut output), len)?;
         // SAFETY: the scan has written every item.
-        unsafe { O::finish(output) };
+        unsafe { O::finish(output) }?;
         Ok(found)
     }
 }
@@ -293,7 +294,7 @@ impl<Op: ScanOp<Input: Columns, Output: Columns>, H: HostHeads> Scan<Op, H> {
                     // SAFETY: the kernels have written the total that was asked of them.
                     Some(unsafe { total.assume_init() })
                 } else {
-                    cpu::begin(&self.op, self.initial_value)
+                    self.initial_value
                 })
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaStream, SyncOnDrop, sys};
 use scan_codegen::ArrayKind;
 
-use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room};
+use crate::{DeviceBuffer, DeviceBufferMut, Error, ScanElement, SegmentOffset, room::room, sealed::Sealed};
 
 /// An input in which each item is its own index; no memory is read. It is as long as the other arrays are.
 ///
@@ -91,9 +91,18 @@ pub struct ScatterComputed<Arrays>(pub(super) Arrays);
 
 /// The arrays of outputs whose first field is the place of the others: of an output `(place, a, b, …)` field `a`
 /// becomes `first[place]`, and `b` becomes `second[place]`. The arrays are a tuple, one for each field but the first,
-/// which is `u32`, `u64` or `usize`; each has any length. What has a place that is not in an array is not written
-/// there: an operator skips an element by a place such as `u32::MAX`. Other results stay what they are. Of several
-/// elements with one place any one stays.
+/// which is `u32`, `u64` or `usize`; each has any length. An operator skips an element by the largest place, such as
+/// `u32::MAX`. Other results stay what they are. Of several elements with one place any one stays.
+///
+/// Every other place has to be in each array. The number before the largest one is in none: an operator gives it where
+/// the number of the place does not fit the type.
+///
+/// - In host memory a place beyond an array is [`Error::ComputedPlace`], and nothing is written. To learn how much room
+///   the results take, run into [`discard`] for each field, with the total.
+/// - In device memory what has a place beyond an array is not written there, and the host is not told. So have the
+///   operator count what it places, run with the total, and compare it with the lengths of the arrays: where it is
+///   larger, results are missing. A count has to stay at its largest value rather than wrap around, as those of
+///   [`ops::filter`](crate::ops::filter) and [`ops::flat_map`](crate::ops::flat_map) do.
 ///
 /// For up to `K` results of an element the first field is an array of `K` places, and each other field an array of `K`
 /// items, of which item `j` goes to place `j`: `{ places: [u32; 2], tokens: [u32; 2], ends: [u64; 2] }` fills an array
@@ -222,15 +231,26 @@ pub fn scatter_computed<Arrays>(arrays: Arrays) -> ScatterComputed<Arrays> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "the first field of the output, `{P}`, has not a place for each item of the field `{Self}`",
     label = "not a place for each item of `{Self}`",
     note = "the first field is a place, `u32`, `u64` or `usize`, or an array of places; then each other field is an array of as many items"
 )]
 pub unsafe trait PlacedAt<P>: ScanElement {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     /// What goes to a place.
     type Item: ScanElement;
+    /// The number of places in an array, however long it is: an array of more items has none for the rest. The two
+    /// largest numbers are no places. The largest one skips an item. The one before it is beyond every array, which is
+    /// what an operator gives whose count is at its end.
+    #[doc(hidden)]
+    const PLACES: usize;
+    /// The first of the places that are not in an array of so many items, and do not skip an item.
+    #[doc(hidden)]
+    fn beyond(places: &P, len: usize) -> Option<usize>;
+    /// Writes what has a place in the array.
     #[doc(hidden)]
     fn put(self, places: P, results: &mut [Self::Item]);
 }
@@ -239,10 +259,18 @@ macro_rules! placed {
     ($($place:ty)*) => {$(
         // SAFETY: the one item is the field.
         unsafe impl<T: ScanElement> PlacedAt<$place> for T {
+            const SEALED: Sealed = Sealed;
             type Item = T;
+            const PLACES: usize = <$place>::MAX as usize - 1;
+            #[inline]
+            fn beyond(place: &$place, len: usize) -> Option<usize> {
+                let is_beyond = place.index() >= len.min(<T as PlacedAt<$place>>::PLACES) && *place != <$place>::MAX;
+                is_beyond.then(|| place.index())
+            }
             #[inline]
             fn put(self, place: $place, results: &mut [T]) {
-                if let Some(result) = results.get_mut(place.index()) {
+                let places = results.len().min(<T as PlacedAt<$place>>::PLACES);
+                if let Some(result) = results[..places].get_mut(place.index()) {
                     *result = self;
                 }
             }
@@ -250,7 +278,13 @@ macro_rules! placed {
 
         // SAFETY: there are as many items as places.
         unsafe impl<T: ScanElement, const K: usize> PlacedAt<[$place; K]> for [T; K] {
+            const SEALED: Sealed = Sealed;
             type Item = T;
+            const PLACES: usize = <T as PlacedAt<$place>>::PLACES;
+            #[inline]
+            fn beyond(places: &[$place; K], len: usize) -> Option<usize> {
+                places.iter().find_map(|place| <T as PlacedAt<$place>>::beyond(place, len))
+            }
             #[inline]
             fn put(self, places: [$place; K], results: &mut [T]) {
                 for (place, item) in places.into_iter().zip(self) {
@@ -263,8 +297,11 @@ macro_rules! placed {
 
 placed! { u32 u64 usize }
 
-/// The type of an index.
+/// The type of an index: `u32`, `u64`, `usize`, `i32` or `i64`. A kernel copies the lower bytes of a 64-bit index to it, of
+/// which each value of these types consists. It is sealed: nothing outside this crate implements it.
 pub trait Index: ScanElement {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn of(index: usize) -> Self;
 }
@@ -272,6 +309,7 @@ pub trait Index: ScanElement {
 macro_rules! indices {
     ($($ty:ty)*) => {$(
         impl Index for $ty {
+            const SEALED: Sealed = Sealed;
             fn of(index: usize) -> $ty {
                 index as $ty
             }
@@ -285,13 +323,15 @@ indices! { u32 u64 usize i32 i64 }
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of inputs of type `{T}`",
     label = "not an array of `{T}`",
     note = "a scan by columns takes slices, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait Source<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     const KIND: ArrayKind;
     #[doc(hidden)]
@@ -310,13 +350,15 @@ pub unsafe trait Source<T> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of outputs of type `{T}`",
     label = "not an array of `{T}`",
     note = "a scan by columns takes mutable slices, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait Sink<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     const KIND: ArrayKind;
     #[doc(hidden)]
@@ -335,6 +377,15 @@ pub unsafe trait Sink<T> {
     unsafe fn finish(held: Self::Held);
 }
 
+/// Whether each place that the operator has computed is in an array of `len` items, or skips an item.
+pub(super) fn check_computed<P, T: PlacedAt<P>>(array: usize, places: &[P], len: usize) -> Result<(), Error> {
+    let beyond = |(index, places)| T::beyond(places, len).map(|place| (index, place));
+    match places.iter().enumerate().find_map(beyond) {
+        Some((index, place)) => Err(Error::ComputedPlace { array, index, place, len }),
+        None => Ok(()),
+    }
+}
+
 fn same_len(what: &'static str, column: usize, len: usize, first: usize) -> Result<(), Error> {
     if len == first { Ok(()) } else { Err(Error::ColumnLength { what, column, len, first }) }
 }
@@ -349,6 +400,7 @@ fn check_places<P: SegmentOffset>(what: &'static str, array: usize, places: &[P]
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a [T];
     fn items(&self) -> Option<usize> {
@@ -366,6 +418,7 @@ unsafe impl<'a, T: ScanElement, S: AsRef<[T]> + ?Sized> Source<T> for &'a S {
 
 // SAFETY: what is held has so many items.
 unsafe impl<T: Index> Source<T> for Indices {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
@@ -383,6 +436,7 @@ unsafe impl<T: Index> Source<T> for Indices {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Vec<T>;
     fn items(&self) -> Option<usize> {
@@ -401,6 +455,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> Source<T> for Gather<'_, T, P> {
 
 // SAFETY: what is held is a slice of so many items.
 unsafe impl<'a, T: ScanElement, S: AsMut<[T]> + ?Sized> Sink<T> for &'a mut S {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Slice;
     type Held = &'a mut [T];
     fn items(&mut self) -> Option<usize> {
@@ -427,6 +482,7 @@ pub struct Scattering<'a, T, P> {
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::Places(P::WIDTH);
     type Held = Scattering<'a, T, P>;
     fn items(&mut self) -> Option<usize> {
@@ -450,6 +506,7 @@ unsafe impl<'a, T: ScanElement, P: SegmentOffset> Sink<T> for Scatter<'a, T, P> 
 
 // SAFETY: what is held has room for so many items.
 unsafe impl<T: ScanElement> Sink<T> for Discard {
+    const SEALED: Sealed = Sealed;
     const KIND: ArrayKind = ArrayKind::NoMemory;
     type Held = Vec<T>;
     fn items(&mut self) -> Option<usize> {
@@ -523,13 +580,15 @@ impl<'s> Words<'s> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of inputs of type `{T}` in device memory",
     label = "not an array of `{T}`",
     note = "a scan by columns takes slices and views, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait DeviceSource<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe(&self) -> Described<'_>;
     #[doc(hidden)]
@@ -540,13 +599,15 @@ pub unsafe trait DeviceSource<T> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no array of outputs of type `{T}` in device memory",
     label = "not an array of `{T}`",
     note = "a scan by columns takes slices and mutable views, and what the module `arrays` makes: one for each field, in their order"
 )]
 pub unsafe trait DeviceSink<T> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe(&self) -> Described<'_>;
     #[doc(hidden)]
@@ -555,6 +616,7 @@ pub unsafe trait DeviceSink<T> {
 
 // SAFETY: the buffer has as many items.
 unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let count = (**self).len();
         Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
@@ -566,6 +628,7 @@ unsafe impl<T, B: DeviceBuffer<T> + ?Sized> DeviceSource<T> for &B {
 
 // SAFETY: kernels read no memory.
 unsafe impl<T: Index> DeviceSource<T> for Indices {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         NO_MEMORY
     }
@@ -576,6 +639,7 @@ unsafe impl<T: Index> DeviceSource<T> for Indices {
 
 // SAFETY: both buffers have as many items as is told, and kernels read no others.
 unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'_, T, P> {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.values.len());
         Described { kind, len, count, streams: [Some(self.values.stream()), Some(self.places.stream())] }
@@ -589,6 +653,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSource<T> for DeviceGather<'
 
 // SAFETY: the buffer has as many items.
 unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let count = (**self).len();
         Described { kind: ArrayKind::Slice, len: Some(count), count, streams: [Some((**self).stream()), None] }
@@ -600,6 +665,7 @@ unsafe impl<T, B: DeviceBufferMut<T> + ?Sized> DeviceSink<T> for &mut B {
 
 // SAFETY: both buffers have as many items as is told, and kernels touch no others.
 unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_, T, P> {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         let (kind, len, count) = (ArrayKind::Places(P::WIDTH), Some(self.places.len()), self.results.len());
         Described { kind, len, count, streams: [Some(self.results.stream()), Some(self.places.stream())] }
@@ -614,6 +680,7 @@ unsafe impl<T: ScanElement, P: SegmentOffset> DeviceSink<T> for DeviceScatter<'_
 
 // SAFETY: kernels write no memory.
 unsafe impl<T: ScanElement> DeviceSink<T> for Discard {
+    const SEALED: Sealed = Sealed;
     fn describe(&self) -> Described<'_> {
         NO_MEMORY
     }

@@ -5,21 +5,25 @@ use scan_codegen::ArrayKind;
 
 use super::{
     Fields, Whole,
-    kinds::{Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words},
+    kinds::{
+        Described, DeviceSink, DeviceSource, NO_MEMORY, PlacedAt, ScatterComputed, Sink, Source, Words, check_computed,
+    },
 };
-use crate::{DeviceBufferMut, Error, ScanElement, room::room};
+use crate::{DeviceBufferMut, Error, ScanElement, room::room, sealed::Sealed};
 
 /// The arrays of inputs with these fields in host memory: a tuple of [`Source`]s, or one.
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of inputs that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sources<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     /// The kind of each array.
     #[doc(hidden)]
     const KINDS: &'static [ArrayKind];
@@ -38,13 +42,15 @@ pub unsafe trait Sources<F: Fields> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of outputs that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait Sinks<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     /// The kind of each array.
     #[doc(hidden)]
     const KINDS: &'static [ArrayKind];
@@ -56,24 +62,28 @@ pub unsafe trait Sinks<F: Fields> {
     fn hold(self, len: usize) -> Result<Self::Held, Error>;
     #[doc(hidden)]
     fn at(held: &mut Self::Held) -> F::At;
+    /// Moves what is held to where it belongs.
+    ///
     /// # Safety
     ///
     /// All items have been written.
     #[doc(hidden)]
-    unsafe fn finish(held: Self::Held);
+    unsafe fn finish(held: Self::Held) -> Result<(), Error>;
 }
 
 /// The same as [`Sources`], in device memory: [`DeviceSource`]s.
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of inputs in device memory that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait DeviceSources<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
     #[doc(hidden)]
@@ -84,13 +94,15 @@ pub unsafe trait DeviceSources<F: Fields> {
 ///
 /// # Safety
 ///
-/// Nothing but this module implements it.
+/// It is sealed: nothing outside this crate implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not the arrays of outputs in device memory that have the fields `{F}`",
     label = "not an array for each of the fields",
     note = "name an array for each field, in the order of declaration: slices, or what the module `arrays` makes; what has no fields lies in one array, which is no tuple"
 )]
 pub unsafe trait DeviceSinks<F: Fields> {
+    #[doc(hidden)]
+    const SEALED: Sealed;
     #[doc(hidden)]
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>));
     #[doc(hidden)]
@@ -99,6 +111,7 @@ pub unsafe trait DeviceSinks<F: Fields> {
 
 // SAFETY: the one array is that of the elements.
 unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     const KINDS: &'static [ArrayKind] = &[S::KIND];
     type Held = S::Held;
     fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
@@ -114,6 +127,7 @@ unsafe impl<T: ScanElement, S: Source<T>> Sources<Whole<T>> for S {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     const KINDS: &'static [ArrayKind] = &[S::KIND];
     type Held = S::Held;
     fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -125,14 +139,16 @@ unsafe impl<T: ScanElement, S: Sink<T>> Sinks<Whole<T>> for S {
     fn at(held: &mut S::Held) -> *mut T {
         <S as Sink<T>>::at(held)
     }
-    unsafe fn finish(held: S::Held) {
+    unsafe fn finish(held: S::Held) -> Result<(), Error> {
         // SAFETY: the caller vouches for the items.
-        unsafe { <S as Sink<T>>::finish(held) }
+        unsafe { <S as Sink<T>>::finish(held) };
+        Ok(())
     }
 }
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: DeviceSource<T>> DeviceSources<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         each(DeviceSource::describe(self));
     }
@@ -143,6 +159,7 @@ unsafe impl<T: ScanElement, S: DeviceSource<T>> DeviceSources<Whole<T>> for S {
 
 // SAFETY: as above.
 unsafe impl<T: ScanElement, S: DeviceSink<T>> DeviceSinks<Whole<T>> for S {
+    const SEALED: Sealed = Sealed;
     fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
         each(DeviceSink::describe(self));
     }
@@ -155,6 +172,7 @@ macro_rules! tuples {
     ($(($($field:ident $array:ident $index:tt),*))*) => {$(
         // SAFETY: the arrays are those of the fields, in their order.
         unsafe impl<$($field: ScanElement, $array: Source<$field>),*> Sources<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             const KINDS: &'static [ArrayKind] = &[$($array::KIND),*];
             type Held = ($($array::Held,)*);
             fn items(&self, each: &mut dyn FnMut(Option<usize>)) {
@@ -170,6 +188,7 @@ macro_rules! tuples {
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: Sink<$field>),*> Sinks<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             const KINDS: &'static [ArrayKind] = &[$($array::KIND),*];
             type Held = ($($array::Held,)*);
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -181,14 +200,16 @@ macro_rules! tuples {
             fn at(held: &mut Self::Held) -> ($(*mut $field,)*) {
                 ($($array::at(&mut held.$index),)*)
             }
-            unsafe fn finish(held: Self::Held) {
+            unsafe fn finish(held: Self::Held) -> Result<(), Error> {
                 // SAFETY: the caller vouches for the items.
                 unsafe { $($array::finish(held.$index);)* }
+                Ok(())
             }
         }
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: DeviceSource<$field>),*> DeviceSources<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 $(each(self.$index.describe());)*
             }
@@ -199,6 +220,7 @@ macro_rules! tuples {
 
         // SAFETY: as above.
         unsafe impl<$($field: ScanElement, $array: DeviceSink<$field>),*> DeviceSinks<($($field,)*)> for ($($array,)*) {
+            const SEALED: Sealed = Sealed;
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 $(each(self.$index.describe());)*
             }
@@ -219,6 +241,7 @@ macro_rules! computed {
             Place: ScanElement,
             $($field: PlacedAt<Place>, $array: AsMut<[<$field as PlacedAt<Place>>::Item]>,)*
         {
+            const SEALED: Sealed = Sealed;
             const KINDS: &'static [ArrayKind] = &[ArrayKind::NoMemory, $(computed!(kind $index)),*];
             type Held = (usize, Vec<Place>, ($(Vec<$field>,)*), ($(&'a mut $array,)*));
             fn items(&mut self, each: &mut dyn FnMut(Option<usize>)) {
@@ -230,9 +253,10 @@ macro_rules! computed {
             fn at((_, places, items, _): &mut Self::Held) -> (*mut Place, $(*mut $field,)*) {
                 (places.as_mut_ptr(), $(items.$index.as_mut_ptr(),)*)
             }
-            unsafe fn finish((len, mut places, mut items, arrays): Self::Held) {
+            unsafe fn finish((len, mut places, mut items, arrays): Self::Held) -> Result<(), Error> {
                 // SAFETY: there is room for so many, and the caller vouches that they have been written.
                 unsafe { places.set_len(len) };
+                $(check_computed::<Place, $field>($index + 1, &places, arrays.$index.as_mut().len())?;)*
                 $(
                     // SAFETY: as above.
                     unsafe { items.$index.set_len(len) };
@@ -241,6 +265,7 @@ macro_rules! computed {
                         item.put(*place, array);
                     }
                 )*
+                Ok(())
             }
         }
 
@@ -251,6 +276,7 @@ macro_rules! computed {
             Place: ScanElement,
             $($field: PlacedAt<Place>, $array: DeviceBufferMut<<$field as PlacedAt<Place>>::Item>,)*
         {
+            const SEALED: Sealed = Sealed;
             fn describe<'s>(&'s self, each: &mut dyn FnMut(Described<'s>)) {
                 each(NO_MEMORY);
                 $(
@@ -260,7 +286,7 @@ macro_rules! computed {
             }
             fn words<'s>(&'s mut self, stream: &'s CudaStream, words: &mut Words<'s>) {
                 $(
-                    let count = self.0.$index.len() as u64;
+                    let count = self.0.$index.len().min($field::PLACES) as u64;
                     words.push_pointer(self.0.$index.device_ptr_mut(stream));
                     words.push(count);
                 )*

@@ -445,8 +445,7 @@ impl<'a, Op: ScanOp, M: Memory<Op>> Loops<'a, Op, M> {
         let Loops { op, memory, start, vectorized, .. } = *self;
         let row = match heads {
             None => len,
-            // Of no elements, rows have none.
-            Some(Heads { kind: HeadKind::Rows { len: row }, .. }) => len.min(*row),
+            Some(Heads { kind: HeadKind::Rows { len: row }, .. }) => *row,
             Some(heads) => match if len <= GROUP { heads.restarts(order, len) } else { u64::MAX } {
                 // One segment.
                 0 => len,

@@ -1,6 +1,8 @@
 //! The elements for which a function holds.
 
-use crate::{ScanElement, ScanOp, scan_element, scan_op};
+use std::marker::PhantomData;
+
+use crate::{ScanElement, ScanOp, SegmentOffset, scan_element, scan_op};
 
 /// An input of a [`Filter`].
 #[scan_element(crate = crate)]
@@ -15,9 +17,10 @@ pub struct Candidate<T> {
 /// An output of a [`Filter`].
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept<T> {
-    /// How many elements before it are kept, if it is kept itself; else `u32::MAX`.
-    pub place: u32,
+pub struct Kept<T, P = u32> {
+    /// How many elements before it are kept, if it is kept itself; else the largest number. Where the number of elements
+    /// before it is one of the two largest, the place is the one before the largest, which is beyond every array.
+    pub place: P,
     /// The element.
     pub value: T,
 }
@@ -51,42 +54,76 @@ pub struct Kept<T> {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// In a reversed scan the last element that is kept comes first. At most `u32::MAX` elements are kept. An exclusive
-/// scan, and a reduction, have no element to keep: the `value` of their outputs is the default.
+/// In a reversed scan the last element that is kept comes first. An exclusive scan, and a reduction, have no element to
+/// keep: the `value` of their outputs is the default.
+///
+/// # More than there is room for
+///
+/// The elements that have no place in the array are not written. In host memory they are
+/// [`Error::ComputedPlace`](crate::Error::ComputedPlace). In device memory nothing but the count tells of them: compare
+/// it with the length of the array.
+///
+/// Places and the count are `u32`, or what [`places`](Filter::places) chooses. The count stays at `u32::MAX` where more
+/// elements are kept: those from the one with the number `u32::MAX - 1` on have no place in any array, and a count of
+/// `u32::MAX` says that there are such. An initial value counts like as many elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Filter<T> {
+pub struct Filter<T, P = u32> {
     nothing: T,
+    places: PhantomData<P>,
 }
 
 /// The operator [`Filter`].
 pub fn filter<T: ScanElement + Default>() -> Filter<T> {
-    Filter { nothing: T::default() }
+    Filter { nothing: T::default(), places: PhantomData }
 }
 
-#[scan_op(crate = crate)]
-impl<T: ScanElement> ScanOp for Filter<T> {
-    type Input = Candidate<T>;
-    type State = u32;
-    type Carry = u32;
-    type Output = Kept<T>;
-    const IDENTITY: u32 = 0;
-    const START: u32 = 0;
-    fn lift(x: Candidate<T>) -> u32 {
-        x.keep as u32
-    }
-    fn combine(a: u32, b: u32) -> u32 {
-        a.wrapping_add(b)
-    }
-    fn apply(count: u32, before: u32) -> u32 {
-        before.wrapping_add(count)
-    }
-    fn step(before: u32, x: Candidate<T>) -> u32 {
-        before.wrapping_add(x.keep as u32)
-    }
-    fn emit(before: u32, x: Candidate<T>) -> Kept<T> {
-        Kept { place: if x.keep { before } else { u32::MAX }, value: x.value }
-    }
-    fn project(&self, count: u32) -> Kept<T> {
-        Kept { place: count, value: self.nothing }
+impl<T> Filter<T> {
+    /// The same operator with places and a count of another type, `u64` for more than 2³² elements.
+    ///
+    /// ```
+    /// use scan_runtime::{Scanner, arrays, ops};
+    ///
+    /// let (flags, values, mut kept) = ([true, false, true], [10_i8, 20, 30], [0; 3]);
+    /// let scan = Scanner::new()?.scan(ops::filter().places::<u64>()).columns();
+    /// let count = scan.run_into_with_total((&flags, &values), arrays::scatter_computed((&mut kept,)))?;
+    /// assert_eq!((count, kept), (Some(2_u64), [10, 30, 0]));
+    /// # Ok::<(), scan_runtime::Error>(())
+    /// ```
+    pub fn places<P: SegmentOffset>(self) -> Filter<T, P> {
+        Filter { nothing: self.nothing, places: PhantomData }
     }
 }
+
+macro_rules! filters {
+    ($($place:ident)*) => {$(
+        #[scan_op(crate = crate)]
+        impl<T: ScanElement> ScanOp for Filter<T, $place> {
+            type Input = Candidate<T>;
+            type State = $place;
+            type Carry = $place;
+            type Output = Kept<T, $place>;
+            const IDENTITY: $place = 0;
+            const START: $place = 0;
+            fn lift(x: Candidate<T>) -> $place {
+                x.keep as $place
+            }
+            fn combine(a: $place, b: $place) -> $place {
+                a.saturating_add(b)
+            }
+            fn apply(count: $place, before: $place) -> $place {
+                before.saturating_add(count)
+            }
+            fn step(before: $place, x: Candidate<T>) -> $place {
+                before.saturating_add(x.keep as $place)
+            }
+            fn emit(before: $place, x: Candidate<T>) -> Kept<T, $place> {
+                Kept { place: if x.keep { $place::min(before, $place::MAX - 1) } else { $place::MAX }, value: x.value }
+            }
+            fn project(&self, count: $place) -> Kept<T, $place> {
+                Kept { place: count, value: self.nothing }
+            }
+        }
+    )*};
+}
+
+filters! { u32 u64 usize }

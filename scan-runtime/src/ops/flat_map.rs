@@ -1,6 +1,8 @@
 //! Up to `K` results of each element.
 
-use crate::{ScanElement, ScanOp, scan_element, scan_op};
+use std::marker::PhantomData;
+
+use crate::{ScanElement, ScanOp, SegmentOffset, scan_element, scan_op};
 
 /// An input of a [`FlatMap`].
 #[scan_element(crate = crate)]
@@ -15,9 +17,10 @@ pub struct Several<T, const K: usize> {
 /// An output of a [`FlatMap`].
 #[scan_element(crate = crate)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed<T, const K: usize> {
-    /// Where the items go; `u32::MAX` for those that do not count.
-    pub places: [u32; K],
+pub struct Placed<T, const K: usize, P = u32> {
+    /// Where the items go; the largest number for those that do not count. Where that is one of the two largest numbers,
+    /// the place is the one before the largest, which is beyond every array.
+    pub places: [P; K],
     /// The items.
     pub items: [T; K],
 }
@@ -49,48 +52,69 @@ pub struct Placed<T, const K: usize> {
 /// # Ok::<(), scan_runtime::Error>(())
 /// ```
 ///
-/// In a reversed scan the items of the last element come first, those of an element in their order. There are at most
-/// `u32::MAX` items. An exclusive scan, and a reduction, have no element: the `items` of their outputs are the default.
+/// In a reversed scan the items of the last element come first, those of an element in their order. An exclusive scan,
+/// and a reduction, have no element: the `items` of their outputs are the default.
+///
+/// The items that have no place in the array are not written. In host memory they are
+/// [`Error::ComputedPlace`](crate::Error::ComputedPlace). In device memory nothing but the count tells of them: compare
+/// it with the length of the array. Places and the count are `u32`, or what [`places`](FlatMap::places) chooses; the count
+/// stays at `u32::MAX` where there are more items than have a place, as that of a
+/// [filter](crate::ops::Filter#more-than-there-is-room-for) does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlatMap<T, const K: usize> {
+pub struct FlatMap<T, const K: usize, P = u32> {
     nothing: T,
+    places: PhantomData<P>,
 }
 
 /// The operator [`FlatMap`].
 pub fn flat_map<T: ScanElement + Default, const K: usize>() -> FlatMap<T, K> {
-    FlatMap { nothing: T::default() }
+    FlatMap { nothing: T::default(), places: PhantomData }
 }
 
-#[scan_op(crate = crate)]
-impl<T: ScanElement, const K: usize> ScanOp for FlatMap<T, K> {
-    type Input = Several<T, K>;
-    type State = u32;
-    type Carry = u32;
-    type Output = Placed<T, K>;
-    const IDENTITY: u32 = 0;
-    const START: u32 = 0;
-    fn lift(x: Several<T, K>) -> u32 {
-        u32::min(x.count, K as u32)
-    }
-    fn combine(a: u32, b: u32) -> u32 {
-        a.wrapping_add(b)
-    }
-    fn apply(count: u32, before: u32) -> u32 {
-        before.wrapping_add(count)
-    }
-    fn step(before: u32, x: Several<T, K>) -> u32 {
-        before.wrapping_add(u32::min(x.count, K as u32))
-    }
-    fn emit(before: u32, x: Several<T, K>) -> Placed<T, K> {
-        let mut places = [u32::MAX; K];
-        for j in 0..K {
-            if (j as u32) < x.count {
-                places[j] = before.wrapping_add(j as u32);
-            }
-        }
-        Placed { places, items: x.items }
-    }
-    fn project(&self, count: u32) -> Placed<T, K> {
-        Placed { places: [count; K], items: [self.nothing; K] }
+impl<T, const K: usize> FlatMap<T, K> {
+    /// The same operator with places and a count of another type, `u64` for more than 2³² items; see
+    /// [`Filter::places`](crate::ops::Filter::places).
+    pub fn places<P: SegmentOffset>(self) -> FlatMap<T, K, P> {
+        FlatMap { nothing: self.nothing, places: PhantomData }
     }
 }
+
+macro_rules! flat_maps {
+    ($($place:ident)*) => {$(
+        #[scan_op(crate = crate)]
+        impl<T: ScanElement, const K: usize> ScanOp for FlatMap<T, K, $place> {
+            type Input = Several<T, K>;
+            type State = $place;
+            type Carry = $place;
+            type Output = Placed<T, K, $place>;
+            const IDENTITY: $place = 0;
+            const START: $place = 0;
+            fn lift(x: Several<T, K>) -> $place {
+                u32::min(x.count, K as u32) as $place
+            }
+            fn combine(a: $place, b: $place) -> $place {
+                a.saturating_add(b)
+            }
+            fn apply(count: $place, before: $place) -> $place {
+                before.saturating_add(count)
+            }
+            fn step(before: $place, x: Several<T, K>) -> $place {
+                before.saturating_add(u32::min(x.count, K as u32) as $place)
+            }
+            fn emit(before: $place, x: Several<T, K>) -> Placed<T, K, $place> {
+                let mut places = [$place::MAX; K];
+                for j in 0..K {
+                    if (j as u32) < x.count {
+                        places[j] = $place::min(before.saturating_add(j as $place), $place::MAX - 1);
+                    }
+                }
+                Placed { places, items: x.items }
+            }
+            fn project(&self, count: $place) -> Placed<T, K, $place> {
+                Placed { places: [count; K], items: [self.nothing; K] }
+            }
+        }
+    )*};
+}
+
+flat_maps! { u32 u64 usize }

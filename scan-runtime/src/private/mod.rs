@@ -7,6 +7,7 @@ pub use crate::columns::{Columns, Fields, Whole};
 pub use crate::cpu::{Add, And, Apply, ExclusiveOr, Lane, Larger, Multiply, Or, Smaller, Vectorized};
 pub use crate::element::bytes_of;
 pub use crate::parameters::{Parameter, Parameters};
+pub use crate::sealed::ByMacro;
 pub use scan_codegen::{ElementType, OpSource, Primitive, source_path};
 pub use std::any::TypeId;
 pub use std::default::Default;
@@ -105,7 +106,7 @@ pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
 }
 
 /// A function that operators can call. `#[scan_fn]` makes a type with the function's name, which implements it; nothing
-/// else should.
+/// else can.
 ///
 /// # Safety
 ///
@@ -117,6 +118,9 @@ pub const fn sum_of_products(products: &[&[u64]]) -> u64 {
     note = "mark the function: `#[scan_fn]` on the line before its `fn`"
 )]
 pub unsafe trait ScanFn: 'static {
+    #[doc(hidden)]
+    const SEALED: ByMacro;
+
     /// Its text, and the callees that it refers to.
     #[doc(hidden)]
     const CALLEE: Callee;
@@ -139,7 +143,7 @@ impl NoRecursion for () {}
 /// Compiles only for a function that is not recursive.
 pub const fn not_recursive<F: NoRecursion>() {}
 
-/// A function of one parameter that operators can call. `#[scan_fn]` implements it; nothing else should.
+/// A function of one parameter that operators can call. `#[scan_fn]` implements it; nothing else can.
 ///
 /// # Safety
 ///
@@ -149,6 +153,8 @@ pub const fn not_recursive<F: NoRecursion>() {}
     label = "not a function that maps one element to another"
 )]
 pub unsafe trait ScanMap: ScanFn {
+    #[doc(hidden)]
+    const SEALED: ByMacro;
     /// The type of its parameter.
     type From;
     /// The type of its result.
@@ -163,6 +169,20 @@ pub(crate) fn function_text<F: ScanFn>() -> Vec<FunctionSource> {
     texts.helper(F::callee);
     texts.helpers
 }
+
+/// Whether an enum has a variant whose number is 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<const HAS_ZERO: bool>;
+
+/// Zeros are a value of the enum.
+#[diagnostic::on_unimplemented(
+    message = "no variant of the enum has the number 0, so that memory cannot be allocated as zeros of it",
+    label = "an enum of it has no variant with the number 0",
+    note = "give a variant the number 0, or copy values to the device with `clone_htod`"
+)]
+pub trait HasZero {}
+
+impl HasZero for Given<true> {}
 
 /// A function that returns a callee.
 pub type FindCallee = fn() -> Callee;

@@ -99,11 +99,15 @@ impl<Op: ScanOp> Scan<Op> {
     /// ```
     pub fn axis<'h>(self, axis: Axis) -> AxisScan<'h, Op> {
         let layout = axis.layout();
-        let heads = match layout.is_rows() && layout.columns() > 1 && !layout.is_empty() {
-            true => Heads::rows(layout.length() as usize),
-            false => Heads::NONE,
-        };
-        AxisScan { scan: self.with_heads(heads), axis, layout }
+        AxisScan { scan: self.with_heads(heads_of(&layout)), axis, layout }
+    }
+}
+
+/// What the columns are to a scan of rows, if they are rows.
+fn heads_of(layout: &ColumnLayout) -> Heads<'static> {
+    match layout.is_rows() && layout.columns() > 1 && !layout.is_empty() {
+        true => Heads::rows(layout.length() as usize),
+        false => Heads::NONE,
     }
 }
 
@@ -430,7 +434,7 @@ pub struct DeviceAxisScan<'a, Op: ScanOp> {
     /// and whether that is one for each column.
     each: bool,
     /// The handle whose run it is, if it is one.
-    prepared: Option<&'a DeviceAxisPrepared<'a, Op>>,
+    prepared: Option<&'a DeviceAxisPrepared<Op>>,
 }
 
 impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
@@ -523,6 +527,14 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
         unsafe { self.enqueue(device, self.scan.scan.spec(), &[buffer], &[buffer], totals) }
     }
 
+    /// An error if a run of device memory would begin with values in host memory.
+    fn check_values(&self) -> Result<(), Error> {
+        match self.scan.scan.heads.initial_values.is_some() && !self.each {
+            true => Err(PlanError::Columns { why: HOST_VALUES }.into()),
+            false => Ok(()),
+        }
+    }
+
     /// What is asked for, with the initial values that are in device memory.
     fn spec_with(&self, spec: ScanSpec) -> ScanSpec {
         match (self.initial, self.each) {
@@ -546,9 +558,7 @@ impl<'a, Op: ScanOp> DeviceAxisScan<'a, Op> {
     ) -> Result<(), Error> {
         let AxisScan { scan, axis, layout } = self.scan;
         let also = totals.also();
-        if scan.heads.initial_values.is_some() && !self.each {
-            return Err(PlanError::Columns { why: HOST_VALUES }.into());
-        }
+        self.check_values()?;
         if let Some(value) = self.initial {
             device.check_context("initial value", value.stream())?;
             match self.each {

@@ -50,7 +50,8 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
     /// Scans a slice into a new vector, and gives the total of each segment as well, which are [rows](Scan::rows), or
     /// lie between [offsets](Scan::by_offsets) from 0 to the length of the input. It is the carry after the last
     /// element of the segment (before its first one, of a [reversed](Scan::reverse) scan), the initial value included;
-    /// of an empty segment it is the initial value, or else the identity. On the GPU it comes from the same launches.
+    /// of an empty segment it is the initial value, or else the identity, or the `START` of a
+    /// [machine](ScanOp#machines). On the GPU it comes from the same launches.
     ///
     /// The totals of a chunk are the [initial values](Scan::init_each) of the next one. A state-space model over
     /// sequences that come in chunks:

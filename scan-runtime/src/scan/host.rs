@@ -49,11 +49,12 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
         Ok(self.run_to_vector(input, false)?.0)
     }
 
-    /// Scans a slice into a new vector, and gives the total too, the initial value included: `None` where there is
-    /// neither an element nor an initial value. On the GPU it comes from the same launches.
+    /// Scans a slice into a new vector, and gives the total too. On the GPU it comes from the same launches.
     ///
-    /// The total of a scan that restarts is that of the segment with which it ends: of the last one, or of the first
-    /// one if it is [reversed](Scan::reverse).
+    /// The total is the carry after the last element, the initial value included; of a [reversed](Scan::reverse) scan,
+    /// after the first one. So in a scan that restarts it is the total of the segment of this element, whatever empty
+    /// segments offsets tell behind it. Without elements it is the initial value that [`init`](Scan::init) has given,
+    /// or else `None`, also of an operator that has an identity or a `START`.
     ///
     /// ```
     /// use scan_runtime::{Scanner, ops};
@@ -66,6 +67,10 @@ impl<Op: ScanOp, H: HostHeads> Scan<Op, H> {
     /// let by_day = scanner.scan(ops::sum()).by_keys(&[1, 1, 2, 2]);
     /// let (sums, today) = by_day.run_with_total(&[5, 1, 2, 2])?;
     /// assert_eq!((sums, today), (vec![5, 6, 2, 4], Some(4)));
+    /// // The last segment is empty.
+    /// let (_, total) = scanner.scan(ops::sum()).by_offsets(&[0_u32, 2, 2]).run_with_total(&[5, 1])?;
+    /// assert_eq!(total, Some(6));
+    /// assert_eq!(scanner.scan(ops::sum::<u32>()).run_with_total(&[])?, (vec![], None));
     /// # Ok::<(), scan_runtime::Error>(())
     /// ```
     ///
@@ -331,9 +336,8 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         let totals = HostTotals::total(with_total, &mut total);
         // SAFETY: the caller vouches for the host memory.
         unsafe { self.run_on_device(device, host, totals)? };
-        let of_nothing = || cpu::begin(&self.op, self.initial_value);
         // SAFETY: the kernels have written the total if that was asked of them.
-        Ok(if with_total { Some(unsafe { total.assume_init() }) } else { of_nothing() })
+        Ok(if with_total { Some(unsafe { total.assume_init() }) } else { self.initial_value })
     }
 
     /// Copies to the device, scans there, copies back, and waits for it. The heads have been checked.

@@ -70,7 +70,8 @@ fn segments(heads: &Heads<'_>, len: usize) -> Vec<Range<usize>> {
     }
     let mut starts = Vec::new();
     if let HeadKind::Rows { len: row } = heads.kind {
-        starts.extend((0..len).step_by(row));
+        // Without elements there are no rows, of whatever length.
+        starts.extend((0..len).step_by(row.max(1)));
     } else {
         let mut cursor = heads.cursor(0);
         for start in (0..len).step_by(GROUP) {

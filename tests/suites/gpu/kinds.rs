@@ -288,6 +288,23 @@ fn filters() -> Outcome {
         let kept = stream.clone_dtoh(&kept)?;
         ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}"))?;
         ensure(kept.starts_with(&wanted), || format!("device memory, {len}"))?;
+        // Too little room: the rest is not written, and the count tells.
+        let room = wanted.len() / 2;
+        let mut kept = stream.clone_htod(&vec![7_u64; wanted.len() + 1])?;
+        let outputs = &mut kept.slice_mut(..room);
+        run.run_into_with_total(&device_input, scatter_computed((outputs,)), &mut count)?;
+        let kept = stream.clone_dtoh(&kept)?;
+        ensure(stream.clone_dtoh(&count)? == [wanted.len() as u32], || format!("the count of {len}, too little room"))?;
+        let rest = kept[room..].iter().all(|item| *item == 7);
+        ensure(kept[..room] == wanted[..room] && rest, || format!("device memory, {len}, too little room"))?;
+        // A count at its end: nothing but the first results has a place.
+        let scan = scan.clone().init(u32::MAX - 3);
+        let mut kept = stream.clone_htod(&vec![7_u64; len])?;
+        let run = scan.on(&stream).columns();
+        run.run_into_with_total(&device_input, scatter_computed((&mut kept,)), &mut count)?;
+        let expected = (u32::MAX - 3).saturating_add(wanted.len() as u32);
+        ensure(stream.clone_dtoh(&count)? == [expected], || format!("the count of {len}, at its end"))?;
+        ensure(stream.clone_dtoh(&kept)? == vec![7; len], || format!("device memory, {len}, at its end"))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use scan_runtime::{
-    Error, PlanError, Scanner,
+    Error, PlanError, Scan, ScanOp, Scanner,
     cudarc::driver::{
         CudaStream,
         sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
@@ -13,6 +13,7 @@ use scan_runtime::{
 use scan_tests::{
     configure,
     emulated::last_results,
+    matrix::Register,
     operators::{AffineU32, MatrixProduct, TestOperator, bits, inputs},
     reference::{self, WAYS},
     restart,
@@ -29,6 +30,12 @@ pub(crate) fn add(trials: &mut Trials) {
         of_segments::<MatrixProduct<3>>(&[100_003])
     });
     trials.add("totals_of_segments_of_no_elements", of_nothing);
+    trials.add("totals_of_scans_of_no_elements", || {
+        let (value, other) = (AffineU32::initial_value(), AffineU32::input(7));
+        of_no_elements(AffineU32, value, other)?;
+        of_no_elements(Register, 9, 7)?;
+        of_no_elements(ops::with_exclusive(AffineU32), value, other)
+    });
     trials.add("totals_of_segments_in_a_graph", graph);
     trials.add("totals_that_are_refused", refused);
 }
@@ -146,6 +153,28 @@ fn of_nothing() -> Outcome {
     reduce.on(&stream).by_flags(&flags).run_into_with_count(&nothing, &mut totals, &mut count)?;
     ensure(stream.clone_dtoh(&count)? == [0], || "no segments".to_owned())?;
     ensure(stream.clone_dtoh(&totals)? == [1], || "written beyond the results".to_owned())
+}
+
+/// There is no total but an initial value; into memory the start is written in its place.
+fn of_no_elements<Op: ScanOp + Clone>(op: Op, value: Op::Carry, other: Op::Carry) -> Outcome {
+    let scanner = scanner()?;
+    let stream = scanner.context().ok_or("no context")?.new_stream()?;
+    let (nothing, mut none) = (stream.null::<Op::Input>()?, stream.null::<Op::Output>()?);
+    let device_value = stream.clone_htod(&[value])?;
+    for value in [None, Some(value)] {
+        let scan = value.into_iter().fold(scanner.scan(op.clone()), Scan::init);
+        let (_, total) = scan.on(&stream).run_with_total(&nothing)?;
+        let total = total.map(|total| stream.clone_dtoh(&total)).transpose()?;
+        ensure(total.map(|total| bits(&total)) == value.map(|value| bits(&[value])), || "a total".to_owned())?;
+        let (_, total) = scan.on(&stream).init_from(&device_value).run_with_total(&nothing)?;
+        let total = stream.clone_dtoh(&total.ok_or("no total")?)?;
+        ensure(bits(&total) == bits(&stream.clone_dtoh(&device_value)?), || "of a value in device memory".to_owned())?;
+        let expected = value.or_else(|| op.start()).ok_or("no start")?;
+        let mut written = stream.clone_htod(&[other])?;
+        scan.on(&stream).run_into_with_total(&nothing, &mut none, &mut written)?;
+        ensure(bits(&stream.clone_dtoh(&written)?) == bits(&[expected]), || "written".to_owned())?;
+    }
+    Ok(())
 }
 
 /// A graph of a reduction by flags, whose flags change from launch to launch.

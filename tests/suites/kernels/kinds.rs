@@ -110,6 +110,29 @@ fn every_kind_of_array() {
     by_all::<Coder>((&[Places(U32), Slice], &[Places(U32), Slice]), BY_FIELD, 8);
 }
 
+/// Counts of results that have no place, since the type cannot hold their number, stay at its largest value: nothing of
+/// what follows is written.
+#[test]
+fn results_beyond_the_last_place_are_not_written() {
+    let kinds = |output: &[ArrayKind]| ArrayKinds::new(output.iter().copied());
+    let spec = ScanSpec::inclusive().with_total().with_arrays(Arrays::PerField, Arrays::PerField);
+    let spec = spec.with_kinds(ArrayKinds::default(), kinds(&[NoMemory, Computed]));
+    for overrides in [overrides_of(SHAPES[1]), Overrides::default().strategy(strategies::IN_REGISTERS[3]).threads(32)] {
+        for initial_value in [None, Some(u32::MAX - 20)] {
+            let program =
+                Program::with_limits(ops::filter::<u32>(), &spec, initial_value, &limits(), &overrides).unwrap();
+            let candidate = |i: u64| ops::Candidate { keep: !mixed(i).is_multiple_of(3), value: i as u32 };
+            let input: Vec<_> = (0..3 * u64::from(program.plan.tile) + 5).map(candidate).collect();
+            program.verify_kinds(&Emulator::new(1), &input, &[1, 2, 3], None).unwrap();
+        }
+        let flat_map = ops::flat_map::<u32, 3>().places::<u64>();
+        let program = Program::with_limits(flat_map, &spec, Some(u64::MAX - 20), &limits(), &overrides).unwrap();
+        let several = |i: u64| ops::Several { count: mixed(i) as u32 % 5, items: [i as u32, 7, 8] };
+        let input: Vec<_> = (0..2 * u64::from(program.plan.tile) + 5).map(several).collect();
+        program.verify_kinds(&Emulator::new(2), &input, &[1, 2, 3], None).unwrap();
+    }
+}
+
 /// What the planner chooses where it is asked for nothing.
 #[test]
 fn as_planned() {

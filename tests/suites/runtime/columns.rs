@@ -77,6 +77,19 @@ fn arrays_of_other_lengths_are_refused() {
     assert!(matches!(error, Error::OutputLength { input: 3, output: 4 }), "{error}");
 }
 
+#[test]
+fn flags_bits_and_keys_are_as_many_as_items() {
+    let (scan, input, mut output) = (Scanner::cpu().scan(scan_runtime::ops::sum::<u32>()), [1; 4], [0; 4]);
+    let errors = [
+        scan.clone().by_flags(&[true; 3]).columns().run_into(&input, &mut output),
+        scan.clone().by_bits(&[0; 2]).columns().run_into(&input, &mut output),
+        scan.by_keys(&[7_u8; 5]).columns().run_into(&input, &mut output),
+    ];
+    for error in errors.map(Result::unwrap_err) {
+        assert!(matches!(error, Error::SegmentsLength { len: 4, .. }), "{error}");
+    }
+}
+
 /// What has no fields lies in one array, whose kernels are the usual ones.
 #[test]
 fn the_plan_tells_which_arrays_there_are() {

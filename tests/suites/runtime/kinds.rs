@@ -3,7 +3,7 @@
 use scan_codegen::ScanSpec;
 use scan_runtime::{
     Error, Scanner,
-    arrays::{discard, gather, indices, scatter, scatter_computed},
+    arrays::{PlacedAt, discard, gather, indices, scatter, scatter_computed},
     laws, ops, scan_fn,
 };
 use scan_tests::{
@@ -54,6 +54,14 @@ fn places_are_followed() {
 }
 
 #[test]
+fn the_last_item_of_a_place_stays() {
+    let (scanner, mut results) = (Scanner::cpu(), [0; 3]);
+    let outputs = scatter(&mut results, &[1_u32, 0, 1, 2]);
+    scanner.scan(ops::sum::<u32>()).columns().run_into(&[1, 2, 3, 4], outputs).unwrap();
+    assert_eq!(results, [3, 6, 10]);
+}
+
+#[test]
 fn indices_are_those_of_memory() {
     let gates = vec![3_u32; 10_000];
     for reversed in [false, true] {
@@ -78,14 +86,15 @@ fn places_are_computed() {
         let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let scan = scanner.scan(Router);
         let scan = if turn % 2 == 1 { scan.reverse() } else { scan };
-        let (room, less) = (len + 1, len / 2);
-        let (mut wanted, mut wanted_low) = (vec![7_u32; room], vec![7_u8; less]);
+        // The places are those up to two behind as many as there are elements.
+        let (room, more) = (len + 3, len + 20);
+        let (mut wanted, mut wanted_low) = (vec![7_u32; room], vec![7_u8; more]);
         for delivery in reference::scan_as(&Router, &spec, None, &input, None) {
             let place = delivery.place as usize;
             wanted.get_mut(place).into_iter().for_each(|to| *to = delivery.register);
             wanted_low.get_mut(place).into_iter().for_each(|to| *to = delivery.low);
         }
-        let (mut registers, mut low) = (vec![7_u32; room], vec![7_u8; less]);
+        let (mut registers, mut low) = (vec![7_u32; room], vec![7_u8; more]);
         let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
         let outputs = scatter_computed((&mut registers, &mut low));
         scan.columns().run_into((&places, &steps), outputs).unwrap();
@@ -101,7 +110,7 @@ fn each_item_has_a_place() {
         let spec = if turn % 2 == 1 { ScanSpec::inclusive().reverse() } else { ScanSpec::inclusive() };
         let scan = scanner.scan(Splitter);
         let scan = if turn % 2 == 1 { scan.reverse() } else { scan };
-        let (mut wanted, mut wanted_halves) = (vec![7_u32; 3 * len], vec![[7_u16; 2]; len]);
+        let (mut wanted, mut wanted_halves) = (vec![7_u32; 3 * len + 9], vec![[7_u16; 2]; 3 * len + 9]);
         for parts in reference::scan_as(&Splitter, &spec, None, &input, None) {
             for (item, place) in parts.places.into_iter().enumerate() {
                 let place = place as usize;
@@ -109,7 +118,7 @@ fn each_item_has_a_place() {
                 wanted_halves.get_mut(place).into_iter().for_each(|to| *to = parts.halves[item]);
             }
         }
-        let (mut registers, mut halves) = (vec![7_u32; 3 * len], vec![[7_u16; 2]; len]);
+        let (mut registers, mut halves) = (vec![7_u32; 3 * len + 9], vec![[7_u16; 2]; 3 * len + 9]);
         let (places, steps): (Vec<u32>, Vec<Step>) = input.iter().map(|parcel| (parcel.place, parcel.step)).unzip();
         scan.columns().run_into((&places, &steps), scatter_computed((&mut registers, &mut halves))).unwrap();
         assert_eq!((registers, halves), (wanted, wanted_halves), "{spec}, {len} elements");
@@ -125,16 +134,17 @@ fn a_byte_gives_several_results_or_none() {
         let text = text(len);
         let (mut numbers, mut kinds) = (vec![0; 2 * len], vec![0; 2 * len]);
         let outputs = scatter_computed((&mut numbers, &mut kinds));
-        let read = scanner.scan(Tokenizer).columns().run_into_with_total(&text, outputs).unwrap().unwrap();
-        numbers.truncate(read.tokens as usize);
-        kinds.truncate(read.tokens as usize);
+        let read = scanner.scan(Tokenizer).columns().run_into_with_total(&text, outputs).unwrap();
+        let count = read.map_or(0, |read| read.tokens as usize);
+        numbers.truncate(count);
+        kinds.truncate(count);
         assert_eq!((numbers, kinds), tokens_of(&text), "{len}");
 
         let bytes: Vec<u8> = (0..len as u64).map(|i| mixed(i) as u8).collect();
         let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).columns();
         let mut written = vec![0; 3 * len];
-        let count = scan.run_into_with_total(&bytes, scatter_computed((&mut written,))).unwrap().unwrap();
-        assert_eq!(written[..count as usize], digits_of(&bytes), "{len}");
+        let count = scan.run_into_with_total(&bytes, scatter_computed((&mut written,))).unwrap();
+        assert_eq!(written[..count.unwrap_or(0) as usize], digits_of(&bytes), "{len}");
     }
 }
 
@@ -153,14 +163,84 @@ fn what_is_kept_keeps_its_order() {
             let mut kept = vec![0; len as usize];
             let scan = if backwards { scan.clone().reverse() } else { scan.clone() };
             let outputs = scatter_computed((&mut kept,));
-            let count = scan.columns().run_into_with_total(&input, outputs).unwrap().unwrap();
-            assert_eq!(kept[..count as usize], wanted, "{len}, from the end: {backwards}");
+            let count = scan.columns().run_into_with_total(&input, outputs).unwrap();
+            assert_eq!(kept[..count.unwrap_or(0) as usize], wanted, "{len}, from the end: {backwards}");
             wanted.reverse();
         }
         // The elements that precede each, and nothing of it.
         let exclusive = scan.clone().exclusive().run(&input).unwrap();
         assert!(exclusive.iter().all(|kept| kept.value == 0));
     }
+}
+
+/// A place that is not in an array is an error before anything is written, unless it is the largest one, which skips the
+/// element.
+#[test]
+fn computed_places_beyond_an_array_are_refused() {
+    let scanner = Scanner::cpu();
+    let (input, mut kept) = ([1_u64, 3, 2, 5], [9; 2]);
+    let scan = scanner.scan(ops::lifted::<odd, _>(ops::filter())).columns();
+    let error = scan.run_into_with_total(&input, scatter_computed((&mut kept,))).unwrap_err();
+    assert!(matches!(error, Error::ComputedPlace { array: 1, index: 3, place: 2, len: 2 }), "{error}");
+    assert_eq!(kept, [9; 2]);
+    // What it takes.
+    assert_eq!(scan.run_into_with_total(&input, (discard(), discard())).unwrap(), Some(3));
+
+    let scan = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).columns();
+    let mut written = [9; 4];
+    let error = scan.run_into(&[7, 255, 1], scatter_computed((&mut written,))).unwrap_err();
+    assert!(matches!(error, Error::ComputedPlace { array: 1, index: 2, place: 4, len: 4 }), "{error}");
+    let error = scan.run_into(&[255, 255, 1], scatter_computed((&mut written,))).unwrap_err();
+    assert!(matches!(error, Error::ComputedPlace { array: 1, index: 1, place: 4, len: 4 }), "{error}");
+    assert_eq!(written, [9; 4]);
+
+    // The second array alone.
+    let (steps, places) = ([Step { gate: 1, token: 1 }; 2], [0_u32, 1]);
+    let (mut registers, mut low) = ([9_u32; 2], [9_u8; 1]);
+    let scan = scanner.scan(Router).columns();
+    let error = scan.run_into((&places, &steps), scatter_computed((&mut registers, &mut low))).unwrap_err();
+    assert!(matches!(error, Error::ComputedPlace { array: 2, index: 1, place: 1, len: 1 }), "{error}");
+    assert_eq!((registers, low), ([9; 2], [9; 1]));
+}
+
+/// A count that the type cannot hold stays at the largest number, and the places that are counted so are none.
+#[test]
+fn counts_of_results_do_not_wrap_around() {
+    let (scanner, input) = (Scanner::cpu(), [1_u64; 6]);
+    let narrow = scanner.scan(ops::lifted::<odd, _>(ops::filter())).init(u32::MAX - 2);
+    let (kept, total) = narrow.run_with_total(&input).unwrap();
+    let places: Vec<u32> = kept.iter().map(|kept| kept.place).collect();
+    let last = u32::MAX - 2;
+    assert_eq!(places, [last, last + 1, last + 1, last + 1, last + 1, last + 1]);
+    assert_eq!(total, Some(u32::MAX));
+    let mut written = [9; 6];
+    let error = narrow.columns().run_into(&input, scatter_computed((&mut written,))).unwrap_err();
+    assert!(matches!(error, Error::ComputedPlace { index: 0, .. }), "{error}");
+    assert_eq!(written, [9; 6]);
+
+    let wide = scanner.scan(ops::lifted::<odd, _>(ops::filter().places::<u64>())).init(u64::from(last));
+    let (kept, total) = wide.run_with_total(&input).unwrap();
+    assert!(kept.iter().map(|kept| kept.place).eq((0..6).map(|i| u64::from(last) + i)));
+    assert_eq!(total, Some(u64::from(last) + 6));
+
+    // Two digits begin in front of the last place, the third is at it.
+    let digits_of_each = scanner.scan(ops::lifted::<digits, _>(ops::flat_map())).init(u32::MAX - 4);
+    let (placed, total) = digits_of_each.run_with_total(&[255, 7]).unwrap();
+    let places: Vec<[u32; 3]> = placed.iter().map(|placed| placed.places).collect();
+    assert_eq!(places, [[last - 2, last - 1, last], [last + 1, u32::MAX, u32::MAX]]);
+    assert_eq!(total, Some(u32::MAX));
+}
+
+/// However long the array is: the one skips an element, and the other one is an error.
+#[test]
+fn the_two_largest_places_are_in_no_array() {
+    let beyond = |place: u32| <u8 as PlacedAt<u32>>::beyond(&place, 1 << 33);
+    assert_eq!(
+        [beyond(u32::MAX - 2), beyond(u32::MAX - 1), beyond(u32::MAX)],
+        [None, Some(u32::MAX as usize - 1), None]
+    );
+    assert_eq!(<u8 as PlacedAt<u32>>::PLACES, u32::MAX as usize - 1);
+    assert_eq!(<[u8; 2] as PlacedAt<[u64; 2]>>::beyond(&[u64::MAX, 9], 9), Some(9));
 }
 
 #[test]

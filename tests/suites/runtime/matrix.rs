@@ -2,11 +2,63 @@
 
 use scan_codegen::{DeviceLimits, Overrides, PlanError, ScanSpec, plan};
 use scan_runtime::{BlockScan, Carry, Error, Network, ScanOp, Scanner, Strategy, ops, scan_op};
-use scan_tests::matrix;
+use scan_tests::{
+    matrix::{self, Gives, Operator},
+    operators::{AffineU32, bits},
+};
 
 #[test]
 fn each_kind_with_each_other() {
     matrix::check(&Scanner::cpu(), &[1, 40, 6_001, 33]).unwrap();
+}
+
+/// The total is the carry after the last element, whatever empty segments follow it; of each segment it is that segment's
+/// own. Where no element is, it is the initial value that was given, and else none, also where the operator has a start.
+#[test]
+fn the_total_is_that_of_the_last_segment_with_elements() {
+    fn of_nothing<Op: Operator>() {
+        let scan = || Scanner::cpu().scan(Op::new());
+        let value = Op::initial_value();
+        let bytes = |total: Option<Op::Carry>| total.map(|total| bits(&[total]));
+        for (scan, expected) in [(scan(), None), (scan().init(value), Some(value))] {
+            let totals = [
+                scan.run_with_total(&[]).unwrap().1,
+                scan.clone().exclusive().run_into_with_total(&[], &mut []).unwrap(),
+                scan.clone().reverse().rows(3).run_with_total(&[]).unwrap().1,
+                scan.clone().by_flags(&[false; 0]).run_with_total(&[]).unwrap().1,
+                scan.clone().by_offsets(&[0_u32; 4]).run_with_total(&[]).unwrap().1,
+                Op::by_columns(&scan.clone().columns(), &[], None, Gives::TheTotal, &mut []).unwrap().1,
+            ];
+            for total in totals {
+                assert_eq!(bytes(total), bytes(expected), "{}", Op::new().source().name);
+            }
+        }
+    }
+    of_nothing::<AffineU32>();
+    of_nothing::<matrix::Register>();
+    of_nothing::<ops::WithExclusive<AffineU32>>();
+
+    // Empty segments at both ends.
+    let sums = Scanner::cpu().scan(ops::sum()).init(100).by_offsets(&[0_u32, 0, 2, 3, 3, 3]);
+    assert_eq!(sums.run_with_totals(&[1, 2, 4]).unwrap().1, [100, 103, 104, 100, 100]);
+    assert_eq!(sums.run_with_total(&[1, 2, 4]).unwrap().1, Some(104));
+    assert_eq!(sums.reverse().run_with_total(&[1, 2, 4]).unwrap().1, Some(103));
+}
+
+/// Nothing consists of rows of any length, and there are none.
+#[test]
+fn no_elements_have_no_rows_of_no_length() {
+    let scanner = Scanner::cpu();
+    let sums = scanner.scan(ops::sum::<u32>()).rows(0);
+    assert!(sums.run(&[]).unwrap().is_empty());
+    assert_eq!(sums.run_with_total(&[]).unwrap(), (vec![], None));
+    assert_eq!(sums.run_with_totals(&[]).unwrap(), (vec![], vec![]));
+    assert_eq!(sums.clone().init_each(&[]).run_with_totals(&[]).unwrap(), (vec![], vec![]));
+    assert!(sums.clone().reverse().exclusive().run(&[]).unwrap().is_empty());
+    sums.clone().columns().run_into(&[], &mut []).unwrap();
+    assert!(scanner.reduce(ops::sum::<u32>()).rows(0).run(&[]).unwrap().is_empty());
+    let error = sums.run(&[1]).unwrap_err();
+    assert!(matches!(error, Error::RowLength { row: 0, len: 1 }), "{error}");
 }
 
 /// Every three values of three axes meet: a cell for each of the heads, of each memory.

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use cudarc::driver::CudaStream;
 
-use super::{AxisScan, DeviceAxisScan};
+use super::{AxisScan, DeviceAxisScan, heads_of};
 use crate::{
     DeviceBuffer, DeviceBufferMut, Error, ScanElement, ScanOp,
     cuda::{Constants, InOut, Runs, SideBuffers, Task, Work, bind},
@@ -29,29 +29,47 @@ use crate::{
 /// assert_eq!(stream.clone_dtoh(&matrix)?, [1, 2, 3, 5, 7, 9]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// It owns a clone of the scan, and keeps the stream, so that a struct can hold it:
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use scan_runtime::{Axis, DeviceAxisPrepared, Error, Scanner, cudarc::driver::CudaStream, ops};
+///
+/// struct Layer {
+///     sums: DeviceAxisPrepared<ops::Sum<f32>>,
+/// }
+///
+/// fn layer(scanner: &Scanner, stream: &Arc<CudaStream>, axis: Axis) -> Result<Layer, Error> {
+///     let along = scanner.scan(ops::sum()).axis(axis);
+///     Ok(Layer { sums: along.on(stream).prepare()? })
+/// }
+/// ```
 #[must_use = "a scan does nothing until it is run"]
-pub struct DeviceAxisPrepared<'h, Op: ScanOp> {
-    scan: AxisScan<'h, Op>,
+pub struct DeviceAxisPrepared<Op: ScanOp> {
+    /// Without initial values in host memory, which no run of device memory begins with.
+    scan: AxisScan<'static, Op>,
     stream: Arc<CudaStream>,
     work: Work,
     brings: Brings,
 }
 
-impl<Op: ScanOp> fmt::Debug for DeviceAxisPrepared<'_, Op> {
+impl<Op: ScanOp> fmt::Debug for DeviceAxisPrepared<Op> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut handle = f.debug_struct("DeviceAxisPrepared");
         handle.field("axis", &self.scan.axis).field("brings", &self.brings).finish_non_exhaustive()
     }
 }
 
-impl<'a, Op: ScanOp + Clone> DeviceAxisScan<'a, Op> {
+impl<Op: ScanOp + Clone> DeviceAxisScan<'_, Op> {
     /// Prepares runs on the stream: kernels for memory that begins anywhere are loaded, and the memory that they keep
     /// is allocated. Runs that bring an initial value are prepared with one: of it counts only that it is there.
     ///
     /// # Errors
     ///
     /// Those of [`DeviceScan::prepare`](crate::DeviceScan::prepare).
-    pub fn prepare(&self) -> Result<DeviceAxisPrepared<'a, Op>, Error> {
+    pub fn prepare(&self) -> Result<DeviceAxisPrepared<Op>, Error> {
         self.prepare_for(Also::Nothing)
     }
 
@@ -61,14 +79,15 @@ impl<'a, Op: ScanOp + Clone> DeviceAxisScan<'a, Op> {
     /// # Errors
     ///
     /// As [`prepare`](DeviceAxisScan::prepare).
-    pub fn prepare_with_totals(&self) -> Result<DeviceAxisPrepared<'a, Op>, Error> {
+    pub fn prepare_with_totals(&self) -> Result<DeviceAxisPrepared<Op>, Error> {
         self.prepare_for(Also::Totals)
     }
 
-    fn prepare_for(&self, also: Also) -> Result<DeviceAxisPrepared<'a, Op>, Error> {
+    fn prepare_for(&self, also: Also) -> Result<DeviceAxisPrepared<Op>, Error> {
         if self.prepared.is_some() {
             return Err(Error::PreparedTwice);
         }
+        self.check_values()?;
         let AxisScan { scan, axis, layout } = self.scan;
         let device = scan.scanner.device_of(self.stream)?;
         device.check_preparing(self.stream)?;
@@ -86,7 +105,9 @@ impl<'a, Op: ScanOp + Clone> DeviceAxisScan<'a, Op> {
                 Work::along_axis(device, self.stream, &scan.op, constants, &task, layout)?
             }
         };
-        Ok(DeviceAxisPrepared { scan: self.scan.clone(), stream: self.stream.clone(), work, brings: self.brings(also) })
+        let scan = scan.clone().with_heads(heads_of(layout));
+        let scan = AxisScan { scan, axis: axis.clone(), layout: layout.clone() };
+        Ok(DeviceAxisPrepared { scan, stream: self.stream.clone(), work, brings: self.brings(also) })
     }
 }
 
@@ -105,7 +126,7 @@ impl<Op: ScanOp> DeviceAxisScan<'_, Op> {
 /// Runs, which are those of [`DeviceAxisScan`], with its errors, and [`Error::OtherRun`] for a run of another kind than
 /// the handle was prepared for.
 #[allow(clippy::missing_errors_doc, reason = "told above, for all of them")]
-impl<Op: ScanOp> DeviceAxisPrepared<'_, Op> {
+impl<Op: ScanOp> DeviceAxisPrepared<Op> {
     fn runs(&self) -> DeviceAxisScan<'_, Op> {
         DeviceAxisScan { prepared: Some(self), ..self.scan.on(&self.stream) }
     }
