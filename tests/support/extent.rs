@@ -99,23 +99,34 @@ pub fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
 ///
 /// If one does not compile.
 pub fn compiled_of_the_ladder<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
-    let mut programs: Vec<P> = programs.into_iter().collect();
+    let lines = |program: &P| program.sources().flat_map(|source| lines(&source.text)).collect();
+    let programs = covering(programs.into_iter().collect(), lines);
+    let sources: Vec<_> = programs.iter().flat_map(P::sources).collect();
+    Module::compile(&sources).unwrap_or_else(|error| panic!("{error}"));
+    programs
+}
+
+/// Of sources that a test has compiled for GPUs, in a quick run those that have all lines of kernels that any has.
+pub fn for_gpus<T>(sources: Vec<T>, source: impl Fn(&T) -> &KernelSource) -> Vec<T> {
+    covering(sources, |item| lines(&source(item).text).collect())
+}
+
+/// In a long run all. In a quick one as few as have, with those before in this test, every line that any has; two at
+/// least.
+fn covering<T>(mut items: Vec<T>, lines: impl Fn(&T) -> HashSet<u64>) -> Vec<T> {
     if !is_long() {
-        let lines = |program: &P| program.sources().flat_map(|source| lines(&source.text)).collect();
-        let texts: Vec<HashSet<u64>> = programs.iter().map(lines).collect();
+        let texts: Vec<HashSet<u64>> = items.iter().map(lines).collect();
         let mut chosen = EXECUTED.with_borrow_mut(|executed| cover(&texts, executed));
-        // Of programs that have no line of their own some, others for each operator.
+        // Of those that have no line of their own some, others for each operator.
         let turn = CALLS.replace(CALLS.get() + 1);
         chosen.extend((0..FEWEST.min(texts.len())).map(|index| (FEWEST * turn + index) % texts.len()));
         let mut place = 0;
-        programs.retain(|_| {
+        items.retain(|_| {
             place += 1;
             chosen.contains(&(place - 1))
         });
     }
-    let sources: Vec<_> = programs.iter().flat_map(P::sources).collect();
-    Module::compile(&sources).unwrap_or_else(|error| panic!("{error}"));
-    programs
+    items
 }
 
 /// What has generated texts.

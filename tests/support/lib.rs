@@ -250,6 +250,7 @@
 //! ```
 
 pub mod axes;
+pub mod beside;
 pub mod climb;
 pub mod columns;
 pub mod composed;
@@ -287,15 +288,6 @@ pub use scan_emulator::target_dir;
 
 use operators::TestOperator;
 use scan_runtime::{Scan, ScanKind, Scanner};
-
-/// The manifest of the workspace.
-pub const MANIFEST: &str = include_str!("../../Cargo.toml");
-
-/// The paragraph of a manifest that tells how debug builds are made: nothing, where there is none.
-pub fn profile(manifest: &str) -> &str {
-    let there = manifest.find("[profile.dev]").map_or("", |start| &manifest[start..]);
-    there.split("\n\n").next().unwrap_or_default()
-}
 
 /// The scan of a test operator in one of the four [ways](reference::WAYS).
 pub fn configure<Op: TestOperator>(scanner: &Scanner, (kind, with_initial_value): (ScanKind, bool)) -> Scan<Op> {

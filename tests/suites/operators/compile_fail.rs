@@ -9,9 +9,9 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
+use scan_tests::beside::{self, Beside};
 use serde_json::Value;
 
 const NAME: &str = "compile_fail_cases";
@@ -24,29 +24,18 @@ fn cases(folder: &Path) -> BTreeMap<String, PathBuf> {
 }
 
 /// Builds the cases, and returns what the compiler says of each: whether it is refused, and the messages.
-fn compile(cases: &BTreeMap<String, PathBuf>, workspace: &Path) -> BTreeMap<String, (bool, String)> {
-    let target = scan_tests::target_dir().unwrap();
-    let folder = target.join("ui");
-    fs::create_dir_all(&folder).unwrap();
+fn compile(cases: &BTreeMap<String, PathBuf>) -> BTreeMap<String, (bool, String)> {
     let mut manifest = format!(
         "[package]\nname = \"{NAME}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\nresolver = \"3\"\n\n\
-         [dependencies]\nscan-runtime = {{ path = {:?} }}\n\n[lints.rust]\ndead_code = \"allow\"\n\n{}\n",
-        workspace.join("scan-runtime"),
-        scan_tests::profile(scan_tests::MANIFEST),
+         [dependencies]\n{}\n[lints.rust]\ndead_code = \"allow\"\n\n{}\n",
+        beside::runtime(),
+        beside::profile(),
     );
     for (name, file) in cases {
         manifest.push_str(&format!("\n[[bin]]\nname = {name:?}\npath = {file:?}\n"));
     }
-    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let output = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
-        .args(["build", "--offline", "--quiet", "--bins", "--keep-going", "--message-format=json", "--manifest-path"])
-        .arg(folder.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target)
-        .env("CARGO_INCREMENTAL", "0")
-        .output()
-        .unwrap();
+    let mut cargo = Beside::new("ui", &manifest).unwrap().cargo("build");
+    let output = cargo.args(["--bins", "--keep-going", "--message-format=json"]).output().unwrap();
     let mut said = BTreeMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let message: Value = serde_json::from_str(line).unwrap();
@@ -61,7 +50,7 @@ fn compile(cases: &BTreeMap<String, PathBuf>, workspace: &Path) -> BTreeMap<Stri
         }
         let (refused, messages): &mut (bool, String) = said.entry(name.to_owned()).or_default();
         *refused |= message["level"].as_str().is_some_and(|level| level.starts_with("error"));
-        messages.push_str(&normalised(text, file, workspace));
+        messages.push_str(&normalised(text, file, beside::workspace()));
     }
     assert!(!said.is_empty(), "the cases do not build:\n{}", String::from_utf8_lossy(&output.stderr));
     said
@@ -124,7 +113,7 @@ fn messages() {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cases = cases(&crate_folder.join("ui"));
     assert!(cases.len() >= 26, "{} cases", cases.len());
-    let said = compile(&cases, crate_folder.parent().unwrap());
+    let said = compile(&cases);
     let update = env::var_os("UPDATE_MESSAGES").is_some();
     let mut failures = Vec::new();
     for (name, file) in &cases {

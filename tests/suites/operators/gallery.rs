@@ -8,6 +8,7 @@ use scan_codegen::{KernelSource, Overrides};
 use scan_runtime::{Architecture, BlockScan, Carry, Network, ScanKind, Scanner, Strategy, nvrtc};
 use scan_tests::{
     emulated::{Emulator, Module, Program},
+    extent::one_in,
     gallery::{Example, Visitor, compare, visit_gallery},
 };
 
@@ -169,8 +170,9 @@ fn the_kernels_compile_without_a_word() {
         Ok(compiled) => Some(format!("{name}: {}", compiled.log)),
         Err(error) => Some(format!("{name}: {error}")),
     };
-    let failures: Vec<_> = sources.0.par_iter().with_max_len(1).filter_map(compile).collect();
     assert_eq!(sources.0.len(), 20);
+    let sources: Vec<_> = one_in(3, sources.0).collect();
+    let failures: Vec<_> = sources.par_iter().with_max_len(1).filter_map(compile).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 

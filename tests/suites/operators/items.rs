@@ -13,6 +13,7 @@ use scan_runtime::{
 };
 use scan_tests::{
     emulated::{Emulator, EmulatorError, Module, Program},
+    extent::for_gpus,
     items::{Automaton, Kind, Leading, Transition, VERDICTS, Verdict, leftmost, quotes, stamp, text},
     operators::mixed,
     reference::{self, WAYS},
@@ -216,6 +217,7 @@ fn all_of_it_compiles_without_a_word() {
         sources.push(scanner.reduce(quotes(b'"')).reduction(reduction).cuda_source().unwrap());
     }
     sources.push(scanner.scan(ops::sum::<u8>()).by_keys::<Shades>(&[]).cuda_source().unwrap());
+    let sources = for_gpus(sources, |source| source);
     let architectures = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)];
     let failures: Vec<String> = sources
         .par_iter()

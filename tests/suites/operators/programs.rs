@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use scan_runtime::{Architecture, Scanner, nvrtc, ops};
+use scan_tests::extent::is_long;
 use scan_tests::programs::{Built, Programs};
 use std::ops::Range;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn random_programs_mean_what_their_rust_means() {
         return compile_alone(Path::new(&file));
     }
     // Programs cost more than values. Longer runs with other seeds: `cargo run --release -p scan-tools --bin programs`.
-    let programs = Programs { seed: 1, count: 1_000, values: 240 };
+    let programs = Programs { seed: 1, count: if is_long() { 1_000 } else { 250 }, values: 240 };
     let built = programs.build("test").unwrap();
     let report = built.run().unwrap();
     let shown: String = report.failures.iter().take(3).map(|failure| format!("{failure}\n\n")).collect();
@@ -48,7 +49,7 @@ fn random_programs_mean_what_their_rust_means() {
     // A suite that compares little, or panics only, proves little.
     assert_eq!(report.programs, programs.count);
     assert!(report.compared >= programs.count * 200, "only {} results were compared", report.compared);
-    assert!(report.panics > 1_000 && report.panics < report.compared / 10, "{} panics", report.panics);
+    assert!(report.panics > programs.count && report.panics < report.compared / 10, "{} panics", report.panics);
 
     let complaints = complaints_of_nvrtc(&built);
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
@@ -62,7 +63,7 @@ fn random_programs_mean_what_their_rust_means() {
 }
 
 /// How many programs NVRTC compiles, and how many of them at a time.
-const BY_NVRTC: usize = 160;
+const BY_NVRTC: usize = 80;
 const IN_A_SOURCE: usize = 20;
 
 /// Where a process finds the one source that it is to compile.

@@ -3,12 +3,11 @@
 use std::{
     collections::BTreeSet,
     env, fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
     sync::LazyLock,
 };
 
-use crate::examples;
 use scan_codegen::{BlockScan, Carry, DeviceLimits, Network, Plan, Strategy};
 use scan_runtime::{
     __private::machine_code,
@@ -16,9 +15,9 @@ use scan_runtime::{
     aot::{Bundle, Precompile, Precompiled},
     arrays, nvrtc, ops, scan_element, scan_op,
 };
-use scan_tests::{MANIFEST, nvrtc as fetch_nvrtc, profile, target_dir};
+use scan_tests::{nvrtc as fetch_nvrtc, target_dir};
 
-/// HeadSource to a child that it is one, and where it finds a bundle.
+/// Tells a child process that it is one, and where it finds a bundle.
 const BUNDLE_OF_CHILD: &str = "SCAN_TESTS_BUNDLE";
 
 fn limits(architecture: &str) -> DeviceLimits {
@@ -294,7 +293,8 @@ fn without_nvrtc(test: &str, bundle: &Path) -> Output {
     hide_nvrtc(command.env(BUNDLE_OF_CHILD, bundle)).output().unwrap()
 }
 
-fn hide_nvrtc(command: &mut Command) -> &mut Command {
+/// A program that finds no NVRTC.
+pub(crate) fn hide_nvrtc(command: &mut Command) -> &mut Command {
     for variable in ["PATH", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
         command.env_remove(variable);
     }
@@ -339,39 +339,4 @@ fn a_machine_without_nvrtc_needs_none() {
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("the child is done"), "{text}{errors}");
-}
-
-/// The example is built as a user would build it, in a folder of its own, and run where NVRTC cannot be found.
-#[test]
-fn the_example_is_built_with_nvrtc_and_runs_without() {
-    let target = target_dir().unwrap();
-    let folder = target.join("ahead_of_time");
-    // As the tests are built, so that what they depend on is there.
-    examples::copy("ahead_of_time", &folder, |manifest| manifest.replace(profile(manifest), profile(MANIFEST)));
-    examples::copy_lock(&folder);
-    let cargo = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO"));
-        command.args(arguments).arg("--manifest-path").arg(folder.join("Cargo.toml"));
-        // What is there is taken from there.
-        command.env("CARGO_TARGET_DIR", &target).env(nvrtc::LIBRARY_VARIABLE, fetch_nvrtc().unwrap());
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
-    let messages = cargo(&["test", "--no-run", "--message-format", "json"]);
-    cargo(&["build"]);
-    let messages = messages.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let tests: Vec<PathBuf> =
-        messages.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).collect();
-    assert_eq!(tests.len(), 1, "{tests:?}");
-
-    for (program, expected) in [(&tests[0], "1 passed"), (&target.join("debug/ahead-of-time"), "at most 19990.00")] {
-        let output = hide_nvrtc(&mut Command::new(program)).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(
-            output.status.success() && text.contains(expected),
-            "{text}{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
 }

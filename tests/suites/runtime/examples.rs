@@ -7,29 +7,42 @@ use std::{
     process::Command,
 };
 
-use scan_tests::{MANIFEST, profile, target_dir};
+use scan_runtime::nvrtc;
+use scan_tests::{
+    beside::{Beside, profile, runtime, workspace, write},
+    nvrtc as fetch_nvrtc,
+};
 
-/// Each crate, and what it prints; a library prints nothing. `ahead_of_time` has a test of its own.
-const EXAMPLES: [(&str, Option<&str>); 4] = [
+use super::aot::hide_nvrtc;
+
+/// Each crate, and what it prints; a library prints nothing.
+const EXAMPLES: [(&str, Option<&str>); 5] = [
+    (AHEAD_OF_TIME, Some("at most 19990.00")),
     ("recurrence", Some("sequence 1 ends at -0.8276")),
     ("snapshots", None),
     ("statistics_by_key", Some("  1990    521  360.38       4.99   350.7   371.5")),
     ("tokenizer", Some("        word  automaton\n punctuation  ;\n")),
 ];
 
-fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+/// It needs NVRTC to be built, and nothing of it to run.
+const AHEAD_OF_TIME: &str = "ahead_of_time";
 
 /// Copies an example; what lies beside it in the workspace is where it was.
-pub(crate) fn copy(example: &str, to: &Path, manifest: impl Fn(&str) -> String) {
+fn copy(example: &str, to: &Path) {
+    const RUNTIME: &str = "scan-runtime = { path = \"../../scan-runtime\" }\n";
     let from = workspace().join("examples").join(example);
-    let there = workspace().join("scan-runtime");
     for file in files(&from) {
-        let text = fs::read_to_string(&file).unwrap().replace("../../scan-runtime", there.to_str().unwrap());
+        let text = fs::read_to_string(&file).unwrap();
         let name = file.strip_prefix(&from).unwrap();
-        let text = if name == Path::new("Cargo.toml") { manifest(&text) } else { text };
-        write_if_changed(&text, &to.join(name));
+        let text = match name == Path::new("Cargo.toml") {
+            true => {
+                assert!(text.contains(RUNTIME), "{text}");
+                let own = text.find("\n# Built like").or(text.find("\n[workspace]")).unwrap_or(text.len());
+                text[..own].replace(RUNTIME, &runtime())
+            }
+            false => text,
+        };
+        write(&to.join(name), &text).unwrap();
     }
 }
 
@@ -47,44 +60,19 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Cargo takes a file that is written anew for a changed one.
-fn write_if_changed(text: &str, to: &Path) {
-    if fs::read_to_string(to).is_ok_and(|there| there == text) {
-        return;
-    }
-    fs::create_dir_all(to.parent().unwrap()).unwrap();
-    fs::write(to, text).unwrap();
-}
-
-/// What it depends on has the versions that the workspace has.
-pub(crate) fn copy_lock(to: &Path) {
-    if !to.join("Cargo.lock").exists() {
-        fs::copy(workspace().join("Cargo.lock"), to.join("Cargo.lock")).unwrap();
-    }
-}
-
 #[test]
 fn every_example_is_tested_and_runs() {
     let entries = fs::read_dir(workspace().join("examples")).unwrap();
-    let mut folders: BTreeSet<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(folders.remove("ahead_of_time"), "it has a test of its own");
+    let folders: BTreeSet<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(folders.iter().eq(EXAMPLES.iter().map(|(folder, _)| folder)), "{folders:?}");
 
     // Members of one workspace here, so that what they depend on is built once for all of them.
-    let target = target_dir().unwrap();
-    let root = target.join("examples");
-    for (example, _) in EXAMPLES {
-        copy(example, &root.join(example), |manifest| {
-            assert!(!profile(manifest).is_empty() && manifest.ends_with("\n[workspace]\n"), "{manifest}");
-            manifest.replace(profile(manifest), "").replace("[workspace]", "")
-        });
-    }
     let members = EXAMPLES.map(|(example, _)| example);
-    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n{}\n", profile(MANIFEST));
-    write_if_changed(&manifest, &root.join("Cargo.toml"));
-    copy_lock(&root);
-
+    let manifest = format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n\n{}\n", profile());
+    let beside = Beside::new("examples", &manifest).unwrap();
+    for (example, _) in EXAMPLES {
+        copy(example, &beside.folder.join(example));
+    }
     let run = |command: &mut Command| {
         let output = command.output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
@@ -92,22 +80,25 @@ fn every_example_is_tested_and_runs() {
         text
     };
     let cargo = |command: &str| {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args([command, "--workspace", "--manifest-path"]).arg(root.join("Cargo.toml"));
-        // What is there is taken from there. A snapshot that differs is to be reviewed in the crate, not in its copy.
-        run(cargo.env("CARGO_TARGET_DIR", &target).env("INSTA_UPDATE", "no"))
+        // A snapshot that differs is to be reviewed in the crate, not in its copy.
+        let mut cargo = beside.cargo(command);
+        run(cargo.arg("--workspace").env("INSTA_UPDATE", "no").env(nvrtc::LIBRARY_VARIABLE, fetch_nvrtc().unwrap()))
     };
     let tests = cargo("test");
-    for test in
-        ["every_sequence_is_that_of_a_loop", "text_of_end", "running_statistics", "every_state_is_that_of_a_loop"]
-    {
+    for test in [
+        "every_sequence_is_that_of_a_loop",
+        "text_of_end",
+        "running_statistics",
+        "every_state_is_that_of_a_loop",
+        "nothing_is_left_to_compile",
+    ] {
         assert!(tests.contains(test), "{test} is not among\n{tests}");
     }
     cargo("build");
     for (example, printed) in EXAMPLES {
-        if let Some(printed) = printed {
-            let text = run(&mut Command::new(target.join("debug").join(example.replace('_', "-"))));
-            assert!(text.contains(printed), "{example}:\n{text}");
-        }
+        let Some(printed) = printed else { continue };
+        let mut program = Command::new(beside.target.join("debug").join(example.replace('_', "-")));
+        let text = run(if example == AHEAD_OF_TIME { hide_nvrtc(&mut program) } else { &mut program });
+        assert!(text.contains(printed), "{example}:\n{text}");
     }
 }

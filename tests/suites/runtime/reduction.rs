@@ -7,6 +7,7 @@ use scan_runtime::{Architecture, Carry, ScanKind, ScanOp, Scanner, Strategy, nvr
 use scan_tests::{
     configure,
     emulated::{Emulator, EmulatorError, FaultKind, Program, ReductionProgram},
+    extent::for_gpus,
     operators::{MatrixProduct, PolynomialHash, TestOperator, Visitor, bits, inputs, visit_all},
     reference,
     strategies::{self, CARRIES},
@@ -95,7 +96,7 @@ fn kernels_compile_without_a_word() {
             sources.push(scan_codegen::render_last_results(&operator, &plan).unwrap());
         }
     }
-    sources.into_par_iter().for_each(|source| {
+    for_gpus(sources, |source| source).into_par_iter().for_each(|source| {
         for (major, minor) in [(7, 5), (9, 0), (12, 0)] {
             let compiled = nvrtc::compile(&source, "operator", Architecture { major, minor }).unwrap();
             assert_eq!(compiled.log, "", "{}", source.text);

@@ -8,6 +8,7 @@ use scan_codegen::{
 use scan_runtime::{Architecture, Carry, ScanOp, Strategy, nvrtc};
 use scan_tests::{
     columns::{Recurrence, Router, Summarize, Widen},
+    extent::for_gpus,
     machines::Coder,
     several::Splitter,
     strategies,
@@ -124,5 +125,5 @@ fn complaints(sources: Vec<(String, KernelSource, Architecture)>) -> Vec<String>
         Ok(compiled) => Some(format!("{name}, {architecture}:\n{}", compiled.log)),
         Err(error) => Some(format!("{name}, {architecture}: {error}")),
     };
-    sources.into_par_iter().filter_map(complaint).collect()
+    for_gpus(sources, |(_, source, _)| source).into_par_iter().filter_map(complaint).collect()
 }

@@ -2,8 +2,8 @@
 
 use super::types::{Type, Types, is_float, is_half, is_integer};
 use super::values;
+use crate::beside::{self, Beside};
 use crate::emulated::Random;
-use crate::target_dir;
 use libloading::{Library, Symbol};
 use rayon::prelude::*;
 use scan_codegen::Primitive;
@@ -299,18 +299,12 @@ impl Batch {
 
     /// Writes the crates, and builds them with cargo, as a user would.
     pub(super) fn build(self) -> Result<Built, String> {
-        let folder = target_dir()?.join("random_programs").join(&self.folder);
-        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests have no workspace")?;
-        // What the tests were built with serves here too.
-        let mut manifest = format!("{WORKSPACE}{}\nincremental = false\n", crate::profile(crate::MANIFEST));
+        let mut manifest = format!("{WORKSPACE}{}\n", beside::profile());
         for number in 0..self.parts.len() {
             write!(manifest, "\n[profile.dev.package.{}]\n{PART_PROFILE}", self.crate_name(number)).ok();
         }
-        write(&folder.join("Cargo.toml"), &manifest)?;
-        if !folder.join("Cargo.lock").exists() {
-            let lock = fs::read_to_string(workspace.join("Cargo.lock")).map_err(|error| error.to_string())?;
-            write(&folder.join("Cargo.lock"), &lock)?;
-        }
+        let beside = Beside::new(&format!("random_programs/{}", self.folder), &manifest)?;
+        let folder = beside.folder.clone();
         // A part of an earlier, larger batch would be built along.
         for old in fs::read_dir(&folder).map_err(|error| error.to_string())?.flatten() {
             let name = old.file_name().to_string_lossy().into_owned();
@@ -321,26 +315,18 @@ impl Batch {
         }
         for (number, part) in self.parts.iter().enumerate() {
             let own = folder.join(format!("part_{number}"));
-            let path = |name: &str| format!("{:?}", workspace.join(name));
             let manifest = format!(
                 "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition.workspace = true\n\n\
                  [lib]\ncrate-type = [\"cdylib\"]\n\n\
-                 [dependencies]\nscan-runtime = {{ path = {} }}\nscan-codegen = {{ path = {} }}\nhalf = \"2\"\n",
+                 [dependencies]\n{}scan-codegen = {{ path = {:?} }}\nhalf = \"2\"\n",
                 self.crate_name(number),
-                path("scan-runtime"),
-                path("scan-codegen"),
+                beside::runtime(),
+                beside::workspace().join("scan-codegen"),
             );
             write(&own.join("Cargo.toml"), &manifest)?;
             write(&own.join("src/lib.rs"), &part.text())?;
         }
-        let build = target_dir()?;
-        let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
-            .args(["build", "--offline", "--quiet", "--manifest-path"])
-            .arg(folder.join("Cargo.toml"))
-            .arg("--target-dir")
-            .arg(&build)
-            .output()
-            .map_err(|error| format!("cargo does not start: {error}"))?;
+        let output = beside.cargo("build").output().map_err(|error| format!("cargo does not start: {error}"))?;
         if !output.status.success() {
             return Err(format!(
                 "the programs of seed {} do not build in {}:\n{}",
@@ -349,7 +335,7 @@ impl Batch {
                 first_lines(&output.stderr)
             ));
         }
-        let open = |number| RustLibrary::open(&build.join("debug"), &self.crate_name(number));
+        let open = |number| RustLibrary::open(&beside.target.join("debug"), &self.crate_name(number));
         let libraries = (0..self.parts.len()).map(open).collect::<Result<_, _>>()?;
         Ok(Built { batch: self, libraries, folder })
     }
@@ -462,12 +448,7 @@ impl Part {
 
 /// Writes a file whose text has changed, and no other, so that nothing is built again for nothing.
 fn write(file: &Path, text: &str) -> Result<(), String> {
-    if fs::read_to_string(file).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    let wrong = |error: std::io::Error| format!("cannot write {}: {error}", file.display());
-    fs::create_dir_all(file.parent().unwrap_or(Path::new("."))).map_err(wrong)?;
-    fs::write(file, text).map_err(wrong)
+    beside::write(file, text).map_err(|error| format!("cannot write {}: {error}", file.display()))
 }
 
 /// Compiles a text, unless it has been.

@@ -9,6 +9,7 @@ mod grammar;
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use super::{Finding, Report, of_case};
+use crate::beside;
 use crate::target_dir;
 
 /// How many programs share a crate.
@@ -95,17 +96,13 @@ fn finding(line: &str) -> Option<Finding> {
 }
 
 fn write_crate(folder: &Path, programs: &[(u64, String)]) -> Result<(), String> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the tests have no workspace")?;
     let wrong = |error: std::io::Error| error.to_string();
     let _ = fs::remove_dir_all(folder.join("src"));
     fs::create_dir_all(folder.join("src")).map_err(wrong)?;
-    let manifest = format!(
-        "{MANIFEST}[dependencies]\nscan-runtime = {{ path = {:?} }}\n\n{}\nincremental = false\n",
-        workspace.join("scan-runtime"),
-        crate::profile(crate::MANIFEST)
-    );
+    let manifest =
+        format!("{MANIFEST}[dependencies]\n{}\n{}\nincremental = false\n", beside::runtime(), beside::profile());
     fs::write(folder.join("Cargo.toml"), manifest).map_err(wrong)?;
-    fs::copy(workspace.join("Cargo.lock"), folder.join("Cargo.lock")).map_err(wrong)?;
+    fs::copy(beside::workspace().join("Cargo.lock"), folder.join("Cargo.lock")).map_err(wrong)?;
     for (number, program) in programs {
         let text = format!(
             "#![allow(warnings, arithmetic_overflow, unconditional_panic, overflowing_literals)]\n{program}\n\
