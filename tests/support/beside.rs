@@ -77,7 +77,7 @@ impl Beside {
     /// A call of Cargo there.
     pub fn cargo(&self, command: &str) -> Command {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args([command, "--offline", "--quiet", "--manifest-path"]).arg(self.folder.join("Cargo.toml"));
+        cargo.args([command, "--offline", "--manifest-path"]).arg(self.folder.join("Cargo.toml"));
         cargo.arg("--target-dir").arg(&self.target).env("CARGO_INCREMENTAL", "0");
         cargo
     }

@@ -34,7 +34,11 @@ pub fn is_long() -> bool {
 /// The heading in generated texts at which kernels begin; what is before it is the operator's.
 const KERNELS: &str = "// ---- The types";
 
-/// The lines of a text's kernels, without comments and numbers.
+/// The lines of a source's kernels, without comments, numbers and the operator's name.
+fn lines_of(source: &KernelSource) -> HashSet<u64> {
+    lines(&source.text.replace(&source.kernel_name(""), "")).collect()
+}
+
 fn lines(text: &str) -> impl Iterator<Item = u64> {
     let kernels = text.find(KERNELS).map_or(text, |start| &text[start..]);
     kernels.lines().filter_map(|line| {
@@ -72,11 +76,11 @@ thread_local! {
 /// What every quick run executes: the strategies over intervals, in each way.
 static LADDER: LazyLock<HashSet<u64>> = LazyLock::new(|| {
     let programs = (0..WAYS.len()).flat_map(climb::in_turn);
-    programs.flat_map(|program| lines(&program.source.text).collect::<Vec<_>>()).collect()
+    programs.flat_map(|program| lines_of(&program.source)).collect()
 });
 
 /// A quick run executes so many programs of an operator at least.
-const FEWEST: usize = 2;
+const FEWEST: usize = 1;
 
 /// Compiles programs, all together. A quick run drops those whose lines the ladder has, or others, or programs before in
 /// this test.
@@ -99,7 +103,7 @@ pub fn compiled<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
 ///
 /// If one does not compile.
 pub fn compiled_of_the_ladder<P: Generated>(programs: impl IntoIterator<Item = P>) -> Vec<P> {
-    let lines = |program: &P| program.sources().flat_map(|source| lines(&source.text)).collect();
+    let lines = |program: &P| program.sources().flat_map(lines_of).collect();
     let programs = covering(programs.into_iter().collect(), lines);
     let sources: Vec<_> = programs.iter().flat_map(P::sources).collect();
     Module::compile(&sources).unwrap_or_else(|error| panic!("{error}"));
@@ -108,7 +112,7 @@ pub fn compiled_of_the_ladder<P: Generated>(programs: impl IntoIterator<Item = P
 
 /// Of sources that a test has compiled for GPUs, in a quick run those that have all lines of kernels that any has.
 pub fn for_gpus<T>(sources: Vec<T>, source: impl Fn(&T) -> &KernelSource) -> Vec<T> {
-    covering(sources, |item| lines(&source(item).text).collect())
+    covering(sources, |item| lines_of(source(item)))
 }
 
 /// In a long run all. In a quick one as few as have, with those before in this test, every line that any has; two at

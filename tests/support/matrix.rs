@@ -178,8 +178,8 @@ impl Cell {
     }
 }
 
-/// Cells in which every three values of three axes meet; other cells for another `turn`.
-pub fn cells(turn: u64) -> Vec<Cell> {
+/// Cells in which every three values of three axes meet, or every two of two; other cells for another `turn`.
+pub fn cells(turn: u64, triples: bool) -> Vec<Cell> {
     let mut places = vec![[0; AXES.len()]];
     for (axis, &values) in AXES.iter().enumerate() {
         places = (0..values)
@@ -198,7 +198,8 @@ pub fn cells(turn: u64) -> Vec<Cell> {
         let mut any = false;
         for first in 0..AXES.len() {
             for second in 0..first {
-                for third in 0..second {
+                // With the first again, pairs.
+                for third in if triples { 0..second } else { first..first + 1 } {
                     let values = [first, second, third].map(|axis| (axis, place[axis]));
                     any |= met.insert(values);
                 }
@@ -378,7 +379,7 @@ pub fn check(scanner: &Scanner, lengths: &[usize]) -> Result<(), Box<dyn Error>>
 }
 
 fn of_operator<Op: Operator>(scanner: &Scanner, lengths: &[usize], turn: u64) -> Result<(), Box<dyn Error>> {
-    for (index, cell) in cells(turn).into_iter().filter(|cell| !cell.length_on_device).enumerate() {
+    for (index, cell) in cells(turn, true).into_iter().filter(|cell| !cell.length_on_device).enumerate() {
         let len = lengths[index % lengths.len()];
         of_cell::<Op>(scanner, &cell, len, turn)?;
         of_cell::<Op>(scanner, &cell, 0, turn)?;

@@ -46,7 +46,7 @@ where
 }
 
 /// A quick run looks for one fault in so many, and leaves it to the other tests that nothing is found where none is planted.
-pub const FEW: usize = 5;
+pub const FEW: usize = 8;
 
 /// Plants changes in the text of a program, one at a time, and tells whether `is_found` finds each, and nothing where nothing is
 /// planted.

@@ -8,7 +8,7 @@ use scan_codegen::{ColumnsPlan, Overrides};
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers, ops};
 use scan_tests::{
     emulated::{ColumnsProgram, Emulator, EmulatorError, Program},
-    extent::compiled,
+    extent::{compiled, is_long},
     matrix::{Begins, Cell, Lies, Operator, Register, Restarts, cells},
     operators::{AffineU32, mixed},
     strategies,
@@ -88,7 +88,7 @@ fn verify_along_an_axis<Op: Operator<Carry: Debug>>(cell: &Cell, program: &Colum
 
 fn of_operator<Op: Operator<Carry: Debug>>(turn: u64) {
     let (by_columns, cells): (Vec<_>, Vec<_>) =
-        cells(turn).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
+        cells(turn, is_long()).into_iter().partition(|cell| cell.restarts == Restarts::ByColumns);
     let along = by_columns.iter().enumerate().map(|(index, cell)| ((index, cell), along_an_axis::<Op>(cell, index)));
     for ((index, cell), program) in &compiled(along) {
         verify_along_an_axis(cell, program, *index);

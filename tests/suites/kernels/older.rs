@@ -7,7 +7,8 @@ use scan_codegen::{Architecture, DeviceLimits, ScanSpec};
 use scan_runtime::{Carry, ScanKind, ops};
 use scan_tests::{
     climb,
-    emulated::{Emulator, Module, Program},
+    emulated::{Emulator, Program},
+    extent::compiled,
     operators::{Interval, TestOperator, adjacent},
     reference::WAYS,
     segments::{HEAD_SOURCES, Heads, PATTERNS, Restart, begins, fit, places},
@@ -32,8 +33,7 @@ fn programs<Op: TestOperator>(architecture: Architecture, spec: ScanSpec, initia
             assert!(!text.contains(newer), "{architecture}: {newer} in\n{text}");
         }
     }
-    Module::compile(&programs.iter().map(|program| &program.source).collect::<Vec<_>>()).unwrap();
-    programs
+    compiled(programs)
 }
 
 /// Several tiles of a plan, and the first lengths that it is for, as far as they can be had in a short time.

@@ -7,6 +7,7 @@ use scan_codegen::{DeviceLimits, Overrides, Reduction, ScanSpec};
 use scan_runtime::Carry;
 use scan_tests::{
     emulated::{Emulator, Program, ReductionProgram},
+    extent::compiled,
     operators::{Interval, MatrixProduct, PolynomialHash, TestOperator, adjacent, inputs},
     planted::{Change, each_is_found},
     strategies::{self, LOOK_AHEAD},
@@ -127,21 +128,23 @@ fn totals() {
 fn totals_of_a_tile_by_plans_for_longer_inputs() {
     let first = strategies::all().next().unwrap().block;
     let strategies = strategies::all().filter(|strategy| strategy.block == first || strategy.block.in_registers);
+    let mut programs = Vec::new();
     for strategy in strategies.filter(|strategy| strategy.carry != Carry::OneBlock) {
         for initial_value in [None, Some(Interval::initial_value())] {
             for spec in [ScanSpec::exclusive().with_total(), ScanSpec::inclusive().with_total()] {
-                let mut overrides = Overrides::default();
-                (overrides.strategy, overrides.threads) = (Some(strategy), Some(32));
+                let overrides = Overrides::default().strategy(strategy).threads(32);
                 let program = Program::of(Interval, &spec, initial_value, &overrides).unwrap();
-                let program = program.for_longer_inputs().unwrap();
-                assert!(!program.source.text.contains("_scan_block"), "{}", program.plan);
-                let tile = program.plan.tile as usize;
-                for len in [1, tile - 1, tile, tile + 1] {
-                    let emulator = Emulator::new(len as u64).check(adjacent);
-                    let result = program.verify(&emulator, &inputs::<Interval>(len));
-                    result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
-                }
+                programs.push(program.for_longer_inputs().unwrap());
             }
+        }
+    }
+    for program in &compiled(programs) {
+        assert!(!program.source.text.contains("_scan_block"), "{}", program.plan);
+        let tile = program.plan.tile as usize;
+        for len in [1, tile - 1, tile, tile + 1] {
+            let emulator = Emulator::new(len as u64).check(adjacent);
+            let result = program.verify(&emulator, &inputs::<Interval>(len));
+            result.unwrap_or_else(|error| panic!("length {len}: {error}\n{}", program.plan));
         }
     }
 }

@@ -6,6 +6,7 @@ use scan_codegen::{DeviceLimits, Overrides, ScanSpec};
 use scan_runtime::{BlockScan, Carry, Network, Strategy, TileNumbers};
 use scan_tests::{
     emulated::{Emulator, Program},
+    extent::compiled,
     operators::{AffineU32, TestOperator, inputs},
     planted::{Change, each_is_found},
     segments::{HEAD_SOURCES, Heads},
@@ -70,17 +71,18 @@ fn are_those_of_the_segment_at_the_end() {
 #[test]
 fn of_runs_that_elements_do_not_fill() {
     let overrides = overrides_of((32, 2, 5, 5, 3)); // tiles of 160
-    for head_source in 0..HEAD_SOURCES {
-        for reversed in [false, true] {
-            let spec = ScanSpec::inclusive().with_total().with_segments(Heads::new(head_source, &[]).segments());
-            let spec = if reversed { spec.reverse() } else { spec };
-            let program = Program::with_limits(AffineU32, &spec, None, &limits(), &overrides).unwrap();
-            for (len, offset) in [(157, 0), (161, 3), (333, 1), (320, 3)] {
-                let begins: Vec<bool> = (0..len).map(|i| [0, 7, len / 2].contains(&i)).collect();
-                let program = program.with_heads(Heads::new(head_source, &begins));
-                let found = program.verify_at_offset(&Emulator::new(1), &inputs::<AffineU32>(len), (offset, 0));
-                found.unwrap_or_else(|error| panic!("{len} elements at {offset}: {error}\n{}", program.plan));
-            }
+    let programs = (0..HEAD_SOURCES).flat_map(|head_source| [(head_source, false), (head_source, true)]);
+    let programs = programs.map(|(head_source, reversed)| {
+        let spec = ScanSpec::inclusive().with_total().with_segments(Heads::new(head_source, &[]).segments());
+        let spec = if reversed { spec.reverse() } else { spec };
+        (head_source, Program::with_limits(AffineU32, &spec, None, &limits(), &overrides).unwrap())
+    });
+    for (head_source, program) in &compiled(programs) {
+        for (len, offset) in [(157, 0), (161, 3), (333, 1), (320, 3)] {
+            let begins: Vec<bool> = (0..len).map(|i| [0, 7, len / 2].contains(&i)).collect();
+            let program = program.with_heads(Heads::new(*head_source, &begins));
+            let found = program.verify_at_offset(&Emulator::new(1), &inputs::<AffineU32>(len), (offset, 0));
+            found.unwrap_or_else(|error| panic!("{len} elements at {offset}: {error}\n{}", program.plan));
         }
     }
 }

@@ -40,7 +40,7 @@ fn copy(example: &str, to: &Path) {
                 let own = text.find("\n# Built like").or(text.find("\n[workspace]")).unwrap_or(text.len());
                 text[..own].replace(RUNTIME, &runtime())
             }
-            false => text,
+            false => text.replace("../../scan-runtime", workspace().join("scan-runtime").to_str().unwrap()),
         };
         write(&to.join(name), &text).unwrap();
     }

@@ -326,7 +326,8 @@ impl Batch {
             write(&own.join("Cargo.toml"), &manifest)?;
             write(&own.join("src/lib.rs"), &part.text())?;
         }
-        let output = beside.cargo("build").output().map_err(|error| format!("cargo does not start: {error}"))?;
+        let output =
+            beside.cargo("build").arg("--quiet").output().map_err(|error| format!("cargo does not start: {error}"))?;
         if !output.status.success() {
             return Err(format!(
                 "the programs of seed {} do not build in {}:\n{}",

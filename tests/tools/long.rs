@@ -1,0 +1,220 @@
+//! The long run: everything that takes too long for each change, before an issue is called resolved or a version is published.
+//!
+//! ```console
+//! $ cargo run --release -p scan-tools --bin long                  # some hours on two cores
+//! $ cargo run --release -p scan-tools --bin long -- --only soak --only fuzz --minutes 60
+//! ```
+//!
+//! It adds a row to `docs/long-runs.md`, which says when, at which commit and what ran. Commit that.
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::{Instant, SystemTime, UNIX_EPOCH},
+};
+
+use clap::{Parser, ValueEnum};
+use scan_runtime::Scanner;
+use scan_tests::extent;
+
+/// Runs everything that takes too long for each change.
+#[derive(Parser)]
+struct Arguments {
+    /// Only this part; several may be named.
+    #[arg(long, value_enum)]
+    only: Vec<Part>,
+    /// How long `soak` and each of the fuzzers go on.
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+    /// How many mutants of the templates are examined.
+    #[arg(long, default_value_t = 200)]
+    mutants: u64,
+    /// How many random programs are compared with their Rust.
+    #[arg(long, default_value_t = 10_000)]
+    programs: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Each feature of `scan-runtime` alone, and the oldest Rust where it is installed.
+    Checks,
+    /// All tests, each with all that it knows.
+    Tests,
+    /// Random programs of the operator language.
+    Programs,
+    /// The fuzzers.
+    Fuzz,
+    /// Mutants of the templates.
+    Mutants,
+    /// Random scans in the emulator.
+    Soak,
+    /// The CPU backend in Miri, where it is installed.
+    Miri,
+    /// The GPU tests, where there is a GPU.
+    Gpu,
+}
+
+/// What has become of a part.
+enum Outcome {
+    Passed,
+    Failed(String),
+    LeftOut(&'static str),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<bool, String> {
+    let workspace =
+        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).ok_or("the tools lie outside a workspace")?;
+    let run = Run { workspace: workspace.to_owned(), arguments };
+    let commit = run.commit()?;
+    let (mut passed, mut left_out, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for &part in Part::value_variants() {
+        if !arguments.only.is_empty() && !arguments.only.contains(&part) {
+            continue;
+        }
+        println!("\n== {part:?}");
+        let start = Instant::now();
+        let outcome = run.part(part)?;
+        let name = format!("{part:?}").to_lowercase();
+        match outcome {
+            Outcome::Passed => passed.push(format!("{name} {} min", start.elapsed().as_secs().div_ceil(60))),
+            Outcome::LeftOut(why) => left_out.push(format!("{name}: {why}")),
+            Outcome::Failed(what) => failed.push(format!("{name}: {what}")),
+        }
+    }
+    let or_none = |parts: &[String]| if parts.is_empty() { "none".to_owned() } else { parts.join("; ") };
+    let date = jiff::Timestamp::now().to_string();
+    let date = date.split('T').next().unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let row = format!(
+        "| {date} | {commit} | {cores} | {} | {} | {} |\n",
+        or_none(&passed),
+        or_none(&failed),
+        or_none(&left_out)
+    );
+    let file = workspace.join("docs/long-runs.md");
+    let mut page = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    page.push_str(&row);
+    fs::write(&file, page).map_err(|error| format!("{}: {error}", file.display()))?;
+    println!("\n{row}\nThe row is in docs/long-runs.md: commit it.");
+    Ok(failed.is_empty())
+}
+
+struct Run<'a> {
+    workspace: PathBuf,
+    arguments: &'a Arguments,
+}
+
+impl Run<'_> {
+    fn part(&self, part: Part) -> Result<Outcome, String> {
+        let Arguments { minutes, mutants, programs, .. } = self.arguments;
+        let tool = |arguments: &str| self.cargo(&format!("run --release -p scan-tools --bin {arguments}"));
+        match part {
+            Part::Checks => self.checks(),
+            Part::Tests => self.all([self.cargo("test --workspace --no-fail-fast")]),
+            // Others every day.
+            Part::Programs => {
+                let day = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() / 86_400);
+                self.all([tool(&format!("programs -- --seed {day} --count {programs}"))])
+            }
+            Part::Fuzz => self.all(
+                ["plans", "disk-cache", "cpu", "edge"]
+                    .map(|fuzzer| tool(&format!("fuzz -- {fuzzer} --seconds {}", 60 * minutes))),
+            ),
+            Part::Mutants => self.all([tool(&format!("mutants -- --sample {mutants}"))]),
+            Part::Soak => self.all([tool(&format!("soak -- --minutes {minutes}"))]),
+            Part::Miri => self.miri(),
+            Part::Gpu => match Scanner::cuda(0) {
+                Ok(_) => self.all([self.cargo("test --release -p scan-tests --features gpu --test gpu")]),
+                Err(_) => Ok(Outcome::LeftOut("no usable GPU")),
+            },
+        }
+    }
+
+    fn checks(&self) -> Result<Outcome, String> {
+        let feature = |features: &str| {
+            let mut check = self.cargo("check -p scan-runtime --lib --no-default-features --features");
+            check.arg(features);
+            check
+        };
+        let features = ["", "half", "cli", "gallery", "ndarray"].map(|name| feature(&format!("cuda-13000 {name}")));
+        let mut checks = Vec::from(features);
+        // The oldest bindings of CUDA that a user may choose.
+        checks.push(feature("cudarc/cuda-12000"));
+        let manifest = fs::read_to_string(self.workspace.join("Cargo.toml")).map_err(|error| error.to_string())?;
+        let oldest =
+            manifest.split("rust-version = \"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+        let installed = self.answers(Command::new("cargo").args([&format!("+{oldest}"), "--version"]));
+        if installed {
+            checks.push(self.cargo(&format!("+{oldest} check --workspace --lib --bins --examples --locked")));
+        }
+        match self.all(checks)? {
+            Outcome::Passed if !installed => {
+                Ok(Outcome::LeftOut("all but the oldest Rust passed, which is not installed"))
+            }
+            outcome => Ok(outcome),
+        }
+    }
+
+    fn miri(&self) -> Result<Outcome, String> {
+        if !self.answers(Command::new("cargo").args(["+nightly", "miri", "--version"])) {
+            return Ok(Outcome::LeftOut("not installed"));
+        }
+        let modules = "cpu parameters element heads staging caught op::";
+        let mut miri = self.cargo(&format!("+nightly miri test -p scan-runtime --lib -- {modules}"));
+        // For rayon, whose pool has threads that never end and whose queues break the stacked-borrows rules.
+        let flags = "-Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-tree-borrows -Zmiri-num-cpus=4";
+        miri.env("MIRIFLAGS", flags);
+        self.all([miri])
+    }
+
+    /// Cargo, which must not be the one of this program's toolchain where another is named.
+    fn cargo(&self, arguments: &str) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(arguments.split(' ')).current_dir(&self.workspace).env(extent::VARIABLE, "long");
+        command.env_remove("RUSTUP_TOOLCHAIN");
+        command
+    }
+
+    /// Runs commands to the end, whatever becomes of those before.
+    fn all(&self, commands: impl IntoIterator<Item = Command>) -> Result<Outcome, String> {
+        let mut failed = String::new();
+        for mut command in commands {
+            let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+            if !status.success() {
+                let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+                let _ = write!(failed, "`cargo {}` {status} ", arguments.join(" ")); // a string takes it
+            }
+        }
+        Ok(if failed.is_empty() { Outcome::Passed } else { Outcome::Failed(failed.trim().to_owned()) })
+    }
+
+    fn answers(&self, command: &mut Command) -> bool {
+        command.env_remove("RUSTUP_TOOLCHAIN").output().is_ok_and(|output| output.status.success())
+    }
+
+    /// The commit that is checked out, and whether the folder has other changes.
+    fn commit(&self) -> Result<String, String> {
+        let git = |arguments: &[&str]| {
+            let output = Command::new("git").args(arguments).current_dir(&self.workspace).output();
+            let output = output.map_err(|error| format!("git: {error}"))?;
+            Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        let changed = if git(&["status", "--porcelain"])?.is_empty() { "" } else { ", changed" };
+        Ok(format!("{}{changed}", git(&["rev-parse", "--short", "HEAD"])?))
+    }
+}
