@@ -64,7 +64,7 @@ fn no_elements_have_no_rows_of_no_length() {
 /// Every three values of three axes meet: a cell for each of the heads, of each memory.
 #[test]
 fn the_cells_are_few_and_have_every_value() {
-    let cells = matrix::cells(1);
+    let cells = matrix::cells(1, true);
     assert!((42..180).contains(&cells.len()), "{} cells", cells.len());
     let by_rows = |memory| {
         move |cell: &&matrix::Cell| cell.memory == memory && cell.restarts == matrix::Restarts::ByRows && cell.reversed
