@@ -87,7 +87,7 @@ pub(crate) struct HostArray {
 
 impl HostArray {
     /// The array from an item on.
-    pub(crate) fn from_item(self, index: usize) -> Self {
+    pub(crate) fn starting_at(self, index: usize) -> Self {
         HostArray { at: self.at.wrapping_add(index * self.item.max(1)), ..self }
     }
 }

@@ -545,7 +545,9 @@ fn sums_of_negative_zeros_are_negative_zeros() {
         let row = if cfg!(miri) { 70 } else { 300 };
         // Results of segments that begin wherever the index is a multiple of `segment`.
         let expected = |len: usize, segment: usize, kind: ScanKind, reversed: bool, initial: Option<T>| {
-            let is_first = |i: usize| if reversed { (i + 1) % segment == 0 || i + 1 == len } else { i % segment == 0 };
+            let is_first = |i: usize| {
+                if reversed { (i + 1).is_multiple_of(segment) || i + 1 == len } else { i.is_multiple_of(segment) }
+            };
             let of = |i: usize| match initial {
                 Some(initial) => initial,
                 None if kind == ScanKind::Exclusive && is_first(i) => zero,

@@ -383,7 +383,7 @@ impl<Op: ScanOp> Scan<Op, Heads<'_>> {
         if let Some(chunks) = self.chunks_of_columns(device, places.element_bytes(), axis)? {
             let totals = HostTotals { also, at: totals.cast(), bytes: total_bytes };
             // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, places, &chunks, totals) };
+            return unsafe { self.run_in_chunks(device, places, &chunks, totals, 0) };
         }
         let memory = HostMemory {
             initial_values: self.heads.initial_values.map_or(&[][..], InitialValues::bytes),

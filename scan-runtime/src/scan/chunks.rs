@@ -83,7 +83,7 @@ impl HostPlaces {
     /// Those of a chunk, which is in bounds.
     fn of_chunk(&self, chunk: &Chunk) -> Self {
         let from = |arrays: &[HostArray], start: usize| -> Few<HostArray> {
-            arrays.iter().map(|array| array.from_item(start)).collect()
+            arrays.iter().map(|array| array.starting_at(start)).collect()
         };
         let (input, output) = (from(&self.input, chunk.input.start), from(&self.output, chunk.output.start));
         HostPlaces { input, output, len: chunk.len, ..*self }
@@ -171,8 +171,8 @@ struct Reported<'r> {
 }
 
 impl<'r> Reported<'r> {
-    fn new(progress: Option<&'r Progress>, of: usize) -> Self {
-        Reported { progress, done: Mutex::new(ScanProgress { done: 0, of }) }
+    fn new(progress: Option<&'r Progress>, done: usize, of: usize) -> Self {
+        Reported { progress, done: Mutex::new(ScanProgress { done, of }) }
     }
 
     fn add(&self, elements: usize) {
@@ -291,7 +291,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         }
     }
 
-    /// As [`run_on_device`](Scan::run_on_device), in these chunks of the whole.
+    /// As [`run_on_device`](Scan::run_on_device), in these chunks of the whole, of which so many elements are `done`.
     ///
     /// # Safety
     ///
@@ -302,26 +302,10 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
         host: &HostPlaces,
         chunks: &[Chunk],
         totals: HostTotals,
-    ) -> Result<(), Error> {
-        let done = Reported::new(self.progress.as_ref(), host.len);
-        // SAFETY: the caller vouches for the host memory.
-        unsafe { self.run_and_report_chunks(device, host, chunks, totals, &done) }
-    }
-
-    /// The same of some of the chunks.
-    ///
-    /// # Safety
-    ///
-    /// As for [`run_on_device`](Scan::run_on_device).
-    unsafe fn run_and_report_chunks(
-        &self,
-        device: &CudaDevice,
-        host: &HostPlaces,
-        chunks: &[Chunk],
-        totals: HostTotals,
-        done: &Reported<'_>,
+        done: usize,
     ) -> Result<(), Error> {
         let (heads, also) = (self.heads.heads(), totals.also);
+        let done = Reported::new(self.progress.as_ref(), done, host.len);
         let stream = device.context.new_stream().map_err(driver_error("creating a stream"))?;
         let each = Each::new::<Op::Carry>(&heads, totals);
         let carried =

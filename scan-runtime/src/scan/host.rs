@@ -196,16 +196,20 @@ impl<Op: ScanOp> Reduce<Op> {
         let inputs = HostPlaces { output: Few::default(), in_place: false, ..places };
         if let Some(chunks) = self.chunks(device, &inputs, Also::Total)? {
             let mut total = MaybeUninit::<Op::Carry>::uninit();
-            // SAFETY: the input is a slice, and nothing is written but the total.
-            unsafe { self.run_in_chunks(device, &inputs, &chunks, HostTotals::total(true, &mut total))? };
-            // SAFETY: the last chunk has written the total.
-            return cpu::project(&self.op, unsafe { total.assume_init() });
+            let totals = HostTotals::total(true, &mut total);
+            // SAFETY: the input is a slice, and nothing is written but the total, which the last chunk writes.
+            let total = unsafe {
+                self.run_in_chunks(device, &inputs, &chunks, totals, 0)?;
+                total.assume_init()
+            };
+            return cpu::project(&self.op, total);
         }
         let host = HostMemory { output_len: 1, in_place: false, ..places.memory() };
-        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all that is read of it.
-        unsafe { self.through(device, &host, input.len(), 0, self.task(Also::Nothing))? };
-        // SAFETY: the last kernel has written the output.
-        Ok(unsafe { output.assume_init() })
+        // SAFETY: the input is a slice, and the output has its bytes; the last kernel writes all of it.
+        unsafe {
+            self.through(device, &host, input.len(), 0, self.task(Also::Nothing))?;
+            Ok(output.assume_init())
+        }
     }
 }
 
@@ -349,7 +353,7 @@ impl<Op: ScanOp, H: HostHeads, G: Goal> Scan<Op, H, G> {
     ) -> Result<(), Error> {
         if let Some(chunks) = self.chunks(device, host, totals.also)? {
             // SAFETY: the caller vouches for the host memory.
-            return unsafe { self.run_in_chunks(device, host, &chunks, totals) };
+            return unsafe { self.run_in_chunks(device, host, &chunks, totals, 0) };
         }
         let heads = self.heads.heads();
         let initial_values = heads.initial_values.map_or(&[][..], InitialValues::bytes);

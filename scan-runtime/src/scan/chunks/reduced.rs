@@ -61,32 +61,33 @@ impl<Op: ScanOp> Reduce<Op, Heads<'_>> {
             true => (parts, chunks),
             false => (Vec::new(), chunks_of_segments(segments, usize::MAX)),
         };
-        let done = Reported::new(self.progress.as_ref(), input.len());
+        let reported = Reported::new(self.progress.as_ref(), 0, input.len());
         let reduce = |chunk: &Chunk| {
             self.reduce_chunk(device, input, &host, chunk)?;
-            done.add(chunk.len);
+            reported.add(chunk.len);
             Ok(())
         };
         match &whole[..] {
             [chunk] => reduce(chunk)?,
             chunks => in_chunks(chunks.len(), &|index, _| reduce(&chunks[index]))?,
         }
+        let mut done: usize = whole.iter().map(|chunk| chunk.len).sum();
         for parts in parts.chunk_by(|_, next| !matches!(next.content, Content::Part { first: true, .. })) {
             let mut total = MaybeUninit::<Op::Carry>::uninit();
             let totals = HostTotals::total(true, &mut total);
             // SAFETY: the input is a slice, and nothing is written but the total, which the last part writes.
             let total = unsafe {
-                self.run_and_report_chunks(device, &inputs, parts, totals, &done)?;
+                self.run_in_chunks(device, &inputs, parts, totals, done)?;
                 total.assume_init()
             };
             if let Some(Chunk { content: Content::Part { of, .. }, .. }) = parts.first() {
                 results[of.start] = cpu::project(&self.op, total)?;
+                done += segments[of.start].len();
             }
         }
         // Elements before the first offset, and after the last one, are in no segment.
-        let reduced: usize = segments.iter().map(Range::len).sum();
-        if reduced < input.len() {
-            done.add(input.len() - reduced);
+        if done < input.len() {
+            self.report_all(input.len());
         }
         Ok(())
     }
